@@ -1,0 +1,48 @@
+# make quick   from a fresh clone to a report on this machine
+# make test    all tests: GoogleTest through CTest, then pytest
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WERROR ?= OFF
+
+.PHONY: quick install test test-cpp test-python lint sanitize bench clean
+
+quick: install
+	$(BIN)/rankwise quick
+
+install: $(VENV)/.installed
+
+# Reinstalls when a source has changed.
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python -type f -not -name '*.pyc')
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	touch $@
+
+test: test-cpp test-python
+
+test-cpp: install
+	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake --build build/cpp --parallel 2
+	ctest --test-dir build/cpp --output-on-failure
+
+test-python: $(VENV)/.installed-test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-test
+	$(BIN)/python -m mypy
+
+sanitize: install
+	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_KERNELS=OFF -DRANKWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake --build build/sanitize --parallel 2
+	ctest --test-dir build/sanitize --output-on-failure
+
+bench: install
+	$(BIN)/python benchmarks/startup.py
+
+clean:
+	rm -rf build $(VENV)

@@ -1,0 +1,35 @@
+# Finds the MPI that the kernels are built with and defines the target rankwise_mpi_library.
+#
+# In this order: CMake's own variables (MPI_CXX_COMPILER, MPI_HOME), a system MPI when the environment says
+# RANKWISE_MPI=system, and otherwise the MPICH that pip installs, through the MPI-5 standard ABI. libmpi is never
+# bundled: the installed executable finds the library of the environment that it is installed in.
+
+add_library(rankwise_mpi_library INTERFACE)
+
+if(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME OR "$ENV{RANKWISE_MPI}" STREQUAL "system")
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  target_link_libraries(rankwise_mpi_library INTERFACE MPI::MPI_CXX)
+  set(RANKWISE_MPI_INSTALL_RPATH "")
+  set_property(GLOBAL PROPERTY RANKWISE_MPIEXEC "${MPIEXEC_EXECUTABLE}")
+  message(STATUS "rankwise kernels: system MPI ${MPI_CXX_COMPILER}")
+else()
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_path('scripts'))"
+    OUTPUT_VARIABLE python_scripts OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  # In an isolated build pip puts the build requirements' scripts on PATH: look there first.
+  find_program(RANKWISE_MPICXX_ABI mpicxx_abi PATHS "${python_scripts}")
+  if(NOT RANKWISE_MPICXX_ABI)
+    message(FATAL_ERROR
+      "No mpicxx_abi found: install the default MPI with 'pip install mpich', or set RANKWISE_MPI=system to build with the MPI on PATH.")
+  endif()
+  get_filename_component(mpi_prefix "${RANKWISE_MPICXX_ABI}" DIRECTORY)
+  get_filename_component(mpi_prefix "${mpi_prefix}" DIRECTORY)
+  target_include_directories(rankwise_mpi_library SYSTEM INTERFACE "${mpi_prefix}/include")
+  target_compile_definitions(rankwise_mpi_library INTERFACE MPI_ABI)
+  target_link_libraries(rankwise_mpi_library INTERFACE "${mpi_prefix}/lib/libmpi_abi.so")
+  # <prefix>/lib/pythonX.Y/site-packages/rankwise/bin -> <prefix>/lib, and the layout of pip install --target.
+  set(RANKWISE_MPI_INSTALL_RPATH "$ORIGIN/../../../..;$ORIGIN/../../lib")
+  set_property(GLOBAL PROPERTY RANKWISE_MPIEXEC "${mpi_prefix}/bin/mpiexec")
+  message(STATUS "rankwise kernels: MPI-5 ABI of ${mpi_prefix}")
+endif()

@@ -1,0 +1,86 @@
+#include <mpi.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "exchange/timed.hpp"
+#include "kernels/json_line.hpp"
+#include "kernels/kernels.hpp"
+
+namespace rankwise {
+
+namespace {
+
+// algorithm:mode:k:bytes, the cutoff alike on all axes.
+struct Case {
+  std::string algorithm;
+  std::string mode;
+  int cutoff;
+  std::size_t block_bytes;
+};
+
+Case parse_case(const std::string& text) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == ':') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  if (parts.size() != 4) throw std::invalid_argument("case '" + text + "' is not algorithm:mode:cutoff:bytes");
+  const long long block_bytes = to_integer(parts[3], "bytes");
+  if (block_bytes < 0) throw std::invalid_argument("block size " + parts[3] + " is negative");
+  return {parts[0], parts[1], static_cast<int>(to_integer(parts[2], "cutoff")), static_cast<std::size_t>(block_bytes)};
+}
+
+}  // namespace
+
+void run_exchange(Arguments& arguments) {
+  std::vector<Index> dims;
+  for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
+  std::vector<bool> periodic;
+  for (const long long flag : arguments.integers("periodic", "1")) periodic.push_back(flag != 0);
+  const Grid grid(dims, periodic);
+  std::vector<Case> cases;
+  std::vector<ExchangeSpec> specs;
+  for (const std::string& text : arguments.list("cases", "shift:ssend:1:1000")) {
+    cases.push_back(parse_case(text));
+    specs.push_back({cases.back().algorithm, parse_send_mode(cases.back().mode), grid,
+                     Window(std::vector<int>(dims.size(), cases.back().cutoff))});
+  }
+  const Repetitions repetitions{arguments.number("budget-s", 0.2), static_cast<int>(arguments.integer("least", 30)),
+                                static_cast<int>(arguments.integer("most", 2000))};
+  arguments.expect_all_used();
+  if (repetitions.least < 1 || repetitions.most < repetitions.least || !(repetitions.budget_s > 0.0)) {
+    throw std::invalid_argument("--budget-s must be positive and 1 <= --least <= --most");
+  }
+
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const ClockOffset clock = synchronise(MPI_COMM_WORLD);
+  double error_s = clock.offset_s == 0.0 ? 0.0 : clock.error_s;
+  MPI_Allreduce(MPI_IN_PLACE, &error_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const TimedExchange timed = run_timed(MPI_COMM_WORLD, specs[i], cases[i].block_bytes, clock, repetitions);
+    if (!timed.mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", timed.mismatch.c_str());
+    if (rank != 0) continue;
+    JsonLine("samples")
+        .add("kernel", "exchange")
+        .add("algorithm", cases[i].algorithm)
+        .add("mode", cases[i].mode)
+        .add("grid", std::vector<long long>(dims.begin(), dims.end()))
+        .add("cutoff", static_cast<long long>(cases[i].cutoff))
+        .add("message_bytes", static_cast<long long>(cases[i].block_bytes))
+        .add("messages_per_rank", static_cast<long long>(timed.messages_per_rank))
+        .add("bytes_per_rank", static_cast<long long>(timed.bytes_per_rank))
+        .add("clock_error_s", error_s)
+        .add("late", static_cast<long long>(timed.late))
+        .add("verified", timed.verified)
+        .add("time_s", timed.time_s)
+        .print();
+  }
+}
+
+}  // namespace rankwise

@@ -1,0 +1,122 @@
+// rankwise-kernels KERNEL [--name value ...]: what launchers start. Rank 0 prints JSON Lines on stdout, nothing else;
+// complaints go to stderr. Exit 0 ok, 2 wrong arguments, 1 anything else.
+//
+// `rankwise-kernels about` prints which MPI library it runs with and needs no launcher.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+
+#include "kernels/json_line.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/witness.hpp"
+#include "measure/clock.hpp"
+
+namespace {
+
+using rankwise::JsonLine;
+
+struct Kernel {
+  const char* name;
+  void (*run)(rankwise::Arguments&);
+};
+void only_placements(rankwise::Arguments& arguments) { arguments.expect_all_used(); }
+constexpr Kernel kernels[] = {
+    {"hello", only_placements}, {"pingpong", rankwise::run_pingpong}, {"exchange", rankwise::run_exchange}};
+
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return std::string(text, std::strlen(text));
+}
+
+// The file of the MPI library in this process: where its launcher is likely to be found.
+std::string library_path() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&MPI_Get_version), &info) == 0 || info.dli_fname == nullptr) return "";
+  return info.dli_fname;
+}
+
+int about() {
+  int version = 0;
+  int subversion = 0;
+  MPI_Get_version(&version, &subversion);
+  JsonLine("about")
+      .add("mpi_library", library_version())
+      .add("mpi_library_path", library_path())
+      .add("mpi_standard", std::to_string(version) + "." + std::to_string(subversion))
+#ifdef MPI_ABI
+      .add("mpi_abi", true)
+#else
+      .add("mpi_abi", false)
+#endif
+      .print();
+  return 0;
+}
+
+int complain(int rank, const std::exception& error, int code) {
+  // Wrong arguments are wrong on all ranks: one complaint is enough.
+  if (rank == 0 || code != 2) std::fprintf(stderr, "rankwise-kernels: %s\n", error.what());
+  return code;
+}
+
+int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<long long>& cpus) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  try {
+    rankwise::pin(cpus, rank);
+    const rankwise::Timer timer = rankwise::measure_timer();
+    const std::string before = rankwise::placements_json(MPI_COMM_WORLD);
+    if (rank == 0) {
+      JsonLine("start")
+          .add("kernel", kernel.name)
+          .add("ranks", static_cast<long long>(size))
+          .add("mpi_library", library_version())
+          .add("timer_cost_s", timer.cost_s)
+          .add("timer_resolution_s", timer.resolution_s)
+          .add_json("placements", before)
+          .print();
+    }
+    kernel.run(arguments);
+    const std::string after = rankwise::placements_json(MPI_COMM_WORLD);
+    if (rank == 0) JsonLine("end").add("kernel", kernel.name).add_json("placements", after).print();
+  } catch (const std::invalid_argument& error) {
+    return complain(rank, error, 2);
+  } catch (const std::exception& error) {
+    complain(rank, error, 1);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (name == "about") return about();
+  const Kernel* chosen = nullptr;
+  for (const Kernel& kernel : kernels) {
+    if (name == kernel.name) chosen = &kernel;
+  }
+  if (chosen == nullptr) {
+    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: about, hello, pingpong or exchange\n", name.c_str());
+    return 2;
+  }
+  try {
+    rankwise::Arguments arguments(argc, argv, 2);
+    const std::vector<long long> cpus = arguments.integers("cpus", "");
+    rankwise::pin_before_init(cpus);
+    MPI_Init(&argc, &argv);
+    const int code = run(*chosen, arguments, cpus);
+    MPI_Finalize();
+    return code;
+  } catch (const std::exception& error) {
+    return complain(0, error, 2);
+  }
+}

@@ -1,0 +1,21 @@
+// Where a rank really runs, read from inside the program, and putting it where it was asked to run.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+namespace rankwise {
+
+// Binds this process to one CPU out of a list, by the rank that the launcher's environment names (before MPI_Init, so
+// that MPI's own memory is first touched there). Does nothing for an empty list or an unknown environment.
+void pin_before_init(const std::vector<long long>& cpus);
+
+// The same by the actual rank; harmless where it has been done. Throws std::runtime_error when the system refuses.
+void pin(const std::vector<long long>& cpus, int rank);
+
+// Collective. On rank 0: a JSON list with one {rank, host, pid, cpu, cpus_allowed, numa_node} for each rank.
+[[nodiscard]] std::string placements_json(MPI_Comm comm);
+
+}  // namespace rankwise
