@@ -20,7 +20,8 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python 
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['test'], sep='\n')" > build/test-requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
 	touch $@
 
 test: test-cpp test-python

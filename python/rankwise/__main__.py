@@ -1,0 +1,5 @@
+"""``python -m rankwise``."""
+
+from rankwise.cli.main import main
+
+main()

@@ -1,0 +1,248 @@
+"""The verbs that ask how long a neighbour exchange takes: ``predict``, ``run`` and ``validate exchange``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.errors import EXIT_FAILURE, InputError
+from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_shape, parse_sizes
+
+if TYPE_CHECKING:
+    from rankwise.engines.exchange import ExchangeCase, Row
+    from rankwise.engines.validate import Validation
+    from rankwise.machine.topology import Topology
+
+predict_verbs = group("predict", "Ask the model: microseconds of work, nothing is sent.")
+run_verbs = group("run", "Run the real thing on this machine, every byte checked.")
+validate_verbs = group("validate", "Put prediction beside measurement.")
+
+Algorithm = Annotated[str, typer.Option(help="Which exchange: shift.")]
+Mode = Annotated[str, typer.Option(help="How messages are sent: ssend, send, isend, or several: ssend,isend.")]
+Dims = Annotated[str, typer.Option(help="Axes of the process grid (1, 2, 3), or its shape: 4x2.")]
+Cutoff = Annotated[str, typer.Option(help="Layers of neighbours k: 2, 1,2,4 or 1:10.")]
+Bytes = Annotated[str, typer.Option("--bytes", help="Size of one block: 1000, 1kB, 8,1000,100kB.")]
+Ranks = Annotated[int | None, typer.Option(help="Number of ranks.")]
+Periodic = Annotated[str, typer.Option(help="Axes that wrap around: all, none, or a flag an axis: 1,0.")]
+ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
+
+_PREDICTED_RANKS = 64
+
+
+@verb(
+    "exchange",
+    "rankwise predict exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:10 --bytes 1000 --profile machine.json",
+    under=predict_verbs,
+)
+def predict_exchange(
+    profile: ProfileFile = Path("machine.json"),
+    algorithm: Algorithm = "shift",
+    mode: Mode = "ssend,isend",
+    dims: Dims = "1",
+    cutoff: Cutoff = "1:4",
+    size: Bytes = "1000",
+    ranks: Ranks = None,
+    ranks_per_node: Annotated[
+        int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
+    ] = None,
+    periodic: Periodic = "all",
+    link_model: Annotated[str | None, typer.Option(help="hockney or piecewise. Default: the profile's choice.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict how long an exchange takes, with the interval that the profile's uncertainty gives.
+
+    Without --ranks the grid has 64 ranks, as in the paper that the Shift model comes from.
+    """
+    from rankwise.engines.session import predict_rows
+    from rankwise.machine.profile import Profile
+
+    shape = [] if ranks is not None or "x" in dims.lower() else [_PREDICTED_RANKS]
+    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, ranks or (shape[0] if shape else None), periodic)
+    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
+    _show_rows(rows, as_json)
+
+
+@verb("exchange", "rankwise run exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:4 --bytes 1000", run_verbs)
+def run_exchange(
+    algorithm: Algorithm = "shift",
+    mode: Mode = "ssend,isend",
+    dims: Dims = "1",
+    cutoff: Cutoff = "1:4",
+    size: Bytes = "1000",
+    ranks: Ranks = None,
+    periodic: Periodic = "all",
+    seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
+    samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check every received byte (always done; kept for clarity).")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Run an exchange under the launcher of this machine; times are the maximum over ranks, medians over repetitions.
+
+    Every received byte is checked against what its origin should have sent. Without --ranks there is one rank a core,
+    at least two.
+    """
+    from rankwise.engines.session import run_rows
+    from rankwise.machine.discover import discover
+
+    topology = discover()
+    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, _default_ranks(ranks, dims, topology), periodic)
+    rows = run_rows(cases, topology, samples, seconds)
+    _show_rows(rows, as_json)
+    _fail_unless_verified(rows)
+
+
+@verb("exchange", "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json", validate_verbs)
+def validate_exchange(
+    profile: ProfileFile = Path("machine.json"),
+    algorithm: Algorithm = "shift",
+    mode: Mode = "ssend,isend",
+    dims: Dims = "1",
+    cutoff: Cutoff = "1:4",
+    size: Bytes = "1000",
+    ranks: Ranks = None,
+    periodic: Periodic = "all",
+    seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
+    samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict an exchange and run it on this machine, and say how far the prediction was off.
+
+    The prediction knows the ping-pong alone, never the exchange's own timings.
+    """
+    from rankwise.engines.session import validate_cases
+    from rankwise.files import write_json
+    from rankwise.machine.discover import discover
+
+    topology = discover()
+    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, _default_ranks(ranks, dims, topology), periodic)
+    validation = validate_cases(profile, cases, topology, samples, seconds)
+    if output is not None:
+        write_json(output, validation.to_dict())
+    if as_json:
+        print_json(validation.to_dict())
+    else:
+        show_validation(validation)
+    _fail_unless_verified([comparison.measured for comparison in validation.comparisons])
+
+
+def make_exchange_cases(
+    algorithm: str, mode: str, dims: str, cutoff: str, size: str, ranks: int | None, periodic: str
+) -> list[ExchangeCase]:
+    """Turn the options of an exchange into cases. Raises InputError."""
+    from rankwise.engines.exchange import ALGORITHMS, MODES, balanced_grid, make_cases
+
+    shape = parse_shape(dims, "--dims")
+    if len(shape) == 1 and "x" not in dims.lower():
+        if shape[0] > 3:
+            raise InputError(f"--dims {dims} is not a number of axes: give 1, 2 or 3, or the grid's shape as in 8x1")
+        grid = balanced_grid(ranks or 1, shape[0]) if (ranks or 1) >= 1 else ()
+    else:
+        grid = tuple(shape)
+    if ranks is not None and ranks < 1:
+        raise InputError(f"--ranks {ranks} is too small: it must be at least 1")
+    total = 1
+    for axis in grid:
+        total *= axis
+    if ranks is not None and total != ranks:
+        raise InputError(f"--dims {dims} has {total} cells but --ranks is {ranks}: make them equal or leave one out")
+    if total > 1_000_000:
+        raise InputError(f"{total} ranks are more than a schedule is walked for: stay below 1000000")
+    return make_cases(
+        ALGORITHMS if algorithm == "all" else algorithm.split(","),
+        MODES if mode == "all" else mode.split(","),
+        grid,
+        _parse_periodic(periodic, len(grid)),
+        parse_ints(cutoff, "--cutoff"),
+        parse_sizes(size, "--bytes"),
+    )
+
+
+def show_validation(validation: Validation) -> None:
+    """Print prediction beside measurement."""
+    from rich.table import Table
+
+    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "bytes")
+    for comparison in validation.comparisons:
+        case, row = comparison.measured.case, comparison.measured
+        table.add_row(
+            case.algorithm,
+            case.mode,
+            str(case.cutoff),
+            format_size(case.message_bytes),
+            str(case.ranks),
+            format_time(comparison.predicted.time_s),
+            format_time(row.time_s),
+            f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",
+            format_percent(comparison.error),
+            "verified" if row.verified else "WRONG",
+        )
+    console().print(table)
+    summary = validation.summary()
+    print(
+        f"mean absolute error {100 * summary['mape']:.1f} %, mean error {format_percent(summary['bias'])}, "
+        f"{100 * summary['share_inside']:.0f} % of the measurements inside the predicted interval"
+    )
+    _tell_notes([comparison.predicted for comparison in validation.comparisons])
+    _tell_notes([comparison.measured for comparison in validation.comparisons])
+
+
+def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
+    if as_json:
+        print_json({"rows": [row.to_dict() for row in rows]})
+        return
+    from rich.table import Table
+
+    table = Table("engine", "algorithm", "mode", "grid", "k", "size", "time", "95 % interval", "messages", "sent", "bytes")
+    for row in rows:
+        case = row.case
+        table.add_row(
+            row.engine,
+            case.algorithm,
+            case.mode,
+            "x".join(map(str, case.grid)),
+            str(case.cutoff),
+            format_size(case.message_bytes),
+            format_time(row.time_s),
+            f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",
+            str(row.messages_per_rank),
+            format_size(row.bytes_per_rank),
+            {True: "verified", False: "WRONG", None: "–"}[row.verified],
+        )
+    console().print(table)
+    _tell_notes(rows)
+
+
+def _tell_notes(rows: Sequence[Row]) -> None:
+    for note in dict.fromkeys(note for row in rows for note in row.notes):
+        tell(f"note: {note}")
+
+
+def _fail_unless_verified(rows: Sequence[Row]) -> None:
+    wrong = [row for row in rows if not row.verified]
+    if wrong:
+        tell(f"rankwise: {len(wrong)} of {len(rows)} exchanges delivered wrong bytes: do not trust this MPI")
+        raise typer.Exit(EXIT_FAILURE)
+
+
+def _default_ranks(ranks: int | None, dims: str, topology: Topology) -> int | None:
+    if ranks is not None or "x" in dims.lower():
+        return ranks
+    return max(2, topology.allowed_core_count)
+
+
+def _parse_periodic(text: str, ndim: int) -> list[bool]:
+    if text in ("all", "none"):
+        return [text == "all"] * ndim
+    flags = text.split(",")
+    if len(flags) != ndim or any(flag not in ("0", "1") for flag in flags):
+        raise InputError(f"--periodic '{text}' does not fit {ndim} axes: give all, none, or a 0 or 1 for each axis")
+    return [flag == "1" for flag in flags]

@@ -1,0 +1,89 @@
+"""The command line: the root of all verbs, and the one place where errors become a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from rankwise import __version__
+from rankwise.cli.base import app
+from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError
+
+# Importing a verb's module registers it; the modules import what is heavy only when they run.
+from rankwise.cli import doctor, exchange, map, measure, profile, quick, report  # noqa: F401  isort: skip
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"rankwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """How fast your program's communication can be on a machine, why, and what to change.
+
+    Start with: rankwise quick
+    """
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    """Take SIGTERM (a batch system's time limit) like Ctrl-C, so that every verb keeps what it has."""
+    raise KeyboardInterrupt
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every error becomes one line on stderr."""
+    try:
+        result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
+        sys.stdout.flush()
+    except RankwiseError as error:
+        return _complain(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _complain("interrupted", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output (head, say) has enough; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except typer.Exit as leave:
+        return int(leave.exit_code)
+    except typer.Abort:
+        return _complain("interrupted", EXIT_INTERRUPTED)
+    except Exception as error:
+        if callable(format_message := getattr(error, "format_message", None)):  # typer's own usage errors
+            message = str(format_message())
+            if not message:  # a group without a verb has already shown its help
+                return EXIT_USAGE
+            context = getattr(error, "ctx", None)
+            path = context.command_path if context is not None else "rankwise"
+            return _complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
+        if os.environ.get("RANKWISE_TRACEBACK"):
+            raise
+        if isinstance(error, OSError):
+            return _complain(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), EXIT_FAILURE)
+        return _complain(
+            f"internal error: {type(error).__name__}: {error}; set RANKWISE_TRACEBACK=1 to see where, and report it",
+            EXIT_FAILURE,
+        )
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _complain(message: str, exit_code: int) -> int:
+    print("rankwise: " + " ".join(message.split()), file=sys.stderr)
+    return exit_code
+
+
+def main() -> NoReturn:
+    """Entry point of the ``rankwise`` command."""
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""``rankwise measure``: ping-pong on this machine, raw samples kept, models fitted, the profile written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.units import format_bandwidth, format_time, parse_sizes
+
+
+@verb("measure", "rankwise measure -o machine.json")
+def measure(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.")] = Path(
+        "machine.json"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted campaign.")] = False,
+    sizes: Annotated[
+        str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
+    ] = None,
+    launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
+    seconds: Annotated[float, typer.Option(help="Time to spend on samples, in seconds.")] = 15.0,
+    statistic: Annotated[
+        str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")
+    ] = "median",
+    as_json: Json = False,
+) -> None:
+    """Measure how long messages take on this machine, for each class of link that it offers.
+
+    Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
+    with --resume.
+    """
+    from rankwise.measure.session import measure_machine, samples_path_of
+
+    profile = measure_machine(
+        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic
+    )
+    if as_json:
+        print_json(profile.to_dict())
+        return
+    for name, link in profile.links.items():
+        curve = link.send
+        print(
+            f"{name}: {format_time(curve.alpha_s)} at 0 B, {format_bandwidth(1 / curve.beta_s_per_byte)} for large "
+            f"messages ({curve.samples} samples)"
+            if curve.beta_s_per_byte > 0
+            else f"{name}: {format_time(curve.alpha_s)} at 0 B ({curve.samples} samples)"
+        )
+    tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")

@@ -1,0 +1,132 @@
+"""``rankwise quick``: from nothing to a measured, modelled, mapped and reported machine in under a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwise.cli.base import console, tell, verb
+from rankwise.units import format_bandwidth, format_percent, format_time
+
+if TYPE_CHECKING:
+    from rankwise.engines.validate import Validation
+    from rankwise.machine.profile import Profile
+
+_STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
+_GRID, _NODES, _PPN = (50, 48), 50, 48
+
+
+@verb("quick", "rankwise quick")
+def quick(
+    directory: Annotated[Path, typer.Option(help="Where the profile, the samples and the report go.")] = Path("."),
+    seconds: Annotated[float, typer.Option(help="Time to spend on ping-pong samples, in seconds.")] = 12.0,
+) -> None:
+    """Measure this machine, model it, run a real exchange, map a grid, and write it all into one HTML file.
+
+    Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
+    validate exchange, map, report.
+    """
+    from rankwise.cli.doctor import show_findings
+    from rankwise.cli.exchange import make_exchange_cases, show_validation
+    from rankwise.engines.session import validate_cases
+    from rankwise.files import write_json
+    from rankwise.machine.discover import discover
+    from rankwise.measure.session import measure_machine
+
+    profile_path = directory / "machine.json"
+    _step(1, "the machine, and what would spoil a measurement")
+    topology = discover()
+    show_findings(topology)
+
+    _step(2, "ping-pong between two ranks, 0 B to 4 MiB")
+    profile = measure_machine(profile_path, resume=False, seconds=seconds)
+    _step(3, "Hockney, over all sizes and piecewise")
+    _show_links(profile)
+
+    _step(4, "the Shift of werner2023, predicted and run")
+    ranks = max(2, topology.allowed_core_count)
+    cases = make_exchange_cases("shift", "ssend,isend", "1", "1:4", "1000", ranks, "all")
+    validation = validate_cases(profile_path, cases, topology, directory / "exchange.samples.jsonl", 0.3)
+    write_json(directory / "validate.json", validation.to_dict())
+    show_validation(validation)
+
+    _step(5, f"a {_GRID[0]}x{_GRID[1]} grid on {_NODES} nodes of {_PPN}, placed by each algorithm")
+    mapped = _map_all()
+    write_json(directory / "map.json", {"schema": 1, "instances": mapped})
+    _show_mappings(mapped)
+
+    _step(6, "the report")
+    report = _write_report(directory, profile, validation, mapped)
+    print(f"report: {report}")
+    print("next: rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor   (with your grid and nodes)")
+
+
+def _step(number: int, what: str) -> None:
+    tell(f"\n[{number}/6] {what}")
+
+
+def _show_links(profile: Profile) -> None:
+    from rich.table import Table
+
+    table = Table("link", "model", "alpha", "95 % interval", "bandwidth 1/beta", "95 % interval", "fit error")
+    for name, link in profile.links.items():
+        curve = link.send
+        for model in curve.models.values():
+            last = model.segments[-1]
+            alpha_s, alpha_ci = last.alpha_s, last.alpha_ci_s
+            if model.name == curve.model:
+                alpha_s, alpha_ci = curve.alpha_s, curve.alpha_ci_s
+            beta, beta_ci = last.beta_s_per_byte, last.beta_ci_s_per_byte
+            segments = len(model.segments)
+            table.add_row(
+                name,
+                model.name + (f", {segments} segments" if segments > 1 else ""),
+                format_time(alpha_s),
+                f"{format_time(alpha_ci[0])} … {format_time(alpha_ci[1])}" if alpha_ci else "–",
+                format_bandwidth(1 / beta) if beta > 0 else "–",
+                f"{format_bandwidth(1 / beta_ci[1])} … {format_bandwidth(1 / beta_ci[0])}"
+                if beta_ci and beta_ci[0] > 0
+                else "–",
+                f"{100 * model.relative_error:.1f} %",
+            )
+    console().print(table)
+
+
+def _map_all() -> list[dict[str, Any]]:
+    from rankwise.mapping import map_grid
+
+    return [
+        map_grid(_GRID, [_PPN] * _NODES, stencil).to_dict(with_mapping=True) for stencil in _STENCILS
+    ]
+
+
+def _show_mappings(mapped: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table("stencil", "algorithm", "J_sum", "against blocked", "J_max")
+    for instance in mapped:
+        blocked = next(result["j_sum"] for result in instance["results"] if result["algorithm"] == "blocked")
+        best = min(result["j_sum"] for result in instance["results"])
+        for result in instance["results"]:
+            table.add_row(
+                instance["stencil"],
+                result["algorithm"] + (" *" if result["j_sum"] == best else ""),
+                str(result["j_sum"]),
+                format_percent(result["j_sum"] / blocked - 1),
+                str(result["j_max"]),
+            )
+    console().print(table)
+    print("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")
+
+
+def _write_report(
+    directory: Path, profile: Profile, validation: Validation, mapped: list[dict[str, Any]]
+) -> Path:
+    from rankwise.files import write_whole
+    from rankwise.report.page import render
+
+    path = directory / "rankwise-report.html"
+    write_whole(path, render(profile, validation.to_dict(), {"schema": 1, "instances": mapped}))
+    return path

@@ -1,0 +1,104 @@
+"""The real engine: runs exchanges under the launcher of this machine, checks every byte, keeps every sample."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from rankwise.engines.exchange import ExchangeCase, Row
+from rankwise.errors import RankwiseError
+from rankwise.launch import Mpi, stream_kernel
+from rankwise.measure.samples import SCHEMA, SamplesFile
+from rankwise.progress import SILENT, Meter
+from rankwise.statistics import median_interval_95
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs exchanges on this node. ``cpus`` are the CPUs that ranks are bound to, one each while there are enough.
+
+    With more ranks than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the
+    machine's, only the check of the bytes counts.
+    """
+
+    mpi: Mpi
+    cpus: Sequence[int]
+    samples_path: Path
+    seconds_per_case: float = 0.3
+    meter: Meter = SILENT
+    name = "real"
+
+    def rows(self, cases: Sequence[ExchangeCase]) -> Iterator[Row]:
+        """Yield one row a case, in order. Raises RankwiseError when a rank dies or wrong bytes arrive.
+
+        Whatever happens, the samples so far are in the samples file.
+        """
+        with SamplesFile(self.samples_path) as samples:
+            identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
+            samples.append(
+                {"record": "campaign", "campaign": identity, "schema": SCHEMA, "workload": "exchange",
+                 "created": datetime.now(UTC).isoformat(timespec="seconds")}
+            )  # fmt: skip
+            for (grid, periodic), group in itertools.groupby(cases, key=lambda case: (case.grid, case.periodic)):
+                yield from self._launch(grid, periodic, list(group), samples, identity)
+            samples.append({"record": "complete", "campaign": identity})
+
+    def _launch(
+        self,
+        grid: tuple[int, ...],
+        periodic: tuple[bool, ...],
+        cases: list[ExchangeCase],
+        samples: SamplesFile,
+        identity: str,
+    ) -> Iterator[Row]:
+        ranks = cases[0].ranks
+        oversubscribed = ranks > len(self.cpus)
+        arguments = [
+            "exchange",
+            "--grid", ",".join(map(str, grid)),
+            "--periodic", ",".join("1" if flag else "0" for flag in periodic),
+            "--cases", ",".join(f"{c.algorithm}:{c.mode}:{c.cutoff}:{c.message_bytes}" for c in cases),
+            "--budget-s", f"{self.seconds_per_case:.6f}",
+            "--least", "5" if oversubscribed else "30",
+        ]  # fmt: skip
+        if not oversubscribed:
+            arguments += ["--cpus", ",".join(map(str, self.cpus[:ranks]))]
+        waiting = iter(cases)
+        try:
+            for record in stream_kernel(self.mpi, arguments, ranks, oversubscribed, f"running on {ranks} ranks"):
+                samples.append({**record, "campaign": identity})
+                if record["record"] != "samples":
+                    continue
+                case = next(waiting)
+                self.meter.advance()
+                times = np.asarray(record["time_s"], dtype=np.float64)
+                low, high = median_interval_95(times)
+                yield Row(
+                    engine=self.name,
+                    case=case,
+                    time_s=float(np.median(times)),
+                    time_lo_s=low,
+                    time_hi_s=high,
+                    messages_per_rank=int(record["messages_per_rank"]),
+                    bytes_per_rank=int(record["bytes_per_rank"]),
+                    verified=bool(record["verified"]),
+                    notes=self._notes(record["late"], times.size, ranks, oversubscribed),
+                    repetitions=int(times.size),
+                    oversubscribed=oversubscribed,
+                )
+        except RankwiseError as error:
+            raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
+
+    def _notes(self, late: int, repetitions: int, ranks: int, oversubscribed: bool) -> tuple[str, ...]:
+        notes = []
+        if oversubscribed:
+            notes.append(f"oversubscribed: {ranks} ranks on {len(self.cpus)} CPUs, the time is not the machine's")
+        elif late > repetitions / 4:
+            notes.append(f"{late} of {repetitions} repetitions began late on some rank: the machine was busy")
+        return tuple(notes)

@@ -1,0 +1,58 @@
+"""Asking an engine on this machine: predictions from a profile, real runs on its cores, and both side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankwise.engines.exchange import ExchangeCase, Row
+from rankwise.engines.placement import blocked_locations, locations_on_cpus
+from rankwise.engines.predict import Model
+from rankwise.engines.run import Runner
+from rankwise.engines.validate import Comparison, Validation
+from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.launch import find_mpi
+from rankwise.machine.profile import Profile
+from rankwise.machine.topology import Topology
+from rankwise.progress import meter
+
+
+def predict_rows(
+    profile: Profile, cases: Sequence[ExchangeCase], ranks_per_node: int | None = None, link_model: str | None = None
+) -> list[Row]:
+    """Ask the model for all cases, ranks placed by default (nodes filled one after the other)."""
+    placement = {case.ranks: blocked_locations(case.ranks, profile, ranks_per_node) for case in cases}
+    return list(Model(profile, link_model).rows(cases, placement))
+
+
+def run_rows(cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float) -> list[Row]:
+    """Run all cases on this machine, one rank a core. Raises RankwiseError and its kinds."""
+    if not 0 < seconds < 1e6:
+        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
+    mpi = find_mpi()
+    try:
+        with meter("running", len(cases)) as progress:
+            return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress).rows(cases))
+    except KeyboardInterrupt:
+        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}") from None
+
+
+def validate_cases(
+    profile_path: Path, cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float
+) -> Validation:
+    """Predict and run all cases with the same placement."""
+    profile = Profile.load(profile_path)
+    cpus = topology.pus_one_per_core()
+    places = {pu.os_index: (pu.socket, pu.core) for pu in topology.pus}
+    placement = {
+        # More ranks than cores share them; their rows say that such a time means nothing.
+        case.ranks: locations_on_cpus([cpus[rank % len(cpus)] for rank in range(case.ranks)], places)
+        if case.ranks <= len(cpus)
+        else [(0, 0, rank) for rank in range(case.ranks)]
+        for case in cases
+    }
+    predicted = list(Model(profile).rows(cases, placement))
+    measured = run_rows(cases, topology, samples, seconds)
+    return Validation(
+        str(profile_path), [Comparison(p, m) for p, m in zip(predicted, measured, strict=True)]
+    )

@@ -1,0 +1,35 @@
+"""Errors that a user sees: one line that says what is wrong, where, and the mend, and an exit code.
+
+Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression found, 4 environment unusable, 130 interrupted.
+"""
+
+EXIT_OK = 0
+EXIT_FAILURE = 1
+EXIT_USAGE = 2
+EXIT_REGRESSION = 3
+EXIT_ENVIRONMENT = 4
+EXIT_INTERRUPTED = 130
+
+
+class RankwiseError(Exception):
+    """Something went wrong while working: a rank died, a result did not verify."""
+
+    exit_code = EXIT_FAILURE
+
+
+class InputError(RankwiseError):
+    """The user's input cannot be used: an option's value, a file's content."""
+
+    exit_code = EXIT_USAGE
+
+
+class UnusableEnvironmentError(RankwiseError):
+    """The machine lacks what is needed: no launcher, a launcher of another MPI, no compiler."""
+
+    exit_code = EXIT_ENVIRONMENT
+
+
+class InterruptedWorkError(RankwiseError):
+    """The user (Ctrl-C) or the system (SIGTERM) stopped the work; the message says how to go on."""
+
+    exit_code = EXIT_INTERRUPTED

@@ -1,0 +1,52 @@
+"""Files that are written whole or not at all, and JSON Lines that only ever grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that a reader sees the old content or the new, never a part. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write one JSON value as a whole file; not-a-number is refused rather than written. Raises OSError."""
+    write_whole(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def read_json(path: Path, what: str, mend: str) -> Any:
+    """Read a JSON file; ``what`` and ``mend`` complete the message of the InputError that a bad file raises."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{what} {path} does not exist: {mend}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{what} {path} cannot be read ({error}): {mend}") from None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{what} {path} is nested too deeply: {mend}") from None

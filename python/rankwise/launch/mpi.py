@@ -1,0 +1,219 @@
+"""The MPI that the kernels run with: which library, which launcher, and whether the two belong together.
+
+The default is the MPICH that pip installs beside us. ``RANKWISE_MPI=system`` takes the MPI whose ``mpicxx`` is on PATH
+(the kernels are built for it on first use); ``RANKWISE_MPIEXEC`` names another launcher.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
+from rankwise.launch.process import Child, output_of
+
+_SILENCE_S = 300.0
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """A library, the launcher for it, and the kernels that were built with it."""
+
+    origin: str  # "wheel" (installed by pip beside us) or "system"
+    library_version: str
+    library_path: Path
+    kernels_path: Path
+    launcher: Launcher
+
+    @cached_property
+    def library_family(self) -> str:
+        return family_of_library(self.library_version)
+
+    @property
+    def launcher_path(self) -> Path:
+        return self.launcher.path
+
+    @property
+    def launcher_version(self) -> str:
+        return self.launcher.version
+
+    @property
+    def launcher_family(self) -> str:
+        return self.launcher.family
+
+    @property
+    def matches(self) -> bool:
+        """Whether the launcher can start ranks of this library."""
+        return self.library_family in self.launcher.understands
+
+    def require_match(self) -> None:
+        """Raise UnusableEnvironmentError when the launcher belongs to another MPI than the library."""
+        if not self.matches:
+            raise UnusableEnvironmentError(
+                f"the launcher {self.launcher_path} belongs to {self.launcher_family}, the kernels' library to "
+                f"{self.library_family}: {mismatch_cure(self)}"
+            )
+
+
+def mismatch_cure(mpi: Mpi) -> str:
+    """Say how to bring a launcher and a library of different families together."""
+    if "RANKWISE_MPIEXEC" in os.environ:
+        return f"unset RANKWISE_MPIEXEC, or let it name the mpiexec of {mpi.library_family}"
+    if mpi.origin == "wheel":
+        return "reinstall the default MPI with 'pip install --force-reinstall mpich', or set RANKWISE_MPI=system"
+    return "put the mpicxx and the mpiexec of the same MPI first on PATH"
+
+
+def find_mpi() -> Mpi:
+    """Find kernels, library and launcher. Raises UnusableEnvironmentError when one of them is missing."""
+    wanted = os.environ.get("RANKWISE_MPI", "default")
+    if wanted == "system":
+        from rankwise.launch.build import build_kernels
+
+        compiler = shutil.which("mpicxx")
+        if compiler is None:
+            raise UnusableEnvironmentError(
+                "RANKWISE_MPI=system, but no mpicxx is on PATH: install an MPI with its compiler "
+                "(Debian: apt-get install libmpich-dev mpich), or unset RANKWISE_MPI"
+            )
+        kernels = build_kernels(Path(compiler))
+        beside = [Path(compiler).parent]
+    elif wanted == "default":
+        kernels = installed_kernels()
+        beside = []
+    else:
+        raise InputError(f"RANKWISE_MPI is '{wanted}': set it to 'system', or unset it for the default MPI")
+    about = _about(kernels)
+    library_path = Path(str(about["mpi_library_path"])).resolve()
+    origin = "wheel" if library_path.is_relative_to(Path(sys.prefix).resolve()) else "system"
+    # The launcher of a library usually lies in bin beside its lib.
+    beside.append(Path(os.path.normpath(str(about["mpi_library_path"]))).parent.parent / "bin")
+    path = _find_launcher(beside)
+    return Mpi(
+        origin=origin,
+        library_version=str(about["mpi_library"]).strip(),
+        library_path=library_path,
+        kernels_path=kernels,
+        launcher=make_launcher(path, output_of([str(path), "--version"])[1]),
+    )
+
+
+def installed_kernels() -> Path:
+    """Return the kernels that were installed with the package. Raises UnusableEnvironmentError when absent."""
+    path = package_folder() / "bin" / "rankwise-kernels"
+    if not path.is_file():
+        raise UnusableEnvironmentError(
+            f"the MPI kernels are not installed ({path}): reinstall rankwise with 'pip install .'"
+        )
+    return path
+
+
+def package_folder() -> Path:
+    """Return the folder that holds what the build installed (the extension, the kernels and their sources)."""
+    from rankwise import _core
+
+    return Path(_core.__file__).parent
+
+
+def _find_launcher(beside: Sequence[Path]) -> Path:
+    named = os.environ.get("RANKWISE_MPIEXEC")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise UnusableEnvironmentError(
+                f"RANKWISE_MPIEXEC names {named}, which is not an executable: correct it or unset it"
+            )
+        return Path(found)
+    for folder in beside:
+        if os.access(folder / "mpiexec", os.X_OK):
+            return folder / "mpiexec"
+    found = shutil.which("mpiexec")
+    if found is None:
+        raise UnusableEnvironmentError(
+            "no mpiexec beside the MPI library nor on PATH: install the default MPI with 'pip install mpich'"
+        )
+    return Path(found)
+
+
+def _about(kernels: Path) -> Mapping[str, Any]:
+    code, text = output_of([str(kernels), "about"])
+    try:
+        record = json.loads(text)
+        if code != 0 or record["record"] != "about":
+            raise ValueError
+    except (ValueError, TypeError, KeyError):
+        reason = " ".join(text.split())[-300:] or f"exit code {code}"
+        raise UnusableEnvironmentError(
+            f"the MPI kernels do not start ({kernels}: {reason}): reinstall with 'pip install --force-reinstall mpich .'"
+        ) from None
+    return dict(record)
+
+
+def stream_kernel(
+    mpi: Mpi, arguments: Sequence[str], ranks: int, oversubscribed: bool, doing: str
+) -> Iterator[dict[str, Any]]:
+    """Start a kernel on so many ranks and yield its records as they come.
+
+    ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies,
+    when nothing is heard for five minutes, or when the kernel's output is not what it should be.
+    """
+    mpi.require_match()
+    command = mpi.launcher.command(ranks, [str(mpi.kernels_path), *arguments], oversubscribed)
+    with Child(command, mpi.launcher.environment(oversubscribed)) as child:
+        ended = False
+        try:
+            for line in child.lines(_SILENCE_S):
+                try:
+                    record = json.loads(line)
+                    kind = record["record"]
+                except (ValueError, TypeError, KeyError):
+                    continue  # a launcher's own words
+                if kind == "start" and record["ranks"] != ranks:
+                    raise UnusableEnvironmentError(
+                        f"{ranks} ranks were started but each finds {record['ranks']}: the launcher "
+                        f"{mpi.launcher_path} does not belong to the library: {mismatch_cure(mpi)}"
+                    )
+                ended = ended or kind == "end"
+                yield record
+        except TimeoutError:
+            raise RankwiseError(
+                f"nothing heard for {_SILENCE_S:.0f} s while {doing}: the ranks hang and were ended"
+            ) from None
+        code = child.wait()
+        if code != 0 or not ended:
+            raise RankwiseError(f"a rank died while {doing} ({describe_exit(code)}{_because(child.complaint())})")
+
+
+def describe_exit(code: int) -> str:
+    """Say how a launcher ended: an exit code, or the signal behind it."""
+    import signal
+
+    number = -code if code < 0 else code - 128 if code > 128 else code
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"launcher's exit code {code}"
+    # Launchers pass a rank's signal on as 128 + signal, as its plain number, or die of it themselves.
+    return f"signal {name}" if code < 0 or code > 128 or code in (6, 9, 11, 15) else f"launcher's exit code {code}"
+
+
+def _because(complaint: str) -> str:
+    return f"; {complaint}" if complaint else ""
+
+
+def trial(mpi: Mpi) -> str | None:
+    """Start two real ranks; return None when they find each other, else what went wrong in one line."""
+    try:
+        for _ in stream_kernel(mpi, ["hello"], ranks=2, oversubscribed=False, doing="starting two ranks"):
+            pass
+    except RankwiseError as error:
+        return str(error)
+    return None

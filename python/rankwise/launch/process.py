@@ -1,0 +1,129 @@
+"""Child processes that are ended with us: their output line by line, their whole group killed when we leave."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rankwise.errors import UnusableEnvironmentError
+
+_PR_SET_PDEATHSIG = 1
+_TAIL_BYTES = 8000
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent dies, however that happens."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+_libc = ctypes.CDLL(None)
+
+
+class Child:
+    """A running command. Use as a context manager: leaving it ends the command and everything it started."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """Start a command (never through a shell). Raises UnusableEnvironmentError when it cannot be started."""
+        self.command = list(command)
+        try:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        except OSError as error:
+            raise UnusableEnvironmentError(
+                f"{Path(self.command[0]).name} cannot be started ({error.strerror}: {self.command[0]}): "
+                "see 'rankwise doctor'"
+            ) from None
+        self._stderr = b""
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.end()
+
+    def lines(self, silence_s: float) -> Iterator[str]:
+        """Yield stdout line by line until the command ends.
+
+        Raises TimeoutError when nothing is printed for ``silence_s`` seconds.
+        """
+        assert self._process.stdout is not None and self._process.stderr is not None
+        pending = b""
+        heard_s = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            selector.register(self._process.stderr, selectors.EVENT_READ)
+            while selector.get_map():
+                events = selector.select(timeout=max(0.1, silence_s - (time.monotonic() - heard_s)))
+                if not events and time.monotonic() - heard_s >= silence_s:
+                    raise TimeoutError
+                for key, _ in events:
+                    chunk = os.read(key.fd, 1 << 16)
+                    if not chunk:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is self._process.stderr:
+                        self._stderr = (self._stderr + chunk)[-_TAIL_BYTES:]
+                    else:
+                        heard_s = time.monotonic()
+                        *complete, pending = (pending + chunk).split(b"\n")
+                        for line in complete:
+                            yield line.decode("utf-8", "replace")
+        if pending:
+            yield pending.decode("utf-8", "replace")
+
+    def wait(self) -> int:
+        """Wait for the end; return the exit code (negative: the signal that ended it)."""
+        return self._process.wait()
+
+    def complaint(self) -> str:
+        """Return the end of what the command said on stderr, as one line."""
+        text = self._stderr.decode("utf-8", "replace")
+        return " / ".join(line.strip() for line in text.splitlines() if line.strip())[-600:]
+
+    def end(self) -> None:
+        """End the command and its group, gently first; does nothing when it has ended."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+            try:
+                self._process.wait(timeout=3)
+            except subprocess.TimeoutExpired:
+                pass
+        # The group may outlive its leader.
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def output_of(command: Sequence[str], timeout_s: float = 30.0) -> tuple[int, str]:
+    """Run a short command; return its exit code and stdout (stderr when stdout is empty).
+
+    Raises UnusableEnvironmentError when it cannot be started or takes too long.
+    """
+    with Child(command) as child:
+        try:
+            text = "\n".join(child.lines(timeout_s))
+        except TimeoutError:
+            raise UnusableEnvironmentError(
+                f"'{' '.join(command)}' said nothing for {timeout_s:.0f} s: see 'rankwise doctor'"
+            ) from None
+        return child.wait(), text or child.complaint()

@@ -1,0 +1,227 @@
+"""What would spoil a measurement on this machine, each with its cure.
+
+Every condition is a pure function of a snapshot (or of an MPI) that returns a finding, or None when all is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
+
+from rankwise.machine.cpu_list import format_cpu_list
+from rankwise.machine.record import MpiFacts, short_version
+from rankwise.machine.snapshot import Snapshot
+
+Severity = Literal["problem", "warning", "info", "ok"]
+
+LEAST_RANKS = 2  # a ping-pong's
+_BUSY_SHARE = 0.05  # of the allowed PUs, kept busy by others, ...
+_LEAST_BUSY_CPUS = 0.2  # ... but not less than what one clock tick in a short sample looks like, ...
+_ONE_PROGRAM_CPUS = 0.9  # ... and one program that computes is always told
+_STEAL_SHARE = 0.02
+_PRESSURE_SHARE = 0.05
+_LOAD_PER_CORE = 0.5
+_SHM_LEAST_BYTES = 128 * 2**20  # twice what containers get by default
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One condition: ``problem`` makes measuring impossible, ``warning`` spoils figures, ``info`` is worth knowing."""
+
+    id: str
+    severity: Severity
+    what: str
+    cure: str
+
+    def to_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def examine(snapshot: Snapshot, ranks: int = LEAST_RANKS) -> list[Finding]:
+    """Return all that is found on the machine for a measurement with so many ranks, the gravest first."""
+    found = [condition(snapshot) for condition in _OF_THE_MACHINE]
+    found += [condition(snapshot, ranks) for condition in _OF_THE_RANKS]
+    return by_severity(finding for finding in found if finding is not None)
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings, the gravest first; equals stay in their order."""
+    return sorted(findings, key=lambda finding: get_args(Severity).index(finding.severity))
+
+
+def virtual_machine(snapshot: Snapshot) -> Finding | None:
+    if not snapshot.virtualization:
+        return None
+    return Finding(
+        "virtual-machine",
+        "warning",
+        f"this is a virtual machine ({snapshot.virtualization}): its host may take the processor away unseen",
+        "measure on bare metal; where you cannot, measure again at other hours and trust what agrees",
+    )
+
+
+def steal(snapshot: Snapshot) -> Finding | None:
+    if snapshot.steal_share < _STEAL_SHARE:
+        return None
+    return Finding(
+        "steal",
+        "warning",
+        f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the processors' time to others "
+        "(steal in /proc/stat)",
+        "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
+    )
+
+
+def busy_machine(snapshot: Snapshot) -> Finding | None:
+    cpus = len(snapshot.allowed_pus)
+    signs = []
+    if snapshot.foreign_cpus >= min(max(_LEAST_BUSY_CPUS, _BUSY_SHARE * cpus), _ONE_PROGRAM_CPUS):
+        signs.append(f"other programs keep {snapshot.foreign_cpus:.1f} of {cpus} hardware threads busy")
+    if snapshot.load_average > _LOAD_PER_CORE * snapshot.cores:
+        signs.append(f"the load average of the last minute is {snapshot.load_average:.1f} on {snapshot.cores} cores")
+    if snapshot.pressure_share is not None and snapshot.pressure_share >= _PRESSURE_SHARE:
+        signs.append(f"tasks waited for a processor {100 * snapshot.pressure_share:.0f} % of the last 10 s")
+    if not signs:
+        return None
+    return Finding(
+        "busy-machine",
+        "warning",
+        f"the machine is busy: {', '.join(signs)}",
+        "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, or take a node of your own",
+    )
+
+
+def frequency_governor(snapshot: Snapshot) -> Finding | None:
+    slow = [name for name in snapshot.governors if name != "performance"]
+    if not slow:
+        return None
+    return Finding(
+        "frequency-governor",
+        "warning",
+        f"the frequency governor is {', '.join(slow)} (/sys/devices/system/cpu/cpu*/cpufreq): clocks follow the load",
+        "sudo cpupower frequency-set -g performance",
+    )
+
+
+def turbo(snapshot: Snapshot) -> Finding | None:
+    if not snapshot.turbo:
+        return None
+    return Finding(
+        "turbo",
+        "info",
+        "turbo is on: the clock changes with heat and with the number of busy cores",
+        "for steadier, lower clocks: sudo cpupower set --turbo-boost 0",
+    )
+
+
+def smt(snapshot: Snapshot) -> Finding | None:
+    if snapshot.threads_per_core < 2:
+        return None
+    return Finding(
+        "smt",
+        "info",
+        f"SMT is on: {snapshot.threads_per_core} hardware threads share a core; ranks are placed one to a core",
+        "to rule it out: echo off | sudo tee /sys/devices/system/cpu/smt/control",
+    )
+
+
+def cpu_set(snapshot: Snapshot) -> Finding | None:
+    if len(snapshot.allowed_pus) >= snapshot.pus:
+        return None
+    return Finding(
+        "cpu-set",
+        "info",
+        f"only {len(snapshot.allowed_pus)} of {snapshot.pus} hardware threads may be used here: "
+        f"{format_cpu_list(snapshot.allowed_pus)}",
+        "for more: taskset -c LIST, docker run --cpuset-cpus=LIST, or the job's --cpus-per-task",
+    )
+
+
+def shared_memory(snapshot: Snapshot) -> Finding | None:
+    free = snapshot.shm_free_bytes
+    if free is not None and free >= _SHM_LEAST_BYTES:
+        return None
+    amount = "is not there" if free is None else f"has only {free // 2**20} MiB free"
+    return Finding(
+        "shared-memory",
+        "warning",
+        f"/dev/shm {amount}: ranks of one node exchange messages there",
+        "sudo mount -o remount,size=1G /dev/shm, or docker run --shm-size=1g",
+    )
+
+
+def locked_memory(snapshot: Snapshot) -> Finding | None:
+    if not snapshot.rdma_devices or snapshot.memlock_bytes is None:
+        return None
+    return Finding(
+        "locked-memory",
+        "warning",
+        f"memory that may be locked is limited to {snapshot.memlock_bytes // 1024} KiB, but "
+        f"{snapshot.rdma_devices[0]} needs it for its buffers",
+        "ulimit -l unlimited, or '* - memlock unlimited' in /etc/security/limits.conf",
+    )
+
+
+def oversubscription(snapshot: Snapshot, ranks: int) -> Finding | None:
+    cores = snapshot.allowed_cores
+    if ranks <= cores:
+        return None
+    more = "give the job more cores: taskset -c LIST, docker run --cpuset-cpus=LIST or --cpus-per-task"
+    return Finding(
+        "oversubscription",
+        "warning",
+        f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}: ranks that share a core wait for each other's turn",
+        more if cores < LEAST_RANKS else f"take at most {cores} ranks: --ranks {cores}",
+    )
+
+
+def quota(snapshot: Snapshot, ranks: int) -> Finding | None:
+    cpus = snapshot.quota_cpus
+    if cpus is None or cpus >= len(snapshot.allowed_pus):
+        return None
+    enough = cpus >= ranks
+    return Finding(
+        "cpu-quota",
+        "info" if enough else "warning",
+        f"the container or job is granted {cpus:.3g} CPUs of processor time (cgroup quota)"
+        + ("" if enough else f": {ranks} polling ranks are stopped in every period"),
+        "raise the limit: docker run --cpus=N, or the job's or pod's CPU limit",
+    )
+
+
+def wheel_mpi(mpi: MpiFacts) -> Finding | None:
+    if mpi.origin != "wheel":
+        return None
+    return Finding(
+        "wheel-mpi",
+        "warning",
+        f"the MPI came with pip ({short_version(mpi.library_version)}): its figures are not those of the machine's own",
+        "put the machine's mpicxx on PATH and set RANKWISE_MPI=system",
+    )
+
+
+def foreign_launcher(mpi: MpiFacts, cure: str) -> Finding | None:
+    if mpi.matches:
+        return None
+    return Finding(
+        "foreign-launcher",
+        "problem",
+        f"the launcher {mpi.launcher_path} belongs to {mpi.launcher_family}, the MPI library to {mpi.library_family}: "
+        "each rank would find itself alone",
+        cure,
+    )
+
+
+_OF_THE_MACHINE: tuple[Callable[[Snapshot], Finding | None], ...] = (
+    virtual_machine,
+    steal,
+    busy_machine,
+    frequency_governor,
+    shared_memory,
+    locked_memory,
+    cpu_set,
+    smt,
+    turbo,
+)
+_OF_THE_RANKS: tuple[Callable[[Snapshot, int], Finding | None], ...] = (oversubscription, quota)

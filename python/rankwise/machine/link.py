@@ -1,0 +1,219 @@
+"""The time of one message as a function of its size: straight lines over ranges of size, with their uncertainty.
+
+``time = alpha + beta * size`` (Hockney & Jesshope 1988) on each segment. One segment is the Hockney model; several
+are the piecewise model, whose breaks are where a protocol changes; a table that is interpolated is a segment between
+each two of its rows.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A straight line for sizes from ``from_bytes`` up to, not including, ``to_bytes`` (None: no upper end)."""
+
+    from_bytes: int
+    to_bytes: int | None
+    alpha_s: float
+    beta_s_per_byte: float
+    alpha_ci_s: Interval | None = None
+    beta_ci_s_per_byte: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "from_bytes": self.from_bytes,
+            "to_bytes": self.to_bytes,
+            "alpha_s": self.alpha_s,
+            "alpha_ci_s": _listed(self.alpha_ci_s),
+            "beta_s_per_byte": self.beta_s_per_byte,
+            "beta_ci_s_per_byte": _listed(self.beta_ci_s_per_byte),
+        }
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Segment:
+        to_bytes = record.get("to_bytes")
+        return Segment(
+            int(record["from_bytes"]),
+            None if to_bytes is None else int(to_bytes),
+            finite(record["alpha_s"], "alpha_s"),
+            finite(record["beta_s_per_byte"], "beta_s_per_byte"),
+            interval(record.get("alpha_ci_s"), "alpha_ci_s"),
+            interval(record.get("beta_ci_s_per_byte"), "beta_ci_s_per_byte"),
+        )
+
+
+@dataclass(frozen=True)
+class LinkModel:
+    """A fitted model: its segments in order of size, and how it was made.
+
+    ``relative_error`` is the root mean square relative difference between model and table, by which intervals of
+    predicted times are widened (the lack of fit is an error as much as the noise is).
+    """
+
+    name: str
+    segments: tuple[Segment, ...]
+    method: str
+    relative_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.segments:
+            raise ValueError(f"the {self.name} model has no segment")
+        starts = [segment.from_bytes for segment in self.segments]
+        if starts != sorted(set(starts)):
+            raise ValueError(f"the segments of the {self.name} model are not in order of size")
+
+    def segment_at(self, size_bytes: int) -> Segment:
+        """Return the segment that answers for a size; below the first it is the first."""
+        starts = [segment.from_bytes for segment in self.segments]
+        return self.segments[max(0, bisect.bisect_right(starts, size_bytes) - 1)]
+
+    def time_s(self, size_bytes: int) -> float:
+        """Return the time of one message of a size, in seconds."""
+        segment = self.segment_at(size_bytes)
+        return segment.alpha_s + segment.beta_s_per_byte * size_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "relative_error": self.relative_error,
+            "segments": [segment.to_dict() for segment in self.segments],
+        }
+
+    @staticmethod
+    def from_dict(name: str, record: Mapping[str, Any]) -> LinkModel:
+        return LinkModel(
+            name,
+            tuple(Segment.from_dict(segment) for segment in record["segments"]),
+            str(record["method"]),
+            finite(record["relative_error"], "relative_error"),
+        )
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row of the table under the models: the time of one message of a size, with its 95 % interval."""
+
+    size_bytes: int
+    time_s: float
+    time_lo_s: float
+    time_hi_s: float
+    samples: int
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Point:
+        size_bytes = record["size_bytes"]
+        if not isinstance(size_bytes, int) or size_bytes < 0:
+            raise ValueError(f"size_bytes {size_bytes!r} is not a size of at least 0")
+        values = [finite(record[key], key) for key in ("time_s", "time_lo_s", "time_hi_s")]
+        if values[0] <= 0:
+            raise ValueError(f"time_s {values[0]} at {size_bytes} B is not positive")
+        return Point(size_bytes, *values, int(record["samples"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "size_bytes": self.size_bytes,
+            "time_s": self.time_s,
+            "time_lo_s": self.time_lo_s,
+            "time_hi_s": self.time_hi_s,
+            "samples": self.samples,
+        }
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Time against size for one way of sending over one link class: table, models, and the model that answers."""
+
+    model: str
+    alpha_s: float
+    alpha_ci_s: Interval | None
+    beta_s_per_byte: float
+    beta_ci_s_per_byte: Interval | None
+    samples: int
+    statistic: str
+    table: tuple[Point, ...]
+    models: Mapping[str, LinkModel]
+
+    def chosen(self) -> LinkModel:
+        """Return the model that answers for this curve."""
+        return self.models[self.model]
+
+    def time_s(self, size_bytes: int) -> float:
+        """Return the time of one message of a size, in seconds, by the chosen model."""
+        return self.chosen().time_s(size_bytes)
+
+    def relative_half_width(self, size_bytes: int) -> float:
+        """Return half the 95 % interval of the time at a size, as a fraction of it: noise and lack of fit together."""
+        sizes = [point.size_bytes for point in self.table]
+        i = min(bisect.bisect_left(sizes, size_bytes), len(sizes) - 1)
+        around = self.table[max(0, i - 1) : i + 1]
+        noise = max((point.time_hi_s - point.time_lo_s) / (2 * point.time_s) for point in around)
+        return math.hypot(noise, 1.96 * self.chosen().relative_error)
+
+    def extrapolates(self, size_bytes: int) -> bool:
+        """Tell whether a size lies beyond the measured ones."""
+        return not self.table[0].size_bytes <= size_bytes <= self.table[-1].size_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "alpha_s": self.alpha_s,
+            "alpha_ci_s": _listed(self.alpha_ci_s),
+            "beta_s_per_byte": self.beta_s_per_byte,
+            "beta_ci_s_per_byte": _listed(self.beta_ci_s_per_byte),
+            "samples": self.samples,
+            "statistic": self.statistic,
+            "models": {name: model.to_dict() for name, model in self.models.items()},
+            "table": [point.to_dict() for point in self.table],
+        }
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Curve:
+        models = {name: LinkModel.from_dict(name, model) for name, model in record["models"].items()}
+        if record["model"] not in models:
+            raise ValueError(f"the chosen model '{record['model']}' is not among its models")
+        table = tuple(Point.from_dict(point) for point in record["table"])
+        sizes = [point.size_bytes for point in table]
+        if len(sizes) < 2 or sizes != sorted(set(sizes)):
+            raise ValueError("the table needs at least two sizes, in order and each once")
+        return Curve(
+            model=str(record["model"]),
+            alpha_s=finite(record["alpha_s"], "alpha_s"),
+            alpha_ci_s=interval(record["alpha_ci_s"], "alpha_ci_s"),
+            beta_s_per_byte=finite(record["beta_s_per_byte"], "beta_s_per_byte"),
+            beta_ci_s_per_byte=interval(record["beta_ci_s_per_byte"], "beta_ci_s_per_byte"),
+            samples=int(record["samples"]),
+            statistic=str(record["statistic"]),
+            table=table,
+            models=models,
+        )
+
+
+def finite(value: Any, what: str) -> float:
+    """Return a number as float; ValueError when it is none, or not finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{what} {value!r} is not a finite number")
+    return float(value)
+
+
+def interval(value: Any, what: str) -> Interval | None:
+    """Return [low, high] as a tuple, None as None; ValueError otherwise."""
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"{what} {value!r} is not a pair [low, high]")
+    low, high = finite(value[0], what), finite(value[1], what)
+    if low > high:
+        raise ValueError(f"{what} {value!r} has its low end above its high end")
+    return low, high
+
+
+def _listed(pair: Interval | None) -> list[float] | None:
+    return None if pair is None else [pair[0], pair[1]]

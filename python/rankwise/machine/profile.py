@@ -1,0 +1,107 @@
+"""The profile of a machine: what it is, and how long a message takes over each class of link.
+
+A profile is a JSON file (schema 1): ``schema``, ``machine`` (the record that ``doctor`` shows), and ``links``, which
+maps a link class (same-core, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
+sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
+one message each) and ``exchange-gap`` (each further message in flight with it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError
+from rankwise.files import read_json, write_json
+from rankwise.machine.link import Curve
+
+SCHEMA = 1
+LINK_CLASSES = ("same-core", "same-socket", "other-socket", "other-node")
+VARIANTS = ("ssend", "exchange", "exchange-gap")
+_MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
+
+
+@dataclass(frozen=True)
+class Link:
+    """One link class: the curve of a plain send, and those of other ways of sending by name."""
+
+    send: Curve
+    variants: Mapping[str, Curve] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.send.to_dict(),
+            "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
+        }
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Link:
+        variants = record.get("variants", {})
+        return Link(Curve.from_dict(record), {name: Curve.from_dict(curve) for name, curve in variants.items()})
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A machine's profile; ``source`` says where the figures come from (a samples file, an imported table)."""
+
+    machine: Mapping[str, Any]
+    links: Mapping[str, Link]
+    created: str
+    source: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "created": self.created,
+            "source": dict(self.source),
+            "machine": dict(self.machine),
+            "warnings": list(self.warnings),
+            "links": {name: link.to_dict() for name, link in self.links.items()},
+        }
+
+    def save(self, path: Path) -> None:
+        """Write the profile as a whole file."""
+        write_json(path, self.to_dict())
+
+    @staticmethod
+    def from_dict(record: Any, where: str) -> Profile:
+        """Build a profile from its JSON value; ``where`` names it in the InputError of a bad one."""
+        if not isinstance(record, dict):
+            raise InputError(f"profile {where} is not a JSON object: {_MEND}")
+        schema = record.get("schema")
+        if not isinstance(schema, int) or schema < 1:
+            raise InputError(f"profile {where} names no schema: {_MEND}")
+        if schema > SCHEMA:
+            raise InputError(
+                f"profile {where} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it"
+            )
+        links: dict[str, Link] = {}
+        try:
+            if not record["links"]:
+                raise ValueError("it has no link class")
+            for name, link in record["links"].items():
+                if name not in LINK_CLASSES:
+                    raise ValueError(f"'{name}' is not a link class ({', '.join(LINK_CLASSES)})")
+                try:
+                    links[name] = Link.from_dict(link)
+                except ValueError as error:
+                    raise ValueError(f"link {name}: {error}") from None
+            return Profile(
+                machine=dict(record["machine"]),
+                links=links,
+                created=str(record["created"]),
+                source=dict(record["source"]),
+                warnings=tuple(str(warning) for warning in record.get("warnings", [])),
+            )
+        except KeyError as error:
+            raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"profile {where}: {error}: {_MEND}") from None
+
+    @staticmethod
+    def load(path: Path) -> Profile:
+        """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
+        return Profile.from_dict(read_json(path, "profile", _MEND), str(path))

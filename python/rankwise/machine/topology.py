@@ -1,0 +1,223 @@
+"""What one computer is made of, as far as messages between its ranks feel it, and pure questions to that.
+
+A PU (processing unit) is what the operating system schedules on: a hardware thread. It is named by its ``os_index``,
+the number that taskset and launchers take. Cores and sockets are numbered here from 0, in the order of their lowest
+PU, so that every source of discovery gives the same numbers; NUMA nodes keep the operating system's numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+from rankwise.errors import InputError
+
+Source = Literal["hwloc-library", "lstopo", "sysfs"]
+
+
+@dataclass(frozen=True)
+class Pu:
+    """One hardware thread: its number in the operating system, and the core, socket and NUMA node it belongs to."""
+
+    os_index: int
+    core: int
+    socket: int
+    numa_node: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One data or unified cache and the PUs that share it; the size is 0 where the system does not tell it."""
+
+    level: int
+    size_bytes: int
+    pus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """One computer. ``allowed`` are the PUs that this process may use (affinity mask, cgroup's cpuset).
+
+    Raises ValueError when the parts contradict each other.
+    """
+
+    host: str
+    cpu_model: str
+    memory_bytes: int
+    numa_nodes: tuple[int, ...]
+    pus: tuple[Pu, ...]
+    caches: tuple[Cache, ...]
+    allowed: tuple[int, ...]
+    source: Source
+
+    def __post_init__(self) -> None:
+        known = {pu.os_index for pu in self.pus}
+        if not known:
+            raise ValueError("it has no processor")
+        if len(known) < len(self.pus):
+            raise ValueError("it has a processor twice")
+        if not self.allowed or not known.issuperset(self.allowed):
+            raise ValueError("its allowed processors are none, or not all its own")
+        if not set(self.numa_nodes).issuperset(pu.numa_node for pu in self.pus):
+            raise ValueError("it has a processor in a NUMA node that is not its own")
+        if len({(pu.core, pu.socket) for pu in self.pus}) > self.core_count:
+            raise ValueError("it has a core that lies in two sockets")
+        if any(not known.issuperset(cache.pus) for cache in self.caches):
+            raise ValueError("it has a cache that serves processors which are not its own")
+        if self.source not in get_args(Source):
+            raise ValueError(f"its source '{self.source}' is none of {', '.join(get_args(Source))}")
+
+    @property
+    def socket_count(self) -> int:
+        return len({pu.socket for pu in self.pus})
+
+    @property
+    def core_count(self) -> int:
+        return len({pu.core for pu in self.pus})
+
+    @property
+    def allowed_core_count(self) -> int:
+        """The number of cores of which at least one hardware thread may be used."""
+        return len(self.pus_one_per_core())
+
+    def pu(self, os_index: int) -> Pu:
+        """Return one PU by its number. Raises ValueError when the machine has no such PU."""
+        for pu in self.pus:
+            if pu.os_index == os_index:
+                return pu
+        raise ValueError(f"{self.host} has no processor {os_index}")
+
+    def link_class(self, pu_a: int, pu_b: int) -> str:
+        """Return the class of the link between two PUs of this machine, the narrowest that holds both.
+
+        Raises ValueError for one and the same PU, or a PU that the machine does not have.
+        """
+        if pu_a == pu_b:
+            raise ValueError(f"processor {pu_a} has no link to itself")
+        return _classify(self.pu(pu_a), self.pu(pu_b))
+
+    def representative_pairs(self, allowed: Collection[int] | None = None) -> dict[str, tuple[int, int]]:
+        """Return one pair of PUs for each link class that this machine offers among ``allowed`` PUs.
+
+        Without ``allowed``, among those this process may use. Of several pairs the first in the order of placement is
+        taken, so a pair on one socket is as near as can be.
+        """
+        found: dict[str, tuple[int, int]] = {}
+        for a, b in combinations(self._placement_order(allowed), 2):
+            found.setdefault(_classify(a, b), (a.os_index, b.os_index))
+            if len(found) == len(LINK_TABLE):
+                break
+        return {name: found[name] for name, _ in LINK_TABLE if name in found}
+
+    def pus_one_per_core(self, allowed: Collection[int] | None = None) -> list[int]:
+        """Return one allowed PU of each core, socket by socket and NUMA node by NUMA node: where ranks 0, 1, ... go."""
+        first: dict[int, int] = {}
+        for pu in self._placement_order(allowed):
+            first.setdefault(pu.core, pu.os_index)
+        return list(first.values())
+
+    def _placement_order(self, allowed: Collection[int] | None) -> list[Pu]:
+        """Return the allowed PUs: the first of every core, then the second of every core, and so on."""
+        usable = set(self.allowed if allowed is None else allowed)
+        nth_of_core: dict[int, int] = {}
+        keyed = []
+        for pu in sorted(self.pus, key=lambda pu: pu.os_index):
+            if pu.os_index in usable:
+                nth = nth_of_core[pu.core] = nth_of_core.get(pu.core, -1) + 1
+                keyed.append((nth, pu.socket, pu.numa_node, pu.core, pu))
+        return [entry[-1] for entry in sorted(keyed, key=lambda entry: entry[:-1])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value that stands for this topology in JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(record: Any) -> Topology:
+        """Build a topology from its JSON value. Raises InputError when the value is not one."""
+        try:
+            return Topology(
+                host=_text(record["host"]),
+                cpu_model=_text(record["cpu_model"]),
+                memory_bytes=_count(record["memory_bytes"]),
+                numa_nodes=_counts(record["numa_nodes"]),
+                pus=tuple(
+                    Pu(*(_count(pu[name]) for name in ("os_index", "core", "socket", "numa_node")))
+                    for pu in record["pus"]
+                ),
+                caches=tuple(
+                    Cache(_count(cache["level"]), _count(cache["size_bytes"]), _counts(cache["pus"]))
+                    for cache in record["caches"]
+                ),
+                allowed=_counts(record["allowed"]),
+                source=record["source"],
+            )
+        except KeyError as error:
+            raise InputError(f"topology lacks the key {error}: discover the machine again") from None
+        except (ValueError, TypeError) as error:
+            raise InputError(f"topology cannot be used ({error}): discover the machine again") from None
+
+    @staticmethod
+    def assemble(
+        *,
+        host: str,
+        cpu_model: str,
+        memory_bytes: int,
+        numa_nodes: Iterable[int],
+        core_of: Mapping[int, Hashable],
+        socket_of: Mapping[int, Hashable],
+        numa_node_of: Mapping[int, int],
+        caches: Iterable[Cache],
+        allowed: Iterable[int],
+        source: Source,
+    ) -> Topology:
+        """Build a topology from what a source calls each PU's core and socket; the names are turned into numbers.
+
+        Raises ValueError when the parts contradict each other.
+        """
+        core, socket = _numbered(core_of), _numbered(socket_of)
+        return Topology(
+            host=host,
+            cpu_model=cpu_model,
+            memory_bytes=memory_bytes,
+            numa_nodes=tuple(sorted(set(numa_nodes))),
+            pus=tuple(Pu(index, core[index], socket[index], numa_node_of[index]) for index in sorted(core_of)),
+            caches=tuple(sorted(caches, key=lambda cache: (cache.level, cache.pus))),
+            allowed=tuple(sorted(set(allowed))),
+            source=source,
+        )
+
+
+# Link classes inside one computer, the narrowest first: the first whose test holds is the class.
+LINK_TABLE: tuple[tuple[str, Callable[[Pu, Pu], bool]], ...] = (
+    ("same-core", lambda a, b: a.core == b.core),
+    ("same-socket", lambda a, b: a.socket == b.socket),
+    ("other-socket", lambda a, b: True),
+)
+
+
+def _classify(a: Pu, b: Pu) -> str:
+    return next(name for name, holds in LINK_TABLE if holds(a, b))
+
+
+def _numbered(name_of: Mapping[int, Hashable]) -> dict[int, int]:
+    """Replace the names by numbers from 0, in the order in which rising keys first show them."""
+    numbers: dict[Hashable, int] = {}
+    return {key: numbers.setdefault(name_of[key], len(numbers)) for key in sorted(name_of)}
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def _counts(values: Any) -> tuple[int, ...]:
+    return tuple(_count(value) for value in values)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a text")
+    return value

@@ -1,0 +1,121 @@
+"""Raw samples: an append-only JSON Lines file from which every fit and report is recomputed.
+
+The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
+carry raw times of one cell (operation and size, or exchange case) of one launch; ``complete`` closes a campaign. What
+was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError, RankwiseError
+from rankwise.progress import tell
+
+SCHEMA = 1
+
+
+class SamplesFile:
+    """A samples file that is open for appending; use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create it. Raises RankwiseError when that is not possible."""
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: what was appended is the system's, whatever becomes of us.
+            self._stream = path.open("ab", buffering=0)
+            self._close_cut_off_line()
+        except OSError as error:
+            raise RankwiseError(f"samples cannot be kept in {path} ({error.strerror}): name another file with -o") from None
+
+    def __enter__(self) -> SamplesFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stream.close()
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one record, so that it is in the file before anything else happens. Raises RankwiseError."""
+        line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            if self._stream.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise RankwiseError(
+                f"samples cannot be written to {self.path} ({error.strerror}): make room and go on with --resume"
+            ) from None
+
+    def _close_cut_off_line(self) -> None:
+        if self._stream.tell() == 0:
+            return
+        with self.path.open("rb") as stream:
+            stream.seek(-1, os.SEEK_END)
+            if stream.read(1) != b"\n":
+                self._stream.write(b"\n")
+
+
+@dataclass
+class Campaign:
+    """One campaign as read back: its opening record, the samples in order, and whether it was completed."""
+
+    head: Mapping[str, Any]
+    samples: list[Mapping[str, Any]]
+    starts: list[Mapping[str, Any]]
+    complete: bool = False
+
+    @property
+    def id(self) -> str:
+        return str(self.head["campaign"])
+
+
+def read_records(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a samples file; lines that were cut off are reported on stderr and skipped.
+
+    Raises InputError for a file that is missing or is not JSON Lines.
+    """
+    try:
+        stream = path.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"samples {path} cannot be read ({error.strerror}): measure first, or name the right file") from None
+    with stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except (json.JSONDecodeError, RecursionError):
+                if number == 1:
+                    raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
+                tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
+                continue
+            if not isinstance(record, dict) or not isinstance(record.get("record"), str):
+                raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
+            yield record
+
+
+def read_campaigns(path: Path) -> list[Campaign]:
+    """Read all campaigns of a samples file, oldest first. Raises InputError."""
+    campaigns: dict[str, Campaign] = {}
+    for record in read_records(path):
+        kind, identity = record["record"], record.get("campaign")
+        if kind == "campaign":
+            schema = record.get("schema")
+            if not isinstance(schema, int) or schema > SCHEMA:
+                raise InputError(f"samples {path} have schema {schema}, this program reads {SCHEMA}: update rankwise")
+            campaigns[str(identity)] = Campaign(record, [], [])
+        elif str(identity) not in campaigns:
+            raise InputError(f"samples {path} hold a record of campaign {identity}, which never began: is it edited?")
+        elif kind == "samples":
+            campaigns[str(identity)].samples.append(record)
+        elif kind == "start":
+            campaigns[str(identity)].starts.append(record)
+        elif kind == "complete":
+            campaigns[str(identity)].complete = True
+    return list(campaigns.values())

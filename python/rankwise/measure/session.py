@@ -1,0 +1,61 @@
+"""Measuring this machine: discovery, campaign, fit, and the profile written at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankwise.errors import InputError, InterruptedWorkError, UnusableEnvironmentError
+from rankwise.launch import find_mpi
+from rankwise.machine.discover import discover
+from rankwise.machine.profile import Profile
+from rankwise.machine.record import machine_record
+from rankwise.measure.campaign import Plan, default_sizes
+from rankwise.measure.campaign import measure as run_campaign
+from rankwise.measure.fitting import profile_from_campaign
+from rankwise.progress import meter
+from rankwise.statistics import STATISTICS
+
+
+def samples_path_of(profile: Path) -> Path:
+    """Return where the raw samples of a profile lie: machine.samples.jsonl beside machine.json."""
+    return profile.with_name(profile.stem + ".samples.jsonl")
+
+
+def measure_machine(
+    output: Path,
+    resume: bool,
+    sizes: tuple[int, ...] | None = None,
+    launches: int = 3,
+    seconds: float = 15.0,
+    statistic: str = "median",
+) -> Profile:
+    """Measure this machine and write its profile; return it. Raises RankwiseError and its kinds."""
+    if statistic not in STATISTICS:
+        raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
+    if launches < 1:
+        raise InputError(f"launches {launches} is too small: it must be at least 1")
+    if not 0 < seconds < 1e6:
+        raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
+    sizes = sizes or default_sizes()
+    if len(sizes) < 2 or max(sizes) > 1 << 30:
+        raise InputError("sizes need at least two different ones, up to 1 GiB: a line is fitted through them")
+    topology = discover()
+    pairs = topology.representative_pairs()
+    if not pairs:
+        raise UnusableEnvironmentError(
+            "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"
+        )
+    mpi = find_mpi()
+    mpi.require_match()
+    plan = Plan(pairs=pairs, sizes=sizes, launches=launches, seconds=seconds)
+    samples_path = samples_path_of(output)
+    try:
+        with meter("measuring", plan.steps()) as progress:
+            campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress)
+    except KeyboardInterrupt:
+        raise InterruptedWorkError(
+            f"interrupted: all samples so far are in {samples_path}; go on with 'rankwise measure -o {output} --resume'"
+        ) from None
+    profile = profile_from_campaign(campaign, samples_path, statistic)
+    profile.save(output)
+    return profile

@@ -1,0 +1,115 @@
+"""Fitting link models to a table of times: one line over all sizes, or lines between breaks found from the data.
+
+All fits are relative least squares (each row weighs by its own time), since an absolute one would see only the
+largest messages. A row is (size in bytes, time in seconds).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_MOST_SEGMENTS = 5
+_LEAST_POINTS = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """alpha + beta * size over rows first..last of the table."""
+
+    first: int
+    last: int
+    alpha_s: float
+    beta_s_per_byte: float
+
+
+def fit_line(sizes: Array, times_s: Array) -> tuple[float, float]:
+    """Return (alpha_s, beta_s_per_byte), both at least 0, of the relative least-squares line.
+
+    Raises ValueError for fewer than two sizes.
+    """
+    if sizes.size < 2:
+        raise ValueError("a line needs at least two sizes")
+    weights = 1.0 / times_s
+    design = np.column_stack([weights, sizes * weights])
+    (alpha, beta), *_ = np.linalg.lstsq(design, np.ones_like(sizes), rcond=None)
+    # A negative parameter has no meaning: the best line then has it at zero.
+    if beta < 0:
+        alpha, beta = float(np.sum(weights) / np.sum(weights**2)), 0.0
+    elif alpha < 0:
+        scaled = sizes * weights
+        alpha, beta = 0.0, float(np.sum(scaled) / np.sum(scaled**2))
+    return float(alpha), float(beta)
+
+
+def relative_residuals(sizes: Array, times_s: Array, lines: list[Line]) -> Array:
+    """Return (model - time) / time of every row."""
+    model = np.empty_like(times_s)
+    for line in lines:
+        rows = slice(line.first, line.last + 1)
+        model[rows] = line.alpha_s + line.beta_s_per_byte * sizes[rows]
+    return model / times_s - 1.0
+
+
+def find_lines(sizes: Array, times_s: Array, noise: float = 1e-3) -> list[Line]:
+    """Return the piecewise model: the number of lines and their breaks by the Bayesian information criterion.
+
+    ``noise`` is the relative standard error of a row: a fit that is closer than that is not better. Every line covers at least three rows. Dynamic programming over all places of the breaks finds the best for each
+    number of lines; the criterion then takes fewer lines unless more pay for their parameters.
+    """
+    n = sizes.size
+    if n < 2 * _LEAST_POINTS:
+        return [Line(0, n - 1, *fit_line(sizes, times_s))]
+    cost = np.full((n, n), np.inf)
+    lines: dict[tuple[int, int], Line] = {}
+    for first in range(n):
+        for last in range(first + _LEAST_POINTS - 1, n):
+            line = Line(first, last, *fit_line(sizes[first : last + 1], times_s[first : last + 1]))
+            lines[first, last] = line
+            cost[first, last] = float(
+                np.sum(relative_residuals(sizes[first : last + 1], times_s[first : last + 1],
+                                          [Line(0, last - first, line.alpha_s, line.beta_s_per_byte)]) ** 2)
+            )  # fmt: skip
+    best = cost[0].copy()  # best[last]: least cost of rows 0..last with the current number of lines
+    cuts: list[list[int]] = []
+    chosen: tuple[float, list[tuple[int, int]]] | None = None
+    for count in range(1, min(_MOST_SEGMENTS, n // _LEAST_POINTS) + 1):
+        if count > 1:
+            grown = np.full(n, np.inf)
+            cut = [0] * n
+            for last in range(n):
+                options = best[:last] + cost[1 : last + 1, last] if last else np.array([np.inf])
+                cut[last] = int(np.argmin(options)) + 1
+                grown[last] = options[cut[last] - 1]
+            best = grown
+            cuts.append(cut)
+        if not np.isfinite(best[-1]):
+            break
+        parameters = 3 * count - 1  # alpha, beta and a break for each line but the last
+        criterion = n * np.log(best[-1] / n + noise**2) + parameters * np.log(n)
+        if chosen is None or criterion < chosen[0]:
+            chosen = (float(criterion), _trace(cuts, n))
+    assert chosen is not None
+    return [lines[piece] for piece in chosen[1]]
+
+
+def _trace(cuts: list[list[int]], n: int) -> list[tuple[int, int]]:
+    pieces: list[tuple[int, int]] = []
+    last = n - 1
+    for cut in reversed(cuts):
+        pieces.append((cut[last], last))
+        last = cut[last] - 1
+    pieces.append((0, last))
+    return pieces[::-1]
+
+
+def refit(sizes: Array, times_s: Array, lines: list[Line]) -> list[Line]:
+    """Return lines with the same breaks, fitted to other times (a bootstrap replicate)."""
+    return [
+        Line(line.first, line.last, *fit_line(sizes[line.first : line.last + 1], times_s[line.first : line.last + 1]))
+        for line in lines
+    ]

@@ -1,0 +1,84 @@
+"""The report as one HTML file: no script, nothing to load from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankwise.machine.profile import Profile
+from rankwise.report.inputs import MappingInstance, Validation
+from rankwise.report.sections import all_sections
+from rankwise.report.style import INK, LOOKS, MUTED, RULE, SURFACE
+from rankwise.report.words import answer
+
+_THEME = {INK: "--ink", MUTED: "--muted", RULE: "--rule", SURFACE: "--surface"} | {
+    shape.colour: f"--series-{i}" for i, shape in enumerate(LOOKS)
+}
+
+
+def section_names(
+    profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None
+) -> list[str]:
+    """Return the ids of the sections for which there are figures, in order of reading."""
+    names = ["machine", "latency", "bandwidth"] if profile is not None else []
+    return names + ["exchange"] * bool(validation) + ["mapping"] * bool(mappings)
+
+
+def render(
+    profile: Profile | None,
+    validation: Validation | None,
+    mappings: Sequence[MappingInstance] | None,
+    warnings: Sequence[str],
+    next_command: str,
+) -> str:
+    """Return the page. ``warnings`` (each with its cure) stand beside those of the profile and of the comparisons.
+
+    The same figures give the same bytes. Sections without figures name the command that makes them.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("rankwise.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    hostname = "" if profile is None else " ".join(str(profile.machine.get("hostname") or "").split())
+    noted = [*(profile.warnings if profile is not None else ()), *warnings, *_doubts(validation)]
+    return environment.get_template("report.html.j2").render(
+        title=f"rankwise report: {hostname}" if hostname else "rankwise report",
+        answer=answer(profile, validation, mappings),
+        warnings=list(dict.fromkeys(noted)),
+        sections=all_sections(profile, validation, mappings),
+        profile=profile,
+        validation=validation,
+        mappings=mappings,
+        next_command=next_command,
+        themed=_themed,
+    )
+
+
+def _themed(svg: str) -> str:
+    """Let a picture take the page's colours, which differ by day, by night and on paper."""
+    for colour, name in _THEME.items():
+        svg = svg.replace(colour, f"var({name})")
+    return svg
+
+
+def _doubts(validation: Validation | None) -> list[str]:
+    if validation is None:
+        return []
+    wrong = sum(not row.verified for row in validation.rows)
+    crowded = sum(row.oversubscribed for row in validation.rows)
+    doubts = []
+    if wrong:
+        doubts.append(
+            f"{wrong} of {len(validation.rows)} exchanges delivered wrong bytes, so their times mean nothing: "
+            "run 'rankwise doctor', and report it if the MPI library is not to blame."
+        )
+    if crowded:
+        doubts.append(
+            f"{crowded} of {len(validation.rows)} exchanges ran more ranks than there are cores, so ranks waited for "
+            "each other's turns: compare again with at most one rank per core."
+        )
+    return doubts

@@ -1,0 +1,123 @@
+"""The report's answer in words, and figures written with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from rankwise.machine.link import Interval, Point
+from rankwise.machine.profile import LINK_CLASSES, Profile
+from rankwise.report.inputs import Comparison, MappingInstance, Timing, Validation
+from rankwise.units import format_bandwidth, format_size, format_time
+
+_BETWEEN = {
+    "same-core": "Between hardware threads of one core",
+    "same-socket": "Between cores of one socket",
+    "other-socket": "Between sockets of one node",
+    "other-node": "Between nodes",
+}
+
+
+def with_interval(value: float, interval: Interval | None, write: Callable[[float], str]) -> str:
+    """Write a figure and its 95 % interval: ``2.31 us (2.28 to 2.35)``; without an interval, the figure alone."""
+    if interval is None:
+        return write(value)
+    texts = [write(value), *map(write, interval)]
+    if len({text.partition(" ")[2] for text in texts}) == 1:
+        texts[1:] = [text.partition(" ")[0] for text in texts[1:]]
+    return f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def point_time(point: Point) -> str:
+    """Write the time of a measured size with its interval."""
+    return with_interval(point.time_s, (point.time_lo_s, point.time_hi_s), format_time)
+
+
+def point_bandwidth(point: Point) -> str:
+    """Write size / time of a measured size above 0 with its interval."""
+    low = point.size_bytes / point.time_hi_s
+    high = point.size_bytes / point.time_lo_s if point.time_lo_s > 0 else float("inf")
+    return with_interval(
+        point.size_bytes / point.time_s,
+        (low, high),
+        lambda value: format_bandwidth(value) if value != float("inf") else "no upper end",
+    )
+
+
+def timing(value: Timing) -> str:
+    """Write a time with its interval."""
+    return with_interval(value.time_s, value.interval_s, format_time)
+
+
+def answer(
+    profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None
+) -> list[str]:
+    """Say in a few sentences how fast messages are, what an exchange costs, and what a mapping saves."""
+    sentences = []
+    if profile is not None:
+        sentences += [_link_sentence(profile, name) for name in LINK_CLASSES if name in profile.links]
+    if validation is not None:
+        sentences += [_exchange_sentence(validation), _trust_sentence(validation)]
+    for (grid, nodes), group in groupby(mappings or [], key=lambda item: (item.grid, item.nodes)):
+        sentences.append(_mapping_sentence(grid, nodes, list(group)))
+    return sentences
+
+
+def nodes_in_words(nodes: Sequence[int]) -> str:
+    """Write node sizes: ``50 nodes of 48 ranks``, or the smallest and the largest where they differ."""
+    size = span(nodes)
+    return f"{len(nodes)} node{'s' * (len(nodes) > 1)} of {size} rank{'s' * (size != '1')}"
+
+
+def span(values: Sequence[int]) -> str:
+    """Write the range of some whole numbers: ``48``, or ``40 to 48``."""
+    return str(values[0]) if min(values) == max(values) else f"{min(values)} to {max(values)}"
+
+
+def headline(validation: Validation) -> Comparison:
+    """Return the comparison that stands for all: the fastest with k = 2, or with the smallest k where none has 2."""
+    cutoffs = {row.cutoff for row in validation.rows}
+    cutoff = 2 if 2 in cutoffs else min(cutoffs)
+    return min((row for row in validation.rows if row.cutoff == cutoff), key=lambda row: row.measured.time_s)
+
+
+def _link_sentence(profile: Profile, name: str) -> str:
+    table = profile.links[name].send.table
+    return (
+        f"{_BETWEEN[name]}, a message of {format_size(table[0].size_bytes)} takes {point_time(table[0])}, and one of "
+        f"{format_size(table[-1].size_bytes)} moves at {point_bandwidth(table[-1])}."
+    )
+
+
+def _exchange_sentence(validation: Validation) -> str:
+    row = headline(validation)
+    return (
+        f"The {row.dims}-D {row.algorithm} exchange with {row.cutoff} layer{'s' * (row.cutoff > 1)} of neighbours "
+        f"(k = {row.cutoff}) and {format_size(row.message_bytes)} per rank takes {timing(row.measured)} "
+        f"with {row.mode} on {row.ranks} rank{'s' * (row.ranks > 1)}; the prediction was "
+        f"{format_time(row.predicted.time_s)}."
+    )
+
+
+def _trust_sentence(validation: Validation) -> str:
+    count = len(validation.rows)
+    worst = max(abs(row.error) for row in validation.rows)
+    inside = sum(row.inside_interval for row in validation.rows)
+    return (
+        f"Over {count} comparison{'s' * (count > 1)} the predictions were off by {100 * validation.mean_error:.1f} % "
+        f"on average and {100 * worst:.0f} % at most; {inside} of {count} measured times lie inside the predicted "
+        "95 % interval."
+    )
+
+
+def _mapping_sentence(grid: Sequence[int], nodes: Sequence[int], instances: Sequence[MappingInstance]) -> str:
+    where = f"a {'x'.join(map(str, grid))} grid over {nodes_in_words(nodes)}"
+    saved = [(item, item.blocked) for item in instances if item.blocked and item.best.j_sum < item.blocked.j_sum]
+    if not saved:
+        return f"On {where}, no mapping sends fewer messages between nodes than one node after another."
+    shares = (
+        f"by {100 * (1 - item.best.j_sum / blocked.j_sum):.0f} % for the {item.stencil} stencil "
+        f"({item.best.algorithm}, {item.best.j_sum} instead of {blocked.j_sum})"
+        for item, blocked in saved
+    )
+    return f"On {where}, the best mapping cuts the messages between nodes {', '.join(shares)}."

@@ -1,0 +1,88 @@
+"""Sizes, ranges and times as people write and read them; files and code hold SI base units."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from rankwise.errors import InputError
+
+_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+_SIZE = re.compile(r"(\d+)\s*([kmg]i?)?b?", re.IGNORECASE)
+
+
+def parse_size(text: str, what: str = "size") -> int:
+    """Read a size in bytes: ``1000``, ``1kB`` (1000), ``4MiB`` (4194304). Raises InputError."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"{what} '{text}' is not a size in bytes: write it as 1000, 1kB or 4MiB")
+    return int(match[1]) * _PREFIXES[(match[2] or "").lower()]
+
+
+def parse_sizes(text: str, what: str = "size") -> list[int]:
+    """Read a comma-separated list of sizes in bytes. Raises InputError."""
+    return [parse_size(part, what) for part in text.split(",")]
+
+
+def parse_ints(text: str, what: str, least: int = 1) -> list[int]:
+    """Read integers: ``3``, a list ``1,2,4``, a range ``1:10`` (both ends), or a mixture. Raises InputError."""
+    values: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?", part)
+        if match is None:
+            raise InputError(f"{what} '{text}' is not a number, a list or a range: write it as 3, 1,2,4 or 1:10")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise InputError(f"{what} '{part}' is an empty range: write the smaller end first")
+        if last - first > 100_000:
+            raise InputError(f"{what} '{part}' has more than 100000 values: shorten the range")
+        values.extend(range(first, last + 1))
+    if min(values) < least:
+        raise InputError(f"{what} {min(values)} is too small: it must be at least {least}")
+    return values
+
+
+def parse_shape(text: str, what: str = "grid") -> list[int]:
+    """Read the sizes of a grid's axes: ``50x48``. Raises InputError."""
+    if not re.fullmatch(r"\s*\d+(\s*x\s*\d+)*\s*", text, re.IGNORECASE):
+        raise InputError(f"{what} '{text}' is not a list of axis sizes: write it as 50x48")
+    sizes = [int(part) for part in re.split("x", text, flags=re.IGNORECASE)]
+    if min(sizes) < 1:
+        raise InputError(f"{what} '{text}' has an axis of size 0: every axis needs at least 1")
+    return sizes
+
+
+def format_time(time_s: float) -> str:
+    """Write a time with three significant digits and a fitting unit: ``1.23 us``."""
+    if not math.isfinite(time_s):
+        return "–"
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if abs(time_s) >= scale:
+            return f"{_three(time_s / scale)} {unit}"
+    return f"{_three(time_s / 1e-9)} ns"
+
+
+def format_size(size_bytes: int) -> str:
+    """Write a size: ``8 B``, ``4 KiB``, ``1000 B``; binary units only where they are exact."""
+    for unit, scale in (("MiB", 2**20), ("KiB", 2**10)):
+        if size_bytes >= scale and size_bytes % scale == 0:
+            return f"{size_bytes // scale} {unit}"
+    return f"{size_bytes} B"
+
+
+def format_bandwidth(bytes_per_s: float) -> str:
+    """Write a bandwidth with three significant digits: ``11.2 GB/s``."""
+    for unit, scale in (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
+        if bytes_per_s >= scale:
+            return f"{_three(bytes_per_s / scale)} {unit}"
+    return f"{_three(bytes_per_s)} B/s"
+
+
+def format_percent(fraction: float) -> str:
+    """Write a signed relative difference: ``+3.1 %``."""
+    return f"{100 * fraction:+.1f} %"
+
+
+def _three(value: float) -> str:
+    magnitude = abs(value)
+    return f"{value:.0f}" if magnitude >= 100 else f"{value:.1f}" if magnitude >= 10 else f"{value:.2f}"

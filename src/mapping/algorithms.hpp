@@ -1,0 +1,15 @@
+// The algorithms behind the table in algorithms.cpp, one file each. To add one: its file, a line here, a row there.
+#pragma once
+
+#include "mapping/mapping.hpp"
+
+namespace rankwise {
+
+std::unique_ptr<Mapping> prepare_blocked(const MappingProblem& problem);
+std::unique_ptr<Mapping> prepare_hyperplane(const MappingProblem& problem);
+std::unique_ptr<Mapping> prepare_kd_tree(const MappingProblem& problem);
+std::unique_ptr<Mapping> prepare_stencil_strips_paper(const MappingProblem& problem);
+std::unique_ptr<Mapping> prepare_stencil_strips_code(const MappingProblem& problem);
+std::unique_ptr<Mapping> prepare_nodecart(const MappingProblem& problem);
+
+}  // namespace rankwise

@@ -1,0 +1,103 @@
+// Mapping ranks to nodes: which cell of the process grid each rank takes, so that few stencil messages cross nodes.
+//
+// The scheduler has placed the ranks: ranks 0 to n0-1 on node 0, the next n1 on node 1, and so on. A mapping moves no
+// rank to another node; it gives each rank a new cell. A cell's node is that of the rank that takes it
+// (hunold2020, section II).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "grid/grid.hpp"
+#include "grid/stencil.hpp"
+
+namespace rankwise {
+
+constexpr std::size_t max_axes = 8;
+// One value an axis; the entries beyond the grid's axes are unused. Fixed, so that mapping one rank allocates nothing.
+using AxisValues = std::array<Index, max_axes>;
+
+using NodeId = std::int32_t;
+
+// How many ranks each node holds. Takes O(1) memory where all nodes are equal.
+class NodeSizes {
+ public:
+  // Throws std::invalid_argument on no node, a size below 1, 2^31 nodes or more, or more than 2^62 ranks.
+  explicit NodeSizes(const std::vector<Index>& sizes);
+  NodeSizes(Index nodes, Index ranks_per_node);
+
+  [[nodiscard]] Index nodes() const { return nodes_; }
+  [[nodiscard]] Index ranks() const { return ranks_; }
+  [[nodiscard]] bool equal() const { return smallest_ == largest_; }
+  [[nodiscard]] Index smallest() const { return smallest_; }
+  [[nodiscard]] Index largest() const { return largest_; }
+  [[nodiscard]] Index size(Index node) const;
+
+ private:
+  Index nodes_ = 0;
+  Index ranks_ = 0;
+  Index smallest_ = 0;
+  Index largest_ = 0;
+  std::vector<Index> sizes_;  // empty where all nodes are equal
+};
+
+// What is to be mapped. Whether an axis is periodic does not guide the algorithms of hunold2020; it counts in the score.
+struct MappingProblem {
+  // Throws std::invalid_argument where the number of cells is not that of the ranks, the stencil is for another number
+  // of axes, or the grid has more than max_axes axes or 2^45 cells (so that a size times a number of offsets fits 64 bit).
+  MappingProblem(Grid grid_, NodeSizes nodes_, Stencil stencil_);
+
+  Grid grid;
+  NodeSizes nodes;
+  Stencil stencil;
+};
+
+// Takes a whole map as runs, in the order of ranks: the next count ranks take first_cell, first_cell + stride, ...
+class RunSink {
+ public:
+  virtual void run(Index first_cell, Index stride, Index count) = 0;
+
+ protected:
+  ~RunSink() = default;
+};
+
+// One algorithm, made ready for one problem.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  virtual ~Mapping() = default;
+
+  // The new cell of one rank, 0 <= rank < ranks.
+  [[nodiscard]] virtual Index cell_of_rank(Index rank) const = 0;
+  // The new cells of all ranks: covers every cell once and agrees with cell_of_rank.
+  virtual void all_runs(RunSink& sink) const = 0;
+};
+
+struct MappingAlgorithm {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  bool in_all;       // part of "all"; false for a second reading of an algorithm that is there already
+  bool equal_nodes;  // needs nodes of equal size
+  bool local;        // cell_of_rank takes no time or memory that grows like the number of ranks
+  // Throws std::invalid_argument with the reason where the algorithm cannot handle the problem.
+  std::unique_ptr<Mapping> (*prepare)(const MappingProblem& problem);
+};
+
+// All algorithms, blocked first.
+std::span<const MappingAlgorithm> mapping_algorithms();
+// Throws std::invalid_argument, naming the ids that exist.
+const MappingAlgorithm& mapping_algorithm(std::string_view name);
+
+// The node of every cell; node_of_cell has one entry a cell (row-major).
+void fill_node_of_cell(const Mapping& mapping, const NodeSizes& nodes, std::span<NodeId> node_of_cell);
+// The new cell of every rank; cell_of_rank has one entry a rank.
+void fill_cell_of_rank(const Mapping& mapping, std::span<Index> cell_of_rank);
+
+}  // namespace rankwise

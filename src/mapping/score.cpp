@@ -1,0 +1,118 @@
+#include "mapping/score.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace rankwise {
+
+namespace {
+
+// Cells of a row that are worked on together: their counts stay in the first-level cache.
+constexpr Index block_cells = 2048;
+
+// Adds 1 to counts[i] wherever the two nodes differ.
+void count_different(const NodeId* from, const NodeId* to, std::int32_t* counts, Index length) {
+  for (Index i = 0; i < length; ++i) counts[i] += from[i] != to[i] ? 1 : 0;
+}
+
+// The rows (lines along the last axis) of a grid, and where the offsets lead from the current one.
+class Rows {
+ public:
+  Rows(const Grid& grid, const Stencil& stencil)
+      : grid_(grid), stencil_(stencil), slow_axes_(grid.ndim() - 1), at_(static_cast<std::size_t>(slow_axes_), 0) {}
+
+  struct Target {
+    Index first_cell;  // of the row that the offset leads to
+    Index shift;       // along the row; within [0, row) where the last axis is periodic
+  };
+
+  // The rows that the offsets reach from the current row.
+  void targets(std::vector<Target>& found) const {
+    found.clear();
+    const Index length = grid_.dim(slow_axes_);
+    for (const Coords& offset : stencil_.offsets()) {
+      Index row = 0;
+      bool inside = true;
+      for (int axis = 0; axis < slow_axes_ && inside; ++axis) {
+        const auto i = static_cast<std::size_t>(axis);
+        const Index moved = offset[i] == 0 ? at_[i] : grid_.shifted(axis, at_[i], offset[i]);
+        inside = moved >= 0;
+        row = row * grid_.dim(axis) + moved;
+      }
+      Index shift = offset.back();
+      if (grid_.periodic(slow_axes_)) shift = ((shift % length) + length) % length;
+      if (inside && shift > -length && shift < length) found.push_back({row * length, shift});
+    }
+  }
+
+  void next() {
+    for (int axis = slow_axes_; axis-- > 0;) {
+      auto& coordinate = at_[static_cast<std::size_t>(axis)];
+      if (++coordinate < grid_.dim(axis)) return;
+      coordinate = 0;
+    }
+  }
+
+ private:
+  const Grid& grid_;
+  const Stencil& stencil_;
+  int slow_axes_;
+  Coords at_;
+};
+
+NodeId largest_node(const Grid& grid, std::span<const NodeId> node_of_cell) {
+  if (static_cast<Index>(node_of_cell.size()) != grid.size()) {
+    invalid("the map has " + std::to_string(node_of_cell.size()) + " entries but the grid has " +
+            std::to_string(grid.size()) + " cells: give one node a cell");
+  }
+  const auto [smallest, largest] = std::ranges::minmax(node_of_cell);
+  if (smallest < 0) invalid("the map has the node " + std::to_string(smallest) + ": node ids start at 0");
+  if (largest >= grid.size()) {
+    invalid("the map has the node " + std::to_string(largest) + " but the grid has only " +
+            std::to_string(grid.size()) + " cells: number the nodes from 0 without gaps");
+  }
+  return largest;
+}
+
+}  // namespace
+
+Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell) {
+  if (stencil.ndim() != grid.ndim()) {
+    invalid("the stencil is for " + std::to_string(stencil.ndim()) + " axes but the grid has " +
+            std::to_string(grid.ndim()) + ": give one component an axis");
+  }
+  std::vector<Index> leaving(static_cast<std::size_t>(largest_node(grid, node_of_cell)) + 1, 0);
+  const Index length = grid.dim(grid.ndim() - 1);
+  const bool wraps = grid.periodic(grid.ndim() - 1);
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(std::min(length, block_cells)));
+  std::vector<Rows::Target> targets;
+  Rows rows(grid, stencil);
+  for (Index row = 0; row < grid.size(); row += length, rows.next()) {
+    const NodeId* from = node_of_cell.data() + row;
+    rows.targets(targets);
+    for (Index begin = 0; begin < length; begin += block_cells) {
+      const Index end = std::min(begin + block_cells, length);
+      std::ranges::fill(counts, 0);
+      const auto compare = [&](Index first, Index last, const NodeId* to, Index shift) {
+        if (first < last) count_different(from + first, to + first + shift, counts.data() + (first - begin), last - first);
+      };
+      for (const auto& [first_cell, shift] : targets) {
+        const NodeId* to = node_of_cell.data() + first_cell;
+        compare(std::max(begin, -shift), std::min(end, length - shift), to, shift);
+        if (wraps) compare(std::max(begin, length - shift), end, to, shift - length);
+      }
+      for (Index i = begin; i < end; ++i) {
+        leaving[static_cast<std::size_t>(from[i])] += counts[static_cast<std::size_t>(i - begin)];
+      }
+    }
+  }
+  Score result;
+  for (const Index edges : leaving) {
+    result.j_sum += edges;
+    result.j_max = std::max(result.j_max, edges);
+  }
+  return result;
+}
+
+}  // namespace rankwise

@@ -1,0 +1,97 @@
+"""``rankwise report`` from the command line: which files it reads, what it prints, how it complains."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankwise.errors import EXIT_OK, EXIT_USAGE
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+import sample_figures  # noqa: E402
+
+from rankwise.cli import main  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_inputs(folder: Path) -> None:
+    sample_figures.profile().save(folder / "machine.json")
+    (folder / "validate.json").write_text(json.dumps(sample_figures.validation_record()))
+    (folder / "map.json").write_text(json.dumps(sample_figures.mapping_record_3d()))
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main.run(["report", *arguments]) == EXIT_USAGE
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("rankwise: ") and printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_reads_what_is_here_and_prints_the_path(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_inputs(folder)
+    assert main.run(["report"]) == EXIT_OK
+    assert capsys.readouterr().out == "rankwise-report.html\n"
+    text = (folder / "rankwise-report.html").read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
+    assert "node17" in text
+
+
+def test_named_files_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_inputs(folder)
+    for name in ("machine.json", "map.json"):
+        (folder / name).rename(folder / f"my-{name}")
+    (folder / "validate.json").unlink()
+    arguments = ["--profile", "my-machine.json", "--mapping", "my-map.json", "-o", "sub/r.html", "--json"]
+    assert main.run(["report", *arguments]) == EXIT_OK
+    result = json.loads(capsys.readouterr().out)
+    assert result == {"report": "sub/r.html", "sections": ["machine", "latency", "bandwidth", "mapping"]}
+    assert (folder / "sub" / "r.html").exists()
+
+
+def test_nothing_to_report_names_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "rankwise quick" in complaint(capsys)
+
+
+@pytest.mark.parametrize("option", ["--profile", "--validation", "--mapping"])
+def test_a_named_file_must_be_there(folder: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    write_inputs(folder)
+    assert "gone.json does not exist" in complaint(capsys, option, "gone.json")
+    assert not (folder / "rankwise-report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["machine.json", "validate.json", "map.json"])
+@pytest.mark.parametrize("text", ["", '{"schema": 1, "rows": [', "[]", '{"schema": 1}', "\x00", '{"schema": 1e400}'])
+def test_half_written_or_other_files(folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str) -> None:
+    write_inputs(folder)
+    (folder / name).write_text(text)
+    assert name in complaint(capsys)
+    assert not (folder / "rankwise-report.html").exists()
+
+
+def test_a_wrong_value_names_file_and_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_inputs(folder)
+    rows = [sample_figures.comparison(measured_time_s="fast")]
+    (folder / "validate.json").write_text(json.dumps(sample_figures.validation_record(rows)))
+    assert "validate.json: rows[0]: measured_time_s is not a finite number" in complaint(capsys)
+
+
+def test_inputs_are_never_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_inputs(folder)
+    before = (folder / "machine.json").read_bytes()
+    assert "one of the inputs" in complaint(capsys, "-o", "./machine.json")
+    assert (folder / "machine.json").read_bytes() == before
+    assert "is a folder" in complaint(capsys, "-o", ".")
+
+
+def test_help_starts_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["report", "--help"]) == EXIT_OK
+    assert capsys.readouterr().out.startswith("Example:\n  rankwise report")

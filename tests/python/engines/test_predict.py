@@ -1,0 +1,104 @@
+"""The model against a published prediction (werner2023, Tables 2 to 6) and against its own closed forms."""
+
+import csv
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from rankwise.engines.exchange import ExchangeCase, make_cases
+from rankwise.engines.placement import blocked_locations
+from rankwise.engines.predict import Model
+from rankwise.engines.session import predict_rows
+from rankwise.errors import InputError
+from rankwise.machine.link import Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.measure.tables import profile_from_table
+from rankwise.models.curve import curve_from_table
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture
+def paper() -> Profile:
+    return profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca")
+
+
+def _shift(mode: str, k: int, size_bytes: int, ranks: int = 64) -> ExchangeCase:
+    return ExchangeCase("shift", mode, (ranks,), (True,), k, size_bytes)
+
+
+def test_all_fifty_published_predictions_come_out_within_20_ns(paper: Profile) -> None:
+    with (DATA / "werner2023_shift_1d.csv").open() as stream:
+        published = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(stream)]
+    assert len(published) == 50
+    for row in published:
+        (predicted,) = predict_rows(paper, [_shift("ssend", row["k"], row["message_bytes"])])
+        assert abs(predicted.time_s * 1e9 - row["predicted_ns"]) <= 20, row
+
+
+def test_a_row_counts_messages_and_bytes(paper: Profile) -> None:
+    (row,) = predict_rows(paper, [_shift("ssend", 3, 100)])
+    assert (row.messages_per_rank, row.bytes_per_rank, row.verified) == (6, 600, None)
+    assert row.time_lo_s < row.time_s < row.time_hi_s
+
+
+def test_overlap_is_never_slower_than_blocking(paper: Profile) -> None:
+    for k in (1, 2, 5):
+        blocking, overlapping = predict_rows(paper, [_shift("ssend", k, 1000), _shift("isend", k, 1000)])
+        assert overlapping.time_s < blocking.time_s
+
+
+def test_what_the_profile_does_not_know_is_said(paper: Profile) -> None:
+    (row,) = predict_rows(paper, [_shift("isend", 1, 1000)])
+    assert any("full overlap" in note for note in row.notes)
+    (row,) = predict_rows(paper, [_shift("ssend", 1, 10**6)])
+    assert any("extrapolated" in note for note in row.notes)
+    (row,) = predict_rows(paper, [ExchangeCase("shift", "ssend", (4, 4, 4), (True,) * 3, 2, 10**4)])
+    assert any("extrapolated: messages of 250000 B" in note for note in row.notes)
+
+
+def test_a_measured_synchronous_ping_pong_is_used_for_ssend(paper: Profile) -> None:
+    slow = curve_from_table([Point(0, 1e-5, 1e-5, 1e-5, 1), Point(100000, 1e-5, 1e-5, 1e-5, 1)], "median")
+    link = Link(paper.links["other-node"].send, {"ssend": slow})
+    (row,) = predict_rows(dataclasses.replace(paper, links={"other-node": link}), [_shift("ssend", 2, 1000)])
+    assert row.time_s == pytest.approx(8e-5)
+    assert row.notes == ()
+
+
+def test_hockney_can_be_asked_for_by_name(paper: Profile) -> None:
+    (table,) = predict_rows(paper, [_shift("ssend", 1, 1000)])
+    (line,) = predict_rows(paper, [_shift("ssend", 1, 1000)], link_model="hockney")
+    model = paper.links["other-node"].send.models["hockney"].segments[0]
+    assert line.time_s == pytest.approx(4 * (model.alpha_s + 1000 * model.beta_s_per_byte))
+    assert line.time_s != pytest.approx(table.time_s, rel=1e-3)
+    with pytest.raises(InputError, match="no model 'loggp'"):
+        predict_rows(paper, [_shift("ssend", 1, 8)], link_model="loggp")
+
+
+def test_a_link_class_that_the_profile_lacks_is_named(paper: Profile) -> None:
+    with pytest.raises(InputError, match="no link class same-socket.*measure or import"):
+        predict_rows(paper, [_shift("ssend", 1, 8)], ranks_per_node=2)
+
+
+def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
+    assert [place[0] for place in blocked_locations(5, paper, 2)] == [0, 0, 1, 1, 2]
+    assert [place[0] for place in blocked_locations(3, paper, None)] == [0, 1, 2]
+    with pytest.raises(InputError, match="too small"):
+        blocked_locations(4, paper, 0)
+
+
+def test_schedules_are_proved_before_they_are_costed() -> None:
+    from rankwise import _core
+
+    for mode in ("ssend", "send", "isend"):
+        for dims in ([5], [4, 3], [1, 2, 3]):
+            assert _core.Exchange("shift", mode, dims, [True] * len(dims), [2] * len(dims)).check() == []
+
+
+def test_a_thousand_cases_reuse_their_schedules(paper: Profile) -> None:
+    model = Model(paper)
+    cases = make_cases(["shift"], ["ssend"], [64], [True], list(range(1, 11)), list(range(0, 100_000, 1000)))
+    rows = list(model.rows(cases, {64: blocked_locations(64, paper, None)}))
+    assert len(rows) == 1000
+    assert len(model._exchange_of) == 10

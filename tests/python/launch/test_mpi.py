@@ -1,0 +1,120 @@
+"""The real MPI of this machine: found, tried, and refused when library and launcher do not belong together."""
+
+import dataclasses
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.launch import Mpi, find_mpi, stream_kernel, trial
+from rankwise.launch.launchers import OpenMpi
+from rankwise.launch.mpi import describe_exit
+
+pytestmark = pytest.mark.mpi
+
+
+def _script(path: Path, text: str) -> Path:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_the_default_mpi_is_the_one_that_pip_installed(mpi: Mpi) -> None:
+    assert mpi.origin == "wheel"
+    assert mpi.library_family == mpi.launcher_family == "mpich"
+    assert mpi.matches
+    assert trial(mpi) is None
+
+
+def test_a_kernel_reports_where_its_ranks_are(mpi: Mpi) -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    records = list(stream_kernel(mpi, ["hello", "--cpus", ",".join(map(str, cpus))], len(cpus), False, "greeting"))
+    assert [record["record"] for record in records] == ["start", "end"]
+    for record in records:
+        assert [place["cpu"] for place in record["placements"]] == cpus
+        assert [place["rank"] for place in record["placements"]] == list(range(len(cpus)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["pingpong", "--cells", "send:-1"], "negative"),
+        (["pingpong", "--cells", "teleport:8"], "teleport"),
+        (["pingpong", "--cells", "send"], "operation:size"),
+        (["pingpong", "--wings", "2"], "--wings is not known"),
+        (["exchange", "--grid", "3", "--cases", "shift:ssend:1:8"], "3 cells but 2 ranks"),
+        (["exchange", "--grid", "2", "--cases", "shift:ssend:0:8"], "cutoff 0"),
+        (["exchange", "--grid", "2", "--cases", "shift:ssend:1:99999999999999"], "16 GiB"),
+        (["dance"], "kernel 'dance' is unknown"),
+    ],
+)
+def test_a_kernel_refuses_wrong_arguments_without_hanging(mpi: Mpi, arguments: list[str], says: str) -> None:
+    with pytest.raises(RankwiseError, match=says):
+        list(stream_kernel(mpi, arguments, 2, False, "trying"))
+
+
+def test_a_launcher_of_another_mpi_is_refused_before_anything_starts(mpi: Mpi, tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    foreign = dataclasses.replace(mpi, launcher=OpenMpi(_script(tmp_path / "mpiexec", f"touch {marker}"), "Open MPI 5"))
+    assert not foreign.matches
+    with pytest.raises(UnusableEnvironmentError, match="belongs to openmpi, the kernels' library to mpich"):
+        list(stream_kernel(foreign, ["hello"], 2, False, "greeting"))
+    assert not marker.exists()
+
+
+def test_ranks_that_do_not_find_each_other_are_noticed(mpi: Mpi, tmp_path: Path) -> None:
+    # What a launcher of another MPI does: every rank is a world of its own.
+    lone = _script(tmp_path / "mpiexec", 'shift 2\n"$@"\n')
+    broken = dataclasses.replace(mpi, launcher=dataclasses.replace(mpi.launcher, path=lone))
+    said = trial(broken)
+    assert said is not None and "each finds 1" in said
+
+
+@pytest.mark.system_mpi
+@pytest.mark.skipif(shutil.which("mpiexec.openmpi") is None, reason="Debian's Open MPI is not installed (openmpi-bin)")
+def test_a_real_foreign_launcher_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKWISE_MPIEXEC", "mpiexec.openmpi")
+    found = find_mpi()
+    assert (found.launcher_family, found.library_family, found.matches) == ("openmpi", "mpich", False)
+
+
+@pytest.mark.system_mpi
+@pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="Debian's Open MPI is not installed (libopenmpi-dev)")
+def test_kernels_are_built_for_a_system_mpi_and_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rankwise: Callable[..., Any]
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("mpicxx", "mpiexec"):
+        (folder / name).symlink_to(str(shutil.which(f"{name}.openmpi")))
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("RANKWISE_MPI", "system")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = find_mpi()
+    assert (found.origin, found.library_family, found.matches) == ("system", "openmpi", True)
+    assert trial(found) is None
+    result = rankwise("run", "exchange", "--ranks", "2", "--cutoff", "2", "--bytes", "100", "--seconds", "0.05", "--json")
+    assert result.code == 0, result.err
+    assert all(row["verified"] for row in result.json["rows"])
+
+
+def test_a_missing_launcher_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKWISE_MPIEXEC", "/nowhere/mpiexec")
+    with pytest.raises(UnusableEnvironmentError, match="/nowhere/mpiexec.*unset it"):
+        find_mpi()
+
+
+def test_an_unknown_choice_of_mpi_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKWISE_MPI", "telepathy")
+    with pytest.raises(InputError, match="telepathy"):
+        find_mpi()
+
+
+@pytest.mark.parametrize(("code", "says"), [(-9, "SIGKILL"), (139, "SIGSEGV"), (9, "SIGKILL"), (1, "exit code 1")])
+def test_ends_are_told_in_words(code: int, says: str) -> None:
+    assert says in describe_exit(code)

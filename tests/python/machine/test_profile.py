@@ -1,0 +1,87 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.errors import InputError
+from rankwise.machine.profile import SCHEMA, Profile
+from rankwise.measure.tables import profile_from_table
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture
+def record() -> dict[str, Any]:
+    return profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca").to_dict()
+
+
+def test_a_profile_reads_back_as_it_was_written(tmp_path: Path, record: dict[str, Any]) -> None:
+    Profile.from_dict(record, "memory").save(tmp_path / "machine.json")
+    assert Profile.load(tmp_path / "machine.json").to_dict() == record
+
+
+def test_the_contract_keys_are_there(record: dict[str, Any]) -> None:
+    assert {"schema", "machine", "links"} <= record.keys()
+    link = record["links"]["other-node"]
+    assert {"model", "alpha_s", "beta_s_per_byte", "alpha_ci_s", "beta_ci_s_per_byte", "samples"} <= link.keys()
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda r: r.update(schema=SCHEMA + 1), "newer than this program"),
+        (lambda r: r.pop("schema"), "names no schema"),
+        (lambda r: r.pop("links"), "lacks the key 'links'"),
+        (lambda r: r["links"].clear(), "no link class"),
+        (lambda r: r["links"].update(wormhole=r["links"]["other-node"]), "'wormhole' is not a link class"),
+        (lambda r: r["links"]["other-node"].update(alpha_s="fast"), "alpha_s 'fast' is not a finite number"),
+        (lambda r: r["links"]["other-node"]["table"][0].update(time_s=-1e-6), "not positive"),
+        (lambda r: r["links"]["other-node"]["table"].reverse(), "in order"),
+        (lambda r: r["links"]["other-node"].update(model="psychic"), "not among its models"),
+        (lambda r: r["links"]["other-node"].update(alpha_ci_s=[2.0, 1.0]), "low end above"),
+        (lambda r: r["links"].update({"other-node": 5}), "machine.json"),
+    ],
+)
+def test_a_damaged_profile_is_refused_with_what_is_wrong(
+    tmp_path: Path, record: dict[str, Any], damage: Any, says: str
+) -> None:
+    damage(record)
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=says):
+        Profile.load(path)
+
+
+def test_a_half_written_profile_is_refused(tmp_path: Path, record: dict[str, Any]) -> None:
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(record)[:-200])
+    with pytest.raises(InputError, match="not complete JSON"):
+        Profile.load(path)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_no_damage_comes_out_as_anything_but_an_input_error(data: st.DataObject) -> None:
+    value: Any = profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca").to_dict()
+    # Replace one value somewhere in the tree by something else.
+    node, path = value, []
+    while isinstance(node, dict | list) and node and (not path or data.draw(st.integers(0, 3)) > 0):
+        key = data.draw(st.sampled_from(list(node) if isinstance(node, dict) else range(len(node))))
+        path.append((node, key))
+        node = node[key]
+    parent, key = path[-1]
+    parent[key] = data.draw(_JSON)
+    try:
+        Profile.from_dict(value, "fuzzed")
+    except InputError:
+        pass

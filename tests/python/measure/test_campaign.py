@@ -1,0 +1,131 @@
+"""The campaign with real ranks: measured, interrupted, killed, resumed; nothing measured is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.launch import Mpi
+from rankwise.machine.discover import discover
+from rankwise.measure.campaign import Plan, default_sizes, measure
+from rankwise.measure.fitting import profile_from_campaign
+
+pytestmark = pytest.mark.mpi
+
+SIZES = (0, 8, 1000, 20000)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return Plan(pairs=discover().representative_pairs(), sizes=SIZES, launches=2, visits=2, seconds=0.4)
+
+
+def _samples(path: Path) -> list[dict[str, Any]]:
+    return [r for r in map(json.loads, path.read_text().splitlines()) if r["record"] == "samples"]
+
+
+def test_default_sizes_go_from_0_B_to_4_MiB_and_off_the_powers_of_two() -> None:
+    sizes = default_sizes()
+    assert (sizes[0], sizes[-1]) == (0, 4 << 20)
+    assert {1, 8, 1024, 1536, 6144} <= set(sizes)
+
+
+def test_every_cell_is_sampled_verified_and_fitted(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    campaign = measure(mpi, plan, {"hostname": "here"}, path, resume=False)
+    assert campaign.complete
+    assert len(campaign.samples) == plan.steps()
+    assert all(sample["verified"] and len(sample["time_s"]) >= 10 for sample in campaign.samples)
+    profile = profile_from_campaign(campaign, path)
+    for link in profile.links.values():
+        assert [point.size_bytes for point in link.send.table] == list(SIZES)
+        assert 1e-8 < link.send.alpha_s < 1e-1
+        assert link.variants.keys() >= {"ssend", "exchange"}
+
+
+def test_a_campaign_goes_on_where_it_stopped(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    measure(mpi, plan, {"hostname": "here"}, path, resume=False)
+    lines = path.read_bytes().splitlines(keepends=True)
+    cut = lines[: len(lines) // 2]
+    path.write_bytes(b"".join(cut) + lines[len(cut)][:15])  # as a power cut leaves it
+    campaign = measure(mpi, plan, {}, path, resume=True)
+    assert path.read_bytes().startswith(b"".join(cut))
+    assert campaign.complete
+    cells = [(s["launch"], s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples]
+    assert len(cells) == plan.steps()
+    assert all(cells.count(cell) == plan.visits for cell in cells)
+
+
+def _wait_for(path: Path, ready: Callable[[str], bool]) -> str:
+    end_s = time.monotonic() + 30
+    while time.monotonic() < end_s:
+        text = path.read_text() if path.exists() else ""
+        if ready(text):
+            return text
+        time.sleep(0.02)
+    raise AssertionError(f"{path} never got that far: {text[-300:]}")
+
+
+def _start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "rankwise", "measure", "-o", "m.json", "--seconds", "20", *arguments],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _pids(text: str) -> list[int]:
+    start = next(json.loads(line) for line in text.splitlines() if '"record":"start"' in line)
+    return [placement["pid"] for placement in start["placements"]]
+
+
+def test_a_rank_that_dies_is_told_and_the_samples_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "m.samples.jsonl"
+    with _start(tmp_path) as process:
+        text = _wait_for(path, lambda text: text.count('"record":"samples"') >= 5)
+        os.kill(_pids(text)[1], signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    line = err.strip().splitlines()[-1]
+    assert "a rank died while measuring" in line and "--resume" in line and str(path.name) in line
+    assert len(_samples(path)) >= 5
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_measure_keeps_its_samples_leaves_no_rank_and_resumes(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "m.samples.jsonl"
+    with _start(tmp_path, "--sizes", "0,8,100,1000,10kB,100kB,1MB", "--launches", "1") as process:
+        text = _wait_for(path, lambda text: text.count('"record":"samples"') >= 5)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume" in err
+    for pid in _pids(text):
+        end_s = time.monotonic() + 5
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end_s:
+            time.sleep(0.02)
+        assert not os.path.exists(f"/proc/{pid}")
+    kept = path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "rankwise", "measure", "-o", "m.json", "--resume"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes().startswith(kept.rsplit(b"\n", 1)[0])
+    assert (tmp_path / "m.json").exists()
+
+
+def test_resuming_what_never_began_is_a_usage_error(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("measure", "-o", "none.json", "--resume")
+    assert result.code == 2
+    assert "none.samples.jsonl cannot be read" in result.err

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankwise.errors import InputError, RankwiseError
+from rankwise.measure.samples import SCHEMA, SamplesFile, read_campaigns
+
+HEAD = {"record": "campaign", "campaign": "a", "schema": SCHEMA, "plan": {}}
+SAMPLE = {"record": "samples", "campaign": "a", "time_s": [1e-6, 2e-6]}
+
+
+def test_campaigns_are_appended_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    with SamplesFile(path) as samples:
+        samples.append(HEAD)
+        samples.append(SAMPLE)
+    before = path.read_bytes()
+    with SamplesFile(path) as samples:
+        samples.append({**HEAD, "campaign": "b"})
+        samples.append({"record": "complete", "campaign": "b"})
+    assert path.read_bytes().startswith(before)
+    first, second = read_campaigns(path)
+    assert (first.id, len(first.samples), first.complete) == ("a", 1, False)
+    assert (second.id, len(second.samples), second.complete) == ("b", 0, True)
+
+
+def test_a_line_cut_off_by_a_crash_is_skipped_and_the_file_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    with SamplesFile(path) as samples:
+        samples.append(HEAD)
+        samples.append(SAMPLE)
+    path.write_bytes(path.read_bytes()[:-9])
+    with SamplesFile(path) as samples:
+        samples.append(SAMPLE)
+    (campaign,) = read_campaigns(path)
+    assert len(campaign.samples) == 1
+    assert "line 2: cut off" in capsys.readouterr().err
+
+
+def test_a_full_disk_says_how_to_go_on() -> None:
+    with SamplesFile(Path("/dev/full")) as samples, pytest.raises(RankwiseError, match="No space.*--resume"):
+        samples.append(HEAD)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hello\n", "not JSON Lines"),
+        ('{"record":"samples","campaign":"z"}\n', "never began"),
+        ('{"record":"campaign","campaign":"a","schema":99}\n', "schema 99"),
+        ("[1]\n", "not a record"),
+    ],
+)
+def test_a_foreign_file_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=says):
+        read_campaigns(path)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_campaigns_or_an_input_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "x.jsonl"
+    path.write_bytes(content)
+    try:
+        read_campaigns(path)
+    except InputError:
+        pass

@@ -1,0 +1,96 @@
+"""The fits must find parameters that are known, from data that nobody but the test has seen."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.models.curve import curve_from_replicates, curve_from_table
+from rankwise.machine.link import Curve, Point
+from rankwise.models.fit import find_lines, fit_line
+
+SIZES = np.array([0, 1, 8, 64, 256, 512, 1024, 2048, 4096, 6000, 8192, 16384, 32768, 65536, 262144, 1048576], float)
+
+
+@given(st.floats(1e-8, 1e-3), st.floats(1e-12, 1e-7))
+@settings(max_examples=50)
+def test_an_exact_line_is_found_exactly(alpha_s: float, beta: float) -> None:
+    found_alpha, found_beta = fit_line(SIZES, alpha_s + beta * SIZES)
+    assert found_alpha == pytest.approx(alpha_s, rel=1e-6)
+    assert found_beta == pytest.approx(beta, rel=1e-6)
+
+
+def test_parameters_never_go_below_zero() -> None:
+    alpha, beta = fit_line(np.array([1.0, 1000.0]), np.array([2e-6, 1e-6]))
+    assert beta == 0.0 and alpha > 0
+    alpha, beta = fit_line(np.array([100.0, 1000.0]), np.array([1e-6, 50e-6]))
+    assert alpha == 0.0 and beta > 0
+    with pytest.raises(ValueError, match="two sizes"):
+        fit_line(np.array([1.0]), np.array([1e-6]))
+
+
+def _two_protocols(sizes: np.ndarray) -> np.ndarray:
+    return np.where(sizes < 8192, 1e-6 + 0.4e-9 * sizes, 5e-6 + 0.1e-9 * sizes)
+
+
+def test_the_break_between_two_protocols_is_found() -> None:
+    lines = find_lines(SIZES, _two_protocols(SIZES))
+    assert [int(SIZES[line.first]) for line in lines] == [0, 8192]
+    assert lines[0].alpha_s == pytest.approx(1e-6, rel=1e-6)
+    assert lines[1].beta_s_per_byte == pytest.approx(0.1e-9, rel=1e-6)
+
+
+def test_noise_alone_makes_no_breaks() -> None:
+    rng = np.random.default_rng(5)
+    single = 0
+    for _ in range(50):
+        times = (2e-6 + 0.2e-9 * SIZES) * rng.lognormal(0, 0.02, size=SIZES.size)
+        single += len(find_lines(SIZES, times, noise=0.02)) == 1
+    assert single >= 45
+
+
+def _measured(rng: np.random.Generator, truth: np.ndarray, samples: int = 150) -> Curve:
+    """A curve from samples of a machine of known truth: right-skewed noise whose median is the truth."""
+    raw = truth[:, None] * rng.lognormal(0.0, 0.08, size=(truth.size, samples))
+    drawn = rng.integers(0, samples, size=(200, samples))
+    replicates = np.median(raw[:, drawn], axis=2)
+    return curve_from_replicates([int(s) for s in SIZES], np.median(raw, axis=1), replicates, [samples] * truth.size, "median")
+
+
+def _covers(interval: tuple[float, float] | None, truth: float) -> bool:
+    assert interval is not None
+    return interval[0] <= truth <= interval[1]
+
+
+def test_hockney_intervals_cover_known_parameters_in_90_of_100_seeds() -> None:
+    alpha, beta = 2e-6, 0.25e-9
+    covered_alpha = covered_beta = 0
+    for seed in range(100):
+        curve = _measured(np.random.default_rng(seed), alpha + beta * SIZES)
+        segment = curve.models["hockney"].segments[0]
+        covered_alpha += _covers(segment.alpha_ci_s, alpha)
+        covered_beta += _covers(segment.beta_ci_s_per_byte, beta)
+    assert covered_alpha >= 90 and covered_beta >= 90, (covered_alpha, covered_beta)
+
+
+def test_piecewise_intervals_cover_known_parameters_in_90_of_100_seeds() -> None:
+    covered_alpha = covered_beta = breaks = 0
+    for seed in range(100):
+        curve = _measured(np.random.default_rng(seed), _two_protocols(SIZES))
+        segments = curve.models["piecewise"].segments
+        breaks += [segment.from_bytes for segment in segments] == [0, 8192]
+        covered_alpha += _covers(curve.alpha_ci_s, 1e-6)
+        covered_beta += _covers(curve.beta_ci_s_per_byte, 0.1e-9)
+    assert breaks >= 90, breaks
+    assert covered_alpha >= 90 and covered_beta >= 90, (covered_alpha, covered_beta)
+
+
+def test_an_imported_table_is_interpolated_exactly() -> None:
+    points = [Point(0, 2e-6, 2e-6, 2e-6, 1), Point(10, 3e-6, 3e-6, 3e-6, 1), Point(1000, 4e-6, 4e-6, 4e-6, 1)]
+    curve = curve_from_table(points, "as published")
+    for point in points:
+        assert curve.time_s(point.size_bytes) == pytest.approx(point.time_s, rel=1e-12)
+    assert curve.time_s(505) == pytest.approx(3.5e-6)
+    assert curve.extrapolates(1001) and not curve.extrapolates(1000)
+    with pytest.raises(ValueError, match="two sizes"):
+        curve_from_table(points[:1], "as published")

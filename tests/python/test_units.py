@@ -1,0 +1,70 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankwise.errors import InputError
+from rankwise.units import (
+    format_bandwidth,
+    format_percent,
+    format_size,
+    format_time,
+    parse_ints,
+    parse_shape,
+    parse_size,
+    parse_sizes,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [("0", 0), ("1000", 1000), ("1kB", 1000), ("1KiB", 1024), ("4MiB", 4 << 20), ("2 GB", 2 * 10**9), ("7B", 7)],
+)
+def test_sizes_are_read_with_decimal_and_binary_units(text: str, size_bytes: int) -> None:
+    assert parse_size(text) == size_bytes
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5kB", "1TB", "kB", "1 000", "0x10"])
+def test_what_is_not_a_size_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InputError, match="not a size"):
+        parse_size(text)
+
+
+def test_integers_come_as_numbers_lists_and_ranges() -> None:
+    assert parse_ints("1:4,8", "k") == [1, 2, 3, 4, 8]
+
+
+@pytest.mark.parametrize("text", ["", "a", "4:1", "1:", "0", "-3", "1:10000000", "1.5"])
+def test_wrong_ranges_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_ints(text, "k")
+
+
+@pytest.mark.parametrize("text", ["", "50x", "x48", "0x3", "-1x3", "50*48", "3.5x2"])
+def test_wrong_shapes_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_shape(text)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=6))
+def test_shapes_read_back(sizes: list[int]) -> None:
+    assert parse_shape("x".join(map(str, sizes))) == sizes
+
+
+@given(st.text(max_size=30))
+def test_parsers_raise_nothing_but_input_errors(text: str) -> None:
+    for parse in (parse_size, parse_sizes, parse_shape, lambda value: parse_ints(value, "k")):
+        try:
+            parse(text)  # type: ignore[operator]
+        except InputError as error:
+            assert "\n" not in str(error) or "\n" in text
+
+
+def test_figures_are_written_with_three_digits_and_a_unit() -> None:
+    assert format_time(1.2345e-6) == "1.23 us"
+    assert format_time(2.5e-8) == "25.0 ns"
+    assert format_time(0.25) == "250 ms"
+    assert format_time(float("nan")) == "–"
+    assert format_size(4 << 20) == "4 MiB"
+    assert format_size(1000) == "1000 B"
+    assert format_bandwidth(11.24e9) == "11.2 GB/s"
+    assert format_percent(-0.031) == "-3.1 %"
