@@ -16,6 +16,11 @@ from rankwise.report.words import nodes_in_words, point_bandwidth, point_time, s
 from rankwise.units import format_percent, format_size, format_time
 
 PROFILE_COMMAND = "rankwise measure -o machine.json"
+_WAYS = (
+    "Ways of sending: send waits until the buffer is free again, ssend until the receiver has begun to receive; "
+    "exchange sends and receives at once, one message each way; exchange-gap is what each further message in flight "
+    "adds to that."
+)
 # A curve's table is thinned to about this many rows; the picture shows all of them.
 _MOST_ROWS = 10
 
@@ -119,9 +124,7 @@ def _latency(profile: Profile) -> Section:
             "m bytes takes about alpha + beta m: alpha is the time to start it (s), beta the time each further byte "
             "adds (s/B). One such line for all sizes is the Hockney model; the piecewise model has one for each range "
             "of sizes, with a break where the MPI library changes its protocol.",
-            "Ways of sending: send waits until the buffer is free again, ssend until the receiver has begun to "
-            "receive; exchange sends and receives at once, one message each way; exchange-gap is what each further "
-            "message in flight adds to that.",
+            *([_WAYS] if any(link.variants for link in profile.links.values()) else []),
         ],
         parts,
     )
