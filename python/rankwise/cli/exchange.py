@@ -170,7 +170,7 @@ def show_validation(validation: Validation) -> None:
     """Print prediction beside measurement."""
     from rich.table import Table
 
-    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "bytes")
+    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
     for comparison in validation.comparisons:
         case, row = comparison.measured.case, comparison.measured
         table.add_row(
@@ -183,16 +183,29 @@ def show_validation(validation: Validation) -> None:
             format_time(row.time_s),
             f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",
             format_percent(comparison.error),
+            "–" if (left := comparison.error_at_present_speed) is None else format_percent(left),
             "verified" if row.verified else "WRONG",
         )
     console().print(table)
     summary = validation.summary()
     print(
-        f"mean absolute error {100 * summary['mape']:.1f} %, mean error {format_percent(summary['bias'])}, "
-        f"{100 * summary['share_inside']:.0f} % of the measurements inside the predicted interval"
+        f"mean absolute error {_percent(summary['mape'])}, mean error {_percent(summary['bias'])}, "
+        f"{_percent(summary['share_inside'])} of the measurements inside the predicted interval"
     )
+    drift = summary["drift"]
+    if drift is not None:
+        print(
+            f"ping-pong beside the exchange took {drift:.2f} times what the profile says; with that, the mean absolute "
+            f"error is {_percent(summary['mape_at_present_speed'])}"
+        )
+        if not 0.85 < drift < 1.18:
+            tell("note: the machine is not as fast as when the profile was measured: measure again for its present speed")
     _tell_notes([comparison.predicted for comparison in validation.comparisons])
     _tell_notes([comparison.measured for comparison in validation.comparisons])
+
+
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{100 * fraction:.1f} %"
 
 
 def _show_rows(rows: Sequence[Row], as_json: bool) -> None:

@@ -70,9 +70,12 @@ class Runner:
         if not oversubscribed:
             arguments += ["--cpus", ",".join(map(str, self.cpus[:ranks]))]
         waiting = iter(cases)
+        timer_cost_s = 0.0
         try:
             for record in stream_kernel(self.mpi, arguments, ranks, oversubscribed, f"running on {ranks} ranks"):
                 samples.append({**record, "campaign": identity})
+                if record["record"] == "start":
+                    timer_cost_s = float(record["timer_cost_s"])
                 if record["record"] != "samples":
                     continue
                 case = next(waiting)
@@ -91,6 +94,7 @@ class Runner:
                     notes=self._notes(record["late"], times.size, ranks, oversubscribed),
                     repetitions=int(times.size),
                     oversubscribed=oversubscribed,
+                    pingpong_time_s=_one_way_s(record["pingpong_time_s"], timer_cost_s),
                 )
         except RankwiseError as error:
             raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
@@ -102,3 +106,7 @@ class Runner:
         elif late > repetitions / 4:
             notes.append(f"{late} of {repetitions} repetitions began late on some rank: the machine was busy")
         return tuple(notes)
+
+
+def _one_way_s(round_trips_s: Sequence[float], timer_cost_s: float) -> float | None:
+    return (float(np.median(round_trips_s)) - timer_cost_s) / 2 if round_trips_s else None

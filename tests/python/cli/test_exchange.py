@@ -111,7 +111,10 @@ def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., A
     for row in rows:
         assert row["verified"] is True
         assert row["error"] == pytest.approx(row["predicted_time_s"] / row["measured_time_s"] - 1)
-    assert result.json["summary"].keys() == {"mape", "bias", "share_inside"}
+        assert row["error_at_present_speed"] == pytest.approx(
+            row["drift"] * row["predicted_time_s"] / row["measured_time_s"] - 1
+        )
+    assert result.json["summary"].keys() == {"mape", "bias", "share_inside", "drift", "mape_at_present_speed"}
     assert Path("validate.json").exists()
 
 
