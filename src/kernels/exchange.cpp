@@ -81,6 +81,7 @@ void run_exchange(Arguments& arguments) {
     cases.push_back(parse_case(text));
     specs.push_back({cases.back().algorithm, parse_send_mode(cases.back().mode), grid,
                      Window(std::vector<int>(dims.size(), cases.back().cutoff))});
+    require_runnable(MPI_COMM_WORLD, specs.back(), cases.back().block_bytes);
   }
   const Repetitions repetitions{arguments.number("budget-s", 0.2), static_cast<int>(arguments.integer("least", 30)),
                                 static_cast<int>(arguments.integer("most", 2000))};

@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import format_percent, format_time, parse_ints, parse_shape
+from rankwise.units import format_percent, format_time, parse_ints, parse_periodic, parse_shape
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings, MapResult
@@ -42,7 +42,9 @@ def map_ranks(
         typer.Option(help="all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart."),
     ] = "all",
     periodic: Annotated[str, typer.Option(help="Axes that wrap around: none, all, or a flag an axis: 1,0.")] = "none",
-    with_mapping: Annotated[bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")] = False,
+    with_mapping: Annotated[
+        bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")
     ] = None,
@@ -57,7 +59,7 @@ def map_ranks(
 
     shape = parse_shape(grid, "--grid")
     sizes = _node_sizes(shape, nodes, ppn, node_sizes)
-    flags = _periodic(periodic, len(shape))
+    flags = parse_periodic(periodic, len(shape))
     algorithms = [name.strip() for name in algorithm.split(",")]
     mappings = map_grid(shape, sizes, stencil, flags, algorithms, keep_maps=with_mapping)
     if output is not None:
@@ -99,15 +101,6 @@ def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes
     if nodes >= 2**31:
         raise InputError(f"--nodes {nodes} is too large: it must be below 2^31")
     return [ppn] * nodes
-
-
-def _periodic(text: str, ndim: int) -> list[bool]:
-    if text in ("all", "none"):
-        return [text == "all"] * ndim
-    flags = text.split(",")
-    if len(flags) != ndim or any(flag not in ("0", "1") for flag in flags):
-        raise InputError(f"--periodic '{text}' does not fit {ndim} axes: give all, none, or a 0 or 1 for each axis")
-    return [flag == "1" for flag in flags]
 
 
 def _show(mappings: Mappings, results: list[MapResult]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.errors import RankwiseError
+from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
@@ -96,6 +96,8 @@ class Runner:
                     oversubscribed=oversubscribed,
                     pingpong_time_s=_one_way_s(record["pingpong_time_s"], timer_cost_s),
                 )
+        except InputError:
+            raise
         except RankwiseError as error:
             raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
 

@@ -16,11 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
 from rankwise.launch.process import Child, output_of
 
 _SILENCE_S = 300.0
+_REFUSAL = "rankwise-kernels: "  # how the kernels begin what they say on stderr
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ def stream_kernel(
     """Start a kernel on so many ranks and yield its records as they come.
 
     ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies,
-    when nothing is heard for five minutes, or when the kernel's output is not what it should be.
+    when nothing is heard for five minutes, or when the kernel's output is not what it should be; InputError when the
+    kernel refuses its arguments.
     """
     mpi.require_match()
     command = mpi.launcher.command(ranks, [str(mpi.kernels_path), *arguments], oversubscribed)
@@ -188,6 +190,8 @@ def stream_kernel(
                 f"nothing heard for {_SILENCE_S:.0f} s while {doing}: the ranks hang and were ended"
             ) from None
         code = child.wait()
+        if code == EXIT_USAGE and _REFUSAL in child.complaint():
+            raise InputError(child.complaint().partition(_REFUSAL)[2].partition(" / ")[0])
         if code != 0 or not ended:
             raise RankwiseError(f"a rank died while {doing} ({describe_exit(code)}{_because(child.complaint())})")
 

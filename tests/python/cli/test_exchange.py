@@ -126,3 +126,11 @@ def test_a_missing_launcher_is_exit_4(rankwise: Callable[..., Any], monkeypatch:
         assert result.code == 4
         assert len(result.err.splitlines()) == 1
         assert "/nowhere/mpiexec" in result.err
+
+
+@pytest.mark.mpi
+def test_a_window_that_no_memory_holds_is_refused_before_anything_is_sent(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--cutoff", "40", "--bytes", "1GiB", "--ranks", "2")
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert "more than 16 GiB a rank: make the cutoff or the blocks smaller" in result.err
