@@ -19,6 +19,9 @@ from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
 
 
+_MOST_RANKS_PER_CPU = 64
+
+
 @dataclass(frozen=True)
 class Runner:
     """Runs exchanges on this node. ``cpus`` are the CPUs that ranks are bound to, one each while there are enough.
@@ -59,6 +62,11 @@ class Runner:
     ) -> Iterator[Row]:
         ranks = cases[0].ranks
         oversubscribed = ranks > len(self.cpus)
+        if ranks > _MOST_RANKS_PER_CPU * len(self.cpus):
+            raise InputError(
+                f"{ranks} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
+                "ask the model ('rankwise predict exchange')"
+            )
         arguments = [
             "exchange",
             "--grid", ",".join(map(str, grid)),

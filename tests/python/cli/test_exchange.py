@@ -134,3 +134,10 @@ def test_a_window_that_no_memory_holds_is_refused_before_anything_is_sent(rankwi
     assert result.code == 2
     assert len(result.err.splitlines()) == 1
     assert "more than 16 GiB a rank: make the cutoff or the blocks smaller" in result.err
+
+
+@pytest.mark.mpi
+def test_more_ranks_than_a_machine_can_carry_are_refused(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--ranks", "100000")
+    assert result.code == 2
+    assert "100000 ranks are too many" in result.err
