@@ -60,24 +60,38 @@ def show(
 
 @verb(
     "import",
-    "rankwise profile import pingpong.csv -o machine.json --link other-node",
+    """rankwise profile import osu_latency.txt osu_bw.txt --link other-node -o machine.json
+    rankwise profile import pingpong.csv -o machine.json""",
     under=profile_verbs,
 )
-def import_table(
-    table: Annotated[Path, typer.Argument(help="CSV with columns such as message_bytes,latency_ns,sigma_ns.")],
+def import_files(
+    tables: Annotated[
+        list[Path], typer.Argument(help="Output of OSU benchmarks or IMB, or CSV (message_bytes,latency_ns,sigma_ns).")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.")] = Path("machine.json"),
     link: Annotated[str, typer.Option(help="The link class that was measured.")] = "other-node",
-    name: Annotated[str | None, typer.Option(help="The machine's name. Default: the table's file name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The machine's name. Default: the first file's name.")] = None,
+    add: Annotated[bool, typer.Option("--add", help="Put the tables into the profile that --output names.")] = False,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a profile from a table of one-way message times. Units stand in the columns' names."""
-    from rankwise.machine.profile import LINK_CLASSES
-    from rankwise.measure.tables import profile_from_table
+    """Make a profile from what other programs measured.
+
+    A ping-pong (osu_latency, IMB PingPong, a CSV table of one-way times) becomes the send curve. What is no ping-pong
+    stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, IMB Sendrecv.
+    """
+    from rankwise.machine.profile import LINK_CLASSES, Profile
+    from rankwise.measure.imports import import_profile
 
     if link not in LINK_CLASSES:
         raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
-    profile = profile_from_table(table, link, name or table.stem)
+    base = Profile.load(output) if add else None
+    profile = import_profile(tables, link, name or tables[0].stem, window, base)
     profile.save(output)
+    for warning in profile.warnings[len(base.warnings) if base else 0 :]:
+        tell(f"warning: {warning}")
     if as_json:
         print_json(profile.to_dict())
     else:

@@ -15,6 +15,8 @@ from typing import Any
 
 Interval = tuple[float, float]
 
+AT_ZERO = "time at 0 B"
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -129,7 +131,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Time against size for one way of sending over one link class: table, models, and the model that answers."""
+    """Time against size for one way of sending over one link class: table, models, and the model that answers.
+
+    ``alpha_method`` says whether alpha was measured or is the intercept of a line through other sizes.
+    """
 
     model: str
     alpha_s: float
@@ -140,6 +145,7 @@ class Curve:
     statistic: str
     table: tuple[Point, ...]
     models: Mapping[str, LinkModel]
+    alpha_method: str = AT_ZERO
 
     def chosen(self) -> LinkModel:
         """Return the model that answers for this curve."""
@@ -166,6 +172,7 @@ class Curve:
             "model": self.model,
             "alpha_s": self.alpha_s,
             "alpha_ci_s": _listed(self.alpha_ci_s),
+            "alpha_method": self.alpha_method,
             "beta_s_per_byte": self.beta_s_per_byte,
             "beta_ci_s_per_byte": _listed(self.beta_ci_s_per_byte),
             "samples": self.samples,
@@ -193,6 +200,8 @@ class Curve:
             statistic=str(record["statistic"]),
             table=table,
             models=models,
+            # Profiles of before this key say it by their first row.
+            alpha_method=str(record.get("alpha_method", AT_ZERO if sizes[0] == 0 else "intercept")),
         )
 
 

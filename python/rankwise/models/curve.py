@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from rankwise.statistics import interval_95
 from rankwise.models.fit import Line, find_lines, fit_line, refit, relative_residuals
-from rankwise.machine.link import Curve, Interval, LinkModel, Point, Segment
+from rankwise.machine.link import AT_ZERO, Curve, Interval, LinkModel, Point, Segment
 
 Array = NDArray[np.float64]
+
+_TABLE_NOISE = 0.05  # relative, of a row in a table that says nothing of its spread
 
 
 def curve_from_replicates(
@@ -31,10 +33,13 @@ def curve_from_replicates(
     hockney = _hockney(x, times_s, replicates_s)
     piecewise = _piecewise(x, times_s, replicates_s)
     large = piecewise.segments[-1]
+    alpha_method = AT_ZERO
     if sizes[0] == 0:
         alpha_s, alpha_ci_s = table[0].time_s, (table[0].time_lo_s, table[0].time_hi_s)
     else:
-        alpha_s, alpha_ci_s = piecewise.segments[0].alpha_s, piecewise.segments[0].alpha_ci_s or (0.0, 0.0)
+        first = piecewise.segments[0]
+        alpha_s, alpha_ci_s = first.alpha_s, first.alpha_ci_s or (0.0, 0.0)
+        alpha_method = _intercept(sizes[0], first.to_bytes or sizes[-1])
     return Curve(
         model="piecewise",
         alpha_s=alpha_s,
@@ -45,40 +50,64 @@ def curve_from_replicates(
         statistic=statistic,
         table=table,
         models={"hockney": hockney, "piecewise": piecewise},
+        alpha_method=alpha_method,
     )
 
 
 def curve_from_table(points: Sequence[Point], statistic: str) -> Curve:
     """Make a curve of a published or imported table: it is interpolated exactly, and a Hockney line stands beside it.
 
+    Outside the table lines answer that are fitted to its ends, since two neighbouring rows hold more noise than slope.
     Raises ValueError for fewer than two sizes.
     """
     if len(points) < 2:
         raise ValueError("a table needs at least two sizes")
     x = np.array([point.size_bytes for point in points], dtype=np.float64)
     y = np.array([point.time_s for point in points])
+    first, last = points[0], points[-1]
+    lines = find_lines(x, y, _TABLE_NOISE)
+    beta = lines[-1].beta_s_per_byte
+    alpha, alpha_method = first.time_s, AT_ZERO
+    alpha_ci: Interval | None = (first.time_lo_s, first.time_hi_s)
     segments = []
-    for i, (low, high) in enumerate(zip(points, points[1:], strict=False)):
-        beta = (high.time_s - low.time_s) / (high.size_bytes - low.size_bytes)
-        end = None if i == len(points) - 2 else high.size_bytes
-        segments.append(Segment(low.size_bytes, end, low.time_s - beta * low.size_bytes, beta))
+    if first.size_bytes > 0:
+        alpha_ci = None
+        # An intercept at or below 0 is noise: the smallest message is then the best word on the empty one.
+        alpha = lines[0].alpha_s or first.time_s
+        alpha_method = (
+            _intercept(first.size_bytes, points[lines[0].last].size_bytes)
+            if lines[0].alpha_s > 0
+            else f"time at {first.size_bytes} B"
+        )
+        segments.append(Segment(0, first.size_bytes, alpha, (first.time_s - alpha) / first.size_bytes))
+    for low, high in zip(points, points[1:], strict=False):
+        slope = (high.time_s - low.time_s) / (high.size_bytes - low.size_bytes)
+        segments.append(Segment(low.size_bytes, high.size_bytes, low.time_s - slope * low.size_bytes, slope))
+    segments.append(Segment(last.size_bytes, None, last.time_s - beta * last.size_bytes, beta))
     piecewise = LinkModel("piecewise", tuple(segments), "interpolation between the rows of the table")
-    alpha, beta = fit_line(x, y)
-    residuals = relative_residuals(x, y, [Line(0, x.size - 1, alpha, beta)])
+    line = Line(0, x.size - 1, *fit_line(x, y))
     hockney = LinkModel(
-        "hockney", (Segment(0, None, alpha, beta),), "relative least squares over all sizes", _rms(residuals)
+        "hockney",
+        (Segment(0, None, line.alpha_s, line.beta_s_per_byte),),
+        "relative least squares over all sizes",
+        _rms(relative_residuals(x, y, [line])),
     )
     return Curve(
         model="piecewise",
-        alpha_s=points[0].time_s if points[0].size_bytes == 0 else alpha,
-        alpha_ci_s=(points[0].time_lo_s, points[0].time_hi_s) if points[0].size_bytes == 0 else None,
-        beta_s_per_byte=segments[-1].beta_s_per_byte,
+        alpha_s=alpha,
+        alpha_ci_s=alpha_ci,
+        beta_s_per_byte=beta,
         beta_ci_s_per_byte=None,
         samples=sum(point.samples for point in points),
         statistic=statistic,
         table=tuple(points),
         models={"hockney": hockney, "piecewise": piecewise},
+        alpha_method=alpha_method,
     )
+
+
+def _intercept(from_bytes: int, to_bytes: int) -> str:
+    return f"intercept of the line through {from_bytes} to {to_bytes} B"
 
 
 def _hockney(x: Array, y: Array, replicates_s: Array) -> LinkModel:

@@ -13,7 +13,7 @@ from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
-from rankwise.measure.tables import profile_from_table
+from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
 
 DATA = Path(__file__).parents[2] / "data"
@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def paper() -> Profile:
-    return profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca")
+    return import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca")
 
 
 def _shift(mode: str, k: int, size_bytes: int, ranks: int = 64) -> ExchangeCase:

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import SCHEMA, Profile
-from rankwise.measure.tables import profile_from_table
+from rankwise.measure.imports import import_profile
 
 DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture
 def record() -> dict[str, Any]:
-    return profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca").to_dict()
+    return import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca").to_dict()
 
 
 def test_a_profile_reads_back_as_it_was_written(tmp_path: Path, record: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ _JSON = st.recursive(
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_no_damage_comes_out_as_anything_but_an_input_error(data: st.DataObject) -> None:
-    value: Any = profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca").to_dict()
+    value: Any = import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca").to_dict()
     # Replace one value somewhere in the tree by something else.
     node, path = value, []
     while isinstance(node, dict | list) and node and (not path or data.draw(st.integers(0, 3)) > 0):

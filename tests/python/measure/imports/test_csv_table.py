@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.measure.tables import profile_from_table
+from rankwise.measure.imports import import_profile
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[3] / "data"
 
 
 def test_the_published_table_comes_in_with_its_units() -> None:
-    profile = profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca")
+    profile = import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca")
     curve = profile.links["other-node"].send
     assert curve.alpha_s == pytest.approx(2122e-9)
     assert curve.time_s(1000) == pytest.approx(2881e-9)
@@ -40,12 +40,12 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, says:
     path = tmp_path / "table.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=says):
-        profile_from_table(path, "other-node", "x")
+        import_profile([path], "other-node", "x")
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        profile_from_table(tmp_path / "none.csv", "other-node", "x")
+        import_profile([tmp_path / "none.csv"], "other-node", "x")
 
 
 @given(st.binary(max_size=300))
@@ -53,6 +53,35 @@ def test_any_bytes_give_a_profile_or_an_input_error(tmp_path_factory: pytest.Tem
     path = tmp_path_factory.mktemp("fuzz") / "table.csv"
     path.write_bytes(b"message_bytes,latency_ns\n" + content)
     try:
-        profile_from_table(path, "other-node", "x")
+        import_profile([path], "other-node", "x")
     except InputError:
         pass
+
+
+def test_columns_for_link_sending_interval_and_samples_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text(
+        "link,sending,size_bytes,time_us,time_lo_us,time_hi_us,samples\n"
+        "same-socket,send,0,1,0.9,1.2,30\nsame-socket,send,8,2,2,2,30\n"
+        "same-socket,ssend,0,3,3,3,1\nsame-socket,ssend,8,4,4,4,1\n"
+    )
+    link = import_profile([path], "other-node", "x").links["same-socket"]
+    first = link.send.table[0]
+    assert (first.time_s, first.time_lo_s, first.time_hi_s) == pytest.approx((1e-6, 0.9e-6, 1.2e-6))
+    assert (first.samples, link.variants["ssend"].alpha_s) == (30, pytest.approx(3e-6))
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("wormhole,send,8,1,1,1,1", "'wormhole' is no link class"),
+        ("same-core,../x,8,1,1,1,1", "no name"),
+        ("same-core,send,8,1,2,1,1", "upside down"),
+        ("same-core,send,8,1,1,1,0.5", "not a count"),
+    ],
+)
+def test_wrong_values_in_the_further_columns_are_refused(tmp_path: Path, row: str, says: str) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text(f"link,sending,size_bytes,time_us,time_lo_us,time_hi_us,samples\n{row}\n")
+    with pytest.raises(InputError, match=f"line 2.*{says}"):
+        import_profile([path], "other-node", "x")
