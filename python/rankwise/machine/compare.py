@@ -80,6 +80,14 @@ def compare(a: Profile, b: Profile, tolerance: float) -> tuple[list[Comparison],
                     f"{link} {sending}: alpha is the {one_curve.alpha_method} in the first profile and the "
                     f"{other_curve.alpha_method} in the second"
                 )
+        loops = a.links[link].reference_loop_s, b.links[link].reference_loop_s
+        if loops[0] is not None and loops[1] is not None and abs(math.log(loops[1] / loops[0])) > math.log(1.02):
+            speed = loops[1] / loops[0]
+            alpha = b.links[link].send.alpha_s / max(a.links[link].send.alpha_s, 1e-12) / speed
+            notes.append(
+                f"{link}: the processor itself took {speed:.2f} times as long for the reference loop; divided by that, "
+                f"send alpha is {alpha:.2f} times"
+            )
     for what in ("cpu_model", "mpi"):
         if a.machine.get(what) and b.machine.get(what) and a.machine[what] != b.machine[what]:
             notes.append(f"the profiles differ in {what}: see 'rankwise profile show'")

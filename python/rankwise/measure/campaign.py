@@ -19,6 +19,7 @@ from typing import Any
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, read_campaigns
+from rankwise.measure.witness import Watch
 from rankwise.progress import SILENT, Meter
 
 OPERATIONS = ("send", "ssend", "exchange", "burst")
@@ -165,6 +166,7 @@ def _launch(
     ]  # fmt: skip
     tags = {"campaign": identity, "launch": launch, "class": link}
     taken = 0
+    watch = Watch()
     doing = f"measuring {link} (launch {launch + 1} of {plan.launches})"
     try:
         for record in stream_kernel(mpi, arguments, ranks=2, oversubscribed=False, doing=doing):
@@ -185,6 +187,7 @@ def _launch(
         raise RankwiseError(
             f"{error}; {taken} of {len(cells)} visits of this launch are in {samples.path}: go on with --resume"
         ) from None
+    samples.append({"record": "witness", **watch.witness(), **tags})
 
 
 def _require_placement(placements: Sequence[Mapping[str, Any]], cpus: Sequence[int], link: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ def profile_from_campaign(
         cells = _cells(campaign, name, timer_cost_s)
         if len(cells.get("send", {})) < 2:
             raise InputError(f"samples {samples_path} hold fewer than two sizes of {name}: measure on with --resume")
-        links[name] = _link(cells, _messages_in_burst(campaign), statistic)
+        links[name] = replace(
+            _link(cells, _messages_in_burst(campaign), statistic), reference_loop_s=_reference_loop_s(campaign, name)
+        )
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
     return Profile(
@@ -48,6 +51,12 @@ def profile_from_campaign(
         },
         warnings=warnings,
     )
+
+
+def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
+    """Return the median over the cells of the slower rank's reference loop."""
+    loops = [max(s["reference_loop_s"]) for s in campaign.samples if s["class"] == link and s.get("reference_loop_s")]
+    return float(np.median(loops)) if loops else None
 
 
 # operation -> size -> one array of times for each launch

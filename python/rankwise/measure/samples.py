@@ -1,7 +1,8 @@
 """Raw samples: an append-only JSON Lines file from which every fit and report is recomputed.
 
 The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
-carry raw times of one cell (operation and size, or exchange case) of one launch; ``complete`` closes a campaign. What
+carry raw times of one cell (operation and size, or exchange case) of one launch, ``witness`` records what the machine did
+meanwhile; ``complete`` closes a campaign. What
 was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
 """
 
@@ -11,7 +12,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,12 @@ class SamplesFile:
 
 @dataclass
 class Campaign:
-    """One campaign as read back: its opening record, the samples in order, and whether it was completed."""
+    """One campaign as read back: its opening record, samples and witnesses in order, and whether it was completed."""
 
     head: Mapping[str, Any]
     samples: list[Mapping[str, Any]]
     starts: list[Mapping[str, Any]]
+    witnesses: list[Mapping[str, Any]] = field(default_factory=list)
     complete: bool = False
 
     @property
@@ -116,6 +118,8 @@ def read_campaigns(path: Path) -> list[Campaign]:
             campaigns[str(identity)].samples.append(record)
         elif kind == "start":
             campaigns[str(identity)].starts.append(record)
+        elif kind == "witness":
+            campaigns[str(identity)].witnesses.append(record)
         elif kind == "complete":
             campaigns[str(identity)].complete = True
     return list(campaigns.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, UnusableEnvironmentError
@@ -12,7 +13,8 @@ from rankwise.machine.record import machine_record
 from rankwise.measure.campaign import Plan, default_sizes
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
-from rankwise.progress import meter
+from rankwise.measure.trust import judge
+from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
 
 
@@ -57,5 +59,9 @@ def measure_machine(
             f"interrupted: all samples so far are in {samples_path}; go on with 'rankwise measure -o {output} --resume'"
         ) from None
     profile = profile_from_campaign(campaign, samples_path, statistic)
+    trust = judge(campaign, profile)
+    for line in (trust.line, *trust.findings):
+        tell(line)
+    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=trust.findings)
     profile.save(output)
     return profile

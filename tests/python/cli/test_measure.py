@@ -15,6 +15,10 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     for link in result.json["links"].values():
         assert {"model", "alpha_s", "beta_s_per_byte", "alpha_ci_s", "beta_ci_s_per_byte", "samples"} <= link.keys()
         assert {"ssend", "exchange", "exchange-gap"} >= link["variants"].keys()
+        assert link["alpha_loops"] == pytest.approx(link["alpha_s"] / link["reference_loop_s"])
+    assert result.json["source"]["trust"] in ("good", "limited", "poor")
+    assert f"trust in these figures: {result.json['source']['trust']}" in result.err
+    assert all(warning in result.err for warning in result.json["warnings"])
     assert Path("out/m.samples.jsonl").exists()
     # What was measured stays: another campaign is appended to it.
     before = Path("out/m.samples.jsonl").read_bytes()

@@ -65,6 +65,18 @@ def test_what_only_one_profile_has_is_told() -> None:
         compare(a, _profile(link="other-node"), 0.1)
 
 
+def test_a_slower_processor_is_told_apart_from_a_slower_link() -> None:
+    def with_loop(profile: Profile, loop_s: float) -> Profile:
+        links = {name: Link(link.send, link.variants, loop_s) for name, link in profile.links.items()}
+        return Profile(profile.machine, links, profile.created, profile.source)
+
+    _, notes = compare(with_loop(_profile(), 20e-6), with_loop(_profile(1.3), 26e-6), 0.1)
+    assert notes == [
+        "same-socket: the processor itself took 1.30 times as long for the reference loop; divided by that, send alpha "
+        "is 1.00 times"
+    ]
+
+
 @given(st.floats(1e-9, 1e-3), st.floats(1e-9, 1e-3), st.floats(0, 0.9), st.floats(0, 0.9))
 def test_the_ratio_s_interval_holds_the_ratio_and_is_wider_than_either(a: float, b: float, wa: float, wb: float) -> None:
     interval = ratio_interval(a, (a * (1 - wa), a * (1 + wa)), b, (b * (1 - wb), b * (1 + wb)))

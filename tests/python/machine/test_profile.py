@@ -42,6 +42,7 @@ def test_the_contract_keys_are_there(record: dict[str, Any]) -> None:
         (lambda r: r["links"]["other-node"]["table"].reverse(), "in order"),
         (lambda r: r["links"]["other-node"].update(model="psychic"), "not among its models"),
         (lambda r: r["links"]["other-node"].update(alpha_ci_s=[2.0, 1.0]), "low end above"),
+        (lambda r: r["links"]["other-node"].update(reference_loop_s=-1), "reference_loop_s -1 is not positive"),
         (lambda r: r["links"].update({"other-node": 5}), "machine.json"),
     ],
 )

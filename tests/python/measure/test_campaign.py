@@ -43,8 +43,12 @@ def test_every_cell_is_sampled_verified_and_fitted(mpi: Mpi, plan: Plan, tmp_pat
     assert campaign.complete
     assert len(campaign.samples) == plan.steps()
     assert all(sample["verified"] and len(sample["time_s"]) >= 10 for sample in campaign.samples)
+    assert all(len(sample["reference_loop_s"]) == 2 for sample in campaign.samples)
+    assert len(campaign.witnesses) == plan.launches * len(plan.pairs)
+    assert all(0 <= witness["steal_share"] <= 1 for witness in campaign.witnesses)
     profile = profile_from_campaign(campaign, path)
     for link in profile.links.values():
+        assert link.reference_loop_s is not None and 2e-6 < link.reference_loop_s < 1e-2
         assert [point.size_bytes for point in link.send.table] == list(SIZES)
         assert 1e-8 < link.send.alpha_s < 1e-1
         assert link.variants.keys() >= {"ssend", "exchange"}
