@@ -11,13 +11,11 @@ import numpy as np
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import Link, Profile
-from rankwise.measure.campaign import now
-from rankwise.measure.samples import Campaign
+from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
+from rankwise.measure.samples import Campaign, now
 from rankwise.models.curve import curve_from_replicates
 from rankwise.machine.link import Curve
 from rankwise.statistics import STATISTICS, Array, location, replicates
-
-_SMALLEST_TIME_S = 1e-10
 
 
 def profile_from_campaign(
@@ -26,10 +24,10 @@ def profile_from_campaign(
     """Fit everything that a campaign has samples for. Raises InputError when that is too little or makes no sense."""
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
-    timer_cost_s = float(np.median([start["timer_cost_s"] for start in campaign.starts])) if campaign.starts else 0.0
+    cost_s = timer_cost_s(campaign)
     links = {}
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
-        cells = _cells(campaign, name, timer_cost_s)
+        cells = cells_of(campaign, name, cost_s)
         if len(cells.get("send", {})) < 2:
             raise InputError(f"samples {samples_path} hold fewer than two sizes of {name}: measure on with --resume")
         links[name] = replace(
@@ -46,8 +44,9 @@ def profile_from_campaign(
             "samples_file": samples_path.name,
             "campaign": campaign.id,
             "measured": campaign.head["created"],
-            "timer_cost_s": timer_cost_s,
+            "timer_cost_s": cost_s,
             "statistic": statistic,
+            **campaign.stop,
         },
         warnings=warnings,
     )
@@ -57,33 +56,6 @@ def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
     """Return the median over the cells of the slower rank's reference loop."""
     loops = [max(s["reference_loop_s"]) for s in campaign.samples if s["class"] == link and s.get("reference_loop_s")]
     return float(np.median(loops)) if loops else None
-
-
-# operation -> size -> one array of times for each launch
-Cells = dict[str, dict[int, list[Array]]]
-
-
-def _cells(campaign: Campaign, link: str, timer_cost_s: float) -> Cells:
-    """Turn raw times into the time of one message or round: the timer's own cost off, divided by what was timed."""
-    gathered: dict[str, dict[int, dict[int, list[Array]]]] = {}
-    for sample in campaign.samples:
-        if sample["class"] != link:
-            continue
-        operation = str(sample["operation"])
-        raw = np.asarray(sample["time_s"], dtype=np.float64)
-        if raw.size == 0 or not np.all(np.isfinite(raw)):
-            raise InputError(f"samples of {operation} at {sample['size_bytes']} B are not all numbers: is the file edited?")
-        # A ping-pong sample is a round trip; the others are so many rounds of both directions at once.
-        parts = 2 if operation in ("send", "ssend") else int(sample["rounds"])
-        times = np.maximum((raw - timer_cost_s) / parts, _SMALLEST_TIME_S)
-        by_launch = gathered.setdefault(operation, {}).setdefault(int(sample["size_bytes"]), {})
-        by_launch.setdefault(int(sample["launch"]), []).append(times)
-    return {
-        operation: {
-            size: [np.concatenate(visits) for visits in by_launch.values()] for size, by_launch in by_size.items()
-        }
-        for operation, by_size in gathered.items()
-    }
 
 
 def _messages_in_burst(campaign: Campaign) -> int:
@@ -125,7 +97,7 @@ def _gap(exchange: Table, burst: Table, messages: int) -> Table:
         gap_s = (burst[size][0] - exchange[size][0]) / (messages - 1)
         if gap_s <= 0:
             continue  # lost in the noise: the neighbouring sizes answer for this one
-        gaps = np.maximum((burst[size][1] - exchange[size][1]) / (messages - 1), _SMALLEST_TIME_S)
+        gaps = np.maximum((burst[size][1] - exchange[size][1]) / (messages - 1), SMALLEST_TIME_S)
         table[size] = (gap_s, gaps, burst[size][2])
     return table
 

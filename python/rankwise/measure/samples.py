@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from rankwise.errors import InputError, RankwiseError
 from rankwise.progress import tell
 
 SCHEMA = 1
+STOP_KEYS = ("precision", "stopped_by", "imprecise_cells")
 
 
 class SamplesFile:
@@ -71,10 +73,16 @@ class Campaign:
     starts: list[Mapping[str, Any]]
     witnesses: list[Mapping[str, Any]] = field(default_factory=list)
     complete: bool = False
+    stop: Mapping[str, Any] = field(default_factory=dict)  # of a complete one: why it stopped
 
     @property
     def id(self) -> str:
         return str(self.head["campaign"])
+
+
+def now() -> str:
+    """Return the present time as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def read_records(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -122,4 +130,5 @@ def read_campaigns(path: Path) -> list[Campaign]:
             campaigns[str(identity)].witnesses.append(record)
         elif kind == "complete":
             campaigns[str(identity)].complete = True
+            campaigns[str(identity)].stop = {key: record[key] for key in STOP_KEYS if key in record}
     return list(campaigns.values())

@@ -13,6 +13,7 @@ from rankwise.machine.record import machine_record
 from rankwise.measure.campaign import Plan, default_sizes
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
+from rankwise.measure.samples import Campaign
 from rankwise.measure.trust import judge
 from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
@@ -30,8 +31,15 @@ def measure_machine(
     launches: int = 3,
     seconds: float = 15.0,
     statistic: str = "median",
+    precision: float | None = None,
 ) -> Profile:
-    """Measure this machine and write its profile; return it. Raises RankwiseError and its kinds."""
+    """Measure this machine and write its profile; return it.
+
+    With ``precision`` it goes on until every cell's 95 % interval is that narrow (0.03: ± 3 %) or the seconds are spent.
+    Raises RankwiseError and its kinds.
+    """
+    if precision is not None and not 0 < precision < 1:
+        raise InputError(f"precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     if launches < 1:
@@ -49,7 +57,9 @@ def measure_machine(
         )
     mpi = find_mpi()
     mpi.require_match()
-    plan = Plan(pairs=pairs, sizes=sizes, launches=launches, seconds=seconds)
+    plan = Plan(
+        pairs=pairs, sizes=sizes, launches=launches, seconds=seconds, precision=precision, statistic=statistic
+    )
     samples_path = samples_path_of(output)
     try:
         with meter("measuring", plan.steps()) as progress:
@@ -59,9 +69,22 @@ def measure_machine(
             f"interrupted: all samples so far are in {samples_path}; go on with 'rankwise measure -o {output} --resume'"
         ) from None
     profile = profile_from_campaign(campaign, samples_path, statistic)
+    if campaign.stop:
+        tell(_why_it_stopped(campaign))
     trust = judge(campaign, profile)
     for line in (trust.line, *trust.findings):
         tell(line)
     profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=trust.findings)
     profile.save(output)
     return profile
+
+
+def _why_it_stopped(campaign: Campaign) -> str:
+    percent = f"± {100 * campaign.stop['precision']:g} %"
+    if campaign.stop["stopped_by"] == "precision":
+        return f"stopped because every cell is known to {percent}"
+    cells = {(s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples}
+    return (
+        f"stopped by the time: {campaign.stop['imprecise_cells']} of {len(cells)} cells are known less well than {percent}: "
+        "give it more --seconds, or a coarser --precision"
+    )

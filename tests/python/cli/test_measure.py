@@ -17,6 +17,8 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         assert {"ssend", "exchange", "exchange-gap"} >= link["variants"].keys()
         assert link["alpha_loops"] == pytest.approx(link["alpha_s"] / link["reference_loop_s"])
     assert result.json["source"]["trust"] in ("good", "limited", "poor")
+    assert result.json["source"]["precision"] == 0.03
+    assert f"stopped b{'y the time' if result.json['source']['stopped_by'] == 'time' else 'ecause'}" in result.err
     assert f"trust in these figures: {result.json['source']['trust']}" in result.err
     assert all(warning in result.err for warning in result.json["warnings"])
     assert Path("out/m.samples.jsonl").exists()
@@ -41,6 +43,8 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         (["--seconds", "-1"], "above 0"),
         (["--seconds", "nan"], "above 0"),
         (["--statistic", "mode"], "choose one of median"),
+        (["--precision", "0"], "between 0 and 1"),
+        (["--precision", "3"], "between 0 and 1"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], arguments: list[str], says: str) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,27 @@ def test_a_campaign_goes_on_where_it_stopped(mpi: Mpi, plan: Plan, tmp_path: Pat
     cells = [(s["launch"], s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples]
     assert len(cells) == plan.steps()
     assert all(cells.count(cell) == plan.visits for cell in cells)
+
+
+def test_launches_go_on_until_the_time_is_spent_or_all_is_known(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    # Nothing is ever known this well.
+    plan = replace(plan, precision=1e-6, seconds=3.0)
+    campaign = measure(mpi, plan, {"hostname": "here"}, path, resume=False)
+    watched_s = sum(witness["seconds"] for witness in campaign.witnesses)
+    assert watched_s >= plan.seconds
+    assert (campaign.stop["stopped_by"], campaign.stop["precision"]) == ("time", 1e-6)
+    cells = {(s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples}
+    assert 0 < campaign.stop["imprecise_cells"] <= len(cells)
+    assert profile_from_campaign(campaign, path).source["stopped_by"] == "time"
+    # The end is lost: it goes on to the same end without measuring the planned launches again.
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    again = measure(mpi, plan, {}, path, resume=True)
+    assert len(again.samples) == len(campaign.samples) and again.stop == campaign.stop
+    # And this well all is known at once.
+    easy = measure(mpi, replace(plan, precision=1e6), {}, tmp_path / "y.samples.jsonl", resume=False)
+    assert easy.stop == {"precision": 1e6, "stopped_by": "precision", "imprecise_cells": 0}
+    assert len(easy.samples) == plan.steps()
 
 
 def _wait_for(path: Path, ready: Callable[[str], bool]) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import Link, Profile
-from rankwise.measure.campaign import now
 from rankwise.measure.imports.csv_table import read_csv
 from rankwise.measure.imports.imb import read_imb, recognises_imb
 from rankwise.measure.imports.osu import read_osu, recognises_osu
 from rankwise.measure.imports.table import SEND, Table
+from rankwise.measure.samples import now
 from rankwise.models.curve import curve_from_table
 from rankwise.units import format_size
 
