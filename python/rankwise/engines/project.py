@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankwise.errors import InputError
-from rankwise.machine.description import QUANTITIES, Description, Figure
+from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure
 from rankwise.models import fft3d
 from rankwise.models.uncertain import MOST_RANGES, Range, bounds
 
@@ -138,12 +138,14 @@ def vary_fft(machine: Description, question: FftQuestion, key: str, ends: tuple[
 ]:
     """The answer over a logarithmic row of values of one parameter (``n``, ``nodes`` or a figure). Raises InputError."""
     rows = []
-    for value in _logarithmic(*ends, steps):
-        if key in ("n", "nodes"):
-            asked, varied = replace(question, **{key: Range.exactly(value)}), machine
+    for value in logarithmic(*ends, steps):
+        asked, varied = question, machine
+        if key == "n":
+            asked = replace(question, n=Range.exactly(value))
+        elif key == "nodes":
+            asked = replace(question, nodes=Range.exactly(value))
         else:
-            figure = Figure(value, value, value, QUANTITIES[key].unit, "projected", "varied", "now")
-            asked, varied = question, machine.with_figure(key, figure)
+            varied = with_value(machine, key, value)
         answer = project_fft(varied, asked)
         rows.append(
             {
@@ -166,7 +168,8 @@ def match_fft(answer: FftAnswer, other: Description, criterion: str) -> dict[str
     """
     question = replace(answer.question, nodes=Range.exactly(2.0), topology=None, overlap=criterion == OVERLAPPED_TIME)
     model = FftModel(other, question)
-    values = {name: parameter.value for name, parameter in model.parameters().items()}
+    parameters = model.parameters()
+    values = {name: parameter.value for name, parameter in parameters.items()}
     if criterion == PEAK:
         target = answer.results["peak_flop_per_s"].value
         nodes = target / values["node_peak"]
@@ -194,6 +197,8 @@ def match_fft(answer: FftAnswer, other: Description, criterion: str) -> dict[str
         "total_s": results["total_s"],
         "peak_flop_per_s": results["peak_flop_per_s"],
         "performance_flop_per_s": results["performance_flop_per_s"],
+        "network_model": model.network_label,
+        "notes": model.notes(parameters | {"nodes": Range.exactly(nodes)}),
     }
 
 
@@ -393,7 +398,13 @@ def _few(parameters: Mapping[str, Range]) -> None:
         raise InputError(f"{len(wide)} parameters are ranges: fix some, {MOST_RANGES} are the most")
 
 
-def _logarithmic(low: float, high: float, steps: int) -> list[float]:
+def with_value(machine: Description, key: str, value: float) -> Description:
+    """The machine with one figure set to a value."""
+    return machine.with_figure(key, Figure(value, value, value, QUANTITIES[key].unit, PROJECTED, "varied", "now"))
+
+
+def logarithmic(low: float, high: float, steps: int = 7) -> list[float]:
+    """Values from low to high, each by the same factor above the one before."""
     if low == high:
         return [low]
     return [low * (high / low) ** (i / (steps - 1)) for i in range(steps)]

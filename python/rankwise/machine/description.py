@@ -221,7 +221,7 @@ def set_figures(machine: Description, settings: list[str]) -> Description:
 def format_quantity(value: float, unit: str) -> str:
     """Write a figure with three significant digits and a fitting unit: ``1.60 TB/s``, ``191 TF/s``."""
     if unit == "1":
-        return f"{value:,.0f}" if value >= 1 and value == round(value) else f"{value:.3g}"
+        return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:.3g}"
     if unit == "s":
         scales = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
     else:

@@ -168,7 +168,7 @@ def torus_ideal_time(transform: Transform, nodes: float, link_bytes_per_s: float
     The paper prints an order without a constant; it carries the factor of Eq. 3 and 5 (one an exchange) here, by
     which Eq. 4 and Eq. 5 differ by P^(1/6), the "10x" of the paper's section 6.
     """
-    return transform.exchanges * transform.points * transform.word_bytes / (nodes ** (5 / 6) * link_bytes_per_s)
+    return transform.exchanges * transform.points * transform.word_bytes / (math.pow(nodes, 5 / 6) * link_bytes_per_s)
 
 
 def torus_bisection_time(
@@ -181,7 +181,7 @@ def torus_bisection_time(
     """
     kappa = (dimensions - 1) / dimensions
     moved = transform.exchanges * transform.points * transform.word_bytes * TORUS_CONSTANTS[constant]
-    return moved / (nodes**kappa * link_bytes_per_s)
+    return moved / (math.pow(nodes, kappa) * link_bytes_per_s)
 
 
 def network_time(transform: Transform, nodes: float, network: Network) -> float:

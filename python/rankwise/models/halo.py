@@ -2,7 +2,8 @@
 
 The exchange is the Shift of werner2023: axis by axis, k hops up and k hops down, each axis forwarding what the axes
 before it gathered (2kd messages, (2k+1)^d - 1 blocks). ``ssend`` sends one message at a time over a half-duplex link
-(Eq. 3), ``isend`` has both directions of a hop in flight together (half of Eq. 2).
+(Eq. 3); ``isend`` has both directions of a hop in flight together: one latency a hop, and the bytes of both directions
+one after the other through the sender's link.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Messages of a hop that follow one another: up and down, each sent and then received (ssend), or all at once (isend).
-SEQUENTIAL = {"ssend": 4, "isend": 1}
+# Of a hop's four messages (up and down, sent and received), those whose latency, and those whose bytes, add up.
+LATENCIES = {"ssend": 4, "isend": 1}
+TRANSFERS = {"ssend": 4, "isend": 2}
 
 
 def shift_time(alpha_s: float, beta_s_per_byte: float, dims: int, cutoff: int, block_bytes: float, mode: str) -> float:
-    """One Shift among equal blocks: werner2023 Eq. 3 (``ssend``) or a quarter of it (``isend``)."""
-    blocks = ((2 * cutoff + 1) ** dims - 1) / 2
-    return SEQUENTIAL[mode] * (dims * cutoff * alpha_s + blocks * block_bytes * beta_s_per_byte)
+    """One Shift among equal blocks: werner2023 Eq. 3 (``ssend``), or both directions together (``isend``)."""
+    blocks: float = ((2 * cutoff + 1) ** dims - 1) / 2  # that travel in one direction
+    return LATENCIES[mode] * dims * cutoff * alpha_s + TRANSFERS[mode] * blocks * block_bytes * beta_s_per_byte
 
 
 @dataclass(frozen=True)
@@ -34,28 +36,28 @@ class HaloCode:
     memory_bytes_per_cell: float
     mode: str = "isend"
 
-    def cutoffs(self, block: Sequence[float]) -> list[int]:
-        """Layers of neighbours k an axis: how many blocks the halo reaches into."""
-        return [max(1, math.ceil(self.width / edge)) for edge in block]
+    def cutoffs(self, block: Sequence[float], grid: Sequence[int]) -> list[int]:
+        """Layers of neighbours k an axis: how many blocks the halo reaches into; 0 on an axis of one rank."""
+        return [min(math.ceil(self.width / edge), ranks - 1) for edge, ranks in zip(block, grid, strict=True)]
 
     def halo_cells(self, block: Sequence[float], grid: Sequence[int]) -> list[float]:
         """Cells that travel along each axis in one direction; later axes forward the halo of earlier ones."""
+        # A halo as wide as the rest of the grid brings every cell once; more is not sent.
+        widths = [min(self.width, edge * (ranks - 1)) for edge, ranks in zip(block, grid, strict=True)]
         cells = []
-        for axis, ranks in enumerate(grid):
+        for axis, width in enumerate(widths):
             section = 1.0
             for other, edge in enumerate(block):
                 if other != axis:
-                    section *= edge + (2 * self.width if other < axis and grid[other] > 1 else 0)
-            cells.append(self.width * section if ranks > 1 else 0.0)
+                    section *= edge + (2 * widths[other] if other < axis else 0)
+            cells.append(width * section)
         return cells
 
     def exchange_time(self, block: Sequence[float], grid: Sequence[int], alpha_s: float, beta_s_per_byte: float) -> float:
         """The Shift of one step for a block of cells on a process grid (axes of one rank exchange nothing)."""
-        time_s = 0.0
-        for k, cells, ranks in zip(self.cutoffs(block), self.halo_cells(block, grid), grid, strict=True):
-            if ranks > 1:
-                time_s += k * alpha_s + cells * self.cell_bytes * beta_s_per_byte
-        return SEQUENTIAL[self.mode] * time_s
+        hops, cells = sum(self.cutoffs(block, grid)), sum(self.halo_cells(block, grid))
+        moved_s = cells * self.cell_bytes * beta_s_per_byte
+        return LATENCIES[self.mode] * hops * alpha_s + TRANSFERS[self.mode] * moved_s
 
     def compute_time(self, block: Sequence[float], node_flop_per_s: float, memory_bytes_per_s: float) -> float:
         """The cells of one block: arithmetic and memory traffic overlap."""

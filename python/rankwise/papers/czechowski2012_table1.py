@@ -51,11 +51,11 @@ class Trend:
 
     def at(self, design: str, year: float) -> float:
         """The value in a year in SI units, by the printed ten-year factor."""
-        return self.values[design][0].value * self.factor.value ** ((year - FIRST_YEAR) / (LAST_YEAR - FIRST_YEAR))
+        return self.values[design][0].value * math.pow(self.factor.value, (year - FIRST_YEAR) / (LAST_YEAR - FIRST_YEAR))
 
     def at_by_doubling(self, design: str, year: float) -> float:
         """The value in a year in SI units, by the printed doubling time."""
-        return self.values[design][0].value * 2 ** ((year - FIRST_YEAR) / self.doubling.value)
+        return self.values[design][0].value * math.pow(2, (year - FIRST_YEAR) / self.doubling.value)
 
 
 def _trend(
