@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from rankwise.errors import InputError
 from rankwise.units import format_time
 
 if TYPE_CHECKING:
-    from rankwise.engines.project import FftAnswer
+    from rankwise.engines.project import FftAnswer, Sensitivity
     from rankwise.machine.description import Description
     from rankwise.models.uncertain import Range
 
@@ -27,6 +28,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a figure: link_bandwidth=50GB/s, a range =25GB/s:50GB/s, or =0.5x:2x."),
 ]
+Plot = Annotated[Path | None, typer.Option(help="Write a tornado plot of the sensitivities: FILE.svg.")]
 Vary = Annotated[
     list[str] | None, typer.Option(help="Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
 ]
@@ -137,7 +139,7 @@ def project_fft3d(
         str | None, typer.Option(help="Solve for the nodes of --against that match on time, overlapped-time or peak.")
     ] = None,
     against: Annotated[str | None, typer.Option(help="Machines to match, separated by commas.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a tornado plot of the sensitivities: FILE.svg.")] = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Project a 3-D FFT: time of each phase, fraction of peak, what bounds it, and what would help.
@@ -160,9 +162,7 @@ def project_fft3d(
         _choose("--match", match, CRITERIA)
     if (match is None) != (against is None):
         raise InputError("--match and --against belong together: give both, as in --match time --against fugaku")
-    if plot is not None and (plot.suffix != ".svg" or plot.is_dir()):
-        raise InputError(f"--plot {plot} is not an SVG file: name it FILE.svg")
-
+    check_plot(plot)
     from rankwise.engines.project import FftQuestion
 
     described = set_figures(load_machine(machine), settings or [])
@@ -187,7 +187,7 @@ def project_fft3d(
         varied += vary_fft(described, question, key, ends)
     matched = [match_fft(answer, load_machine(name), match) for name in (against or "").split(",") if match and name]
     if plot is not None:
-        _write_tornado(answer, plot)
+        write_tornado(answer.sensitivities, answer.parameters, answer.total_s.value, _tornado_title(answer), plot)
     if as_json:
         record = answer.to_dict()
         record |= {"varied": varied} if vary else {}
@@ -202,13 +202,12 @@ def project_fft3d(
         _show_matched(matched)
     for note in dict.fromkeys([*answer.notes, *(note for row in matched for note in row["notes"])]):
         tell(f"note: {note}")
-    if plot is not None:
-        tell(f"written: {plot}")
 
 
 def _show(answer: FftAnswer) -> None:
     from rich.table import Table
 
+    from rankwise.engines.project import sensitivity_labels
     from rankwise.machine.description import format_quantity
 
     question, results, parameters = answer.question, answer.results, answer.parameters
@@ -246,7 +245,7 @@ def _show(answer: FftAnswer) -> None:
     print(f"bounded by {answer.bounded_by}: {answer.reason}")
     helps = [
         f"{name} {low} … {high}: {format_time(item.time_at_low_s)} … {format_time(item.time_at_high_s)}"
-        for item, (name, low, high) in zip(answer.sensitivities, _labels(answer), strict=True)
+        for item, (name, low, high) in zip(answer.sensitivities, sensitivity_labels(answer.sensitivities, answer.parameters), strict=True)
         if item.parameter not in ("n", "nodes")
     ]
     print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
@@ -293,29 +292,28 @@ def _show_matched(rows: list[dict[str, Any]]) -> None:
     console().print(table)
 
 
-def _write_tornado(answer: FftAnswer, path: Path) -> None:
+def _tornado_title(answer: FftAnswer) -> str:
+    """Say what the tornado is of."""
+    n, nodes = answer.parameters["n"], answer.parameters["nodes"]
+    return f"{answer.machine.name}, {_number(n)}³ on {_number(nodes)} nodes, memory term {answer.memory.reading}"
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a plot's file that is no SVG before any work is done. Raises InputError."""
+    if plot is not None and (plot.suffix != ".svg" or plot.is_dir()):
+        raise InputError(f"--plot {plot} is not an SVG file: name it FILE.svg")
+
+
+def write_tornado(
+    items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, title: str, path: Path
+) -> None:
+    """Write the tornado plot of a time's sensitivities."""
+    from rankwise.engines.project import sensitivity_labels
     from rankwise.files import write_whole
     from rankwise.report.projections import tornado_picture
 
-    title = f"{answer.machine.name}, {_number(answer.parameters['n'])}³ on {_number(answer.parameters['nodes'])} nodes"
-    title += f", memory term {answer.memory.reading}"
-    write_whole(path, tornado_picture(answer.sensitivities, answer.total_s.value, _labels(answer), title) + "\n")
-
-
-def _labels(answer: FftAnswer) -> list[tuple[str, str, str]]:
-    """Name and both ends of each sensitivity: factors where the parameter is known, values where it is a range."""
-    from rankwise.machine.description import QUANTITIES, format_quantity
-
-    labels = []
-    for item in answer.sensitivities:
-        parameter = answer.parameters[item.parameter]
-        if parameter.wide or item.parameter in ("n", "nodes"):
-            unit = QUANTITIES[item.parameter].unit if item.parameter in QUANTITIES else "1"
-            ends = [f"{end:,.0f}" if unit == "1" and end >= 2 else format_quantity(end, unit) for end in (item.low, item.high)]
-        else:
-            ends = [f"x {end / parameter.value:.3g}" for end in (item.low, item.high)]
-        labels.append((item.parameter, ends[0], ends[1]))
-    return labels
+    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title) + "\n")
+    tell(f"written: {path}")
 
 
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:

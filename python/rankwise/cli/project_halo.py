@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
-from rankwise.cli.project import Machine, Set, Vary, parse_vary, project_verbs
+from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_vary, project_verbs, write_tornado
 from rankwise.errors import InputError
 from rankwise.units import format_size, format_time, parse_ints, parse_shape, parse_sizes
 
@@ -40,6 +41,7 @@ def project_exchange(
     latency: Latency = None,
     settings: Set = None,
     vary: Vary = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Project the Shift of werner2023: how long a neighbour exchange takes, with all neighbours on other nodes.
@@ -48,6 +50,7 @@ def project_exchange(
     """
     from rankwise.engines import project_halo
 
+    check_plot(plot)
     if dims not in (1, 2, 3):
         raise InputError(f"--dims {dims} is not a number of axes: give 1, 2 or 3")
     if ranks_per_node < 1:
@@ -57,7 +60,9 @@ def project_exchange(
     def rows_of(described: Description) -> list[dict[str, Any]]:
         return project_halo.project_exchange(described, mode, dims, cutoffs, sizes, ranks_per_node)
 
-    rows = _varied(rows_of, _machine(machine, latency, settings), vary or [])
+    described = _machine(machine, latency, settings)
+    rows = _varied(rows_of, described, vary or [])
+    _plot(plot, rows_of, described, "time_s")
     if as_json:
         print_json({"workload": "exchange", "rows": rows})
         return
@@ -106,6 +111,7 @@ def project_stencil(
     latency: Latency = None,
     settings: Set = None,
     vary: Vary = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Project one step of a halo code, strong or weak scaling: compute, exchange (the Shift of werner2023), efficiency.
@@ -115,6 +121,7 @@ def project_stencil(
     from rankwise.engines import project_halo
     from rankwise.models.halo import HaloCode
 
+    check_plot(plot)
     shape = parse_shape(cells, "--cells")
     if len(shape) > 3:
         raise InputError(f"--cells {cells} has {len(shape)} axes: give 1, 2 or 3")
@@ -131,7 +138,9 @@ def project_stencil(
     def rows_of(described: Description) -> list[dict[str, Any]]:
         return project_halo.project_stencil(described, code, shape, counts, weak, overlap)
 
-    rows = _varied(rows_of, _machine(machine, latency, settings), vary or [])
+    described = _machine(machine, latency, settings)
+    rows = _varied(rows_of, described, vary or [])
+    _plot(plot, rows_of, described, "total_s")
     if as_json:
         print_json({"workload": "stencil", "rows": rows})
         return
@@ -151,9 +160,12 @@ def project_stencil(
             "x".join(map(str, row["grid"])),
             "x".join(f"{edge:.4g}" for edge in row["block"]),
             ",".join(map(str, row["cutoff"])),
-            *(format_time(results[name]["value"]) for name in ("flops_s", "memory_s", "exchange_s", "total_s")),
+            *(
+                format_time(results[name]["value"]) if results[name]["value"] > 0 else "–"
+                for name in ("flops_s", "memory_s", "exchange_s", "total_s")
+            ),
             f"{format_time(total['low'])} … {format_time(total['high'])}" if total["low"] < total["high"] else "",
-            f"{100 * row['efficiency']:.0f} %",
+            f"{100 * row['efficiency']:.3g} %",
             row["bounded_by"],
         )
     console().print(table)
@@ -184,6 +196,31 @@ def _varied(
         for value in logarithmic(*ends):
             rows += [{"varied": key, "value": value} | row for row in rows_of(with_value(machine, key, value))]
     return rows
+
+
+def _plot(
+    plot: Path | None, rows_of: Callable[[Description], list[dict[str, Any]]], machine: Description, key: str
+) -> None:
+    """Write the tornado of the last row: the largest block, or the most nodes."""
+    if plot is None:
+        return
+    from rankwise.engines.project import sensitivities, with_value
+    from rankwise.models.uncertain import Range
+
+    def time(row: dict[str, Any]) -> float:
+        return float(row[key] if key in row else row["results"][key]["value"])
+
+    last = rows_of(machine)[-1]
+    parameters = {name: Range(record["value"], record["low"], record["high"]) for name, record in last["parameters"].items()}
+
+    def time_of(values: Mapping[str, float]) -> float:
+        changed = machine
+        for name, value in values.items():
+            changed = with_value(changed, name, value)
+        return time(rows_of(changed)[-1])
+
+    what = f"k = {last['cutoff']}, {format_size(last['message_bytes'])}" if key == "time_s" else f"{last['nodes']:,} nodes"
+    write_tornado(sensitivities(time_of, parameters), parameters, time(last), f"{machine.name}, {what}", plot)
 
 
 def _varied_header(rows: Sequence[dict[str, Any]]) -> list[str]:

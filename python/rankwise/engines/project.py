@@ -6,12 +6,12 @@ Every parameter may be a range; then every result is one, with the extremes over
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankwise.errors import InputError
-from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure
+from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import MOST_RANGES, Range, bounds
 
@@ -249,20 +249,8 @@ class FftModel:
         return results | ({"io_bus_s": terms.io_bus_s} if terms.io_bus_s is not None else {})
 
     def sensitivities(self, parameters: Mapping[str, Range]) -> list[Sensitivity]:
-        """The total at both ends of each parameter's range; at half and double where it is known exactly.
-
-        Those that change nothing are left out; the largest effect comes first.
-        """
-        values = {name: parameter.value for name, parameter in parameters.items()}
-        found = []
-        for name, parameter in parameters.items():
-            low, high = (parameter.low, parameter.high) if parameter.wide else (parameter.value / 2, parameter.value * 2)
-            if name == "taper":
-                high = min(high, 1.0)
-            times = [self.evaluate(values | {name: end})["total_s"] for end in (low, high)]
-            if abs(times[0] - times[1]) > 1e-9 * max(times):
-                found.append(Sensitivity(name, low, high, *times))
-        return sorted(found, key=lambda item: -abs(math.log(item.time_at_low_s / item.time_at_high_s)))
+        """What each parameter does to the total time."""
+        return sensitivities(lambda values: self.evaluate(values)["total_s"], parameters)
 
     def notes(self, parameters: Mapping[str, Range]) -> list[str]:
         """What a reader must know before believing the answer."""
@@ -375,6 +363,40 @@ class FftModel:
                 torus_constant=self.question.torus_constant,
             ),
         )
+
+
+def sensitivities(
+    time_of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Range]
+) -> list[Sensitivity]:
+    """A time at both ends of each parameter's range; at half and double where it is known exactly.
+
+    Parameters that change nothing are left out; the largest effect comes first.
+    """
+    values = {name: parameter.value for name, parameter in parameters.items()}
+    found = []
+    for name, parameter in parameters.items():
+        low, high = (parameter.low, parameter.high) if parameter.wide else (parameter.value / 2, parameter.value * 2)
+        if name == "taper":
+            high = min(high, 1.0)
+        times = [time_of(values | {name: end}) for end in (low, high)]
+        if abs(times[0] - times[1]) > 1e-9 * max(times):
+            found.append(Sensitivity(name, low, high, *times))
+    return sorted(found, key=lambda item: -abs(math.log(item.time_at_low_s / item.time_at_high_s)))
+
+
+def sensitivity_labels(items: Sequence[Sensitivity], parameters: Mapping[str, Range]) -> list[tuple[str, str, str]]:
+    """Name and both ends of each sensitivity: factors where the parameter is known, values where it is a range."""
+    labels = []
+    for item in items:
+        parameter = parameters[item.parameter]
+        if parameter.wide or item.parameter in ("n", "nodes"):
+            unit = QUANTITIES[item.parameter].unit if item.parameter in QUANTITIES else "1"
+            whole = unit == "1" and item.high >= 2
+            ends = [f"{end:,.0f}" if whole else format_quantity(end, unit) for end in (item.low, item.high)]
+        else:
+            ends = [f"x {end / parameter.value:.3g}" for end in (item.low, item.high)]
+        labels.append((item.parameter, ends[0], ends[1]))
+    return labels
 
 
 def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: str) -> tuple[str, str]:

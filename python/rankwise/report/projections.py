@@ -216,7 +216,7 @@ def _draw_ranges(axes: Axes, ranges: Mapping[str, tuple[float, float]], label: s
 
 
 def _round_ticks(low: float, high: float) -> list[float]:
-    steps = (1, 2, 5) if high / low < 300 else (1,)
+    steps = (1, 1.5, 2, 3, 5, 7) if high / low < 5 else (1, 2, 5) if high / low < 300 else (1,)
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps]
     return [tick for tick in ticks if low / 1.3 <= tick <= high * 1.3]

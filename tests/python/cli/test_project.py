@@ -105,6 +105,15 @@ def test_the_tornado_is_written(rankwise: Callable[..., Any]) -> None:
     assert {"link_bandwidth", "memory_bandwidth", "nodes", "x 2", "x 0.5"} <= words
 
 
+def test_the_tornado_of_an_exchange_and_of_a_stencil(rankwise: Callable[..., Any]) -> None:
+    exchange = ["project", "exchange", "--machine", "frontier", "--latency", "1us:4us", "--cutoff", "2"]
+    for arguments in (exchange, [*STENCIL, "--cells", "512x512x512", "--nodes", "64"]):
+        result = rankwise(*arguments, "--plot", "tornado.svg", "--json")
+        assert result.code == 0 and "written: tornado.svg" in result.err
+        assert "latency" in Path("tornado.svg").read_text()
+        assert rankwise(*arguments, "--plot", "tornado.pdf").code == 2
+
+
 def test_table_json(rankwise: Callable[..., Any]) -> None:
     record = rankwise("project", "table", "--json", "--year", "2020").json
     assert {(cell["symbol"], cell["design"]) for cell in record["contradictions"]} == {("rho", "cpu"), ("P", "cpu")}
