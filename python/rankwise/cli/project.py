@@ -118,7 +118,9 @@ def project_fft3d(
     reading: Annotated[
         str, typer.Option(help="Memory term: literal (Eq. 2, A = 6.3), or paper-effective (fitted to the paper's figures).")
     ] = "literal",
-    memory_constant: Annotated[float | None, typer.Option(help="A of the literal memory term. Default: 6.3.")] = None,
+    memory_constant: Annotated[
+        str | None, typer.Option(help="A of the literal memory term, or its range: 20, 6.3:24. Default: 6.3.")
+    ] = None,
     bound: Annotated[
         str, typer.Option(help="Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
     ] = "bisection",
@@ -156,8 +158,6 @@ def project_fft3d(
     _choose("--torus-constant", torus_constant, tuple(fft3d.TORUS_CONSTANTS))
     _choose("--precision", precision, ("double", "single"))
     _choose("--decomposition", decomposition, ("pencil", "slab"))
-    if memory_constant is not None and not (math.isfinite(memory_constant) and memory_constant > 0):
-        raise InputError(f"--memory-constant {memory_constant:g} is not a constant: give a number above 0, such as 6.3")
     if match is not None:
         _choose("--match", match, CRITERIA)
     if (match is None) != (against is None):
@@ -170,7 +170,7 @@ def project_fft3d(
         n=_count_range(n, "--n", 2),
         nodes=None if nodes is None else _count_range(nodes, "--nodes", 1),
         reading=reading,
-        constant=memory_constant,
+        constant=None if memory_constant is None else _constant_range(memory_constant),
         bound=bound,
         torus_constant=torus_constant,
         topology=topology,
@@ -337,11 +337,26 @@ def _vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, tupl
     from rankwise.machine.description import parse_range
 
     key, _, ends = text.partition("=")
-    if key.strip() not in ("n", "nodes"):
+    key = key.strip().replace("-", "_")
+    if key == "memory_constant":
+        constant = _constant_range(ends, "--vary memory_constant")
+        return key, (constant.low, constant.high)
+    if key not in ("n", "nodes"):
         return parse_vary(text, machine, list(answer.parameters))
-    key = key.strip()
     low, high = parse_range(ends, "nodes", f"--vary {key}", answer.parameters[key].value)
     return key, (max(low, 2.0 if key == "n" else 1.0), high)
+
+
+def _constant_range(text: str, what: str = "--memory-constant") -> Range:
+    from rankwise.models.uncertain import Range
+
+    try:
+        ends = [float(part) for part in text.split(":")]
+    except ValueError:
+        ends = []
+    if not 1 <= len(ends) <= 2 or not all(math.isfinite(end) and end > 0 for end in ends) or ends[-1] < ends[0]:
+        raise InputError(f"{what} '{text}' is not a constant: give a number above 0, or a range such as 6.3:24")
+    return Range(math.sqrt(ends[0] * ends[-1]) if len(ends) == 2 else ends[0], ends[0], ends[-1])
 
 
 def _count_range(text: str, what: str, least: int) -> Range:

@@ -37,7 +37,7 @@ class FftQuestion:
     n: Range
     nodes: Range | None = None
     reading: str = fft3d.LITERAL
-    constant: float | None = None
+    constant: Range | None = None
     bound: str = fft3d.BISECTION
     torus_constant: str = "printed"
     topology: str | None = None
@@ -136,7 +136,7 @@ def project_fft(machine: Description, question: FftQuestion) -> FftAnswer:
 def vary_fft(machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7) -> list[
     dict[str, Any]
 ]:
-    """The answer over a logarithmic row of values of one parameter (``n``, ``nodes`` or a figure). Raises InputError."""
+    """The answer over a logarithmic row of values of one parameter (one of the question's, or a figure). Raises InputError."""
     rows = []
     for value in logarithmic(*ends, steps):
         asked, varied = question, machine
@@ -144,6 +144,8 @@ def vary_fft(machine: Description, question: FftQuestion, key: str, ends: tuple[
             asked = replace(question, n=Range.exactly(value))
         elif key == "nodes":
             asked = replace(question, nodes=Range.exactly(value))
+        elif key == "memory_constant":
+            asked = replace(question, constant=Range.exactly(value))
         else:
             varied = with_value(machine, key, value)
         answer = project_fft(varied, asked)
@@ -213,7 +215,7 @@ class FftModel:
         self.network_label = self._network_label()
 
     def parameters(self) -> dict[str, Range]:
-        """All parameters that matter, by name, ``n`` and ``nodes`` first. Raises InputError for one that is missing."""
+        """All parameters that matter, by name, those of the question first. Raises InputError for one that is missing."""
         nodes = self.question.nodes
         if nodes is None:
             nodes = figure_range(self.machine.need("nodes", "a projection without --nodes"))
@@ -221,14 +223,17 @@ class FftModel:
         self.machine.need("memory_bandwidth", "T_mem")
         known = {key: figure_range(self.machine.figures[key]) for key in _RATES if key in self.machine.figures}
         unused = self._unused()
-        return {"n": self.question.n, "nodes": nodes} | {k: v for k, v in known.items() if k not in unused}
+        constant = self.question.constant or Range.exactly(self.memory.constant)
+        asked = {"n": self.question.n, "nodes": nodes, "memory_constant": constant}
+        return asked | {key: parameter for key, parameter in known.items() if key not in unused}
 
     def evaluate(self, values: Mapping[str, float]) -> dict[str, float]:
         """All results for one value of each parameter."""
         question = self.question
         transform = fft3d.Transform(values["n"], question.word_bytes, question.exchanges, question.real)
         system = self._system(values)
-        terms = fft3d.predict(transform, system, self.memory)
+        memory = replace(self.memory, constant=values["memory_constant"])
+        terms = fft3d.predict(transform, system, memory)
         total_s = terms.total_s(question.overlap, question.artifacts)
         peak = values["nodes"] * values["node_peak"]
         results = {
@@ -242,7 +247,7 @@ class FftModel:
             "performance_flop_per_s": transform.flops / total_s,
             "peak_flop_per_s": peak,
             "fraction_of_peak": transform.flops / total_s / peak,
-            "memory_words_per_point": self.memory.words_per_point(
+            "memory_words_per_point": memory.words_per_point(
                 values["n"], system.cache_bytes / transform.word_bytes if system.cache_bytes else None
             ),
         }
@@ -302,7 +307,7 @@ class FftModel:
     def _memory(self) -> fft3d.Memory:
         question = self.question
         if question.reading == fft3d.LITERAL:
-            return fft3d.literal(fft3d.PAPER_A if question.constant is None else question.constant)
+            return fft3d.literal(fft3d.PAPER_A if question.constant is None else question.constant.value)
         if question.constant is not None:
             raise InputError("--memory-constant belongs to --reading literal: leave one of the two out")
         if self.machine.processor is None:
@@ -390,6 +395,7 @@ def sensitivity_labels(items: Sequence[Sensitivity], parameters: Mapping[str, Ra
     for item in items:
         parameter = parameters[item.parameter]
         if parameter.wide or item.parameter in ("n", "nodes"):
+            # A parameter of the question has no unit.
             unit = QUANTITIES[item.parameter].unit if item.parameter in QUANTITIES else "1"
             whole = unit == "1" and item.high >= 2
             ends = [f"{end:,.0f}" if whole else format_quantity(end, unit) for end in (item.low, item.high)]

@@ -70,7 +70,7 @@ class Memory:
         """Say in words which reading this is."""
         if self.reading == EFFECTIVE:
             return f"paper-effective: X = {self.constant:g}, fitted to the paper's figures"
-        return f"literal: Eq. 2 with A = {self.constant:g}" + ("" if self.constant == PAPER_A else " (given)")
+        return f"literal: Eq. 2 with A = {self.constant:.4g}" + ("" if self.constant == PAPER_A else " (given)")
 
 
 def literal(a: float = PAPER_A) -> Memory:

@@ -68,6 +68,8 @@ def test_the_readings_and_variants_of_the_model(rankwise: Callable[..., Any]) ->
     literal = total()
     assert total("--reading", "paper-effective") > literal
     assert total("--memory-constant", "20") > literal
+    wide = rankwise(*FRONTIER, "--memory-constant", "6.3:24", "--json").json["results"]["memory_s"]
+    assert wide["high"] / wide["low"] == pytest.approx(24 / 6.3)
     assert total("--bound", "ideal") < literal
     assert total("--topology", "torus:3") > literal
     assert total("--topology", "torus:3", "--torus-constant", "exact") < total("--topology", "torus:3")
@@ -90,6 +92,8 @@ def test_the_paper_s_designs_through_the_command_line(rankwise: Callable[..., An
 def test_vary_walks_from_end_to_end(rankwise: Callable[..., Any]) -> None:
     rows = rankwise(*FRONTIER, "--vary", "link_bandwidth=0.5x:4x", "--vary", "nodes=1024:4096", "--json").json["varied"]
     assert [row["parameter"] for row in rows] == ["link_bandwidth"] * 7 + ["nodes"] * 7
+    constants = rankwise(*FRONTIER, "--vary", "memory_constant=6.3:78", "--json").json["varied"]
+    assert constants[6]["results"]["memory_s"]["value"] / constants[0]["results"]["memory_s"]["value"] == pytest.approx(78 / 6.3)
     assert rows[0]["value"] == pytest.approx(12.5e9) and rows[6]["value"] == pytest.approx(100e9)
     times = [row["results"]["total_s"]["value"] for row in rows]
     assert times[:7] == sorted(times[:7], reverse=True) and times[7:] == sorted(times[7:], reverse=True)
@@ -170,8 +174,13 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*FRONTIER, "--nodes", "0"], "--nodes 0 is too small"),
         ([*FRONTIER, "--nodes", "1:4"], "start the range at 2"),
         ([*FRONTIER, "--reading", "hopeful"], "choose one of literal, paper-effective"),
-        ([*FRONTIER, "--memory-constant", "-1"], "above 0"),
-        ([*FRONTIER, "--memory-constant", "nan"], "above 0"),
+        ([*FRONTIER, "--memory-constant", "-1"], "is not a constant"),
+        ([*FRONTIER, "--memory-constant", "nan"], "is not a constant"),
+        ([*FRONTIER, "--memory-constant", "24:6"], "is not a constant"),
+        ([*FRONTIER, "--memory-constant", "6:7:8"], "is not a constant"),
+        ([*FRONTIER, "--memory-constant", "A"], "is not a constant"),
+        ([*FRONTIER, "--vary", "memory_constant=x"], "is not a constant"),
+        ([*FRONTIER, "--reading", "paper-effective", "--vary", "memory_constant=6:80"], "leave one of the two out"),
         ([*FRONTIER, "--memory-constant", "5", "--reading", "paper-effective"], "leave one of the two out"),
         ([*FRONTIER, "--bound", "none"], "choose one of bisection, ideal"),
         ([*FRONTIER, "--topology", "torus:0"], "--topology 'torus:0' is unknown"),
