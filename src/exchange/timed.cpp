@@ -76,11 +76,8 @@ class Buffer {
 
 }  // namespace
 
-TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes, const ClockOffset& clock,
-                        const Repetitions& repetitions) {
-  int rank = 0;
+void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) {
   int size = 1;
-  MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   if (spec.grid.size() != size) {
     invalid("the grid has " + std::to_string(spec.grid.size()) + " cells but " + std::to_string(size) +
@@ -91,7 +88,13 @@ TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t blo
     invalid("a window of " + std::to_string(spec.window.slots()) + " blocks of " + std::to_string(block_bytes) +
             " B needs more than 16 GiB a rank: make the cutoff or the blocks smaller");
   }
+}
 
+TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes, const ClockOffset& clock,
+                        const Repetitions& repetitions) {
+  require_runnable(comm, spec, block_bytes);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
   const RankSchedule schedule = make_schedule(spec, rank);
   Buffer buffer(spec, rank, block_bytes);
   Executor executor(comm, schedule, spec.mode, block_bytes, buffer.data());

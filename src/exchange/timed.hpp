@@ -26,8 +26,11 @@ struct Repetitions {
   int most = 2000;
 };
 
-// Collective. Rank r of comm takes the part of rank r of the grid. Throws std::invalid_argument, on all ranks alike,
-// when the grid's size is not the communicator's or the window does not fit in memory.
+// Throws std::invalid_argument, on all ranks alike and before anything is sent, when the grid's size is not the
+// communicator's or the window needs more memory than any rank should take.
+void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes);
+
+// Collective. Rank r of comm takes the part of rank r of the grid. Throws as require_runnable does.
 [[nodiscard]] TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes,
                                       const ClockOffset& clock, const Repetitions& repetitions);
 

@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import format_percent, format_time, parse_ints, parse_shape
+from rankwise.units import format_percent, format_time, parse_ints, parse_periodic, parse_shape
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings, MapResult
@@ -42,7 +42,9 @@ def map_ranks(
         typer.Option(help="all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart."),
     ] = "all",
     periodic: Annotated[str, typer.Option(help="Axes that wrap around: none, all, or a flag an axis: 1,0.")] = "none",
-    with_mapping: Annotated[bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")] = False,
+    with_mapping: Annotated[
+        bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")
     ] = None,
@@ -57,7 +59,7 @@ def map_ranks(
 
     shape = parse_shape(grid, "--grid")
     sizes = _node_sizes(shape, nodes, ppn, node_sizes)
-    flags = _periodic(periodic, len(shape))
+    flags = parse_periodic(periodic, len(shape))
     algorithms = [name.strip() for name in algorithm.split(",")]
     mappings = map_grid(shape, sizes, stencil, flags, algorithms, keep_maps=with_mapping)
     if output is not None:
@@ -65,10 +67,10 @@ def map_ranks(
     if as_json:
         print_json(mappings.to_dict())
         return
-    blocked = next((result for result in mappings.results if result.algorithm == "blocked"), None)
-    if blocked is None:
-        blocked = map_grid(shape, sizes, stencil, flags, ["blocked"], keep_maps=False).best
-    _show(mappings, blocked)
+    results = list(mappings.results)
+    if all(result.algorithm != "blocked" for result in results):
+        results[:0] = map_grid(shape, sizes, stencil, flags, ["blocked"], keep_maps=False).results
+    _show(mappings, results)
 
 
 def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
@@ -101,26 +103,21 @@ def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes
     return [ppn] * nodes
 
 
-def _periodic(text: str, ndim: int) -> list[bool]:
-    if text in ("all", "none"):
-        return [text == "all"] * ndim
-    flags = text.split(",")
-    if len(flags) != ndim or any(flag not in ("0", "1") for flag in flags):
-        raise InputError(f"--periodic '{text}' does not fit {ndim} axes: give all, none, or a 0 or 1 for each axis")
-    return [flag == "1" for flag in flags]
-
-
-def _show(mappings: Mappings, blocked: MapResult) -> None:
+def _show(mappings: Mappings, results: list[MapResult]) -> None:
+    """Print the results, blocked among them, and what to make of them."""
     from rich.markup import escape
     from rich.table import Table
 
-    best = mappings.best
+    from rankwise.mapping import best_of
+
+    best = best_of(results)
+    blocked = next(result for result in results if result.algorithm == "blocked")
     table = Table(title=escape(_title(mappings)), title_justify="left", title_style="bold")
     table.add_column("algorithm")
     for heading in ("J_sum", "vs blocked", "J_max", "vs blocked", "time"):
         table.add_column(heading, justify="right")
     table.add_column("")
-    for result in mappings.results:
+    for result in results:
         table.add_row(
             result.algorithm,
             str(result.j_sum),
@@ -132,7 +129,7 @@ def _show(mappings: Mappings, blocked: MapResult) -> None:
             style="bold green" if result is best else None,
         )
     console().print(table)
-    print(_recommendation(best, blocked))
+    print(f"Recommended: {_reason(best, blocked)}")
     for skipped in mappings.skipped:
         tell(f"skipped {skipped.algorithm}: {skipped.reason}")
 
@@ -144,8 +141,8 @@ def _title(mappings: Mappings) -> str:
     count = len(mappings.nodes)
     title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if largest > 1 else ''}"
     wrapping = [str(axis) for axis, wraps in enumerate(mappings.periodic) if wraps]
-    open_or_wrapping = f"periodic along {', '.join(wrapping)}" if wrapping else "not periodic"
-    return f"{title}, {mappings.stencil}, {open_or_wrapping}"
+    ends = f"periodic along axis {', '.join(wrapping)}" if wrapping else "not periodic"
+    return f"{title}, {mappings.stencil}, {ends}"
 
 
 def _change(value: int, blocked: int) -> str:
@@ -154,13 +151,17 @@ def _change(value: int, blocked: int) -> str:
     return "–" if blocked == 0 else format_percent(value / blocked - 1)
 
 
-def _recommendation(best: MapResult, blocked: MapResult) -> str:
-    if blocked.j_sum == 0:
-        return "Recommended: keep the ranks as they are (blocked): no message crosses nodes."
-    if (best.j_sum, best.j_max) >= (blocked.j_sum, blocked.j_max):
-        return "Recommended: keep the ranks as they are (blocked): no other mapping here sends less between nodes."
+def _reason(best: MapResult, blocked: MapResult) -> str:
+    if best is blocked:
+        if blocked.j_sum == 0:
+            return "leave the ranks as they are (blocked): no message crosses nodes."
+        return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
+    if best.j_sum == blocked.j_sum:
+        return (
+            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but its busiest node "
+            f"only {best.j_max} instead of {blocked.j_max}."
+        )
     return (
-        f"Recommended: {best.algorithm}: it sends the fewest messages between nodes, {best.j_sum} instead of "
-        f"{blocked.j_sum} ({_change(best.j_sum, blocked.j_sum)}), and its busiest node {best.j_max} instead of "
-        f"{blocked.j_max}."
+        f"{best.algorithm} sends the fewest messages between nodes, {best.j_sum} instead of {blocked.j_sum} "
+        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {best.j_max} instead of {blocked.j_max}."
     )

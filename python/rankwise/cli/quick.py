@@ -99,9 +99,7 @@ def _show_links(profile: Profile) -> None:
 def _map_all() -> list[dict[str, Any]]:
     from rankwise.mapping import map_grid
 
-    return [
-        map_grid(_GRID, [_PPN] * _NODES, stencil).to_dict(with_mapping=True) for stencil in _STENCILS
-    ]
+    return [map_grid(_GRID, [_PPN] * _NODES, stencil).to_dict() for stencil in _STENCILS]
 
 
 def _show_mappings(mapped: list[dict[str, Any]]) -> None:

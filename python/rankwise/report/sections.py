@@ -209,6 +209,7 @@ def _exchange(validation: Validation) -> Section:
                 timing(row.measured),
                 timing(row.predicted),
                 format_percent(row.error),
+                "–" if (left := row.error_at_present_speed) is None else format_percent(left),
                 "yes" if row.inside_interval else "no",
                 str(row.messages_per_rank),
                 format_size(row.bytes_per_rank),
@@ -216,7 +217,8 @@ def _exchange(validation: Validation) -> Section:
             )
             for row in group
         ]
-        header = ("mode", "k", "block", "measured (95 %)", "predicted (95 %)", "error", "inside", "messages", "bytes")
+        times = ("measured (95 %)", "predicted (95 %)", "error", "at present speed", "inside")
+        header = ("mode", "k", "block", *times, "messages", "bytes")
         repetitions = span([row.repetitions for row in group])
         caption = f"{label}; {repetitions} repetitions each; messages and bytes are per rank."
         parts.append(Table(caption, (*header, "verified"), rows))
@@ -226,7 +228,9 @@ def _exchange(validation: Validation) -> Section:
         [
             "Every rank needs the blocks of all ranks within k layers of it in the process grid (k is the cutoff). The "
             "prediction comes from the profile alone; the measurement ran the same messages under real MPI and checked "
-            "every received byte. Inside means that the measured time lies in the 95 % interval of the prediction.",
+            "every received byte. Inside means that the measured time lies in the 95 % interval of the prediction. "
+            "At present speed is the error that is left when the prediction is scaled by how much longer a ping-pong "
+            "took right then than when the profile was measured.",
             *dict.fromkeys(note for row in validation.rows for note in row.notes),
         ],
         parts,

@@ -111,7 +111,10 @@ def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., A
     for row in rows:
         assert row["verified"] is True
         assert row["error"] == pytest.approx(row["predicted_time_s"] / row["measured_time_s"] - 1)
-    assert result.json["summary"].keys() == {"mape", "bias", "share_inside"}
+        assert row["error_at_present_speed"] == pytest.approx(
+            row["drift"] * row["predicted_time_s"] / row["measured_time_s"] - 1
+        )
+    assert result.json["summary"].keys() == {"mape", "bias", "share_inside", "drift", "mape_at_present_speed"}
     assert Path("validate.json").exists()
 
 
@@ -123,3 +126,18 @@ def test_a_missing_launcher_is_exit_4(rankwise: Callable[..., Any], monkeypatch:
         assert result.code == 4
         assert len(result.err.splitlines()) == 1
         assert "/nowhere/mpiexec" in result.err
+
+
+@pytest.mark.mpi
+def test_a_window_that_no_memory_holds_is_refused_before_anything_is_sent(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--cutoff", "40", "--bytes", "1GiB", "--ranks", "2")
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert "more than 16 GiB a rank: make the cutoff or the blocks smaller" in result.err
+
+
+@pytest.mark.mpi
+def test_more_ranks_than_a_machine_can_carry_are_refused(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--ranks", "100000")
+    assert result.code == 2
+    assert "100000 ranks are too many" in result.err
