@@ -95,6 +95,8 @@ class TimeVisitor final : public ReplayVisitor {
         return std::max(partner_s(rank, 0) + link.send(size_bytes), ready_s + share_s);
       }
       case SendMode::isend:
+      case SendMode::isend_self:
+      case SendMode::persistent:
         break;
     }
     return std::max(ready_s, partner_s(rank, 0)) + link.send(size_bytes);
