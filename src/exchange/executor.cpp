@@ -29,15 +29,26 @@ MpiError::MpiError(int code) : std::runtime_error(error_text(code)), code_(code)
 Executor::Executor(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, std::span<const SlotBuffer> slots,
                    Callbacks callbacks)
     : comm_(comm),
+      schedule_(schedule),
       mode_(mode),
       adds_(schedule.adds),
       slots_(slots.begin(), slots.end()),
       callbacks_(std::move(callbacks)) {
-  if (static_cast<Index>(slots_.size()) != schedule.slots) {
-    invalid("the schedule has " + std::to_string(schedule.slots) + " slots but " + std::to_string(slots_.size()) +
+  bind();
+}
+
+void Executor::rebind(std::span<const SlotBuffer> slots) {
+  release();
+  slots_.assign(slots.begin(), slots.end());
+  bind();
+}
+
+void Executor::bind() {
+  if (static_cast<Index>(slots_.size()) != schedule_.slots) {
+    invalid("the schedule has " + std::to_string(schedule_.slots) + " slots but " + std::to_string(slots_.size()) +
             " buffers are given: give one a slot");
   }
-  for (const Step& step : schedule.steps) {
+  for (const Step& step : schedule_.steps) {
     Stage& stage = stages_.emplace_back();
     // Receives are posted first: a message that arrives before its receive costs a copy.
     std::vector<std::size_t> order(step.ops.size());
@@ -56,13 +67,18 @@ Executor::Executor(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, s
     }
     stage.requests.assign(stage.actions.size(), MPI_REQUEST_NULL);
     stage.waits_for.resize(stage.actions.size());
-    if (mode_ != SendMode::persistent || schedule.neighborhood) continue;
+    if (mode_ != SendMode::persistent || schedule_.neighborhood) continue;
     for (std::size_t i = 0; i < stage.actions.size(); ++i) prepare_persistent(stage, i);
   }
-  if (schedule.neighborhood) prepare_neighborhood();
+  if (schedule_.neighborhood) prepare_neighborhood();
 }
 
 Executor::~Executor() {
+  release();
+  if (neighborhood_ != MPI_COMM_NULL) MPI_Comm_free(&neighborhood_);
+}
+
+void Executor::release() {
   for (Stage& stage : stages_) {
     if (mode_ == SendMode::persistent) {
       for (MPI_Request& request : stage.requests) {
@@ -73,7 +89,10 @@ Executor::~Executor() {
       if (action.owns_type) MPI_Type_free(&action.type);
     }
   }
-  if (neighborhood_ != MPI_COMM_NULL) MPI_Comm_free(&neighborhood_);
+  stages_.clear();
+  scratch_.clear();
+  out_ = {};
+  in_ = {};
 }
 
 std::vector<Executor::Stretch> Executor::stretches(const std::vector<SlotRange>& ranges) const {
@@ -173,6 +192,7 @@ void Executor::prepare_neighborhood() {
       sides.types.push_back(action.type);
     }
   }
+  if (neighborhood_ != MPI_COMM_NULL) return;  // the partners are those of the schedule, whatever the slots
   mpi(MPI_Dist_graph_create_adjacent(comm_, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                      static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
                                      MPI_INFO_NULL, 0, &neighborhood_));

@@ -28,6 +28,7 @@ namespace rankwise {
 struct SlotBuffer {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
+  bool operator==(const SlotBuffer&) const = default;
 };
 
 // An MPI call failed (only where the communicator's error handler returns).
@@ -59,6 +60,9 @@ class Executor {
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
+
+  // Local: from now on the blocks lie in these slots, of any sizes. Not between start and wait. Throws as above.
+  void rebind(std::span<const SlotBuffer> slots);
 
   // start puts the first step's messages under way unless the send mode blocks; wait does the rest. The own block
   // must not change, nor the others be touched, in between. Each start takes one wait. Throw MpiError.
@@ -94,6 +98,8 @@ class Executor {
     bool ordered = false;                // some action comes after another
   };
 
+  void bind();
+  void release();
   [[nodiscard]] Action prepare(const Op& op);
   [[nodiscard]] std::vector<Stretch> stretches(const std::vector<SlotRange>& ranges) const;
   void prepare_copies(const Op& op, Action& action) const;
@@ -108,6 +114,7 @@ class Executor {
   void run_local(const Action& action);
 
   MPI_Comm comm_;
+  const RankSchedule& schedule_;
   SendMode mode_;
   bool adds_;
   std::vector<SlotBuffer> slots_;
