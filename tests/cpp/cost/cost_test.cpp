@@ -16,7 +16,7 @@ Machine machine(LinkClass link = LinkClass::other_node) {
   Machine machine;
   const TimeCurve time({{0, alpha_s, beta_s_per_byte}});
   const TimeCurve gap({{0, gap_s, 0.0}, {500, 0.0, beta_s_per_byte}});
-  machine.links[static_cast<std::size_t>(link)] = LinkCost{time, time, time, gap};
+  machine.links[static_cast<std::size_t>(link)] = LinkCost{time, time, time, gap, gap_s};
   return machine;
 }
 
@@ -30,7 +30,7 @@ double shift_time_s(SendMode mode, std::vector<Index> dims, int cutoff, Index bl
   const std::vector<int> layers(dims.size(), cutoff);
   const std::vector<bool> periodic(dims.size(), true);
   const ExchangeSpec spec{"shift", mode, Grid(std::move(dims), periodic), Window(layers)};
-  return walk(spec, make_schedules(spec), block_bytes, one_node_each(spec.grid.size()), machine()).time_s();
+  return Walk(spec).cost(block_bytes, one_node_each(spec.ranks()), machine()).time_s();
 }
 
 double message_s(Index bytes) { return alpha_s + beta_s_per_byte * static_cast<double>(bytes); }
@@ -64,7 +64,7 @@ TEST(Cost, AnOddRingPaysForItsSeam) {
 
 TEST(Cost, CountsTheBusiestRank) {
   const ExchangeSpec spec{"shift", SendMode::ssend, Grid({3}, {false}), Window({1})};
-  const Cost cost = walk(spec, make_schedules(spec), 8, one_node_each(3), machine());
+  const Cost cost = Walk(spec).cost(8, one_node_each(3), machine());
   EXPECT_EQ(cost.messages_per_rank, 2);
   EXPECT_EQ(cost.blocks_per_rank, 2);
 }
@@ -72,7 +72,7 @@ TEST(Cost, CountsTheBusiestRank) {
 TEST(Cost, NamesALinkClassThatTheMachineLacks) {
   const ExchangeSpec spec{"shift", SendMode::ssend, Grid({2}, {true}), Window({1})};
   try {
-    (void)walk(spec, make_schedules(spec), 8, one_node_each(2), machine(LinkClass::same_socket));
+    (void)Walk(spec).cost(8, one_node_each(2), machine(LinkClass::same_socket));
     FAIL() << "no error";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("other-node"), std::string::npos) << error.what();
