@@ -20,6 +20,7 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python 
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
+	mkdir -p build
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['test'], sep='\n')" > build/test-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
 	touch $@
@@ -29,10 +30,10 @@ test: test-cpp test-python
 test-cpp: install
 	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	cmake --build build/cpp --parallel 2
-	ctest --test-dir build/cpp --output-on-failure
+	ctest --test-dir build/cpp --output-on-failure --output-junit junit.xml
 
 test-python: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --junitxml=build/pytest.xml
 
 lint: $(VENV)/.installed-test
 	$(BIN)/python -m mypy
@@ -40,7 +41,7 @@ lint: $(VENV)/.installed-test
 sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_KERNELS=OFF -DRANKWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	cmake --build build/sanitize --parallel 2
-	ctest --test-dir build/sanitize --output-on-failure
+	ctest --test-dir build/sanitize --output-on-failure --output-junit junit.xml
 
 bench: install
 	$(BIN)/python benchmarks/startup.py

@@ -29,9 +29,27 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+def json_text(value: object) -> str:
+    """Return a value as JSON that a person can read, too: indented, lists of plain values on one line.
+
+    Raises ValueError for not-a-number and infinity, which JSON does not have.
+    """
+    return _json_text(value, "\n")
+
+
+def _json_text(value: object, line: str) -> str:
+    inner = line + " "
+    if isinstance(value, dict) and value:
+        items = (f"{json.dumps(str(key))}: {_json_text(item, inner)}" for key, item in value.items())
+        return "{" + inner + f",{inner}".join(items) + line + "}"
+    if isinstance(value, list | tuple) and any(isinstance(item, dict | list | tuple) for item in value):
+        return "[" + inner + f",{inner}".join(_json_text(item, inner) for item in value) + line + "]"
+    return json.dumps(value, allow_nan=False)
+
+
 def write_json(path: Path, value: object) -> None:
     """Write one JSON value as a whole file; not-a-number is refused rather than written. Raises OSError."""
-    write_whole(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
+    write_whole(path, json_text(value) + "\n")
 
 
 def read_json(path: Path, what: str, mend: str) -> Any:

@@ -8,7 +8,7 @@ import re
 from rankwise.errors import InputError
 
 _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-_SIZE = re.compile(r"(\d+)\s*([kmg]i?)?b?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18})\s*([kmg]i?)?b?", re.IGNORECASE)
 
 
 def parse_size(text: str, what: str = "size") -> int:
@@ -28,7 +28,7 @@ def parse_ints(text: str, what: str, least: int = 1) -> list[int]:
     """Read integers: ``3``, a list ``1,2,4``, a range ``1:10`` (both ends), or a mixture. Raises InputError."""
     values: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?", part)
+        match = re.fullmatch(r"\s*(-?\d{1,18})\s*(?::\s*(-?\d{1,18})\s*)?", part)
         if match is None:
             raise InputError(f"{what} '{text}' is not a number, a list or a range: write it as 3, 1,2,4 or 1:10")
         first, last = int(match[1]), int(match[2] or match[1])
@@ -44,12 +44,22 @@ def parse_ints(text: str, what: str, least: int = 1) -> list[int]:
 
 def parse_shape(text: str, what: str = "grid") -> list[int]:
     """Read the sizes of a grid's axes: ``50x48``. Raises InputError."""
-    if not re.fullmatch(r"\s*\d+(\s*x\s*\d+)*\s*", text, re.IGNORECASE):
+    if not re.fullmatch(r"\s*\d{1,18}(\s*x\s*\d{1,18})*\s*", text, re.IGNORECASE):
         raise InputError(f"{what} '{text}' is not a list of axis sizes: write it as 50x48")
     sizes = [int(part) for part in re.split("x", text, flags=re.IGNORECASE)]
     if min(sizes) < 1:
         raise InputError(f"{what} '{text}' has an axis of size 0: every axis needs at least 1")
     return sizes
+
+
+def parse_periodic(text: str, ndim: int) -> list[bool]:
+    """Read which axes wrap around: ``all``, ``none``, or a 0 or 1 for each axis: ``1,0``. Raises InputError."""
+    if text in ("all", "none"):
+        return [text == "all"] * ndim
+    flags = [flag.strip() for flag in text.split(",")]
+    if len(flags) != ndim or any(flag not in ("0", "1") for flag in flags):
+        raise InputError(f"--periodic '{text}' does not fit {ndim} axes: give all, none, or a 0 or 1 for each axis")
+    return [flag == "1" for flag in flags]
 
 
 def format_time(time_s: float) -> str:

@@ -83,8 +83,10 @@ Index cell_of_rank(const std::string& algorithm, std::vector<Index> dims, const 
   return rankwise::mapping_algorithm(algorithm).prepare(given)->cell_of_rank(rank);
 }
 
+using NodeOfCell = nb::ndarray<const NodeId, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 std::pair<Index, Index> score(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
-                              const nb::ndarray<const NodeId, nb::ndim<1>, nb::c_contig, nb::device::cpu>& node_of_cell) {
+                              const NodeOfCell& node_of_cell) {
   const Grid grid(std::move(dims), std::move(periodic));
   const Stencil offsets(grid.ndim(), std::move(stencil));
   const std::span<const NodeId> nodes(node_of_cell.data(), node_of_cell.size());
@@ -118,7 +120,8 @@ void bind_mapping(nb::module_& m) {
         "Raise ValueError where grid, node sizes and stencil do not fit each other.");
   m.def("map_grid", &map_grid, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         "Return the node of every cell (row-major, int32). Rank r is on node 0 for r < node_sizes[0], and so on; the "
-        "algorithm gives each rank a cell. Raises ValueError where the algorithm is unknown or cannot handle the input.");
+        "algorithm gives each rank a cell. Raises ValueError where the algorithm is unknown or cannot handle the "
+        "input.");
   m.def("map_ranks", &map_ranks, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.");
   m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),

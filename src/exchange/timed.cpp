@@ -11,9 +11,23 @@ namespace rankwise {
 
 namespace {
 
+constexpr std::size_t most_memory_bytes = std::size_t{1} << 34;
+
+[[noreturn]] void refuse_memory() {
+  invalid("the blocks of a rank need more than 16 GiB: make the cutoff or the blocks smaller");
+}
+
+void require_ranks(MPI_Comm comm, const ExchangeSpec& spec) {
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  if (spec.ranks() == size) return;
+  invalid("the grid needs " + std::to_string(spec.ranks()) + " ranks but " + std::to_string(size) +
+          " run: start as many ranks as it needs");
+}
+
 // Throws, on all ranks alike, when the blocks of any rank need too much memory or make too large a message.
 void require_sizes(MPI_Comm comm, const RankSchedule& schedule, const std::vector<std::size_t>& bytes_per_slot) {
-  constexpr std::size_t limit = std::size_t{1} << 34;
+  constexpr std::size_t limit = most_memory_bytes;
   std::size_t total = 0;
   for (const std::size_t bytes : bytes_per_slot) total = std::min(2 * limit, total + std::min(bytes, limit));
   std::size_t largest = 0;
@@ -30,7 +44,7 @@ void require_sizes(MPI_Comm comm, const RankSchedule& schedule, const std::vecto
   }
   std::array<std::uint64_t, 2> most{total, largest};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_UINT64_T, MPI_MAX, comm);
-  if (most[0] > limit) invalid("the blocks of a rank need more than 16 GiB: make the cutoff or the blocks smaller");
+  if (most[0] > limit) refuse_memory();
   if (most[1] > 0x7FFFFFFF) invalid("a message has more than 2 GiB: make the cutoff or the blocks smaller");
 }
 
@@ -51,16 +65,17 @@ Index bytes_sent(const RankSchedule& schedule, const std::vector<std::size_t>& b
 
 }  // namespace
 
+void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) {
+  require_ranks(comm, spec);
+  const auto slots = static_cast<std::size_t>(make_schedule(spec, 0).slots);
+  if (slots > most_memory_bytes / std::max<std::size_t>(1, block_bytes)) refuse_memory();
+}
+
 TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes, const ClockOffset& clock,
                         const Repetitions& repetitions) {
+  require_ranks(comm, spec);
   int rank = 0;
-  int size = 1;
   MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  if (spec.ranks() != size) {
-    invalid("the grid needs " + std::to_string(spec.ranks()) + " ranks but " + std::to_string(size) +
-            " run: start as many ranks as it needs");
-  }
   RankSchedule import = make_schedule(spec, rank);
   import.place.clear();  // all that arrives is kept, to be checked afterwards
   RankSchedule reduce;

@@ -27,11 +27,14 @@ struct Repetitions {
   int warm_up = 5;
 };
 
+// Throws std::invalid_argument, on all ranks alike and before anything is sent, when the number of ranks is not the
+// communicator's, or blocks of one size need more memory than any rank should take.
+void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes);
+
 // Collective. Rank r of comm takes the part of rank r of the grid with a block of block_bytes, which may differ from
 // rank to rank. A repetition is the import (the visits), and the way back where includes_reduce says so; all that
-// arrives is kept and compared with what its origin sent, sums with what all contributors put in. Throws
-// std::invalid_argument, on all ranks alike, when the number of ranks is not the communicator's or the blocks do not
-// fit in memory.
+// arrives is kept and compared with what its origin sent, sums with what all contributors put in. Throws as
+// require_runnable does, whichever rank has too large a block.
 [[nodiscard]] TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes,
                                       const ClockOffset& clock, const Repetitions& repetitions);
 

@@ -60,7 +60,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 bool read_number(std::string_view text, Index& number) {
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number >= -max_component && number <= max_component;
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && number >= -max_component && number <= max_component;
 }
 
 void add_both_ways(std::vector<Coords>& offsets, std::size_t ndim, std::size_t axis, Index distance) {

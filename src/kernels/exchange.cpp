@@ -6,6 +6,7 @@
 #include "exchange/timed.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
+#include "measure/pingpong.hpp"
 
 namespace rankwise {
 
@@ -41,6 +42,38 @@ Case parse_case(const std::string& text, const std::vector<Index>& dims, const s
           cutoff, static_cast<std::size_t>(block_bytes)};
 }
 
+// A short ping-pong between ranks 0 and 1 while the others wait: how fast the machine is at this minute. Its samples
+// (round trips, rank 0 only) stand beside those of the exchange, so that a drift of the machine can be told from an error
+// of the prediction.
+class SpeedWitness {
+ public:
+  SpeedWitness() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair_);
+    int size = 0;
+    if (pair_ != MPI_COMM_NULL) MPI_Comm_size(pair_, &size);
+    measures_ = size == 2;
+  }
+  ~SpeedWitness() {
+    if (pair_ != MPI_COMM_NULL) MPI_Comm_free(&pair_);
+  }
+  SpeedWitness(const SpeedWitness&) = delete;
+  SpeedWitness& operator=(const SpeedWitness&) = delete;
+
+  void look(std::size_t size_bytes, std::vector<double>& time_s) const {
+    if (measures_) {
+      const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
+      time_s.insert(time_s.end(), samples.time_s.begin(), samples.time_s.end());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+ private:
+  MPI_Comm pair_ = MPI_COMM_NULL;
+  bool measures_ = false;
+};
+
 }  // namespace
 
 void run_exchange(Arguments& arguments) {
@@ -51,6 +84,7 @@ void run_exchange(Arguments& arguments) {
   std::vector<Case> cases;
   for (const std::string& text : arguments.list("cases", "shift:ssend:1:1000")) {
     cases.push_back(parse_case(text, dims, periodic));
+    require_runnable(MPI_COMM_WORLD, cases.back().spec, cases.back().block_bytes);
   }
   const Repetitions repetitions{arguments.number("budget-s", 0.2), static_cast<int>(arguments.integer("least", 30)),
                                 static_cast<int>(arguments.integer("most", 2000)),
@@ -66,8 +100,12 @@ void run_exchange(Arguments& arguments) {
   double error_s = clock.offset_s == 0.0 ? 0.0 : clock.error_s;
   MPI_Allreduce(MPI_IN_PLACE, &error_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 
+  const SpeedWitness witness;
   for (const auto& [spec, cutoff, block_bytes] : cases) {
+    std::vector<double> witness_s;
+    witness.look(block_bytes, witness_s);
     const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, block_bytes, clock, repetitions);
+    witness.look(block_bytes, witness_s);
     if (!timed.mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", timed.mismatch.c_str());
     if (rank != 0) continue;
     JsonLine("samples")
@@ -85,6 +123,7 @@ void run_exchange(Arguments& arguments) {
         .add("clock_error_s", error_s)
         .add("late", static_cast<long long>(timed.late))
         .add("verified", timed.verified)
+        .add("pingpong_time_s", witness_s)
         .add("time_s", timed.time_s)
         .print();
   }

@@ -1,13 +1,13 @@
 // Hyperplane (hunold2020, section V-A, algorithm 1): halves the grid so that both parts hold whole nodes.
 //
-// The axes are tried in the order of Eq. 2: the sum of the squared cosines between the axis and the stencil's offsets,
-// least first; ties go to the longer side, then to the lower axis. The first axis that admits a split wins. A split lies
-// as near to the middle as a multiple of the node size n allows; the smaller part lies on the side that is nearer to the
-// border of the whole grid. A box of at most 2n cells is filled row by row with the preferred axis slowest.
+// The axes are tried in the order of Eq. 2: the sum of the squared cosines between the axis and the stencil's
+// offsets, least first; ties go to the longer side, then to the lower axis. The first axis that admits a split wins. A
+// split lies as near to the middle as a multiple of the node size n allows; the smaller part lies on the side that is
+// nearer to the border of the whole grid. A box of at most 2n cells is filled row by row, the preferred axis slowest.
 //
-// Theorem V.1 promises a split only where n divides the number of ranks. With unequal nodes the paper takes the mean, the
-// smallest or the largest size for n, without that condition; here n is the first of the three that is whole and divides,
-// and where none does the problem is refused.
+// Theorem V.1 promises a split only where n divides the number of ranks. With unequal nodes the paper takes the mean,
+// the smallest or the largest size for n, without that condition; here n is the first of the three that is whole and
+// divides, and where none does the problem is refused.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -36,7 +36,9 @@ std::array<int, max_axes> preference_classes(const Stencil& stencil) {
   std::array<double, max_axes> sums{};
   for (const Coords& offset : stencil.offsets()) {
     double norm_squared = 0;
-    for (const Index component : offset) norm_squared += static_cast<double>(component) * static_cast<double>(component);
+    for (const Index component : offset) {
+      norm_squared += static_cast<double>(component) * static_cast<double>(component);
+    }
     for (std::size_t axis = 0; axis < ndim; ++axis) {
       const auto component = static_cast<double>(offset[axis]);
       sums[axis] += component * component / norm_squared;

@@ -76,7 +76,8 @@ NodeSizes::NodeSizes(Index nodes, Index ranks_per_node)
     invalid("the number of nodes is " + std::to_string(nodes) + ": it must be at least 1 and below 2^31");
   }
   if (ranks_per_node < 1 || ranks_per_node > (Index{1} << 62) / nodes) {
-    invalid("a node holds " + std::to_string(ranks_per_node) + " ranks: it must be at least 1, with at most 2^62 in all");
+    invalid("a node holds " + std::to_string(ranks_per_node) +
+            " ranks: it must be at least 1, with at most 2^62 in all");
   }
   ranks_ = nodes * ranks_per_node;
 }

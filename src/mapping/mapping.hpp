@@ -45,10 +45,11 @@ class NodeSizes {
   std::vector<Index> sizes_;  // empty where all nodes are equal
 };
 
-// What is to be mapped. Whether an axis is periodic does not guide the algorithms of hunold2020; it counts in the score.
+// What is to be mapped. Whether an axis is periodic does not guide the algorithms of hunold2020, only the score.
 struct MappingProblem {
   // Throws std::invalid_argument where the number of cells is not that of the ranks, the stencil is for another number
-  // of axes, or the grid has more than max_axes axes or 2^45 cells (so that a size times a number of offsets fits 64 bit).
+  // of axes, or the grid has more than max_axes axes or 2^45 cells (so that a size times a number of offsets fits 64
+  // bits).
   MappingProblem(Grid grid_, NodeSizes nodes_, Stencil stencil_);
 
   Grid grid;

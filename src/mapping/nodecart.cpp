@@ -1,9 +1,9 @@
-// Nodecart (W. D. Gropp, Using node and socket information to implement MPI Cartesian topologies, Parallel Computing 85,
-// 2019): a grid of nodes times one small grid inside each node.
+// Nodecart (W. D. Gropp, Using node and socket information to implement MPI Cartesian topologies, Parallel Computing
+// 85, 2019): a grid of nodes times one small grid inside each node.
 //
 // The prime factors of the node size, largest first, each go to that axis which has the smallest product of factors so
-// far among the axes they still divide (ties: the lower axis). Every factor finds an axis, because the node size divides
-// the number of cells. Nodes and ranks inside a node are both in row-major order. It needs nodes of equal size.
+// far among the axes they still divide (ties: the lower axis). Every factor finds an axis, because the node size
+// divides the number of cells. Nodes and ranks inside a node are both in row-major order. Nodes must be of equal size.
 #include <algorithm>
 #include <string>
 

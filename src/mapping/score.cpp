@@ -95,7 +95,8 @@ Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> no
       const Index end = std::min(begin + block_cells, length);
       std::ranges::fill(counts, 0);
       const auto compare = [&](Index first, Index last, const NodeId* to, Index shift) {
-        if (first < last) count_different(from + first, to + first + shift, counts.data() + (first - begin), last - first);
+        if (first >= last) return;
+        count_different(from + first, to + first + shift, counts.data() + (first - begin), last - first);
       };
       for (const auto& [first_cell, shift] : targets) {
         const NodeId* to = node_of_cell.data() + first_cell;

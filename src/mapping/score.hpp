@@ -14,9 +14,9 @@ struct Score {
   Index j_max = 0;  // those that leave the node with most of them
 };
 
-// node_of_cell: one node id (>= 0) a cell, row-major; any assignment, balanced or not. Every cell has one edge an offset,
-// except where the offset leaves an open axis; on a periodic axis it wraps, and an edge that wraps to its own cell counts
-// for nothing. Two offsets that wrap to the same cell are two edges.
+// node_of_cell: one node id (>= 0) a cell, row-major; any assignment, balanced or not. Every cell has one edge an
+// offset, except where the offset leaves an open axis; on a periodic axis it wraps, and an edge that wraps to its own
+// cell counts for nothing. Two offsets that wrap to the same cell are two edges.
 // Takes O(cells * offsets) time, and memory for one row of cells and one number a node.
 // Throws std::invalid_argument where sizes do not fit or a node id is negative or not below the number of cells.
 Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);

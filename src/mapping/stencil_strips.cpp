@@ -1,17 +1,18 @@
 // Stencil strips (hunold2020, section V-C, algorithm 3): strips about as wide as a node's best block, in snake order.
 //
-// The longest axis (ties: the lowest) runs along the strips. Every other axis i of d_i cells is cut into floor(d_i / s_i)
-// strips whose widths differ by at most one, the wider ones at the low end; the paper puts the remainder on the last
-// strip, the authors' library spreads it. With alpha_i the distortion factor and n the (mean) node size, s_i is
+// The longest axis (ties: the lowest) runs along the strips. Every other axis i of d_i cells is cut into
+// floor(d_i / s_i) strips whose widths differ by at most one, the wider ones at the low end; the paper puts the
+// remainder on the last strip, the authors' library spreads it. With alpha_i the distortion factor and n the (mean)
+// node size, s_i is
 //   paper: the (d-i)-th root of alpha_i n / (s_0 ... s_{i-1}), the s_j unrounded and of all axes including the longest;
 //   code:  the d-th root of alpha_i n / (the widths already chosen), the longest axis left out.
-// Both round down, to at least 1 and at most d_i, and an axis with alpha_i = 0 has s_i = 1 and leaves the product alone.
+// Both round down, to at least 1 and at most d_i; an axis with alpha_i = 0 has s_i = 1 and leaves the product alone.
 // The extension e_i counts the cell itself, so that one-sided stencils have one; it is the paper's for stencils with
 // offsets to both sides or with a component 0 on the axis.
 //
-// Ranks fill one strip after the other, in the order of the axes. Whenever a strip has an odd index, the direction of all
-// that lies inside it (narrower strips, the run along the longest axis) is turned, so that the walk never jumps; inside a
-// strip each axis keeps the direction in which its strips were walked.
+// Ranks fill one strip after the other, in the order of the axes. Whenever a strip has an odd index, the direction of
+// all that lies inside it (narrower strips, the run along the longest axis) is turned, so that each strip begins where
+// the one before it ended; inside a strip each axis keeps the direction in which its strips were walked.
 #include <algorithm>
 #include <cmath>
 
@@ -204,7 +205,9 @@ class StencilStrips final : public Mapping {
       sink.run(cell, tube.step[i], tube.width[i]);
       return;
     }
-    for (Index walked = 0; walked < tube.width[i]; ++walked) walk_section(i + 1, cell + walked * tube.step[i], tube, sink);
+    for (Index walked = 0; walked < tube.width[i]; ++walked) {
+      walk_section(i + 1, cell + walked * tube.step[i], tube, sink);
+    }
   }
 
   std::size_t cut_count_;

@@ -71,8 +71,9 @@ ClockOffset synchronise(MPI_Comm comm, int round_trips) {
 double start_together(MPI_Comm comm, const ClockOffset& clock, double window_s) {
   double start_s = MPI_Wtime() - clock.offset_s + window_s;
   MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, comm);
-  // Near the start only the clock is watched: giving up the core could cost more than what is timed.
-  constexpr double near_s = 10e-6;
+  // Near the start only the clock is watched: giving up the core could cost more than what is timed, and leaves caches
+  // cold. Far from it (windows grow when ranks share cores) others need the core.
+  constexpr double near_s = 100e-6;
   for (double left_s = start_s - (MPI_Wtime() - clock.offset_s); left_s > 0.0;
        left_s = start_s - (MPI_Wtime() - clock.offset_s)) {
     if (left_s > near_s) sched_yield();

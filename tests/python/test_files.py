@@ -3,9 +3,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.files import read_json, write_json, write_whole
+from rankwise.files import json_text, read_json, write_json, write_whole
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +48,18 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_json(tmp_path / "none.json", "profile", "measure")
 
 
-def test_json_reads_back(tmp_path: Path) -> None:
-    write_json(tmp_path / "x.json", {"a": [1, 2.5]})
-    assert json.loads((tmp_path / "x.json").read_text()) == {"a": [1, 2.5]}
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(_JSON)
+def test_json_reads_back(value: object) -> None:
+    assert json.loads(json_text(value)) == value
+
+
+def test_lists_of_plain_values_stay_on_one_line() -> None:
+    assert json_text({"a": [1, 2], "b": [{"c": None}], "d": {}}) == (
+        '{\n "a": [1, 2],\n "b": [\n  {\n   "c": null\n  }\n ],\n "d": {}\n}'
+    )

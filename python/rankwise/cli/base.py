@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from rankwise.files import json_text
 from rankwise.progress import tell
 
 __all__ = ["Json", "app", "console", "group", "print_json", "tell", "verb"]
@@ -49,8 +49,7 @@ def verb(name: str, example: str, under: typer.Typer = app) -> Callable[[Verb], 
 
 def print_json(value: object) -> None:
     """Print one JSON value on stdout."""
-    json.dump(value, sys.stdout, indent=1, allow_nan=False)
-    sys.stdout.write("\n")
+    print(json_text(value))
 
 
 def console(stderr: bool = False) -> Console:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
 from rankwise.errors import EXIT_FAILURE, InputError
-from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_shape, parse_sizes
+from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_shape, parse_sizes
 
 if TYPE_CHECKING:
     from rankwise.engines.exchange import ExchangeCase, Row
@@ -60,8 +61,9 @@ def predict_exchange(
     from rankwise.engines.session import predict_rows
     from rankwise.machine.profile import Profile
 
-    shape = [] if ranks is not None or "x" in dims.lower() else [_PREDICTED_RANKS]
-    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, ranks or (shape[0] if shape else None), periodic)
+    if ranks is None and "x" not in dims.lower():
+        ranks = _PREDICTED_RANKS
+    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, ranks, periodic)
     rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
     _show_rows(rows, as_json)
 
@@ -140,18 +142,16 @@ def make_exchange_cases(
     """Turn the options of an exchange into cases. Raises InputError."""
     from rankwise.engines.exchange import ALGORITHMS, MODES, balanced_grid, make_cases
 
-    shape = parse_shape(dims, "--dims")
-    if len(shape) == 1 and "x" not in dims.lower():
-        if shape[0] > 3:
-            raise InputError(f"--dims {dims} is not a number of axes: give 1, 2 or 3, or the grid's shape as in 8x1")
-        grid = balanced_grid(ranks or 1, shape[0]) if (ranks or 1) >= 1 else ()
-    else:
-        grid = tuple(shape)
     if ranks is not None and ranks < 1:
         raise InputError(f"--ranks {ranks} is too small: it must be at least 1")
-    total = 1
-    for axis in grid:
-        total *= axis
+    shape = parse_shape(dims, "--dims")
+    if "x" in dims.lower():
+        grid = tuple(shape)
+    elif shape[0] <= 3:
+        grid = balanced_grid(ranks or 1, shape[0])
+    else:
+        raise InputError(f"--dims {dims} is not a number of axes: give 1, 2 or 3, or the grid's shape as in 8x1")
+    total = math.prod(grid)
     if ranks is not None and total != ranks:
         raise InputError(f"--dims {dims} has {total} cells but --ranks is {ranks}: make them equal or leave one out")
     if total > 1_000_000:
@@ -160,7 +160,7 @@ def make_exchange_cases(
         ALGORITHMS if algorithm == "all" else algorithm.split(","),
         MODES if mode == "all" else mode.split(","),
         grid,
-        _parse_periodic(periodic, len(grid)),
+        parse_periodic(periodic, len(grid)),
         parse_ints(cutoff, "--cutoff"),
         parse_sizes(size, "--bytes"),
     )
@@ -170,7 +170,7 @@ def show_validation(validation: Validation) -> None:
     """Print prediction beside measurement."""
     from rich.table import Table
 
-    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "bytes")
+    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
     for comparison in validation.comparisons:
         case, row = comparison.measured.case, comparison.measured
         table.add_row(
@@ -183,16 +183,29 @@ def show_validation(validation: Validation) -> None:
             format_time(row.time_s),
             f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",
             format_percent(comparison.error),
+            "–" if (left := comparison.error_at_present_speed) is None else format_percent(left),
             "verified" if row.verified else "WRONG",
         )
     console().print(table)
     summary = validation.summary()
     print(
-        f"mean absolute error {100 * summary['mape']:.1f} %, mean error {format_percent(summary['bias'])}, "
-        f"{100 * summary['share_inside']:.0f} % of the measurements inside the predicted interval"
+        f"mean absolute error {_percent(summary['mape'])}, mean error {_percent(summary['bias'])}, "
+        f"{_percent(summary['share_inside'])} of the measurements inside the predicted interval"
     )
+    drift = summary["drift"]
+    if drift is not None:
+        print(
+            f"ping-pong beside the exchange took {drift:.2f} times what the profile says; with that, the mean absolute "
+            f"error is {_percent(summary['mape_at_present_speed'])}"
+        )
+        if not 0.85 < drift < 1.18:
+            tell("note: the machine is not as fast as when the profile was measured: measure again for its present speed")
     _tell_notes([comparison.predicted for comparison in validation.comparisons])
     _tell_notes([comparison.measured for comparison in validation.comparisons])
+
+
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{100 * fraction:.1f} %"
 
 
 def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
@@ -238,11 +251,3 @@ def _default_ranks(ranks: int | None, dims: str, topology: Topology) -> int | No
         return ranks
     return max(2, topology.allowed_core_count)
 
-
-def _parse_periodic(text: str, ndim: int) -> list[bool]:
-    if text in ("all", "none"):
-        return [text == "all"] * ndim
-    flags = text.split(",")
-    if len(flags) != ndim or any(flag not in ("0", "1") for flag in flags):
-        raise InputError(f"--periodic '{text}' does not fit {ndim} axes: give all, none, or a 0 or 1 for each axis")
-    return [flag == "1" for flag in flags]

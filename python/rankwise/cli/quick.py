@@ -11,11 +11,11 @@ from rankwise.cli.base import console, tell, verb
 from rankwise.units import format_bandwidth, format_percent, format_time
 
 if TYPE_CHECKING:
-    from rankwise.engines.validate import Validation
     from rankwise.machine.profile import Profile
 
 _STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 _GRID, _NODES, _PPN = (50, 48), 50, 48
+_NEXT = "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor"
 
 
 @verb("quick", "rankwise quick")
@@ -30,6 +30,7 @@ def quick(
     """
     from rankwise.cli.doctor import show_findings
     from rankwise.cli.exchange import make_exchange_cases, show_validation
+    from rankwise.cli.report import write_report
     from rankwise.engines.session import validate_cases
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
@@ -58,9 +59,10 @@ def quick(
     _show_mappings(mapped)
 
     _step(6, "the report")
-    report = _write_report(directory, profile, validation, mapped)
+    report = directory / "rankwise-report.html"
+    write_report(profile_path, directory / "validate.json", directory / "map.json", report)
     print(f"report: {report}")
-    print("next: rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor   (with your grid and nodes)")
+    print(f"next: {_NEXT}   (with your grid and nodes)")
 
 
 def _step(number: int, what: str) -> None:
@@ -97,9 +99,7 @@ def _show_links(profile: Profile) -> None:
 def _map_all() -> list[dict[str, Any]]:
     from rankwise.mapping import map_grid
 
-    return [
-        map_grid(_GRID, [_PPN] * _NODES, stencil).to_dict(with_mapping=True) for stencil in _STENCILS
-    ]
+    return [map_grid(_GRID, [_PPN] * _NODES, stencil).to_dict() for stencil in _STENCILS]
 
 
 def _show_mappings(mapped: list[dict[str, Any]]) -> None:
@@ -120,13 +120,3 @@ def _show_mappings(mapped: list[dict[str, Any]]) -> None:
     console().print(table)
     print("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")
 
-
-def _write_report(
-    directory: Path, profile: Profile, validation: Validation, mapped: list[dict[str, Any]]
-) -> Path:
-    from rankwise.files import write_whole
-    from rankwise.report.page import render
-
-    path = directory / "rankwise-report.html"
-    write_whole(path, render(profile, validation.to_dict(), {"schema": 1, "instances": mapped}))
-    return path

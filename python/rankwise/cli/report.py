@@ -20,13 +20,13 @@ _PROFILE, _VALIDATION, _MAPPINGS = Path("machine.json"), Path("validate.json"), 
 @verb("report", "rankwise report -o rankwise-report.html")
 def report(
     profile_path: Annotated[
-        Path | None, typer.Option("--profile", help=f"The machine's profile. [default: {_PROFILE}, if it is there]")
+        Path | None, typer.Option("--profile", help=f"The machine's profile. Default: {_PROFILE}, if it is there.")
     ] = None,
     validation_path: Annotated[
-        Path | None, typer.Option("--validation", help=f"What 'validate --json' printed. [default: {_VALIDATION}]")
+        Path | None, typer.Option("--validation", help=f"What 'validate exchange' wrote. Default: {_VALIDATION}.")
     ] = None,
     mapping_path: Annotated[
-        Path | None, typer.Option("--mapping", help=f"What 'map --json' printed. [default: {_MAPPINGS}]")
+        Path | None, typer.Option("--mapping", help=f"What 'map --json' printed. Default: {_MAPPINGS}.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path(
         "rankwise-report.html"
@@ -52,6 +52,17 @@ def report(
     if any(path.exists() and output.exists() and output.samefile(path) for path in inputs):
         raise InputError(f"--output {output} is one of the inputs: name another file, it would be lost")
 
+    sections = write_report(profile_file, validation_file, mapping_file, output)
+    if as_json:
+        print_json({"report": str(output), "sections": sections})
+    else:
+        print(output)
+
+
+def write_report(
+    profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path
+) -> list[str]:
+    """Write the report of the files that there are; return the names of its sections. Raises InputError."""
     from rankwise.files import write_whole
     from rankwise.machine.profile import Profile
     from rankwise.report.inputs import Validation, load_mappings
@@ -61,10 +72,7 @@ def report(
     validation = Validation.load(validation_file) if validation_file else None
     mappings = load_mappings(mapping_file) if mapping_file else None
     write_whole(output, render(profile, validation, mappings, (), _next_command(profile, validation)))
-    if as_json:
-        print_json({"report": str(output), "sections": section_names(profile, validation, mappings)})
-    else:
-        print(output)
+    return section_names(profile, validation, mappings)
 
 
 def _next_command(profile: Profile | None, validation: Validation | None) -> str:

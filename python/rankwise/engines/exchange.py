@@ -31,7 +31,11 @@ class ExchangeCase:
 
 @dataclass(frozen=True)
 class Row:
-    """An engine's answer for one case. ``verified`` is None where nothing was sent that could be checked."""
+    """An engine's answer for one case.
+
+    ``verified`` is None where nothing was sent that could be checked. ``pingpong_time_s`` is the one-way time of a block
+    between ranks 0 and 1, measured right before and after a real run: how fast the machine was just then.
+    """
 
     engine: str
     case: ExchangeCase
@@ -44,6 +48,7 @@ class Row:
     notes: tuple[str, ...] = ()
     repetitions: int | None = None
     oversubscribed: bool = False
+    pingpong_time_s: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON has it (see docs/json.md)."""
@@ -58,6 +63,7 @@ class Row:
             "verified": self.verified,
             "repetitions": self.repetitions,
             "oversubscribed": self.oversubscribed,
+            "pingpong_time_s": self.pingpong_time_s,
             "notes": list(self.notes),
         }
 

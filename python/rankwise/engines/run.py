@@ -12,11 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.errors import RankwiseError
+from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
+
+
+_MOST_RANKS_PER_CPU = 64
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class Runner:
     ) -> Iterator[Row]:
         ranks = cases[0].ranks
         oversubscribed = ranks > len(self.cpus)
+        if ranks > _MOST_RANKS_PER_CPU * len(self.cpus):
+            raise InputError(
+                f"{ranks} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
+                "ask the model ('rankwise predict exchange')"
+            )
         arguments = [
             "exchange",
             "--grid", ",".join(map(str, grid)),
@@ -70,9 +78,12 @@ class Runner:
         if not oversubscribed:
             arguments += ["--cpus", ",".join(map(str, self.cpus[:ranks]))]
         waiting = iter(cases)
+        timer_cost_s = 0.0
         try:
             for record in stream_kernel(self.mpi, arguments, ranks, oversubscribed, f"running on {ranks} ranks"):
                 samples.append({**record, "campaign": identity})
+                if record["record"] == "start":
+                    timer_cost_s = float(record["timer_cost_s"])
                 if record["record"] != "samples":
                     continue
                 case = next(waiting)
@@ -91,7 +102,10 @@ class Runner:
                     notes=self._notes(record["late"], times.size, ranks, oversubscribed),
                     repetitions=int(times.size),
                     oversubscribed=oversubscribed,
+                    pingpong_time_s=_one_way_s(record["pingpong_time_s"], timer_cost_s),
                 )
+        except InputError:
+            raise
         except RankwiseError as error:
             raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
 
@@ -102,3 +116,7 @@ class Runner:
         elif late > repetitions / 4:
             notes.append(f"{late} of {repetitions} repetitions began late on some rank: the machine was busy")
         return tuple(notes)
+
+
+def _one_way_s(round_trips_s: Sequence[float], timer_cost_s: float) -> float | None:
+    return (float(np.median(round_trips_s)) - timer_cost_s) / 2 if round_trips_s else None

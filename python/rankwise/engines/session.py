@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.engines.placement import blocked_locations, locations_on_cpus
+from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus
 from rankwise.engines.predict import Model
 from rankwise.engines.run import Runner
 from rankwise.engines.validate import Comparison, Validation
@@ -54,5 +54,19 @@ def validate_cases(
     predicted = list(Model(profile).rows(cases, placement))
     measured = run_rows(cases, topology, samples, seconds)
     return Validation(
-        str(profile_path), [Comparison(p, m) for p, m in zip(predicted, measured, strict=True)]
+        str(profile_path),
+        [
+            Comparison(p, m, _profile_pingpong_s(profile, placement[m.case.ranks], m))
+            for p, m in zip(predicted, measured, strict=True)
+        ],
     )
+
+
+def _profile_pingpong_s(profile: Profile, locations: Sequence[Location], measured: Row) -> float | None:
+    """Return what the profile says of a block between ranks 0 and 1."""
+    if measured.oversubscribed or len(locations) < 2:
+        return None
+    (_, socket_a, core_a), (_, socket_b, core_b) = locations[:2]
+    name = "other-socket" if socket_a != socket_b else "same-socket" if core_a != core_b else "same-core"
+    link = profile.links.get(name)
+    return None if link is None else link.send.time_s(measured.case.message_bytes)

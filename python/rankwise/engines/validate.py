@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 from typing import Any
 
 from rankwise.engines.exchange import Row, case_keys
@@ -11,14 +12,31 @@ from rankwise.engines.exchange import Row, case_keys
 
 @dataclass(frozen=True)
 class Comparison:
-    """One case, predicted and measured. ``error`` is predicted / measured - 1."""
+    """One case, predicted and measured.
+
+    ``profile_pingpong_s`` is what the profile says of the ping-pong that was run beside the exchange (None: unknown).
+    """
 
     predicted: Row
     measured: Row
+    profile_pingpong_s: float | None
 
     @property
     def error(self) -> float:
+        """Predicted / measured - 1."""
         return self.predicted.time_s / self.measured.time_s - 1.0
+
+    @property
+    def drift(self) -> float | None:
+        """How much longer a ping-pong takes now than when the profile was measured: now / then."""
+        if self.profile_pingpong_s is None or self.measured.pingpong_time_s is None:
+            return None
+        return self.measured.pingpong_time_s / self.profile_pingpong_s
+
+    @property
+    def error_at_present_speed(self) -> float | None:
+        """The error that is left when the prediction is scaled by the drift: the model's own share."""
+        return None if self.drift is None else self.predicted.time_s * self.drift / self.measured.time_s - 1.0
 
     @property
     def inside_interval(self) -> bool:
@@ -35,6 +53,8 @@ class Comparison:
             "measured_time_lo_s": self.measured.time_lo_s,
             "measured_time_hi_s": self.measured.time_hi_s,
             "error": self.error,
+            "drift": self.drift,
+            "error_at_present_speed": self.error_at_present_speed,
             "inside_interval": self.inside_interval,
             "messages_per_rank": self.measured.messages_per_rank,
             "bytes_per_rank": self.measured.bytes_per_rank,
@@ -52,14 +72,20 @@ class Validation:
     profile: str
     comparisons: Sequence[Comparison]
 
-    def summary(self) -> dict[str, float]:
-        """Return the mean absolute error, the mean error, and the share of measurements inside the interval."""
+    def summary(self) -> dict[str, float | None]:
+        """Return the mean absolute error, the mean error, and the share of measurements inside the interval.
+
+        ``mape_at_present_speed`` and ``drift`` (median) are None where no ping-pong could be run beside the exchange.
+        """
         errors = [comparison.error for comparison in self.comparisons]
-        n = max(1, len(errors))
+        drifts = [c.drift for c in self.comparisons if c.drift is not None]
+        present = [e for c in self.comparisons if (e := c.error_at_present_speed) is not None]
         return {
-            "mape": sum(map(abs, errors)) / n,
-            "bias": sum(errors) / n,
-            "share_inside": sum(comparison.inside_interval for comparison in self.comparisons) / n,
+            "mape": fmean(map(abs, errors)),
+            "bias": fmean(errors),
+            "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
+            "mape_at_present_speed": fmean(map(abs, present)) if present else None,
+            "drift": median(drifts) if drifts else None,
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -112,10 +112,10 @@ class Point:
         size_bytes = record["size_bytes"]
         if not isinstance(size_bytes, int) or size_bytes < 0:
             raise ValueError(f"size_bytes {size_bytes!r} is not a size of at least 0")
-        values = [finite(record[key], key) for key in ("time_s", "time_lo_s", "time_hi_s")]
-        if values[0] <= 0:
-            raise ValueError(f"time_s {values[0]} at {size_bytes} B is not positive")
-        return Point(size_bytes, *values, int(record["samples"]))
+        time_s, time_lo_s, time_hi_s = (finite(record[key], key) for key in ("time_s", "time_lo_s", "time_hi_s"))
+        if time_s <= 0:
+            raise ValueError(f"time_s {time_s} at {size_bytes} B is not positive")
+        return Point(size_bytes, time_s, time_lo_s, time_hi_s, int(record["samples"]))
 
     def to_dict(self) -> dict[str, Any]:
         return {

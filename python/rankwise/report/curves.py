@@ -12,6 +12,7 @@ from rankwise.report.style import (
     FONT_PT,
     INK,
     MUTED,
+    SURFACE,
     WIDTH_PT,
     Look,
     SizeAxis,
@@ -27,6 +28,7 @@ from rankwise.units import format_bandwidth, format_size, format_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_TITLE_PAD_PT = 16  # above the sizes of the breaks
 _MODEL_LOOKS = {"piecewise": look(0), "hockney": look(1), "loggp": look(2), "max-rate": look(3)}
 _MOST_CAPS = 40
 
@@ -39,13 +41,13 @@ def latency_picture(link_class: str, link: Link) -> str:
         curves = {"send": link.send, **link.variants}
         drawn = [value for curve in curves.values() for value in _values(curve.table)]
         draw_latency(panels[0], link.send, room_pt=250 if link.variants else 440)
-        panels[0].set_title(f"plain send, {link_class}", loc="left")
+        panels[0].set_title(f"plain send, {link_class}", loc="left", pad=_TITLE_PAD_PT)
         if link.variants:
             sizes = SizeAxis.of(point.size_bytes for curve in curves.values() for point in curve.table)
             for i, (name, curve) in enumerate(curves.items()):
                 _draw_series(panels[1], sizes, name, curve, look(i))
             sizes.apply(panels[1], room_pt=160)
-            panels[1].set_title("ways of sending", loc="left")
+            panels[1].set_title("ways of sending", loc="left", pad=_TITLE_PAD_PT)
             panels[1].legend(loc="upper left", handlelength=3)
         set_time_axis(panels[0], drawn)
         for panel in panels[1:]:
@@ -83,7 +85,8 @@ def draw_latency(axes: Axes, curve: Curve, room_pt: float) -> None:
     sizes.apply(axes, room_pt)
     set_time_axis(axes, _values(curve.table))
     axes.set_ylabel("time of one message")
-    axes.legend(loc="upper left", handlelength=3)
+    # The legend covers what runs behind it: the marks of the breaks go up to the top.
+    axes.legend(loc="upper left", handlelength=3, frameon=True, facecolor=SURFACE, edgecolor="none", framealpha=1)
 
 
 def bandwidth_picture(links: Mapping[str, Link]) -> str:
@@ -172,25 +175,25 @@ def _draw_model(axes: Axes, sizes: SizeAxis, model: LinkModel, shape: Look) -> N
 
 
 def _draw_breaks(axes: Axes, sizes: SizeAxis, model: LinkModel, room_pt: float) -> None:
-    """Mark where a model changes its line, from the axis up to the line; too near the one before, without its size."""
+    """Mark where a model changes its line; a mark too near the one before goes without its size."""
+    breaks = [segment.from_bytes for segment in model.segments[1:] if sizes.first < segment.from_bytes < sizes.last]
     free_from = -math.inf
-    for before, segment in zip(model.segments, model.segments[1:], strict=False):
-        size, place = segment.from_bytes, sizes.place(segment.from_bytes)
-        top = max(_line(before, size), _line(segment, size))
-        if not sizes.first < size < sizes.last or top <= 0:
-            continue
-        axes.vlines(place, 0, top, color=MUTED, linestyle=":", linewidth=0.9, zorder=1)
+    for i, size in enumerate(breaks):
+        place = sizes.place(size)
+        label = f"break ({model.name})" if i == 0 else None
+        axes.axvline(place, color=MUTED, linestyle=":", linewidth=0.9, zorder=1, label=label)
         if place >= free_from:
-            axes.annotate(
-                f"break {format_size(size)}",
-                (place, top),
-                xytext=(-3, 5),
-                textcoords="offset points",
-                ha="right",
+            axes.text(
+                place,
+                1.01,
+                format_size(size),
+                transform=axes.get_xaxis_transform(),
+                ha="center",
+                va="bottom",
                 fontsize=FONT_PT - 0.5,
                 color=MUTED,
             )
-            free_from = place + 70 / sizes.octave_pt(room_pt)
+            free_from = place + 44 / sizes.octave_pt(room_pt)
 
 
 def _line(segment: Segment, size_bytes: float) -> float:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
 from rankwise.errors import InputError
@@ -33,7 +34,10 @@ class Timing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One exchange, predicted and measured; inside tells whether the measured time lies in the predicted interval."""
+    """One exchange, predicted and measured; inside tells whether the measured time lies in the predicted interval.
+
+    ``drift``: a ping-pong beside the exchange took so many times what the profile says (None: none was run).
+    """
 
     algorithm: str
     mode: str
@@ -51,12 +55,18 @@ class Comparison:
     verified: bool
     repetitions: int
     oversubscribed: bool
+    drift: float | None
     notes: tuple[str, ...]
 
     @property
     def error(self) -> float:
         """Relative error of the prediction: predicted / measured - 1."""
         return self.predicted.time_s / self.measured.time_s - 1
+
+    @property
+    def error_at_present_speed(self) -> float | None:
+        """The error that is left when the prediction is scaled by the drift: the model's own share."""
+        return None if self.drift is None else self.predicted.time_s * self.drift / self.measured.time_s - 1
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,19 @@ class Validation:
     @property
     def mean_error(self) -> float:
         """Mean of the absolute relative errors."""
-        return sum(abs(row.error) for row in self.rows) / len(self.rows)
+        return fmean(abs(row.error) for row in self.rows)
+
+    @property
+    def drift(self) -> float | None:
+        """Median drift of the machine since its profile was measured; None where no ping-pong was run."""
+        drifts = [row.drift for row in self.rows if row.drift is not None]
+        return median(drifts) if drifts else None
+
+    @property
+    def mean_error_at_present_speed(self) -> float | None:
+        """Mean of the absolute relative errors that are left when predictions are scaled by the drift."""
+        errors = [abs(error) for row in self.rows if (error := row.error_at_present_speed) is not None]
+        return fmean(errors) if errors else None
 
     @staticmethod
     def from_record(record: Any, where: str) -> Validation:
@@ -249,6 +271,7 @@ def _comparison(row: _Record) -> Comparison:
         verified=row.flag("verified"),
         repetitions=row.count("repetitions"),
         oversubscribed=row.flag("oversubscribed"),
+        drift=row.number("drift") if row.value.get("drift") is not None else None,
         notes=row.texts("notes") if "notes" in row.value else (),
     )
 

@@ -81,4 +81,9 @@ def _doubts(validation: Validation | None) -> list[str]:
             f"{crowded} of {len(validation.rows)} exchanges ran more ranks than there are cores, so ranks waited for "
             "each other's turns: compare again with at most one rank per core."
         )
+    if validation.drift is not None and not 0.85 < validation.drift < 1.18:
+        doubts.append(
+            f"the machine's messages took {validation.drift:.2f} times as long beside the exchanges as in its profile: "
+            "measure again, at a quiet hour or on a node of your own."
+        )
     return doubts

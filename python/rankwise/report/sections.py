@@ -16,6 +16,11 @@ from rankwise.report.words import nodes_in_words, point_bandwidth, point_time, s
 from rankwise.units import format_percent, format_size, format_time
 
 PROFILE_COMMAND = "rankwise measure -o machine.json"
+_WAYS = (
+    "Ways of sending: send waits until the buffer is free again, ssend until the receiver has begun to receive; "
+    "exchange sends and receives at once, one message each way; exchange-gap is what each further message in flight "
+    "adds to that."
+)
 # A curve's table is thinned to about this many rows; the picture shows all of them.
 _MOST_ROWS = 10
 
@@ -119,9 +124,7 @@ def _latency(profile: Profile) -> Section:
             "m bytes takes about alpha + beta m: alpha is the time to start it (s), beta the time each further byte "
             "adds (s/B). One such line for all sizes is the Hockney model; the piecewise model has one for each range "
             "of sizes, with a break where the MPI library changes its protocol.",
-            "Ways of sending: send waits until the buffer is free again, ssend until the receiver has begun to "
-            "receive; exchange sends and receives at once, one message each way; exchange-gap is what each further "
-            "message in flight adds to that.",
+            *([_WAYS] if any(link.variants for link in profile.links.values()) else []),
         ],
         parts,
     )
@@ -206,6 +209,7 @@ def _exchange(validation: Validation) -> Section:
                 timing(row.measured),
                 timing(row.predicted),
                 format_percent(row.error),
+                "–" if (left := row.error_at_present_speed) is None else format_percent(left),
                 "yes" if row.inside_interval else "no",
                 str(row.messages_per_rank),
                 format_size(row.bytes_per_rank),
@@ -213,7 +217,8 @@ def _exchange(validation: Validation) -> Section:
             )
             for row in group
         ]
-        header = ("mode", "k", "block", "measured (95 %)", "predicted (95 %)", "error", "inside", "messages", "bytes")
+        times = ("measured (95 %)", "predicted (95 %)", "error", "at present speed", "inside")
+        header = ("mode", "k", "block", *times, "messages", "bytes")
         repetitions = span([row.repetitions for row in group])
         caption = f"{label}; {repetitions} repetitions each; messages and bytes are per rank."
         parts.append(Table(caption, (*header, "verified"), rows))
@@ -223,7 +228,9 @@ def _exchange(validation: Validation) -> Section:
         [
             "Every rank needs the blocks of all ranks within k layers of it in the process grid (k is the cutoff). The "
             "prediction comes from the profile alone; the measurement ran the same messages under real MPI and checked "
-            "every received byte. Inside means that the measured time lies in the 95 % interval of the prediction.",
+            "every received byte. Inside means that the measured time lies in the 95 % interval of the prediction. "
+            "At present speed is the error that is left when the prediction is scaled by how much longer a ping-pong "
+            "took right then than when the profile was measured.",
             *dict.fromkeys(note for row in validation.rows for note in row.notes),
         ],
         parts,

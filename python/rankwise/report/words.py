@@ -106,7 +106,17 @@ def _trust_sentence(validation: Validation) -> str:
     return (
         f"Over {count} comparison{'s' * (count > 1)} the predictions were off by {100 * validation.mean_error:.1f} % "
         f"on average and {100 * worst:.0f} % at most; {inside} of {count} measured times lie inside the predicted "
-        "95 % interval."
+        f"95 % interval.{_drift_sentence(validation)}"
+    )
+
+
+def _drift_sentence(validation: Validation) -> str:
+    drift, left = validation.drift, validation.mean_error_at_present_speed
+    if drift is None or left is None:
+        return ""
+    return (
+        f" A ping-pong beside the exchanges took {drift:.2f} times what the profile says; with that change of the "
+        f"machine taken out, they were off by {100 * left:.1f} % on average."
     )
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from rankwise.errors import EXIT_OK, EXIT_USAGE
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-import sample_figures  # noqa: E402
+import sample_figures
 
-from rankwise.cli import main  # noqa: E402
+from rankwise.cli import main
 
 
 @pytest.fixture(autouse=True)

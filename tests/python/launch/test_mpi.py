@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel, trial
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.mpi import describe_exit
@@ -54,7 +54,7 @@ def test_a_kernel_reports_where_its_ranks_are(mpi: Mpi) -> None:
     ],
 )
 def test_a_kernel_refuses_wrong_arguments_without_hanging(mpi: Mpi, arguments: list[str], says: str) -> None:
-    with pytest.raises(RankwiseError, match=says):
+    with pytest.raises(InputError, match=says):
         list(stream_kernel(mpi, arguments, 2, False, "trying"))
 
 

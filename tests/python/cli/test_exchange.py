@@ -1,0 +1,143 @@
+"""predict, run and validate exchange, as a person calls them."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.machine.discover import discover
+
+DATA = Path(__file__).parents[2] / "data"
+CONTRACT = {
+    "engine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes", "time_s", "time_lo_s",
+    "time_hi_s", "messages_per_rank", "bytes_per_rank", "verified",
+}  # fmt: skip
+
+
+@pytest.fixture
+def jureca(rankwise: Callable[..., Any]) -> Path:
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "-o", "jureca.json").code == 0
+    return Path("jureca.json")
+
+
+def test_the_paper_s_table_2_comes_out_within_20_ns(rankwise: Callable[..., Any], jureca: Path) -> None:
+    result = rankwise(
+        "predict", "exchange", "--algorithm", "shift", "--mode", "ssend", "--dims", "1", "--cutoff", "1:10",
+        "--bytes", "1000", "--profile", jureca, "--json",
+    )  # fmt: skip
+    with (DATA / "werner2023_shift_1d.csv").open() as stream:
+        published = {int(r["k"]): float(r["predicted_ns"]) for r in csv.DictReader(stream) if r["table"] == "2"}
+    rows = result.json["rows"]
+    assert [row["cutoff"] for row in rows] == list(range(1, 11))
+    for row in rows:
+        assert row.keys() >= CONTRACT
+        assert abs(row["time_s"] * 1e9 - published[row["cutoff"]]) <= 20
+
+
+def test_a_prediction_is_a_table_on_the_screen(rankwise: Callable[..., Any], jureca: Path) -> None:
+    result = rankwise("predict", "exchange", "--profile", jureca, "--mode", "ssend", "--cutoff", "2")
+    assert result.code == 0
+    assert "23.0 us" in result.out
+    assert "no synchronous ping-pong" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--cutoff", "0"], "at least 1"),
+        (["--bytes", "-5"], "not a size"),
+        (["--ranks", "0"], "too small"),
+        (["--ranks", "-3"], "too small"),
+        (["--dims", "0"], "axis of size 0"),
+        (["--dims", "4"], "1, 2 or 3"),
+        (["--dims", "2x3", "--ranks", "7"], "6 cells but --ranks is 7"),
+        (["--algorithm", "teleport"], "'teleport' is unknown"),
+        (["--mode", "bsend"], "'bsend' is unknown"),
+        (["--periodic", "1,0"], "does not fit 1 axes"),
+        (["--link-model", "loggp"], "no model 'loggp'"),
+        (["--ranks-per-node", "2"], "no link class same-socket"),
+        (["--dims", "2000x2000"], "stay below"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_2(
+    rankwise: Callable[..., Any], jureca: Path, arguments: list[str], says: str
+) -> None:
+    result = rankwise("predict", "exchange", "--profile", jureca, *arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert len(result.err.splitlines()) == 1
+    assert says in result.err
+
+
+@pytest.mark.mpi
+def test_real_ranks_deliver_every_byte(rankwise: Callable[..., Any]) -> None:
+    result = rankwise(
+        "run", "exchange", "--mode", "all", "--cutoff", "1:3", "--bytes", "0,8,1000,100kB", "--seconds", "0.05", "--json"
+    )
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert len(rows) == 3 * 3 * 4
+    for row in rows:
+        assert row.keys() >= CONTRACT
+        assert row["verified"] is True and row["engine"] == "real"
+        assert 0 < row["time_lo_s"] <= row["time_s"] <= row["time_hi_s"]
+        assert row["messages_per_rank"] == 2 * row["cutoff"]
+        assert row["bytes_per_rank"] == 2 * row["cutoff"] * row["message_bytes"]
+    assert Path("exchange.samples.jsonl").stat().st_size > 0
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("shape", [["--dims", "3", "--ranks", "8"], ["--dims", "3x2"], ["--ranks", "5"]])
+def test_more_ranks_than_cores_are_checked_and_said(rankwise: Callable[..., Any], shape: list[str]) -> None:
+    result = rankwise("run", "exchange", *shape, "--cutoff", "1", "--bytes", "100", "--seconds", "0.02", "--json")
+    assert result.code == 0, result.err
+    crowded = int(result.json["rows"][0]["ranks"]) > discover().allowed_core_count
+    for row in result.json["rows"]:
+        assert row["verified"] is True
+        assert row["oversubscribed"] is crowded
+        assert any("oversubscribed" in note for note in row["notes"]) is crowded
+
+
+@pytest.mark.mpi
+def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., Any]) -> None:
+    measured = rankwise("measure", "--seconds", "1", "--launches", "1", "--json")
+    assert measured.code == 0, measured.err
+    result = rankwise("validate", "exchange", "--seconds", "0.05", "-o", "validate.json", "--json")
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert [(row["mode"], row["cutoff"]) for row in rows] == [(m, k) for m in ("ssend", "isend") for k in (1, 2, 3, 4)]
+    for row in rows:
+        assert row["verified"] is True
+        assert row["error"] == pytest.approx(row["predicted_time_s"] / row["measured_time_s"] - 1)
+        assert row["error_at_present_speed"] == pytest.approx(
+            row["drift"] * row["predicted_time_s"] / row["measured_time_s"] - 1
+        )
+    assert result.json["summary"].keys() == {"mape", "bias", "share_inside", "drift", "mape_at_present_speed"}
+    assert Path("validate.json").exists()
+
+
+@pytest.mark.mpi
+def test_a_missing_launcher_is_exit_4(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKWISE_MPIEXEC", "/nowhere/mpiexec")
+    for command in (["run", "exchange"], ["measure"]):
+        result = rankwise(*command)
+        assert result.code == 4
+        assert len(result.err.splitlines()) == 1
+        assert "/nowhere/mpiexec" in result.err
+
+
+@pytest.mark.mpi
+def test_a_window_that_no_memory_holds_is_refused_before_anything_is_sent(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--cutoff", "40", "--bytes", "1GiB", "--ranks", "2")
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert "more than 16 GiB a rank: make the cutoff or the blocks smaller" in result.err
+
+
+@pytest.mark.mpi
+def test_more_ranks_than_a_machine_can_carry_are_refused(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--ranks", "100000")
+    assert result.code == 2
+    assert "100000 ranks are too many" in result.err

@@ -1,0 +1,89 @@
+"""What holds for every verb: help that starts with an example, one-line errors, exit codes, stdout for results only."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from rankwise.cli.main import app
+
+
+def _verbs() -> Iterator[list[str]]:
+    def walk(application: typer.Typer, path: list[str]) -> Iterator[list[str]]:
+        for command in application.registered_commands:
+            yield [*path, str(command.name)]
+        for under in application.registered_groups:
+            assert under.typer_instance is not None
+            yield from walk(under.typer_instance, [*path, str(under.typer_instance.info.name)])
+
+    yield from walk(app, [])
+
+
+VERBS = list(_verbs())
+
+
+def test_the_verbs_of_the_contract_are_there() -> None:
+    names = {" ".join(verb) for verb in VERBS}
+    assert names >= {
+        "quick", "doctor", "measure", "profile show", "profile import", "predict exchange", "run exchange",
+        "validate exchange", "map", "report",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_help_starts_with_an_example_of_the_verb(rankwise: Callable[..., Any], verb: list[str]) -> None:
+    result = rankwise(*verb, "--help")
+    assert result.code == 0
+    first, second = result.out.splitlines()[:2]
+    assert first == "Example:"
+    assert second.strip().startswith("rankwise " + " ".join(verb))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_an_unknown_option_is_one_line_and_exit_2(rankwise: Callable[..., Any], verb: list[str]) -> None:
+    result = rankwise(*verb, "--no-such-option")
+    assert result.code == 2
+    assert result.out == ""
+    assert len(result.err.splitlines()) == 1
+    assert "--no-such-option" in result.err and "--help" in result.err
+
+
+def test_an_unknown_verb_is_one_line_and_exit_2(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("mesure")
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+
+
+def test_the_version_is_the_package_s(rankwise: Callable[..., Any]) -> None:
+    import rankwise as package
+
+    assert rankwise("--version").out == f"rankwise {package.__version__}\n"
+
+
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m rankwise map --grid 50x48 --nodes 50 --ppn 48 --json --with-mapping | head -1",
+        shell=True, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stderr == ""
+
+
+def test_heavy_libraries_are_not_imported_at_start() -> None:
+    script = "import sys, rankwise.cli.main; print(*(m for m in ('numpy','scipy','matplotlib','jinja2') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == ""
+
+
+def test_an_internal_error_is_one_line(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: object) -> object:
+        raise KeyError("oops")
+
+    monkeypatch.delenv("RANKWISE_TRACEBACK", raising=False)
+    monkeypatch.setattr("rankwise.machine.profile.Profile.load", broken)
+    result = rankwise("profile", "show")
+    assert result.code == 1
+    assert len(result.err.splitlines()) == 1
+    assert "internal error: KeyError" in result.err

@@ -1,0 +1,147 @@
+"""``rankwise map``, as a person and as a program call it."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.report.inputs import load_mappings
+
+Rankwise = Callable[..., Any]
+PAPER = ("map", "--grid", "50x48", "--nodes", "50", "--ppn", "48")
+
+
+def test_the_paper_s_grid_as_json(rankwise: Rankwise) -> None:
+    result = rankwise(*PAPER, "--stencil", "nearest-neighbor", "--json")
+    assert (result.code, result.err) == (0, "")
+    record = result.json
+    assert record["grid"] == [50, 48]
+    assert record["nodes"] == [48] * 50
+    assert record["stencil"] == "nearest-neighbor"
+    assert record["periodic"] == [False, False]
+    scores = {row["algorithm"]: (row["j_sum"], row["j_max"]) for row in record["results"]}
+    assert scores == {
+        "blocked": (4704, 96),
+        "hyperplane": (1328, 38),
+        "kd-tree": (1732, 46),
+        "stencil-strips": (1244, 28),
+        "nodecart": (2404, 50),
+    }
+    assert all(row.keys() == {"algorithm", "j_sum", "j_max", "seconds"} for row in record["results"])
+    assert all(0 < row["seconds"] < 1 for row in record["results"])
+
+
+def test_the_mapping_is_in_the_json_when_asked_for(rankwise: Rankwise) -> None:
+    record = rankwise(*PAPER, "--json", "--with-mapping", "--algorithm", "kd-tree,nodecart").json
+    assert [row["algorithm"] for row in record["results"]] == ["kd-tree", "nodecart"]
+    for row in record["results"]:
+        assert sorted(row["node_of_cell"]) == [node for node in range(50) for _ in range(48)]
+
+
+def test_the_table_shows_the_reduction_and_says_what_to_take(rankwise: Rankwise) -> None:
+    result = rankwise(*PAPER)
+    assert result.code == 0
+    line = next(line for line in result.out.splitlines() if "stencil-strips" in line)
+    assert "1244" in line and "-73.6 %" in line and "best" in line
+    assert result.out.splitlines()[-1] == (
+        "Recommended: stencil-strips sends the fewest messages between nodes, 1244 instead of 4704 (-73.6 %); its "
+        "busiest node sends 28 instead of 96."
+    )
+
+
+def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise: Rankwise) -> None:
+    assert "blocked" in rankwise(*PAPER, "--algorithm", "kd-tree").out
+    record = rankwise(*PAPER, "--algorithm", "kd-tree", "--json").json
+    assert [row["algorithm"] for row in record["results"]] == ["kd-tree"]
+
+
+def test_ranks_that_are_well_placed_stay(rankwise: Rankwise) -> None:
+    assert "leave the ranks as they are" in rankwise("map", "--grid", "64", "--nodes", "4", "--ppn", "16").out
+    assert "no message crosses" in rankwise("map", "--grid", "4x4", "--nodes", "1", "--ppn", "16").out
+
+
+def test_a_map_that_only_spares_the_busiest_node_says_so(rankwise: Rankwise) -> None:
+    out = rankwise("map", "--grid", "6x4", "--nodes", "3", "--ppn", "8").out
+    assert out.splitlines()[-1] == (
+        "Recommended: stencil-strips sends as many messages between nodes as blocked (16), but its busiest node only 6 "
+        "instead of 8."
+    )
+
+
+def test_unequal_nodes_skip_what_cannot_handle_them(rankwise: Rankwise) -> None:
+    arguments = ("map", "--grid", "4x4", "--node-sizes", "7,6,3")
+    table = rankwise(*arguments)
+    assert table.code == 0
+    assert "4x4 on 3 nodes of 3 to 7 ranks" in table.out
+    assert [line.split(":")[0] for line in table.err.splitlines()] == ["skipped hyperplane", "skipped nodecart"]
+    record = rankwise(*arguments, "--json").json
+    assert record["nodes"] == [7, 6, 3]
+    assert [row["algorithm"] for row in record["skipped"]] == ["hyperplane", "nodecart"]
+    assert all(row["reason"] for row in record["skipped"])
+    named = rankwise(*arguments, "--algorithm", "nodecart")
+    assert (named.code, named.out, named.err.count("\n")) == (2, "", 1)
+    assert "equal size" in named.err
+
+
+def test_periodic_axes_count_in_the_score(rankwise: Rankwise) -> None:
+    def j_sum(periodic: str) -> int:
+        arguments = ("map", "--grid", "6x4", "--nodes", "6", "--ppn", "4", "--algorithm", "blocked", "--json")
+        return int(rankwise(*arguments, "--periodic", periodic).json["results"][0]["j_sum"])
+
+    assert j_sum("none") == 2 * 5 * 4
+    assert j_sum("1,0") == j_sum("all") == 2 * 6 * 4
+    assert j_sum("0,1") == j_sum("none")
+
+
+def test_the_file_is_what_the_report_reads(rankwise: Rankwise) -> None:
+    result = rankwise(*PAPER, "--with-mapping", "-o", "map.json", "--json")
+    assert json.loads(Path("map.json").read_text()) == result.json
+    (instance,) = load_mappings(Path("map.json"))
+    assert math.prod(instance.grid) == 2400
+    assert instance.best.algorithm == "stencil-strips"
+
+
+def test_help_starts_with_an_example(rankwise: Rankwise) -> None:
+    result = rankwise("map", "--help")
+    assert result.code == 0
+    assert result.out.startswith("Example:\n  rankwise map --grid 50x48 --nodes 50 --ppn 48")
+
+
+FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--grid", "50x48", "--nodes", "50", "--ppn", "47"], "has 2400 cells but --nodes 50 x --ppn 47 are 2350"),
+        (["--grid", "4x4", "--nodes", "17", "--ppn", "1"], "fewer than --nodes 17"),
+        (["--grid", "4x4", "--nodes", "0", "--ppn", "4"], "--nodes 0 is too small"),
+        (["--grid", "4x4", "--nodes", "4", "--ppn", "-4"], "--ppn -4 is too small"),
+        (["--grid", "4x4", "--nodes", "9" * 30, "--ppn", "4"], "fewer than --nodes"),
+        (["--grid", "9999999999x9999999999", "--nodes", "9999999999", "--ppn", "9999999999"], "below 2^31"),
+        (["--grid", "4x4"], "give --nodes and --ppn, or --node-sizes"),
+        (["--grid", "4x4", "--nodes", "4"], "give --nodes and --ppn, or --node-sizes"),
+        (["--grid", "4x4", "--node-sizes", "8,8", "--nodes", "2"], "give either the one or the others"),
+        (["--grid", "4x4", "--node-sizes", "8,7"], "--node-sizes sum to 15"),
+        (["--grid", "4x4", "--node-sizes", "16,0"], "at least 1"),
+        (["--grid", "4x4", "--node-sizes", "eight,eight"], "not a number"),
+        (["--grid", "4x0", "--nodes", "4", "--ppn", "4"], "axis of size 0"),
+        (["--grid", "4by4", "--nodes", "4", "--ppn", "4"], "write it as 50x48"),
+        (["--grid", "1x1x1x1x1x1x1x1x1", "--nodes", "1", "--ppn", "1"], "9 axes"),
+        ([*FITTING, "--stencil", "1,0,0"], "3 components but the grid has 2 axes"),
+        ([*FITTING, "--stencil", "0,0"], "from a cell to itself"),
+        ([*FITTING, "--stencil", "5-point"], "take nearest-neighbor"),
+        ([*FITTING, "--periodic", "1"], "does not fit 2 axes"),
+        ([*FITTING, "--algorithm", "kdtree"], "did you mean kd-tree?"),
+        ([*FITTING, "--algorithm", "blocked,"], "is unknown"),
+        (["--nodes", "4", "--ppn", "4"], "--grid"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_and_exit_code_2(rankwise: Rankwise, arguments: list[str], says: str) -> None:
+    result = rankwise("map", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("rankwise: ") and result.err.count("\n") == 1
+    assert says in result.err

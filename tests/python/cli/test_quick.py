@@ -1,0 +1,20 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.mpi
+def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("quick", "--seconds", "1.5")
+    assert result.code == 0, result.err
+    for name in ("rankwise-report.html", "machine.json", "machine.samples.jsonl", "exchange.samples.jsonl", "validate.json", "map.json"):
+        assert Path(name).stat().st_size > 0, name
+    assert "next: rankwise map" in result.out
+    for word in ("same-socket", "piecewise", "verified", "hyperplane", "kd-tree", "stencil-strips", "nodecart", "4704"):
+        assert word in result.out, word
+    # The report can be made again from what lies there.
+    Path("rankwise-report.html").rename("first.html")
+    assert rankwise("report").code == 0
+    assert Path("rankwise-report.html").read_text() == Path("first.html").read_text()
