@@ -91,6 +91,9 @@ class Walk {
   // or the placement does not fit.
   [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
 
+  // The numbers of blocks that messages have (0 among them where a rank only copies).
+  [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
+
  private:
   // What the time of an operation depends on, found once.
   struct Transfer {
