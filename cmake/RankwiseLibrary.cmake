@@ -42,5 +42,8 @@ write_basic_package_version_file(rankwise-config-version.cmake
   VERSION ${RANKWISE_LIBRARY_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config-version.cmake DESTINATION ${package_dir})
+# The .pc file finds its prefix from where it lies, so that the tree may be installed or moved anywhere.
+file(RELATIVE_PATH rankwise_pc_to_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/rankwise.pc.in rankwise.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rankwise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
