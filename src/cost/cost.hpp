@@ -80,7 +80,8 @@ struct Cost {
 // that their time can be told for many sizes, placements and machines.
 class Walk {
  public:
-  // Throws std::invalid_argument when no schedule can be made, or it cannot finish.
+  // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
+  // slots.
   explicit Walk(const ExchangeSpec& spec);
   // One set of schedules.
   Walk(SendMode mode, std::vector<RankSchedule> schedules);

@@ -10,6 +10,11 @@ double Cost::time_s() const {
 }
 
 Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
+  constexpr Index most_slots = 200'000'000;
+  if (spec.window.slots() > most_slots / spec.ranks()) {
+    invalid("the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
+            "the grid smaller");
+  }
   add(make_schedules(spec));
   if (includes_reduce(spec)) add(make_reduces(spec));
 }
