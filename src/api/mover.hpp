@@ -16,15 +16,15 @@ class Mover {
   Mover(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, Callbacks callbacks)
       : comm_(comm), schedule_(schedule), mode_(mode), callbacks_(std::move(callbacks)) {}
 
-  // The first start is collective; later ones are as Executor::start.
-  void start(const std::vector<SlotBuffer>& slots) {
-    if (!executor_) {
-      executor_.emplace(comm_, schedule_, mode_, slots, callbacks_);
-      slots_ = slots;
-    } else if (slots != slots_) {
-      executor_->rebind(slots);
-      slots_ = slots;
-    }
+  // Where the blocks lie from now on. The first start after the first bind is collective; later ones are as
+  // Executor::start, and bind is local.
+  void bind(const std::vector<SlotBuffer>& slots) {
+    if (slots == slots_) return;
+    if (executor_) executor_->rebind(slots);
+    slots_ = slots;
+  }
+  void start() {
+    if (!executor_) executor_.emplace(comm_, schedule_, mode_, slots_, callbacks_);
     executor_->start();
   }
   void wait() { executor_->wait(); }

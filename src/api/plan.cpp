@@ -25,8 +25,8 @@ Plan::Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange
       reduce_schedule_(make_reduce(design_.spec, comm_.rank())),
       own_slot_(static_cast<int>(rankwise::own_slot(design_.spec, comm_.rank()))),
       check_every_call_(environment_flag("RANKWISE_CHECK")),
-      import_(comm_.get(), design_.schedule, design_.spec.mode, {}),
-      reduce_(comm_.get(), reduce_schedule_, design_.spec.mode, {adder(), {}}) {
+      import_{Mover(comm_.get(), design_.schedule, design_.spec.mode, {})},
+      reduce_{Mover(comm_.get(), reduce_schedule_, design_.spec.mode, {adder(), {}})} {
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 
@@ -73,6 +73,8 @@ void Plan::set_sizes(std::size_t elements, std::size_t element_bytes) {
     placed_.resize(found.size());
     elements_ = found;
     starts_ = std::move(starts);
+    import_.window = nullptr;  // the same buffer is cut differently now
+    reduce_.window = nullptr;
   });
   sized_ = false;  // should the ranks not agree, nobody goes on with sizes that others do not have
   after.reach(comm_.get());
@@ -126,7 +128,8 @@ void Plan::require_element(std::size_t element_bytes) const {
                   std::to_string(element_bytes_) + " B of set_sizes");
 }
 
-const std::vector<SlotBuffer>& Plan::place(const Buffers& buffers, std::size_t element_bytes) {
+void Plan::place(Direction& direction, const Buffers& buffers, std::size_t element_bytes) {
+  if (buffers.window != nullptr && buffers.window == direction.window && element_bytes == direction.element_bytes) return;
   if (buffers.blocks == nullptr && buffers.window == nullptr && total_elements() > 0) {
     refuse_argument("the buffer is NULL: give room for " + std::to_string(total_elements() * element_bytes) + " B");
   }
@@ -142,7 +145,9 @@ const std::vector<SlotBuffer>& Plan::place(const Buffers& buffers, std::size_t e
       placed_[slot] = {static_cast<std::byte*>(buffers.window) + starts_[slot] * element_bytes, bytes};
     }
   }
-  return placed_;
+  direction.mover.bind(placed_);
+  direction.window = buffers.window;
+  direction.element_bytes = element_bytes;
 }
 
 std::size_t Plan::element_bytes_of(const Combination& combination) {
@@ -166,9 +171,9 @@ void Plan::import_start(const Buffers& buffers, std::size_t element_bytes) {
     require_idle("import_start");
     require_sizes();
     require_element(element_bytes);
-    static_cast<void>(place(buffers, element_bytes));
+    place(import_, buffers, element_bytes);
   });
-  import_.start(placed_);
+  import_.mover.start();
   under_way_ = UnderWay::import;
 }
 
@@ -179,17 +184,17 @@ void Plan::reduce_start(const Buffers& buffers, const Combination& combination) 
     require_sizes();
     const std::size_t element_bytes = element_bytes_of(combination);
     require_element(element_bytes);
-    static_cast<void>(place(buffers, element_bytes));
+    place(reduce_, buffers, element_bytes);
   });
   combination_ = combination;
-  reduce_.start(placed_);
+  reduce_.mover.start();
   under_way_ = UnderWay::reduce;
 }
 
-void Plan::finish(UnderWay what, const char* call, Mover& mover) {
+void Plan::finish(UnderWay what, const char* call, Direction& direction) {
   if (under_way_ != what) refuse_usage(std::string("nothing to wait for: call ") + call + " first");
   under_way_ = UnderWay::nothing;
-  mover.wait();
+  direction.mover.wait();
 }
 
 void Plan::import_wait() { finish(UnderWay::import, "rankwise_exchange_import_start", import_); }

@@ -29,6 +29,13 @@ struct Buffers {
   void* const* blocks = nullptr;
 };
 
+// One direction of a plan, and the window that it was bound to last (NULL: none, or pointers).
+struct Direction {
+  Mover mover;
+  void* window = nullptr;
+  std::size_t element_bytes = 0;
+};
+
 // a / b rounded down, for b > 0: how often a coordinate has gone round an axis.
 [[nodiscard]] constexpr Index floored_quotient(Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
@@ -62,7 +69,8 @@ class Plan {
 
   [[nodiscard]] bool is_team_shift() const { return design_.spec.algorithm == "team-shift"; }
   [[nodiscard]] std::size_t total_elements() const { return starts_.back(); }
-  [[nodiscard]] const std::vector<SlotBuffer>& place(const Buffers& buffers, std::size_t element_bytes);
+  // Checks the buffers and binds the direction to them unless it is already.
+  void place(Direction& direction, const Buffers& buffers, std::size_t element_bytes);
   [[nodiscard]] std::size_t element_bytes_of(const Combination& combination);
   void require_window() const;
   void require_slot(int slot) const;
@@ -71,7 +79,7 @@ class Plan {
   void require_element(std::size_t element_bytes) const;
   void require_messages_fit(const RankSchedule& schedule, const std::vector<std::size_t>& elements,
                             std::size_t element_bytes) const;
-  void finish(UnderWay what, const char* call, Mover& mover);
+  void finish(UnderWay what, const char* call, Direction& direction);
   // Combines bytes of one buffer into another by combination_.
   [[nodiscard]] std::function<void(std::byte* into, const std::byte* from, std::size_t bytes)> adder();
   // Runs the checks of a call; with RANKWISE_CHECK they fail on all ranks where they fail on one.
@@ -99,8 +107,8 @@ class Plan {
 
   UnderWay under_way_ = UnderWay::nothing;
   Combination combination_{};  // of the reduce under way
-  Mover import_;
-  Mover reduce_;
+  Direction import_;
+  Direction reduce_;
   std::vector<SlotBuffer> placed_;
 };
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,7 +81,8 @@ struct Cost {
 // that their time can be told for many sizes, placements and machines.
 class Walk {
  public:
-  // Throws std::invalid_argument when no schedule can be made, or it cannot finish.
+  // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
+  // slots.
   explicit Walk(const ExchangeSpec& spec);
   // One set of schedules.
   Walk(SendMode mode, std::vector<RankSchedule> schedules);
@@ -97,21 +99,28 @@ class Walk {
  private:
   // What the time of an operation depends on, found once.
   struct Transfer {
-    Index peer = 0;
-    std::size_t size = 0;  // index into sizes_
+    std::uint32_t rank = 0;
+    std::uint32_t peer = 0;
+    std::uint32_t size = 0;         // index into sizes_
+    std::uint32_t chains = 1;       // of its step, where messages are forwarded as they arrive
+    std::uint32_t first_after = 0;  // index into Part::after
+    std::uint32_t after = 0;        // how many operations it comes after
     bool sends = false;
-    bool moves = false;        // a message, not a copy or a visit
-    bool together = false;     // in a step whose messages are all in flight at once
-    std::size_t chains = 1;    // of its step, where messages are forwarded as they arrive
+    bool moves = false;     // a message, not a copy or a visit
+    bool together = false;  // in a step whose messages are all in flight at once
   };
   // The import or the way back.
   struct Part {
     std::vector<RankSchedule> schedules;
     Trace trace;
-    std::vector<Transfer> transfers;  // of each operation of the trace
+    std::vector<Transfer> transfers;       // of each operation of the trace
+    std::vector<Trace::Id> after;          // the operations that others come after
+    std::vector<Trace::Id> steps;          // of each step, rank by rank: its first operation; then the end
+    std::vector<std::size_t> first_step;   // of each rank: index into steps
   };
 
   void add(std::vector<RankSchedule> schedules);
+  void describe(const Step& step, std::size_t rank, Part& part);
 
   SendMode mode_;
   std::vector<Part> parts_;

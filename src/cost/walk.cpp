@@ -10,6 +10,11 @@ double Cost::time_s() const {
 }
 
 Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
+  constexpr Index most_slots = 200'000'000;
+  if (spec.window.slots() > most_slots / spec.ranks()) {
+    invalid("the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
+            "the grid smaller");
+  }
   add(make_schedules(spec));
   if (includes_reduce(spec)) add(make_reduces(spec));
 }
@@ -17,32 +22,18 @@ Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
 Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules) : mode_(mode) { add(std::move(schedules)); }
 
 void Walk::add(std::vector<RankSchedule> schedules) {
-  Part part{std::move(schedules), {}, {}};
+  Part part{std::move(schedules), {}, {}, {}, {}, {}};
   part.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.trace.waiting.empty()) {
     invalid("the schedule cannot finish: rank " + std::to_string(part.trace.waiting.front().rank) +
             " waits for rank " + std::to_string(part.trace.waiting.front().peer) + " for ever");
   }
   ranks_ = part.schedules.size();
-  for (const RankSchedule& schedule : part.schedules) {
-    for (const Step& step : schedule.steps) {
-      const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
-      const auto messages = std::count_if(step.ops.begin(), step.ops.end(), moves);
-      const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
-      const auto chains = std::count_if(step.ops.begin(), step.ops.end(), [](const Op& op) {
-        return op.kind == Op::Kind::send && op.after.empty();
-      });
-      for (const Op& op : step.ops) {
-        const Index blocks = moves(op) ? op.blocks() : 0;
-        const auto known = std::find(sizes_.begin(), sizes_.end(), blocks);
-        const auto size = static_cast<std::size_t>(known - sizes_.begin());
-        if (known == sizes_.end()) sizes_.push_back(blocks);
-        part.transfers.push_back({op.peer, size, op.kind == Op::Kind::send, moves(op),
-                                  messages > 1 && !ordered && !is_blocking(mode_),
-                                  static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, chains))});
-      }
-    }
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    part.first_step.push_back(part.steps.size());
+    for (const Step& step : part.schedules[rank].steps) describe(step, rank, part);
   }
+  part.steps.push_back(static_cast<Trace::Id>(part.transfers.size()));
   Index messages = 0;
   Index blocks = 0;
   for (const RankSchedule& schedule : part.schedules) {
@@ -52,6 +43,33 @@ void Walk::add(std::vector<RankSchedule> schedules) {
   messages_per_rank_ += messages;
   blocks_per_rank_ += blocks;
   parts_.push_back(std::move(part));
+}
+
+void Walk::describe(const Step& step, std::size_t rank, Part& part) {
+  const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
+  const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
+  const auto messages = std::count_if(step.ops.begin(), step.ops.end(), moves);
+  const auto chains = std::count_if(step.ops.begin(), step.ops.end(), is_root);
+  const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
+  const auto first = static_cast<Trace::Id>(part.transfers.size());
+  part.steps.push_back(first);
+  for (const Op& op : step.ops) {
+    const Index blocks = moves(op) ? op.blocks() : 0;
+    const auto known = std::find(sizes_.begin(), sizes_.end(), blocks);
+    Transfer transfer;
+    transfer.rank = static_cast<std::uint32_t>(rank);
+    transfer.peer = static_cast<std::uint32_t>(op.peer);
+    transfer.size = static_cast<std::uint32_t>(known - sizes_.begin());
+    transfer.chains = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(1, chains));
+    transfer.first_after = static_cast<std::uint32_t>(part.after.size());
+    transfer.after = static_cast<std::uint32_t>(op.after.size());
+    transfer.sends = op.kind == Op::Kind::send;
+    transfer.moves = moves(op);
+    transfer.together = messages > 1 && !ordered && !is_blocking(mode_);
+    if (known == sizes_.end()) sizes_.push_back(blocks);
+    for (const std::size_t before : op.after) part.after.push_back(first + static_cast<Trace::Id>(before));
+    part.transfers.push_back(transfer);
+  }
 }
 
 // What messages of the sizes of a walk cost over each class of link, each looked up when first needed.
@@ -71,15 +89,15 @@ class Prices {
     for (std::vector<Price>& prices : prices_) prices.resize(sizes.size());
   }
 
-  const Price& of(std::size_t rank, Index peer, std::size_t size) {
-    const LinkClass link = link_between(placement_[rank], placement_[static_cast<std::size_t>(peer)]);
+  const Price& of(std::size_t rank, std::size_t peer, std::size_t size) {
+    const LinkClass link = link_between(placement_[rank], placement_[peer]);
     Price& price = prices_[static_cast<std::size_t>(link)][size];
     if (!price.known) look_up(link, rank, peer, size, price);
     return price;
   }
 
  private:
-  void look_up(LinkClass link, std::size_t rank, Index peer, std::size_t size, Price& price) const {
+  void look_up(LinkClass link, std::size_t rank, std::size_t peer, std::size_t size, Price& price) const {
     const std::optional<LinkCost>& cost = machine_.links[static_cast<std::size_t>(link)];
     if (!cost) {
       invalid("the profile has no link class " + to_string(link) + ", which ranks " + std::to_string(rank) + " and " +
@@ -111,20 +129,14 @@ class Clock {
         arrived_s_(ready_s) {}
 
   void run() {
-    std::vector<Trace::Id> next(ready_s_.size(), 0);  // the first operation of the step that a rank completes next
-    for (Trace::Id id = 0; id < part_.trace.ops.size(); ++id) {
-      const Trace::OpAt& at = part_.trace.ops[id];
-      if (id == 0 || at.rank != part_.trace.ops[id - 1].rank) next[at.rank] = id;
-    }
     for (const Trace::Event& event : part_.trace.events) {
       if (event.kind == Trace::Kind::posted) {
         post(event.a);
       } else if (event.kind == Trace::Kind::matched) {
         match(event.a, event.b);
       } else {
-        const std::size_t count = part_.schedules[event.a].steps[event.b].ops.size();
-        complete(event.a, next[event.a], count);
-        next[event.a] += static_cast<Trace::Id>(count);
+        const std::size_t step = part_.first_step[event.a] + event.b;
+        complete(event.a, part_.steps[step], part_.steps[step + 1]);
       }
     }
   }
@@ -134,20 +146,19 @@ class Clock {
 
   const Prices::Price& price(Id id) {
     const Walk::Transfer& transfer = part_.transfers[id];
-    return prices_.of(part_.trace.ops[id].rank, transfer.peer, transfer.size);
+    return prices_.of(transfer.rank, transfer.peer, transfer.size);
   }
 
   void post(Id id) {
-    const Trace::OpAt& at = part_.trace.ops[id];
-    double start_s = ready_s_[at.rank];
-    for (const std::size_t before : at.op->after) {
-      const std::size_t other = at.first + before;
+    const Walk::Transfer& transfer = part_.transfers[id];
+    double start_s = ready_s_[transfer.rank];
+    for (std::size_t i = transfer.first_after; i < transfer.first_after + transfer.after; ++i) {
+      const Id other = part_.after[i];
       start_s = std::max(start_s, done_s_[other]);
       if (!hop_.empty() && !part_.transfers[other].sends) hop_[id] = std::max(hop_[id], hop_[other] + 1);
     }
     posted_s_[id] = start_s;
     done_s_[id] = start_s;
-    const Walk::Transfer& transfer = part_.transfers[id];
     if (mode_ == SendMode::send && transfer.moves && transfer.sends) done_s_[id] += price(id).gap_s;
   }
 
@@ -162,7 +173,7 @@ class Clock {
           done_s_[recv] = both_s + cost.ssend_s;
           break;
         case SendMode::send: {
-          double& last_s = arrived_s_[part_.trace.ops[recv].rank];
+          double& last_s = arrived_s_[part_.transfers[recv].rank];
           last_s = std::max({posted_s_[send] + cost.send_s, posted_s_[recv] + cost.gap_s, last_s + cost.gap_s});
           done_s_[recv] = last_s;
           break;
@@ -188,23 +199,23 @@ class Clock {
     }
   }
 
-  void complete(Id rank, Id first, std::size_t count) {
+  void complete(Id rank, Id first, Id end) {
     double& ready_s = ready_s_[rank];
-    if (count > 0 && part_.transfers[first].together) {
-      ready_s = together(rank, first, count);
+    if (end > first && part_.transfers[first].together) {
+      ready_s = together(rank, first, end);
     } else {
-      for (std::size_t i = first; i < first + count; ++i) ready_s = std::max(ready_s, done_s_[i]);
+      for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
     }
   }
 
-  double together(Id rank, Id first, std::size_t count) {
+  double together(Id rank, Id first, Id end) {
     double start_s = ready_s_[rank];
     double first_s = 0.0;
     double gaps_sent_s = 0.0;
     double gaps_received_s = 0.0;
     double largest_gap_s = 0.0;
     double busy_s = 0.0;
-    for (auto id = first; id < first + count; ++id) {
+    for (Id id = first; id < end; ++id) {
       const Walk::Transfer& transfer = part_.transfers[id];
       if (!transfer.moves) continue;
       const Prices::Price& cost = price(id);

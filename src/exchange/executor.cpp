@@ -22,6 +22,10 @@ std::string error_text(int code) {
   return {text, static_cast<std::size_t>(length)};
 }
 
+bool is_message(const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; }
+
+int place_in_order(Op::Kind kind) { return kind == Op::Kind::recv ? 0 : kind == Op::Kind::send ? 1 : 2; }
+
 }  // namespace
 
 MpiError::MpiError(int code) : std::runtime_error(error_text(code)), code_(code) {}
@@ -50,11 +54,13 @@ void Executor::bind() {
   }
   for (const Step& step : schedule_.steps) {
     Stage& stage = stages_.emplace_back();
-    // Receives are posted first: a message that arrives before its receive costs a copy.
+    // Receives are posted first: a message that arrives before its receive costs a copy. What is no message comes last,
+    // so that MPI sees no gaps among the requests, which cost it time.
     std::vector<std::size_t> order(step.ops.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_partition(order.begin(), order.end(),
-                          [&step](std::size_t i) { return step.ops[i].kind == Op::Kind::recv; });
+    std::stable_sort(order.begin(), order.end(), [&step](std::size_t a, std::size_t b) {
+      return place_in_order(step.ops[a].kind) < place_in_order(step.ops[b].kind);
+    });
     std::vector<std::size_t> position(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
     for (const std::size_t i : order) stage.actions.push_back(prepare(step.ops[i]));
@@ -65,10 +71,11 @@ void Executor::bind() {
         stage.ordered = true;
       }
     }
-    stage.requests.assign(stage.actions.size(), MPI_REQUEST_NULL);
+    const auto messages = std::count_if(step.ops.begin(), step.ops.end(), [](const Op& op) { return is_message(op); });
+    stage.requests.assign(static_cast<std::size_t>(messages), MPI_REQUEST_NULL);
     stage.waits_for.resize(stage.actions.size());
     if (mode_ != SendMode::persistent || schedule_.neighborhood) continue;
-    for (std::size_t i = 0; i < stage.actions.size(); ++i) prepare_persistent(stage, i);
+    for (std::size_t i = 0; i < stage.requests.size(); ++i) prepare_persistent(stage, i);
   }
   if (schedule_.neighborhood) prepare_neighborhood();
 }
@@ -294,11 +301,11 @@ void Executor::post(Stage& stage, std::size_t i) {
 
 // Posts all receives and every send that needs not wait for another action.
 void Executor::begin(Stage& stage) {
-  for (std::size_t i = 0; i < stage.actions.size(); ++i) {
-    const Action& action = stage.actions[i];
-    stage.waits_for[i] = action.waits_for;
-    const bool local = action.op->kind == Op::Kind::copy || action.op->kind == Op::Kind::visit;
-    if (!local && action.waits_for == 0) post(stage, i);
+  if (stage.ordered) {
+    for (std::size_t i = 0; i < stage.actions.size(); ++i) stage.waits_for[i] = stage.actions[i].waits_for;
+  }
+  for (std::size_t i = 0; i < stage.requests.size(); ++i) {
+    if (stage.actions[i].waits_for == 0) post(stage, i);
   }
 }
 
@@ -309,9 +316,9 @@ void Executor::finish(Stage& stage) {
   }
   // Visits and copies take place while the messages are under way; what has arrived is added when all has, in the
   // order of the step, so that sums come out the same every time.
-  for (const Action& action : stage.actions) {
-    const bool copies = action.op->kind == Op::Kind::copy && !adds_;
-    if (action.op->kind == Op::Kind::visit || copies) run_local(action);
+  for (std::size_t i = stage.requests.size(); i < stage.actions.size(); ++i) {
+    const Action& action = stage.actions[i];
+    if (action.op->kind == Op::Kind::visit || !adds_) run_local(action);
   }
   mpi(MPI_Waitall(static_cast<int>(stage.requests.size()), stage.requests.data(), MPI_STATUSES_IGNORE));
   if (!adds_) return;
@@ -321,10 +328,7 @@ void Executor::finish(Stage& stage) {
 void Executor::finish_in_order(Stage& stage) {
   std::size_t left = stage.actions.size();
   std::vector<std::size_t> done;
-  const auto is_local = [&](std::size_t i) {
-    const Op::Kind kind = stage.actions[i].op->kind;
-    return kind == Op::Kind::copy || kind == Op::Kind::visit;
-  };
+  const auto is_local = [&](std::size_t i) { return !is_message(*stage.actions[i].op); };
   // Blocking sends and local actions are done when they return; the rest when their request is.
   const auto done_at_once = [&](std::size_t i) {
     return is_local(i) || (is_blocking(mode_) && stage.actions[i].op->kind == Op::Kind::send);

@@ -92,8 +92,8 @@ class Executor {
     std::size_t waits_for = 0;
   };
   struct Stage {
-    std::vector<Action> actions;         // receives first, otherwise in the order of the step
-    std::vector<MPI_Request> requests;   // one an action
+    std::vector<Action> actions;         // receives, then sends, then the rest, each in the order of the step
+    std::vector<MPI_Request> requests;   // of the receives and sends
     std::vector<std::size_t> waits_for;  // what is left of Action::waits_for
     bool ordered = false;                // some action comes after another
   };

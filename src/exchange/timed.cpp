@@ -67,6 +67,8 @@ Index bytes_sent(const RankSchedule& schedule, const std::vector<std::size_t>& b
 
 void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) {
   require_ranks(comm, spec);
+  constexpr Index most_slots = Index{1} << 26;
+  if (spec.window.slots() > most_slots) invalid("the window has more than 2^26 slots: make the cutoff smaller");
   const auto slots = static_cast<std::size_t>(make_schedule(spec, 0).slots);
   if (slots > most_memory_bytes / std::max<std::size_t>(1, block_bytes)) refuse_memory();
 }

@@ -28,7 +28,7 @@ struct Repetitions {
 };
 
 // Throws std::invalid_argument, on all ranks alike and before anything is sent, when the number of ranks is not the
-// communicator's, or blocks of one size need more memory than any rank should take.
+// communicator's, the window has more than 2^26 slots, or blocks of one size need more memory than any rank should take.
 void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes);
 
 // Collective. Rank r of comm takes the part of rank r of the grid with a block of block_bytes, which may differ from

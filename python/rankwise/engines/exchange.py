@@ -17,6 +17,9 @@ MODES = ("ssend", "send", "isend", "isend-self", "persistent")
 SHELLS = ("full", "eighth", "all-pairs")
 TEAM_BOXES = ("pooled", "replicated")
 
+_MOST_LAYERS = 1_000_000
+_MOST_BYTES = 2**50
+
 
 @dataclass(frozen=True)
 class ExchangeCase:
@@ -166,6 +169,10 @@ def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> l
         for name in names:
             if name not in known:
                 raise InputError(f"{what} '{name}' is unknown: choose {', '.join(known[:-1])} or {known[-1]}")
+    if max(asked.cutoffs) > _MOST_LAYERS:
+        raise InputError(f"cutoff {max(asked.cutoffs)} is too large: stay below {_MOST_LAYERS}")
+    if max(asked.sizes_bytes) > _MOST_BYTES:
+        raise InputError(f"a block of {max(asked.sizes_bytes)} B is too large: stay below {_MOST_BYTES} B")
     cases = [
         ExchangeCase(algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes)
         for algorithm, mode, shell in _sensible(asked)
