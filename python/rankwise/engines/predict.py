@@ -18,10 +18,12 @@ Lines = list[tuple[int, float, float]]
 
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
-    "isend": "the profile has no overlap of both directions: isend is costed as full overlap (an optimist's bound)",
-    "send": "the profile has no sender's share: a sender is busy for the bytes alone",
+    "exchange": "the profile has no overlap of both directions: {mode} is costed as full overlap (an optimist's bound)",
+    "exchange-gap": "the profile has no sender's share: a sender is busy for the bytes alone",
 }
-_NEEDS = {"ssend": "ssend", "isend": "exchange", "send": "exchange-gap"}
+_NEEDS = {
+    "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
+}  # fmt: skip
 
 
 class Model:
@@ -65,18 +67,18 @@ class Model:
             )
 
     def _exchange(self, case: ExchangeCase) -> _core.Exchange:
-        from rankwise import _core
-
-        key = (case.algorithm, case.mode, case.grid, case.periodic, case.cutoff)
+        key = (
+            case.algorithm, case.mode, case.grid, case.periodic, case.cutoff, case.shell, case.replication,
+            case.team_boxes,
+        )  # fmt: skip
         if key not in self._exchange_of:
-            self._exchange_of[key] = _core.Exchange(
-                case.algorithm, case.mode, list(case.grid), list(case.periodic), [case.cutoff] * len(case.grid)
-            )
+            self._exchange_of[key] = case.schedules()
         return self._exchange_of[key]
 
     def _sizes(self, case: ExchangeCase) -> list[int]:
-        """Return the sizes of the messages: each axis forwards what the axes before it gathered."""
-        return [case.message_bytes * (2 * case.cutoff + 1) ** axis for axis in range(len(case.grid))]
+        """Return the sizes of the messages: later steps forward what earlier ones gathered."""
+        blocks = self._exchange(case).message_blocks
+        return [case.message_bytes * count for count in blocks if count > 0] or [case.message_bytes]
 
     def _relative_half_width(self, case: ExchangeCase) -> float:
         curves = [_variant(link, _NEEDS[case.mode]) for link in self._links.values()]
@@ -85,7 +87,7 @@ class Model:
     def _notes(self, case: ExchangeCase) -> Iterator[str]:
         need = _NEEDS[case.mode]
         if any(need not in link.variants for link in self._links.values()):
-            yield _NOTES[case.mode]
+            yield _NOTES[need].format(mode=case.mode)
         beyond = [
             size
             for size in self._sizes(case)
