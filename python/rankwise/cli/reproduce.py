@@ -9,7 +9,8 @@ import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.papers import PAPERS, Paper, Reproduction
+from rankwise.papers import PAPERS, Paper
+from rankwise.report.reproduction import Reproduction
 
 reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside ours.")
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankwise.models import fft3d
-from rankwise.papers import Cell, Picture, Reproduction, Section, Table
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
+from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 N = 21_000  # section 6, Prediction 2
 FIGURE6_N = 4096  # caption of Figure 6

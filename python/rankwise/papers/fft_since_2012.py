@@ -12,11 +12,13 @@ from typing import Any
 
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
-from rankwise.papers import Picture, Section, Table
 from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.report.reproduction import Picture, Section, Table
 
 BASE_YEAR = 2010
 DATA_SHEET = "vendor's data sheet"
+PROPERTIES = "Ultrason. Sonochem. 99 (2023) 106546, Table 3"
+LOCKWOOD = "G. K. Lockwood, glennklockwood.com/garden/processors/h100"
 CPC = "second-hand, on Comput. Phys. Commun. 306 (2025) 109364"
 SOURCES = (
     "GESTS on Frontier: times of a step in single precision, second-hand, on Comput. Phys. Commun. 306 (2025) 109364; on "
@@ -39,11 +41,11 @@ class Part:
 
 PARTS = (
     Part("processor peak", "A100", 2020, 9.7e12, "published", DATA_SHEET),
-    Part("processor peak", "H100", 2022, 33.5e12, "unverified", "from memory"),
-    Part("processor peak", "B200", 2024, 37.5e12, "published", DATA_SHEET),
-    Part("memory bandwidth", "A100", 2020, 1555e9, "published", DATA_SHEET),
-    Part("memory bandwidth", "H100", 2022, 3352e9, "published", "device properties"),
-    Part("memory bandwidth", "B200", 2024, 7700e9, "published", DATA_SHEET),
+    Part("processor peak", "H100", 2022, 33.5e12, "published", LOCKWOOD),
+    Part("processor peak", "B200", 2024, 37.5e12, "unverified", "handed down without a source"),
+    Part("memory bandwidth", "A100", 2020, 1555e9, "published", PROPERTIES),
+    Part("memory bandwidth", "H100", 2022, 3352e9, "published", PROPERTIES),
+    Part("memory bandwidth", "B200", 2024, 7700e9, "unverified", "handed down without a source"),
     Part("link", "200 Gb/s", 2020, 25e9, "published", "HDR InfiniBand, Slingshot 11"),
     Part("link", "400 Gb/s", 2022, 50e9, "published", "NDR InfiniBand"),
 )
@@ -335,8 +337,8 @@ def sections() -> list[Section]:
                 f"{step['network_torus_s']:.0f} s by Eq. 5, had it been a torus) against {step['network_measured_s']:.1f} s measured. Memory: "
                 f"A = 6.3 gives {step['memory_literal_s']:.1f} s and 72.1 gives {step['memory_effective_cpu_s']:.1f} s; measured are "
                 f"{step['memory_measured_s'][0]} to {step['memory_measured_s'][1]} s, an A of {fast:.0f} to {slow:.0f}.",
-                "Two things to keep in mind: the steps ran in single precision, and are held against a peak in double precision, "
-                "as no other is comparable with the paper's; and a step holds more than its transforms.",
+                "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
+                "precision, the only one that the paper has; and a step holds more than its transforms.",
                 f"On 4096 A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at 16384³. A die of Frontier "
                 f"has {ratio['frontier_die']:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives its GPU design "
                 f"{ratio['predicted_2020']:.3f}, {ratio['shortfall']:.0f} times as many.",
@@ -344,6 +346,7 @@ def sections() -> list[Section]:
             [
                 Picture("since", _CAPTION, _draw),
                 _predictions_table(),
+                _balance_table(),
                 _doubling_table(),
                 _scaling_table(),
             ],
@@ -394,6 +397,25 @@ def _predictions_table() -> Table:
         "verdicts", "The predictions, held against what was built.", list(rows[0]), [list(r.values()) for r in rows],
         [["prediction", "claim", "verdict", "why"], *shown],
     )  # fmt: skip
+
+
+def _balance_table() -> Table:
+    figures = picture_figures()
+    rows = [
+        [quantity, whose, low, high]
+        for quantity, key in (("T_mem / T_net", "ratio"), ("fraction of peak", "fraction"))
+        for whose, (low, high) in figures[key].items()
+    ]
+    shown = [[quantity, whose, _span(low, high, quantity == "fraction of peak")] for quantity, whose, low, high in rows]
+    return Table(
+        "predicted-and-real", "T_mem / T_net and fraction of peak, predicted in 2012 and real.",
+        ["quantity", "whose", "low", "high"], rows, [["quantity", "whose", "value"], *shown],
+    )  # fmt: skip
+
+
+def _span(low: float, high: float, percent: bool) -> str:
+    ends = dict.fromkeys(f"{100 * end:.2g} %" if percent else f"{end:.2g}" for end in (low, high))
+    return " to ".join(ends)
 
 
 def _doubling_table() -> Table:

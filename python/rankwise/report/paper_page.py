@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rankwise.files import write_whole
-from rankwise.papers import Reproduction, Table
 from rankwise.report.page import environment, themed
+from rankwise.report.reproduction import Reproduction, Table
 
 
 def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:

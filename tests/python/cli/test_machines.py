@@ -1,14 +1,10 @@
 """``rankwise machines``: what people read, the JSON, one's own descriptions, bad files."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from golden_files import assert_golden  # noqa: E402
 
 MINE = """
 name = "mine"
@@ -21,10 +17,12 @@ node_peak = { value = 2, unit = "TF/s", kind = "published", source = "a page", d
     ("name", "arguments"),
     [("machines-list", ["machines", "list"]), ("machines-show", ["machines", "show", "hopper"])],
 )
-def test_what_people_read(rankwise: Callable[..., Any], name: str, arguments: list[str]) -> None:
+def test_what_people_read(
+    rankwise: Callable[..., Any], golden: Callable[[str, str], None], name: str, arguments: list[str]
+) -> None:
     result = rankwise(*arguments)
     assert result.code == 0, result.err
-    assert_golden(name, f"{result.out}--- stderr\n{result.err}")
+    golden(name, f"{result.out}--- stderr\n{result.err}")
 
 
 def test_list_json(rankwise: Callable[..., Any]) -> None:

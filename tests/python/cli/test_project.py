@@ -11,9 +11,6 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from golden_files import assert_golden  # noqa: E402
-
 FRONTIER = ["project", "fft3d", "--machine", "frontier", "--n", "32768", "--nodes", "4096"]
 STENCIL = ["project", "stencil", "--machine", "frontier", "--latency", "2us"]
 
@@ -31,10 +28,12 @@ STENCIL = ["project", "stencil", "--machine", "frontier", "--latency", "2us"]
         ("reproduce-czechowski2012", ["reproduce", "czechowski2012"]),
     ],
 )  # fmt: skip
-def test_what_people_read(rankwise: Callable[..., Any], name: str, arguments: list[str]) -> None:
+def test_what_people_read(
+    rankwise: Callable[..., Any], golden: Callable[[str, str], None], name: str, arguments: list[str]
+) -> None:
     result = rankwise(*arguments)
     assert result.code == 0, result.err
-    assert_golden(name, f"{result.out}--- stderr\n{result.err}")
+    golden(name, f"{result.out}--- stderr\n{result.err}")
 
 
 def test_fft3d_json(rankwise: Callable[..., Any]) -> None:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.models import fft3d
@@ -101,6 +101,7 @@ _N = st.floats(16, 1e5)
 _TOPOLOGIES = st.sampled_from([("torus", 3), ("torus", 6), ("fat-tree", 3), ("dragonfly", 3)])
 
 
+@settings(deadline=None)
 @given(n=_N, nodes=_NODES, memory=_RATE, link=_RATE, factor=st.floats(1.01, 10), network=_TOPOLOGIES)
 def test_time_falls_with_nodes_and_rates_and_rises_with_n(
     n: float, nodes: float, memory: float, link: float, factor: float, network: tuple[str, int]
@@ -116,6 +117,7 @@ def test_time_falls_with_nodes_and_rates_and_rises_with_n(
     assert total(n, nodes, memory, link * factor) <= point
 
 
+@settings(deadline=None)
 @given(
     n=_N,
     nodes=_NODES,

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.models.halo import HaloCode, shift_time
@@ -22,7 +22,8 @@ def test_werner2023_eq_3_in_three_dimensions() -> None:
 
 @pytest.mark.parametrize(("mode", "dims", "cutoff"), [("ssend", 1, 3), ("ssend", 2, 2), ("isend", 1, 2), ("isend", 3, 1)])
 def test_the_walk_of_the_schedule_costs_the_same(mode: str, dims: int, cutoff: int) -> None:
-    _core = pytest.importorskip("rankwise._core")
+    from rankwise import _core
+
     line, bytes_alone = [(0, ALPHA, BETA)], [(0, 0.0, BETA)]
     machine = _core.Machine({"other-node": {"send": line, "ssend": line, "exchange": line, "exchange-gap": bytes_alone}})
     grid = [8] * dims
@@ -53,6 +54,7 @@ def test_no_more_is_sent_than_there_is() -> None:
     assert code.exchange_time((10.0,), (1,), ALPHA, BETA) == 0.0
 
 
+@settings(deadline=None)
 @given(
     edge=st.floats(4, 500), width=st.integers(1, 60), ranks=st.integers(2, 64), factor=st.floats(1.1, 5),
     alpha=st.floats(1e-7, 1e-4), beta=st.floats(1e-12, 1e-8),
