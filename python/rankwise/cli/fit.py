@@ -9,7 +9,7 @@ import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.units import format_parameter, format_size
 
 if TYPE_CHECKING:
     from rankwise.machine.link import Interval, LinkModel
@@ -78,9 +78,8 @@ def _show(profile: Profile) -> None:
     parameters = Table("link", "parameter", "value", "95 % interval")
     for name, link in profile.links.items():
         for key, value, interval in _parameters(link):
-            written = _written(key, value)
-            spread = "–" if interval is None else f"{_written(key, interval[0])} … {_written(key, interval[1])}"
-            parameters.add_row(name, key, written, spread)
+            ends = [format_parameter(key.split(" from ")[0], figure) for figure in (value, *(interval or ()))]
+            parameters.add_row(name, key, ends[0], " … ".join(ends[1:]) or "–")
     screen.print(parameters)
 
 
@@ -113,14 +112,3 @@ def _parameters(link: Link) -> list[tuple[str, float, Interval | None]]:
             ),
         )
     ]
-
-
-def _written(key: str, value: float) -> str:
-    name = key.split(" from ")[0]
-    if name.endswith("_bytes_per_s"):
-        return format_bandwidth(value)
-    if name.endswith("_s_per_byte"):
-        return f"{1e9 * value:.4g} ns/B"
-    if name.endswith("_from_bytes"):
-        return format_size(int(value))
-    return format_time(value) if name.endswith("_s") else f"{value:.3g}"

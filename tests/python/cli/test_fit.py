@@ -43,6 +43,13 @@ def test_predictions_use_the_chosen_model_or_the_one_asked_for(rankwise: Callabl
     assert rows["loggp"]["time_lo_s"] <= truth_s <= rows["loggp"]["time_hi_s"]
 
 
+def test_the_report_says_which_model_answers_and_why(rankwise: Callable[..., Any], samples: Path) -> None:
+    assert rankwise("fit", samples, "-o", "machine.json").code == 0
+    assert rankwise("report", "-o", "report.html").code == 0
+    page = Path("report.html").read_text()
+    assert "same-socket: loggp answers for predictions" in page and "overhead_s" in page
+
+
 @pytest.mark.parametrize("model", ["hockney", "piecewise", "loggp", "max-rate"])
 def test_a_model_can_be_asked_for(rankwise: Callable[..., Any], samples: Path, model: str) -> None:
     result = rankwise("fit", samples, "--model", model, "--json")
