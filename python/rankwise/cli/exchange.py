@@ -69,7 +69,7 @@ def predict_exchange(
         int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
     ] = None,
     periodic: Periodic = "all",
-    link_model: Annotated[str | None, typer.Option(help="hockney or piecewise. Default: the profile's choice.")] = None,
+    link_model: Annotated[str | None, typer.Option(help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")] = None,
     as_json: Json = False,
 ) -> None:
     """Predict how long an exchange takes, with the interval that the profile's uncertainty gives.

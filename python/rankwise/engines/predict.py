@@ -39,6 +39,7 @@ class Model:
         self._links = {name: _with_model(name, link, link_model) for name, link in profile.links.items()}
         self._machine = _core.Machine({name: _cost_lines(link) for name, link in self._links.items()})
         self._exchange_of: dict[tuple[object, ...], _core.Exchange] = {}
+        self._width_of: dict[tuple[str, int], float] = {}
 
     def rows(self, cases: Sequence[ExchangeCase], placement: Mapping[int, Sequence[Location]]) -> Iterator[Row]:
         """Yield one row a case; ``placement`` gives the locations of all ranks for each number of ranks.
@@ -81,8 +82,15 @@ class Model:
         return [case.message_bytes * count for count in blocks if count > 0] or [case.message_bytes]
 
     def _relative_half_width(self, case: ExchangeCase) -> float:
-        curves = [_variant(link, _NEEDS[case.mode]) for link in self._links.values()]
-        return max(curve.relative_half_width(size) for curve in curves for size in self._sizes(case))
+        return max(self._width(_NEEDS[case.mode], size) for size in self._sizes(case))
+
+    def _width(self, need: str, size: int) -> float:
+        """Return the widest relative interval of a message's time over the profile's links."""
+        if (need, size) not in self._width_of:
+            self._width_of[need, size] = max(
+                _variant(link, need).relative_half_width(size) for link in self._links.values()
+            )
+        return self._width_of[need, size]
 
     def _notes(self, case: ExchangeCase) -> Iterator[str]:
         need = _NEEDS[case.mode]

@@ -24,22 +24,37 @@ _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
 
 @dataclass(frozen=True)
+class Choice:
+    """The model that predictions use, and why, in words."""
+
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Link:
-    """One link class: the curve of a plain send, and those of other ways of sending by name."""
+    """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen."""
 
     send: Curve
     variants: Mapping[str, Curve] = field(default_factory=dict)
+    choice: Choice | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.send.to_dict(),
+            "reason": None if self.choice is None else self.choice.reason,
             "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
         }
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Link:
         variants = record.get("variants", {})
-        return Link(Curve.from_dict(record), {name: Curve.from_dict(curve) for name, curve in variants.items()})
+        send, reason = Curve.from_dict(record), record.get("reason")
+        return Link(
+            send,
+            {str(name): Curve.from_dict(curve) for name, curve in variants.items()},
+            None if reason is None else Choice(send.model, str(reason)),
+        )
 
 
 @dataclass(frozen=True)

@@ -9,29 +9,75 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.machine.profile import Link, Profile
-from rankwise.measure.campaign import now
+from rankwise.machine.link import LEAST_SIZES
+from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Profile
+from rankwise.measure.campaign import last_campaign, now
 from rankwise.measure.samples import Campaign
-from rankwise.models.curve import curve_from_replicates
-from rankwise.machine.link import Curve
-from rankwise.statistics import STATISTICS, Array, location, replicates
+from rankwise.measure.tables import read_points
+from rankwise.models.measured import Measured, Way
+from rankwise.models.selection import METHODS, MODELS, fit_link
+from rankwise.statistics import REPLICATES, STATISTICS, Array, location, replicates
 
 _SMALLEST_TIME_S = 1e-10
 
 
+def fit_samples(path: Path, statistic: str, model: str, method: str) -> Profile:
+    """Fit the newest campaign of a samples file. Raises InputError."""
+    campaign = last_campaign(path)
+    warnings = () if campaign.complete else (f"the campaign in {path.name} was interrupted: go on with --resume",)
+    return profile_from_campaign(campaign, path, statistic, warnings, model, method)
+
+
+def fit_table(path: Path, link: str, model: str, method: str) -> Profile:
+    """Fit a CSV table of message times; intervals follow from its sigma column, where it has one. Raises InputError."""
+    _require_names(model, method)
+    if link not in LINK_CLASSES:
+        raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
+    points = read_points(path)
+    sizes = np.array([point.size_bytes for point in points], dtype=np.float64)
+    times_s = np.array([point.time_s for point in points])
+    sigma_s = np.array([(point.time_hi_s - point.time_s) / 1.96 for point in points])
+    drawn = np.random.default_rng(20230101).normal(times_s[:, None], sigma_s[:, None], (sizes.size, REPLICATES))
+    way = Way(sizes, times_s, np.maximum(drawn, _SMALLEST_TIME_S), (1,) * sizes.size)
+    try:
+        fitted = fit_link({"send": way}, "as published", model, method)
+    except ValueError as error:
+        raise InputError(f"table {path}: {error}") from None
+    return Profile(
+        machine={"hostname": path.stem},
+        links={link: fitted},
+        created=now(),
+        source={"kind": "imported", "table": path.name, "model": model, "method": method},
+    )
+
+
 def profile_from_campaign(
-    campaign: Campaign, samples_path: Path, statistic: str = "median", warnings: tuple[str, ...] = ()
+    campaign: Campaign,
+    samples_path: Path,
+    statistic: str = "median",
+    warnings: tuple[str, ...] = (),
+    model: str = "auto",
+    method: str = "regression",
 ) -> Profile:
     """Fit everything that a campaign has samples for. Raises InputError when that is too little or makes no sense."""
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
+    _require_names(model, method)
     timer_cost_s = float(np.median([start["timer_cost_s"] for start in campaign.starts])) if campaign.starts else 0.0
     links = {}
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = _cells(campaign, name, timer_cost_s)
-        if len(cells.get("send", {})) < 2:
-            raise InputError(f"samples {samples_path} hold fewer than two sizes of {name}: measure on with --resume")
-        links[name] = _link(cells, _messages_in_burst(campaign), statistic)
+        if len(cells.get("send", {})) < LEAST_SIZES:
+            raise InputError(
+                f"samples {samples_path} hold {len(cells.get('send', {}))} size(s) of {name}: a model needs at least "
+                f"{LEAST_SIZES}; measure on with --resume, or anew with more --sizes"
+            )
+        try:
+            links[name] = fit_link(
+                _measured(cells, _messages_in_burst(campaign), statistic), statistic, model, method
+            )
+        except ValueError as error:
+            raise InputError(f"samples {samples_path}, {name}: {error}") from None
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
     return Profile(
@@ -45,9 +91,18 @@ def profile_from_campaign(
             "measured": campaign.head["created"],
             "timer_cost_s": timer_cost_s,
             "statistic": statistic,
+            "model": model,
+            "method": method,
         },
         warnings=warnings,
     )
+
+
+def _require_names(model: str, method: str) -> None:
+    if model != "auto" and model not in MODELS:
+        raise InputError(f"link model '{model}' is unknown: choose auto or one of {', '.join(MODELS)}")
+    if method not in METHODS:
+        raise InputError(f"method '{method}' is unknown: choose one of {', '.join(METHODS)}")
 
 
 # operation -> size -> one array of times for each launch
@@ -62,8 +117,6 @@ def _cells(campaign: Campaign, link: str, timer_cost_s: float) -> Cells:
             continue
         operation = str(sample["operation"])
         raw = np.asarray(sample["time_s"], dtype=np.float64)
-        if raw.size == 0 or not np.all(np.isfinite(raw)):
-            raise InputError(f"samples of {operation} at {sample['size_bytes']} B are not all numbers: is the file edited?")
         # A ping-pong sample is a round trip; the others are so many rounds of both directions at once.
         parts = 2 if operation in ("send", "ssend") else int(sample["rounds"])
         times = np.maximum((raw - timer_cost_s) / parts, _SMALLEST_TIME_S)
@@ -81,17 +134,11 @@ def _messages_in_burst(campaign: Campaign) -> int:
     return max((int(s["messages"]) for s in campaign.samples if s["operation"] == "burst"), default=2)
 
 
-def _link(cells: Cells, messages_in_burst: int, statistic: str) -> Link:
+def _measured(cells: Cells, messages_in_burst: int, statistic: str) -> Measured:
     rng = np.random.default_rng(20230101)
     tables = {operation: _table(by_size, statistic, rng) for operation, by_size in cells.items()}
-    variants = {}
-    for operation in ("ssend", "exchange"):
-        if len(tables.get(operation, {})) >= 2:
-            variants[operation] = _curve(tables[operation], statistic)
-    gap = _gap(tables.get("exchange", {}), tables.get("burst", {}), messages_in_burst)
-    if len(gap) >= 2:
-        variants["exchange-gap"] = _curve(gap, statistic)
-    return Link(_curve(tables["send"], statistic), variants)
+    tables["exchange-gap"] = _gap(tables.get("exchange", {}), tables.pop("burst", {}), messages_in_burst)
+    return {name: _way(tables[name]) for name in ("send", *VARIANTS) if len(tables.get(name, {})) >= LEAST_SIZES}
 
 
 # size -> (time, its bootstrap replicates, number of samples)
@@ -121,12 +168,6 @@ def _gap(exchange: Table, burst: Table, messages: int) -> Table:
     return table
 
 
-def _curve(table: Table, statistic: str) -> Curve:
-    sizes = list(table)
-    return curve_from_replicates(
-        sizes,
-        np.array([table[size][0] for size in sizes]),
-        np.array([table[size][1] for size in sizes]),
-        [table[size][2] for size in sizes],
-        statistic,
-    )
+def _way(table: Table) -> Way:
+    times_s, replicates_s, samples = zip(*table.values(), strict=True)
+    return Way(np.array(list(table), dtype=np.float64), np.array(times_s), np.array(replicates_s), samples)

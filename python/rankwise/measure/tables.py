@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.machine.link import Point
+from rankwise.machine.link import LEAST_SIZES, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.campaign import now
 from rankwise.models.curve import curve_from_table
@@ -25,7 +25,7 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 def profile_from_table(path: Path, link: str, name: str) -> Profile:
     """Read a table as the send curve of one link class. Raises InputError with the line that is wrong and the mend."""
-    points = _read_points(path)
+    points = read_points(path)
     return Profile(
         machine={"hostname": name},
         links={link: Link(curve_from_table(points, "as published"))},
@@ -34,7 +34,8 @@ def profile_from_table(path: Path, link: str, name: str) -> Profile:
     )
 
 
-def _read_points(path: Path) -> list[Point]:
+def read_points(path: Path) -> list[Point]:
+    """Read the rows of a table in order of size. Raises InputError with the line that is wrong and the mend."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             lines = list(csv.reader(stream))
@@ -50,6 +51,11 @@ def _read_points(path: Path) -> list[Point]:
         )
     time_column, unit = times[0]
     sigma_column = header.index(f"sigma_{unit}") if f"sigma_{unit}" in header else None
+    foreign = next((column for column in header if re.fullmatch(r"sigma_(s|ms|us|ns)", column)), None)
+    if sigma_column is None and foreign is not None:
+        raise InputError(
+            f"table {path}, line 1: {foreign} is in another unit than {header[time_column]}: write both in one unit"
+        )
     points: dict[int, Point] = {}
     for number, cells in enumerate(lines[1:], start=2):
         if not any(cell.strip() for cell in cells):
@@ -69,8 +75,11 @@ def _read_points(path: Path) -> list[Point]:
             if half_width_s < 0:
                 raise InputError(f"{where}: sigma_{unit} {cells[sigma_column]} is negative: give at least 0")
         points[int(size)] = Point(int(size), time_s, max(0.0, time_s - half_width_s), time_s + half_width_s, 1)
-    if len(points) < 2:
-        raise InputError(f"table {path} has {len(points)} size(s): a model needs at least two")
+    if len(points) < LEAST_SIZES:
+        raise InputError(
+            f"table {path} ends at line {len(lines)} with {len(points)} size(s): a model of two parameters needs at least "
+            f"{LEAST_SIZES}, or nothing is left to test it; add sizes"
+        )
     return [points[size] for size in sorted(points)]
 
 

@@ -30,4 +30,11 @@ PAPERS = (
         "rankwise.papers.czechowski2012",
         "Redo the 2012 predictions for a 3-D FFT at exascale, and hold them against what was built.",
     ),
+    Paper(
+        "werner2023",
+        "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations with "
+        "Range-Limited Interactions, 2023",
+        "rankwise.papers.werner2023",
+        "Redo Tables 1 to 6 on the Shift, test the published model, and set ours beside it.",
+    ),
 )
