@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from rankwise.engines.exchange import make_cases
+from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.papers.werner2023 import ping_pong_profile
 from rankwise.statistics import median_interval_95
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     profile = ping_pong_profile()
-    cases = make_cases(["shift"], ["ssend"], [64], [True], range(1, 11), range(0, 100_000, 100))
+    cases = make_cases(Asked(["shift"], ["ssend"], range(1, 11), range(0, 100_000, 100)), [64], [True])
     times = []
     for _ in range(runs):
         start_s = time.perf_counter()

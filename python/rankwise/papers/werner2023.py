@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engines.exchange import make_cases
+from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.machine.link import Interval, LinkModel, Segment
 from rankwise.machine.profile import Link, Profile
@@ -158,7 +158,7 @@ class Study:
         curve = dataclasses.replace(self.curve, model=model.name, models={**self.curve.models, model.name: model})
         with_model = dataclasses.replace(profile or self.profile, links={LINK: Link(curve)})
         cutoffs = sorted({row.cutoff for row in self.rows})
-        cases = make_cases(["shift"], ["ssend"], [_RANKS], [True], cutoffs, self.sizes)
+        cases = make_cases(Asked(["shift"], ["ssend"], cutoffs, self.sizes), [_RANKS], [True])
         found = {(row.case.message_bytes, row.case.cutoff): row.time_s for row in predict_rows(with_model, cases)}
         return np.array([found[row.message_bytes, row.cutoff] for row in self.rows])
 

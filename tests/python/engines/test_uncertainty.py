@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
 
-from rankwise.engines.exchange import make_cases
+from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.machine.profile import Link, Profile
 from rankwise.models import hockney, loggp, max_rate, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Measured, Way
 
-CASES = make_cases(["shift"], ["ssend", "send", "isend"], [8], [True], [1, 3], [500, 3000, 100_000])
+CASES = make_cases(Asked(["shift"], ["ssend", "send", "isend"], [1, 3], [500, 3000, 100_000]), [8], [True])
 
 
 def _profile(measured: Measured, model: str) -> Profile:

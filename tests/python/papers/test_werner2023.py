@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.engines.exchange import make_cases
+from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.report.reproduction import Reproduction
 from rankwise.papers.werner2023 import DATA, ping_pong_profile, published_rows, reproduce
@@ -37,7 +37,7 @@ def test_the_published_prediction_comes_out_of_the_walk(record: Any) -> None:
 
 
 def test_ours_is_what_predict_exchange_says(record: Any) -> None:
-    cases = make_cases(["shift"], ["ssend"], [64], [True], [7], [1000])
+    cases = make_cases(Asked(["shift"], ["ssend"], [7], [1000]), [64], [True])
     (row,) = predict_rows(ping_pong_profile(), cases)
     (same,) = [r for r in record["rows"] if (r["message_bytes"], r["cutoff"]) == (1000, 7)]
     assert same["our_prediction_s"] == row.time_s
