@@ -8,6 +8,7 @@ from pathlib import Path
 from rankwise.errors import InputError, InterruptedWorkError, UnusableEnvironmentError
 from rankwise.launch import find_mpi
 from rankwise.machine.discover import discover
+from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.measure.campaign import Plan, default_sizes
@@ -47,8 +48,10 @@ def measure_machine(
     if not 0 < seconds < 1e6:
         raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
     sizes = sizes or default_sizes()
-    if len(sizes) < 2 or max(sizes) > 1 << 30:
-        raise InputError("sizes need at least two different ones, up to 1 GiB: a line is fitted through them")
+    if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
+        raise InputError(
+            f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
+        )
     topology = discover()
     pairs = topology.representative_pairs()
     if not pairs:

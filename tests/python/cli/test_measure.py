@@ -24,7 +24,7 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     assert Path("out/m.samples.jsonl").exists()
     # What was measured stays: another campaign is appended to it.
     before = Path("out/m.samples.jsonl").read_bytes()
-    again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8", "--seconds", "0.1", "--launches", "1",
+    again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,64", "--seconds", "0.1", "--launches", "1",
                      "--statistic", "smallest-20")  # fmt: skip
     assert again.code == 0, again.err
     assert Path("out/m.samples.jsonl").read_bytes().startswith(before)
@@ -34,8 +34,8 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--sizes", "8"], "at least two"),
-        (["--sizes", "8,8"], "at least two"),
+        (["--sizes", "8"], "at least 3"),
+        (["--sizes", "8,8"], "at least 3"),
         (["--sizes", "0,2GiB"], "up to 1 GiB"),
         (["--sizes", "0,-8"], "not a size"),
         (["--launches", "0"], "at least 1"),
@@ -56,7 +56,7 @@ def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], argume
 
 
 def test_a_place_that_cannot_be_written_is_said(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("measure", "-o", "/proc/nowhere/machine.json", "--sizes", "0,8")
+    result = rankwise("measure", "-o", "/proc/nowhere/machine.json", "--sizes", "0,8,64")
     assert result.code == 1
     assert len(result.err.splitlines()) == 1
     assert "/proc/nowhere" in result.err

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -67,7 +68,7 @@ def test_what_only_one_profile_has_is_told() -> None:
 
 def test_a_slower_processor_is_told_apart_from_a_slower_link() -> None:
     def with_loop(profile: Profile, loop_s: float) -> Profile:
-        links = {name: Link(link.send, link.variants, loop_s) for name, link in profile.links.items()}
+        links = {name: replace(link, reference_loop_s=loop_s) for name, link in profile.links.items()}
         return Profile(profile.machine, links, profile.created, profile.source)
 
     _, notes = compare(with_loop(_profile(), 20e-6), with_loop(_profile(1.3), 26e-6), 0.1)

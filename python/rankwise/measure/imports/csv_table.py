@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.machine.link import Point
+from rankwise.machine.link import LEAST_SIZES, Point
 from rankwise.machine.profile import LINK_CLASSES
 from rankwise.measure.imports.table import SEND, Table
 
 _SIZE_COLUMNS = ("message_bytes", "size_bytes")
 _TIME_COLUMN = re.compile(r"(latency|time)_(s|ms|us|ns)")
+_INTERVAL_COLUMN = re.compile(r"(sigma|(?:latency|time)_(?:lo|hi))_(s|ms|us|ns)")
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _AS_PUBLISHED = "as published"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -35,29 +36,36 @@ def read_csv(path: Path, lines: Sequence[str]) -> list[Table]:
     header = _Header(path, [cell.strip() for cell in rows[0]] if rows else [])
     points: dict[tuple[str | None, str, str], dict[int, Point]] = {}
     starts: dict[tuple[str | None, str, str], int] = {}
+    ends: dict[tuple[str | None, str, str], int] = {}
     for number, cells in enumerate(rows[1:], start=2):
         if not any(cell.strip() for cell in cells):
             continue
         where = f"table {path}, line {number}"
         key = header.key(cells, where)
         starts.setdefault(key, number)
+        ends[key] = number
         point = header.point(cells, where)
         if point.size_bytes in points.setdefault(key, {}):
             raise InputError(f"{where}: size {point.size_bytes} B stands there twice: keep one row a size")
         points[key][point.size_bytes] = point
     if not points:
-        raise InputError(f"table {path} has 0 size(s): a model needs at least two")
+        raise InputError(_too_few(f"table {path}", len(rows), 0))
     tables = []
     for key, by_size in points.items():
         link, sending, statistic = key
-        if len(by_size) < 2:
-            raise InputError(
-                f"table {path}, line {starts[key]}: {link or 'the table'} {sending} has {len(by_size)} size(s): a model "
-                "needs at least two"
-            )
+        if len(by_size) < LEAST_SIZES:
+            what = f"table {path}" if len(points) == 1 else f"table {path}, line {starts[key]}: {link or 'the table'} {sending}"
+            raise InputError(_too_few(what, ends[key], len(by_size)))
         rows_in_order = tuple(by_size[size] for size in sorted(by_size))
         tables.append(Table(path, starts[key], "CSV", sending, sending, statistic, rows_in_order, link=link))
     return tables
+
+
+def _too_few(what: str, last_line: int, count: int) -> str:
+    return (
+        f"{what} ends at line {last_line} with {count} size(s): a model of two parameters needs at least {LEAST_SIZES}, or "
+        "nothing is left to test it; add sizes"
+    )
 
 
 class _Header:
@@ -78,6 +86,11 @@ class _Header:
         self._time = header.index(times[0][0])
         self._low, self._high = self._index(f"{name}_lo_{unit}"), self._index(f"{name}_hi_{unit}")
         self._sigma = self._index(f"sigma_{unit}")
+        for column in header:
+            if (other := _INTERVAL_COLUMN.fullmatch(column)) and f"{other[1]}_{unit}" not in header:
+                raise InputError(
+                    f"table {path}, line 1: {column} is in another unit than {times[0][0]}: write both in one unit"
+                )
         self._samples = self._index("samples")
         self._link, self._sending, self._statistic = (self._index(c) for c in ("link", "sending", "statistic"))
 

@@ -63,10 +63,9 @@ def import_profile(
                 "curve yet: name the output of osu_latency or IMB PingPong beside it, or --add it to a profile"
             )
         variants = {**(old.variants if old else {}), **{key: c for key, c in by_name.items() if key != SEND}}
-        links[place] = Link(by_name[SEND], variants) if old is None else replace(
-            old, send=by_name.get(SEND, old.send), variants=variants
-        )
-    records = [{**table.to_dict(), "link": table.link or link} for table in tables]
+        # Why a model was chosen, and what the processor did beside it, belong to the send curve.
+        links[place] = replace(old, variants=variants) if old and SEND not in by_name else Link(by_name[SEND], variants)
+    records = [table.to_dict(link) for table in tables]
     if base is not None:
         source = {**base.source, "imports": [*base.source.get("imports", []), *records]}
         return replace(

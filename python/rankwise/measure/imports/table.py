@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.machine.link import Point
+from rankwise.machine.link import LEAST_SIZES, Point
 
 SEND = "send"
 _DECIMAL = re.compile(r"(\d{1,15})\.(\d{1,12})")
@@ -32,11 +32,13 @@ class Table:
     notes: tuple[str, ...] = ()
     link: str | None = None  # where the file itself says it
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self, link: str) -> dict[str, object]:
+        """Return where the table came from; ``link`` is its link class where the file does not say it."""
         return {
             "file": self.path.name,
             "line": self.line,
             "program": self.program,
+            "link": self.link or link,
             "kept_as": self.keeps_as,
             "statistic": self.statistic,
         }
@@ -98,9 +100,11 @@ class Rows:
         self._points.append(Point(size_bytes, time_s, low_s, high_s, samples))
 
     def finish(self, where: str) -> tuple[Point, ...]:
-        """Return all rows. Raises InputError for fewer than two."""
-        if len(self._points) < 2:
-            raise InputError(f"{where}: the table has {len(self._points)} size(s), a model needs at least two: {RERUN}")
+        """Return all rows. Raises InputError for too few."""
+        if len(self._points) < LEAST_SIZES:
+            raise InputError(
+                f"{where}: the table has {len(self._points)} size(s), a model needs at least {LEAST_SIZES}: {RERUN}"
+            )
         return tuple(self._points)
 
 

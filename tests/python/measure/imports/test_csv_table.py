@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
+from rankwise.machine.profile import Choice
 from rankwise.measure.imports import import_profile
 
 DATA = Path(__file__).parents[3] / "data"
@@ -24,7 +26,10 @@ def test_the_published_table_comes_in_with_its_units() -> None:
         ("", "line 1"),
         ("size,time\n1,2\n", "line 1: the header needs message_bytes"),
         ("message_bytes,latency_ns,latency_us\n1,2,3\n", "line 1"),
-        ("message_bytes,latency_ns\n0,100\n", "at least two"),
+        ("message_bytes,latency_ns\n0,100\n8,110\n", "line 3 with 2 size.*at least 3.*add sizes"),
+        ("message_bytes,latency_ns,sigma_us\n0,100,1\n8,110,1\n9,110,1\n", "line 1: sigma_us is in another unit"),
+        ("message_bytes,time_ns,time_lo_us\n0,100,1\n8,110,1\n9,110,1\n", "line 1: time_lo_us is in another unit"),
+        ("sending,message_bytes,time_ns\nsend,0,1\nsend,1,1\nsend,2,1\nssend,0,2\n", "line 5: the table ssend ends.*1 size"),
         ("message_bytes,latency_ns\n0,100\n8,fast\n", "line 3: latency_ns 'fast' is not a number"),
         ("message_bytes,latency_ns\n0,100\n8,nan\n", "line 3"),
         ("message_bytes,latency_ns\n0,100\n8,0\n", "line 3.*not a time"),
@@ -62,8 +67,8 @@ def test_columns_for_link_sending_interval_and_samples_are_read(tmp_path: Path) 
     path = tmp_path / "all.csv"
     path.write_text(
         "link,sending,size_bytes,time_us,time_lo_us,time_hi_us,samples\n"
-        "same-socket,send,0,1,0.9,1.2,30\nsame-socket,send,8,2,2,2,30\n"
-        "same-socket,ssend,0,3,3,3,1\nsame-socket,ssend,8,4,4,4,1\n"
+        "same-socket,send,0,1,0.9,1.2,30\nsame-socket,send,8,2,2,2,30\nsame-socket,send,9,2,2,2,30\n"
+        "same-socket,ssend,0,3,3,3,1\nsame-socket,ssend,8,4,4,4,1\nsame-socket,ssend,9,4,4,4,1\n"
     )
     link = import_profile([path], "other-node", "x").links["same-socket"]
     first = link.send.table[0]
@@ -85,3 +90,11 @@ def test_wrong_values_in_the_further_columns_are_refused(tmp_path: Path, row: st
     path.write_text(f"link,sending,size_bytes,time_us,time_lo_us,time_hi_us,samples\n{row}\n")
     with pytest.raises(InputError, match=f"line 2.*{says}"):
         import_profile([path], "other-node", "x")
+
+
+def test_a_new_send_curve_drops_what_was_said_of_the_old_one() -> None:
+    path = DATA / "werner2023_pingpong.csv"
+    base = import_profile([path], "other-node", "x")
+    link = replace(base.links["other-node"], choice=Choice("hockney", "asked for"), reference_loop_s=1e-5)
+    new = import_profile([path], "other-node", "x", base=replace(base, links={"other-node": link})).links["other-node"]
+    assert (new.choice, new.reference_loop_s) == (None, None)

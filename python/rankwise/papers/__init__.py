@@ -1,0 +1,40 @@
+"""Papers redone: each module holds one paper's data and the computations beside it, and gives a Reproduction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from rankwise.report.reproduction import Reproduction
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that can be redone: its id, its citation, and the module whose ``reproduce()`` does it."""
+
+    name: str
+    citation: str
+    module: str
+    help: str
+
+    def reproduce(self) -> Reproduction:
+        reproduction: Reproduction = import_module(self.module).reproduce()
+        return reproduction
+
+
+PAPERS = (
+    Paper(
+        "czechowski2012",
+        "K. Czechowski, C. Battaglino, C. McClanahan, K. Iyer, P.-K. Yeung, R. Vuduc: On the Communication Complexity of "
+        "3D FFTs and its Implications for Exascale, ICS 2012",
+        "rankwise.papers.czechowski2012",
+        "Redo the 2012 predictions for a 3-D FFT at exascale, and hold them against what was built.",
+    ),
+    Paper(
+        "werner2023",
+        "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations with "
+        "Range-Limited Interactions, 2023",
+        "rankwise.papers.werner2023",
+        "Redo Tables 1 to 6 on the Shift, test the published model, and set ours beside it.",
+    ),
+)
