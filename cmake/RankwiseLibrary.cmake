@@ -16,11 +16,9 @@ target_include_directories(rankwise PRIVATE src)
 target_link_libraries(rankwise
   PUBLIC $<BUILD_INTERFACE:rankwise_mpi_library>
   PRIVATE $<BUILD_INTERFACE:rankwise_mpi> $<BUILD_INTERFACE:rankwise_options>)
-# Nothing is visible but the API: neither our own symbols nor those of the archives within.
+# Nothing is visible but the API, whatever the archives within show.
 target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL)
 set_target_properties(rankwise PROPERTIES
-  CXX_VISIBILITY_PRESET hidden
-  VISIBILITY_INLINES_HIDDEN ON
   VERSION ${RANKWISE_LIBRARY_VERSION}
   SOVERSION 0
   INSTALL_RPATH_USE_LINK_PATH ON)

@@ -117,6 +117,7 @@ def test_a_measured_profile_is_a_machine(tmp_path: Path) -> None:
         "model": "hockney", "alpha_s": 2e-6, "alpha_ci_s": [1.9e-6, 2.2e-6], "beta_s_per_byte": 1e-10,
         "beta_ci_s_per_byte": [0.9e-10, 1.25e-10], "samples": 10, "statistic": "median", "table": [
             {"size_bytes": 0, "time_s": 2e-6, "time_lo_s": 1.9e-6, "time_hi_s": 2.2e-6, "samples": 5},
+            {"size_bytes": 500, "time_s": 2.05e-6, "time_lo_s": 2e-6, "time_hi_s": 2.2e-6, "samples": 5},
             {"size_bytes": 1000, "time_s": 2.1e-6, "time_lo_s": 2e-6, "time_hi_s": 2.3e-6, "samples": 5},
         ],
         "models": {"hockney": {"method": "least squares", "relative_error": 0.0, "segments": [
