@@ -63,7 +63,7 @@ class SpeedWitness {
 
   void look(std::size_t size_bytes, std::vector<double>& time_s) const {
     if (measures_) {
-      const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
+      const Samples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
       time_s.insert(time_s.end(), samples.time_s.begin(), samples.time_s.end());
     }
     MPI_Barrier(MPI_COMM_WORLD);

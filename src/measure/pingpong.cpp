@@ -1,7 +1,5 @@
 #include "measure/pingpong.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -16,18 +14,6 @@ constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"sen
                                                                           {"ssend", PairOperation::ssend},
                                                                           {"exchange", PairOperation::exchange},
                                                                           {"burst", PairOperation::burst}}};
-
-// A byte that depends on who sent it, in which round, and where in the message it stands.
-unsigned char expected_byte(int sender, unsigned round, std::size_t i) {
-  return static_cast<unsigned char>(0x5A + 131 * sender + 29 * static_cast<int>(round % 256) +
-                                    static_cast<int>(i % 251) + static_cast<int>((i / 251) % 256));
-}
-
-long long involuntary_switches() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
 
 class Pair {
  public:
@@ -64,17 +50,12 @@ class Pair {
     }
   }
 
-  void fill(unsigned number) {
-    for (std::size_t i = 0; i < size_; ++i) out_[i] = expected_byte(rank_, number, i);
+  bool checked_round(unsigned number) {
+    fill_payload(out_.data(), size_, rank_, number);
     std::fill(in_.begin(), in_.end(), static_cast<unsigned char>(0));
-  }
-
-  [[nodiscard]] bool arrived(unsigned number) const {
+    round();
     for (int m = 0; m < messages_; ++m) {
-      const unsigned char* message = in_.data() + static_cast<std::size_t>(m) * size_;
-      for (std::size_t i = 0; i < size_; ++i) {
-        if (message[i] != expected_byte(peer_, number, i)) return false;
-      }
+      if (!payload_arrived(in_.data() + static_cast<std::size_t>(m) * size_, size_, peer_, number)) return false;
     }
     return true;
   }
@@ -133,40 +114,11 @@ int rounds_per_sample(PairOperation operation) {
   return operation == PairOperation::exchange || operation == PairOperation::burst ? 4 : 1;
 }
 
-PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
-  constexpr std::size_t limit = std::size_t{1} << 30;
-  if (size_bytes > limit) throw std::invalid_argument("messages above 1 GiB are not measured: choose a smaller size");
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+Samples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
+  require_size(size_bytes);
   Pair pair(comm, operation, size_bytes);
-  PairSamples samples;
-
-  constexpr unsigned warm_up = 5;
-  for (unsigned number = 0; number < warm_up; ++number) {
-    pair.fill(number);
-    pair.round();
-    samples.verified = samples.verified && pair.arrived(number);
-  }
-  double estimate_s = pair.sample();
-  for (int i = 0; i < 2; ++i) estimate_s = std::min(estimate_s, pair.sample());
-  int count = static_cast<int>(std::clamp(sampling.budget_s / std::max(estimate_s, 1e-9),
-                                          static_cast<double>(sampling.least), static_cast<double>(sampling.most)));
-  MPI_Bcast(&count, 1, MPI_INT, 0, comm);
-
-  samples.time_s.resize(static_cast<std::size_t>(count));
-  const long long before = involuntary_switches();
-  for (double& time_s : samples.time_s) time_s = pair.sample();
-  const long long own = involuntary_switches() - before;
-  MPI_Reduce(&own, &samples.involuntary_switches, 1, MPI_LONG_LONG, MPI_SUM, 0, comm);
-
-  pair.fill(warm_up);
-  pair.round();
-  int good = samples.verified && pair.arrived(warm_up) ? 1 : 0;
-  int both = 0;
-  MPI_Allreduce(&good, &both, 1, MPI_INT, MPI_MIN, comm);
-  samples.verified = both == 1;
-  if (rank != 0) samples.time_s.clear();
-  return samples;
+  return take_samples(
+      comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); });
 }
 
 }  // namespace rankwise
