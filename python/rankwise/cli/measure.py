@@ -1,18 +1,35 @@
-"""``rankwise measure``: ping-pong on this machine, raw samples kept, models fitted, the profile written."""
+"""``rankwise measure``: this machine's links measured, raw samples kept, models fitted, the profile written."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
-from rankwise.units import format_bandwidth, format_time, parse_sizes
+from rankwise.units import format_bandwidth, format_size, format_time, parse_sizes
+
+if TYPE_CHECKING:
+    from rankwise.machine.link import Parameter
+    from rankwise.machine.profile import Link
 
 
-@verb("measure", "rankwise measure -o machine.json")
+@verb(
+    "measure",
+    """rankwise measure -o machine.json
+    rankwise measure bandwidth -o machine.json
+    rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json""",
+)
 def measure(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="pingpong (the default: plain and synchronous sends, both directions at once), bandwidth (64 messages in flight, "
+            "one way and both), pairs (the same over a growing number of pairs), one-to-all, alltoall, or loggp (a message's parts).",
+        ),
+    ] = "pingpong",
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.")] = Path(
         "machine.json"
     ),
@@ -21,34 +38,76 @@ def measure(
         str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     ] = None,
     launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
-    seconds: Annotated[float, typer.Option(help="Time to spend on samples at most, in seconds.")] = 15.0,
+    seconds: Annotated[
+        float, typer.Option(help="Time to measure at most, in seconds; starting the ranks comes on top.")
+    ] = 15.0,
     precision: Annotated[
         float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")
     ] = 0.03,
     statistic: Annotated[
-        str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")
+        str, typer.Option(help="What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
     ] = "median",
+    background: Annotated[
+        int, typer.Option(metavar="N", help="Measure plain sends also while N other pairs of ranks keep the link busy.")
+    ] = 0,
+    hosts: Annotated[
+        str | None, typer.Option(help="Nodes whose link to measure too, as in node1,node2 (alike this one).")
+    ] = None,
+    links: Annotated[
+        str | None, typer.Option(help="Link classes to measure, as in same-socket,other-node. Default: all there are.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure how long messages take on this machine, for each class of link that it offers.
 
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
-    with --resume.
+    with --resume. What is no ping-pong is added to the profile that is there.
     """
     from rankwise.measure.session import measure_machine, samples_path_of
 
     profile = measure_machine(
-        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision
-    )
+        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision,
+        what, background, _names(hosts), _names(links),
+    )  # fmt: skip
     if as_json:
         print_json(profile.to_dict())
         return
     for name, link in profile.links.items():
-        curve = link.send
-        print(
-            f"{name}: {format_time(curve.alpha_s)} at 0 B, {format_bandwidth(1 / curve.beta_s_per_byte)} for large "
-            f"messages ({curve.samples} samples)"
-            if curve.beta_s_per_byte > 0
-            else f"{name}: {format_time(curve.alpha_s)} at 0 B ({curve.samples} samples)"
-        )
+        for line in _in_words(link):
+            print(f"{name}: {line}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+
+
+def _in_words(link: Link) -> list[str]:
+    """Say what is known of a link, one line for each thing that was measured."""
+    curve = link.send
+    large = f", {format_bandwidth(1 / curve.beta_s_per_byte)} for large messages" if curve.beta_s_per_byte > 0 else ""
+    lines = [f"{format_time(curve.alpha_s)} at 0 B{large} ({curve.samples} samples)"]
+    for name, variant in link.variants.items():
+        best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
+        if name.startswith("bandwidth-"):
+            rate = format_bandwidth(best.size_bytes / best.time_s)
+            lines.append(f"{name}: {rate} at {format_size(best.size_bytes)}, each way of each pair")
+        elif name.startswith(("alltoall-", "one-to-all")):
+            lines.append(f"{name}: {format_time(variant.table[0].time_s)} at {format_size(variant.table[0].size_bytes)}")
+    lines += [f"{name}: {_parameter(name, parameter)}" for name, parameter in link.parameters.items()]
+    if link.loaded is not None:
+        loaded = link.loaded
+        beta = f", beta {loaded.beta_ratio:.2f} times" if loaded.beta_ratio is not None else ""
+        lines.append(
+            f"with {loaded.pairs} pair(s) in the background: {format_time(loaded.alpha_s)} at 0 B, "
+            f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
+        )
+    return lines
+
+
+def _parameter(name: str, parameter: Parameter) -> str:
+    if name.endswith("bytes_per_s"):
+        return format_bandwidth(parameter.value)
+    if name.endswith("_bytes"):
+        return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
+    return format_time(parameter.value) if name.endswith("_s") else f"{parameter.value:.2f}"

@@ -36,7 +36,10 @@ class Model:
         from rankwise import _core
 
         self._profile = profile
-        self._links = {name: _with_model(name, link, link_model) for name, link in profile.links.items()}
+        # Places know of cores and sockets: a pair that shares a cache is costed as any of its socket.
+        self._links = {
+            name: _with_model(name, link, link_model) for name, link in profile.links.items() if name != "shared-cache"
+        }
         self._machine = _core.Machine({name: _cost_lines(link) for name, link in self._links.items()})
         self._exchange_of: dict[tuple[object, ...], _core.Exchange] = {}
         self._width_of: dict[tuple[str, int], float] = {}
