@@ -96,9 +96,10 @@ def profile_from_campaign(
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
+            mend = "measure anew with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
             raise InputError(
                 f"samples {samples_path} hold {len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least "
-                f"{LEAST_SIZES}; measure on with --resume, or anew with more --sizes"
+                f"{LEAST_SIZES}; {mend}"
             )
         ways = _ways(cells, _messages_in_burst(campaign), statistic)
         parameters = parameters_of(ways, campaign, name)

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.mpi
 
 
 def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,1kB,64KiB", "--seconds", "0.3", "--launches", "1", "--json")
+    result = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,1kB,64KiB", "--seconds", "3", "--launches", "1", "--json")
     assert result.code == 0, result.err
     assert result.json["source"]["statistic"] == "median"
     assert result.json["machine"]["mpi"]["library_family"] == "mpich"
@@ -24,7 +24,7 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     assert Path("out/m.samples.jsonl").exists()
     # What was measured stays: another campaign is appended to it.
     before = Path("out/m.samples.jsonl").read_bytes()
-    again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,64", "--seconds", "0.1", "--launches", "1",
+    again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,64", "--seconds", "3", "--launches", "1",
                      "--statistic", "smallest-20")  # fmt: skip
     assert again.code == 0, again.err
     assert Path("out/m.samples.jsonl").read_bytes().startswith(before)

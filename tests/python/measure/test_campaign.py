@@ -26,7 +26,7 @@ SIZES = (0, 8, 1000, 20000)
 
 @pytest.fixture
 def plan() -> Plan:
-    return Plan(find_places(discover()), SIZES, launches=2, visits=2, seconds=2.0)
+    return Plan(find_places(discover()), SIZES, launches=2, visits=2, seconds=4.0)
 
 
 def _samples(path: Path) -> list[dict[str, Any]]:
