@@ -10,7 +10,7 @@
 namespace rankwise {
 
 struct Score {
-  Index j_sum = 0;  // directed edges between cells of different nodes
+  Index j_sum = 0;  // directed edges between cells of different nodes, each as heavy as its offset's weight
   Index j_max = 0;  // those that leave the node with most of them
 };
 

@@ -1,0 +1,80 @@
+#include "mapping/stencil_graph.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace rankwise {
+
+namespace {
+
+// 12 bytes an edge: what a search at its best scale touches stays within the caches, and memory within 24 MiB.
+constexpr Index most_edges = Index{1} << 21;
+
+struct Both {
+  Index out = 0;
+  Index in = 0;
+};
+
+// Each offset and its opposite, with what is sent along it and what comes back.
+std::map<Coords, Both> both_ways(const Stencil& stencil) {
+  std::map<Coords, Both> found;
+  for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
+    Coords offset = stencil.offsets()[k];
+    found[offset].out += stencil.weights()[k];
+    for (Index& component : offset) component = -component;
+    found[offset].in += stencil.weights()[k];
+  }
+  return found;
+}
+
+}  // namespace
+
+bool StencilGraph::fits(const Grid& grid, const Stencil& stencil) {
+  const auto offsets = static_cast<Index>(stencil.offsets().size());
+  return stencil.total_weight() < (Index{1} << 30) && grid.size() <= most_edges / (2 * offsets);
+}
+
+StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil) {
+  if (!fits(grid, stencil)) invalid("the grid has too many edges for a search: lower the effort");
+  const std::map<Coords, Both> ways = both_ways(stencil);
+  const auto cells = static_cast<std::size_t>(grid.size());
+  first_.reserve(cells + 1);
+  edges_.reserve(cells * ways.size());
+  std::int64_t weight = 0;
+  Coords at(static_cast<std::size_t>(grid.ndim()), 0);
+  for (Index cell = 0; cell < grid.size(); ++cell) {
+    first_.push_back(static_cast<std::uint32_t>(edges_.size()));
+    const auto begin = static_cast<std::ptrdiff_t>(edges_.size());
+    for (const auto& [offset, sent] : ways) {
+      Index other = 0;
+      bool inside = true;
+      for (int axis = 0; axis < grid.ndim() && inside; ++axis) {
+        const auto i = static_cast<std::size_t>(axis);
+        const Index moved = grid.shifted(axis, at[i], offset[i]);
+        inside = moved >= 0;
+        other = other * grid.dim(axis) + moved;
+      }
+      if (!inside || other == cell) continue;
+      weight += sent.out + sent.in;
+      // Several offsets may wrap to the same cell.
+      const auto same = std::ranges::find(edges_.begin() + begin, edges_.end(), static_cast<std::int32_t>(other),
+                                          &Edge::cell);
+      if (same != edges_.end()) {
+        same->out += static_cast<std::int32_t>(sent.out);
+        same->in += static_cast<std::int32_t>(sent.in);
+      } else {
+        edges_.push_back({static_cast<std::int32_t>(other), static_cast<std::int32_t>(sent.out),
+                          static_cast<std::int32_t>(sent.in)});
+      }
+    }
+    for (int axis = grid.ndim(); axis-- > 0;) {
+      auto& coordinate = at[static_cast<std::size_t>(axis)];
+      if (++coordinate < grid.dim(axis)) break;
+      coordinate = 0;
+    }
+  }
+  first_.push_back(static_cast<std::uint32_t>(edges_.size()));
+  if (!edges_.empty()) mean_weight_ = std::max<std::int64_t>(1, weight / static_cast<std::int64_t>(edges_.size()));
+}
+
+}  // namespace rankwise
