@@ -21,7 +21,7 @@ void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort
   const StencilGraph& graph = partition.graph();
   const std::int64_t unit = graph.mean_weight();
   const std::int64_t peak = cooling.peak;
-  const auto cells = static_cast<std::uint32_t>(graph.cells());
+  const auto cells = static_cast<std::uint64_t>(graph.cells());
   const Index steps = std::min(cooling.steps, effort.left());
   const ExponentialDraws& exponential = draws();
   Index done = 0;
@@ -33,12 +33,12 @@ void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort
         (cooling.cold_balance + ((cooling.hot_balance - cooling.cold_balance) * rest >> 10)) * unit;
     Index spent = 0;
     for (Index i = 0; i < block; ++i) {
-      const auto cell = static_cast<Partition::Cell>(random.below(cells));
+      const std::uint64_t bits = random.bits();  // 32 for the cell, 16 for where it goes, 12 for the odds
+      const auto cell = static_cast<Partition::Cell>(((bits >> 32) * cells) >> 32);
       const auto edges = graph.edges(cell);
       ++spent;
       if (edges.empty()) continue;
-      const std::uint32_t bits = random.bits();
-      const auto towards = (std::uint64_t{bits & 0xffff} * edges.size()) >> 16;
+      const auto towards = (((bits >> 16) & 0xffff) * edges.size()) >> 16;
       const Partition::Part to = partition.part(edges[towards].cell);
       const Partition::Part from = partition.part(cell);
       if (to == from) continue;
@@ -52,7 +52,7 @@ void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort
         energy += peak * (beyond(out_from + change.out_from, cooling.ceiling) - beyond(out_from, cooling.ceiling) +
                           beyond(out_to + change.out_to, cooling.ceiling) - beyond(out_to, cooling.ceiling));
       }
-      if (energy > 0 && energy << 10 > temperature * exponential.draw(bits >> 16)) continue;
+      if (energy > 0 && energy << 10 > temperature * exponential.draw(bits >> 3)) continue;
       if (partition.cells_in(from) == 1) continue;
       partition.move(cell, to, change);
     }

@@ -9,19 +9,19 @@ namespace rankwise {
 // Work left to a search, in steps of MappingOptions.
 class Effort {
  public:
-  explicit Effort(const MappingOptions& options) : left_(options.steps), stop_(&options.stop) {}
+  explicit Effort(const MappingOptions& options) : left_(options.steps), stop_(options.stop) {}
 
   void spend(Index steps) { left_ -= steps; }
   [[nodiscard]] Index left() const { return left_; }
   // Whether the search must end: asks the caller, so not for every move.
   bool over() {
-    if (left_ > 0 && *stop_ && (*stop_)()) left_ = 0;
+    if (left_ > 0 && stop_ && stop_()) left_ = 0;
     return left_ <= 0;
   }
 
  private:
   Index left_;
-  const std::function<bool()>* stop_;
+  std::function<bool()> stop_;
 };
 
 // Temperatures and prices in 1/1024 of a mean edge.

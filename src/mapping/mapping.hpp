@@ -89,7 +89,7 @@ enum class Objective { j_sum, j_max };
 // For the algorithms that search or draw; the same options give the same map on every machine and rank.
 struct MappingOptions {
   // How long a search may be: about this many stencil edges are looked at. steps_per_second of them take about 1 s.
-  Index steps = 2'000'000;
+  Index steps = 1'800'000;
   Objective objective = Objective::j_sum;
   std::uint64_t seed = 1;
   // Asked now and then; true ends the search with the best map so far. A caller that maps on several ranks at once must
@@ -97,7 +97,7 @@ struct MappingOptions {
   std::function<bool()> stop;
 };
 // How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.
-constexpr Index steps_per_second = 200'000'000;
+constexpr Index steps_per_second = 180'000'000;
 
 struct MappingAlgorithm {
   std::string_view name;

@@ -19,17 +19,12 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : low_(mixed(seed)), high_(mixed(seed + 1)) {}
 
-  std::uint32_t bits() {
+  std::uint64_t bits() {
     const std::uint64_t sum = low_ + high_;
     const std::uint64_t x = low_ ^ high_;
     low_ = ((low_ << 24) | (low_ >> 40)) ^ x ^ (x << 16);
     high_ = (x << 37) | (x >> 27);
-    return static_cast<std::uint32_t>(sum >> 32);
-  }
-
-  // 0 to count - 1.
-  std::uint32_t below(std::uint32_t count) {
-    return static_cast<std::uint32_t>((std::uint64_t{bits()} * count) >> 32);
+    return sum;
   }
 
  private:
@@ -45,7 +40,7 @@ class ExponentialDraws {
     for (std::uint32_t i = 0; i < size; ++i) quantile_[i] = negative_log(2 * i + 1);
   }
 
-  [[nodiscard]] std::int32_t draw(std::uint32_t bits) const { return quantile_[bits % size]; }
+  [[nodiscard]] std::int32_t draw(std::uint64_t bits) const { return quantile_[bits % size]; }
 
  private:
   static constexpr std::uint32_t size = 4096;

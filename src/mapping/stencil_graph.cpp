@@ -15,7 +15,8 @@ struct Both {
   Index in = 0;
 };
 
-// Each offset and its opposite, with what is sent along it and what comes back.
+// Each offset and its opposite, with what is sent along it and what comes back. Cells that are neighbours along an axis
+// without any message are joined by an edge of weight 0: a search must be able to walk the whole grid.
 std::map<Coords, Both> both_ways(const Stencil& stencil) {
   std::map<Coords, Both> found;
   for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
@@ -24,6 +25,14 @@ std::map<Coords, Both> both_ways(const Stencil& stencil) {
     for (Index& component : offset) component = -component;
     found[offset].in += stencil.weights()[k];
   }
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(stencil.ndim()); ++axis) {
+    if (std::ranges::any_of(found, [&](const auto& way) { return way.first[axis] != 0; })) continue;
+    Coords offset(static_cast<std::size_t>(stencil.ndim()), 0);
+    for (const Index step : {1, -1}) {
+      offset[axis] = step;
+      found[offset];
+    }
+  }
   return found;
 }
 
@@ -31,7 +40,7 @@ std::map<Coords, Both> both_ways(const Stencil& stencil) {
 
 bool StencilGraph::fits(const Grid& grid, const Stencil& stencil) {
   const auto offsets = static_cast<Index>(stencil.offsets().size());
-  return stencil.total_weight() < (Index{1} << 30) && grid.size() <= most_edges / (2 * offsets);
+  return stencil.total_weight() < (Index{1} << 30) && grid.size() <= most_edges / (2 * offsets + 2 * grid.ndim());
 }
 
 StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil) {
@@ -41,6 +50,7 @@ StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil) {
   first_.reserve(cells + 1);
   edges_.reserve(cells * ways.size());
   std::int64_t weight = 0;
+  std::int64_t weighted = 0;
   Coords at(static_cast<std::size_t>(grid.ndim()), 0);
   for (Index cell = 0; cell < grid.size(); ++cell) {
     first_.push_back(static_cast<std::uint32_t>(edges_.size()));
@@ -56,6 +66,7 @@ StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil) {
       }
       if (!inside || other == cell) continue;
       weight += sent.out + sent.in;
+      weighted += sent.out + sent.in > 0 ? 1 : 0;
       // Several offsets may wrap to the same cell.
       const auto same = std::ranges::find(edges_.begin() + begin, edges_.end(), static_cast<std::int32_t>(other),
                                           &Edge::cell);
@@ -74,7 +85,7 @@ StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil) {
     }
   }
   first_.push_back(static_cast<std::uint32_t>(edges_.size()));
-  if (!edges_.empty()) mean_weight_ = std::max<std::int64_t>(1, weight / static_cast<std::int64_t>(edges_.size()));
+  if (weighted > 0) mean_weight_ = std::max<std::int64_t>(1, weight / weighted);
 }
 
 }  // namespace rankwise

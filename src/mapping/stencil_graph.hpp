@@ -11,7 +11,8 @@ namespace rankwise {
 
 class StencilGraph {
  public:
-  // Two cells between which something is sent. An edge stands once at each of its cells.
+  // Two cells between which something is sent, or neighbours along an axis along which nothing is (weights 0). An edge
+  // stands once at each of its cells.
   struct Edge {
     std::int32_t cell;  // the other one
     std::int32_t out;   // weight of what this cell sends to it

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.base import Json, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import format_percent, format_time, parse_ints, parse_periodic, parse_shape
+from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape
 
 if TYPE_CHECKING:
-    from rankwise.mapping import Mappings, MapResult
+    from rankwise.mapping import Mappings
 
 
 @verb(
     "map",
     example="""
     rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor
-    rankwise map --grid 16x8 --node-sizes 48,48,32 --stencil "1,0;-1,0;0,2" --algorithm kd-tree,stencil-strips --json
+    rankwise map --grid 50x48 --nodes 50 --ppn 48 --effort 1s --format slurm-hostfile --hosts "n[001-050]" > hosts.txt
+    rankwise map --grid 16x8 --node-sizes 48,48,32 --stencil "1,0*8;-1,0*8;0,2" --algorithm kd-tree,refined --json
     """,
 )
 def map_ranks(
@@ -34,14 +35,42 @@ def map_ranks(
         str,
         typer.Option(
             help="To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
-            'or offsets: "1,0;-1,0;0,2".'
+            'or offsets, each with a weight where it has one: "1,0*8;-1,0*8;0,2".'
         ),
     ] = "nearest-neighbor",
     algorithm: Annotated[
         str,
-        typer.Option(help="all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart."),
+        typer.Option(
+            help="all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart,refined; or random, auto, graph."
+        ),
     ] = "all",
     periodic: Annotated[str, typer.Option(help="Axes that wrap around: none, all, or a flag an axis: 1,0.")] = "none",
+    weights: Annotated[
+        str | None, typer.Option(help="What a message along each offset counts, in their order: 8,8,1,1.")
+    ] = None,
+    effort: Annotated[str, typer.Option(help="How long refined may search: 10ms, 1s.")] = "10ms",
+    objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
+    seed: Annotated[int, typer.Option(help="For what is drawn at random: random, refined, graph.")] = 1,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Find the proven optimum (tiny grids only; may take a minute).")
+    ] = False,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Print the recommended mapping instead: slurm-hostfile, openmpi-rankfile, hydra-hostfile, "
+            "cray-rank-order, json or csv. Rank r goes to the node of cell r, row-major.",
+        ),
+    ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(help="Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ..."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the node of every cell into this SVG file.")] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank."),
+    ] = None,
     with_mapping: Annotated[
         bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")
     ] = False,
@@ -54,23 +83,72 @@ def map_ranks(
 
     J_sum counts all stencil messages between nodes, J_max those of the busiest node.
     """
+    from rankwise.cli.map_table import show
     from rankwise.files import write_json
     from rankwise.mapping import map_grid
+    from rankwise.mapping.formats import USES, default_hosts, parse_hosts, read_mapping, write_mapping
 
     shape = parse_shape(grid, "--grid")
     sizes = _node_sizes(shape, nodes, ppn, node_sizes)
     flags = parse_periodic(periodic, len(shape))
     algorithms = [name.strip() for name in algorithm.split(",")]
-    mappings = map_grid(shape, sizes, stencil, flags, algorithms, keep_maps=with_mapping)
+    if objective not in ("j_sum", "j_max"):
+        raise InputError(f"--objective '{objective}' is unknown: take j_sum or j_max")
+    if not 0 <= seed < 2**64:
+        raise InputError(f"--seed {seed} is out of range: give 0 to 2^64 - 1")
+    names = default_hosts(len(sizes)) if hosts is None else parse_hosts(hosts)
+    if file_format is not None:
+        if as_json:
+            raise InputError("--format prints the mapping and --json the scores: give one of them")
+        write_mapping(file_format, [1], [0], names)  # refuse an unknown format before the work
+    mappings = map_grid(
+        shape,
+        sizes,
+        stencil,
+        flags,
+        algorithms,
+        keep_maps=with_mapping or file_format is not None or plot is not None,
+        weights=None if weights is None else parse_ints(weights, "--weights"),
+        effort_s=parse_seconds(effort, "--effort"),
+        objective=objective,
+        seed=seed,
+        prove=prove,
+        given=None if compare is None else read_mapping(compare, sizes),
+    )
+    record = mappings.to_dict(with_maps=with_mapping)
     if output is not None:
-        write_json(output, mappings.to_dict())
+        write_json(output, record)
+    if plot is not None:
+        _plot(plot, mappings)
+    if file_format is not None:
+        best = mappings.best
+        assert best.node_of_cell is not None
+        print(write_mapping(file_format, shape, best.node_of_cell.tolist(), names), end="")
+        tell(f"{best.algorithm}: J_sum {best.j_sum}, J_max {best.j_max}. Use it with: {USES[file_format]}")
+        return
     if as_json:
-        print_json(mappings.to_dict())
+        print_json(record)
         return
     results = list(mappings.results)
     if all(result.algorithm != "blocked" for result in results):
-        results[:0] = map_grid(shape, sizes, stencil, flags, ["blocked"], keep_maps=False).results
-    _show(mappings, results)
+        results[:0] = map_grid(
+            shape, sizes, stencil, flags, ["blocked"], keep_maps=False, weights=mappings.weights
+        ).results
+    show(mappings, results)
+
+
+def _plot(path: Path, mappings: Mappings) -> None:
+    """Draw the maps as one SVG file on a white ground."""
+    from rankwise.files import write_whole
+    from rankwise.report.inputs import mappings_from_record
+    from rankwise.report.nodemaps import can_draw, node_map_picture
+
+    (instance,) = mappings_from_record(mappings.to_dict(), "to draw")
+    if not can_draw(instance):
+        raise InputError(f"--plot draws grids of up to three axes, and this one has {len(mappings.grid)}: leave it out")
+    picture = node_map_picture(instance, "map")
+    inside = picture.index(">") + 1
+    write_whole(path, picture[:inside] + '<rect width="100%" height="100%" fill="#ffffff"/>' + picture[inside:] + "\n")
 
 
 def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
@@ -101,67 +179,3 @@ def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes
     if nodes >= 2**31:
         raise InputError(f"--nodes {nodes} is too large: it must be below 2^31")
     return [ppn] * nodes
-
-
-def _show(mappings: Mappings, results: list[MapResult]) -> None:
-    """Print the results, blocked among them, and what to make of them."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from rankwise.mapping import best_of
-
-    best = best_of(results)
-    blocked = next(result for result in results if result.algorithm == "blocked")
-    table = Table(title=escape(_title(mappings)), title_justify="left", title_style="bold")
-    table.add_column("algorithm")
-    for heading in ("J_sum", "vs blocked", "J_max", "vs blocked", "time"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for result in results:
-        table.add_row(
-            result.algorithm,
-            str(result.j_sum),
-            _change(result.j_sum, blocked.j_sum),
-            str(result.j_max),
-            _change(result.j_max, blocked.j_max),
-            format_time(result.seconds),
-            "best" if result is best else "",
-            style="bold green" if result is best else None,
-        )
-    console().print(table)
-    print(f"Recommended: {_reason(best, blocked)}")
-    for skipped in mappings.skipped:
-        tell(f"skipped {skipped.algorithm}: {skipped.reason}")
-
-
-def _title(mappings: Mappings) -> str:
-    shape = "x".join(map(str, mappings.grid))
-    smallest, largest = min(mappings.nodes), max(mappings.nodes)
-    size = f"{largest}" if smallest == largest else f"{smallest} to {largest}"
-    count = len(mappings.nodes)
-    title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if largest > 1 else ''}"
-    wrapping = [str(axis) for axis, wraps in enumerate(mappings.periodic) if wraps]
-    ends = f"periodic along axis {', '.join(wrapping)}" if wrapping else "not periodic"
-    return f"{title}, {mappings.stencil}, {ends}"
-
-
-def _change(value: int, blocked: int) -> str:
-    if value == blocked:
-        return "0.0 %"
-    return "–" if blocked == 0 else format_percent(value / blocked - 1)
-
-
-def _reason(best: MapResult, blocked: MapResult) -> str:
-    if best is blocked:
-        if blocked.j_sum == 0:
-            return "leave the ranks as they are (blocked): no message crosses nodes."
-        return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
-    if best.j_sum == blocked.j_sum:
-        return (
-            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but its busiest node "
-            f"only {best.j_max} instead of {blocked.j_max}."
-        )
-    return (
-        f"{best.algorithm} sends the fewest messages between nodes, {best.j_sum} instead of {blocked.j_sum} "
-        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {best.j_max} instead of {blocked.j_max}."
-    )
