@@ -33,7 +33,7 @@ std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& 
 
 std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options) {
   const std::vector<TubeAxes> axes = tube_axes(problem);
-  const Index plan_work = std::max<Index>(240'000, options.steps / 100) / static_cast<Index>(axes.size());
+  const Index plan_work = std::max<Index>(120'000, options.steps / 100) / static_cast<Index>(axes.size());
   std::vector<std::unique_ptr<TubePlan>> plans;
   MappingOptions left = options;
   for (const TubeAxes& choice : axes) {

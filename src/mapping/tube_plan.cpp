@@ -383,11 +383,21 @@ class Planner {
 }  // namespace
 
 TubePlan::TubePlan(std::vector<Tube> tubes, Index length, bool over_slowest, Index cost, Index work)
-    : tubes_(std::move(tubes)), length_(length), over_slowest_(over_slowest), cost_(cost), work_(work) {}
+    : tubes_(std::move(tubes)), length_(length), over_slowest_(over_slowest), cost_(cost), work_(work) {
+  const Tube& last = tubes_.back();
+  const Index ranks = last.first_rank + last.shape.plane() * length_;
+  while ((ranks >> bucket_bits_) > static_cast<Index>(tubes_.size())) ++bucket_bits_;
+  std::uint32_t tube = 0;
+  for (Index rank = 0; rank < ranks; rank += Index{1} << bucket_bits_) {
+    while (tube + 1 < tubes_.size() && tubes_[tube + 1].first_rank <= rank) ++tube;
+    tube_of_bucket_.push_back(tube);
+  }
+}
 
 Index TubePlan::cell_of_rank(Index rank) const {
-  const auto after = std::ranges::upper_bound(tubes_, rank, {}, &Tube::first_rank);
-  const Tube& tube = *(after - 1);
+  std::size_t at = tube_of_bucket_[static_cast<std::size_t>(rank >> bucket_bits_)];
+  while (at + 1 < tubes_.size() && tubes_[at + 1].first_rank <= rank) ++at;
+  const Tube& tube = tubes_[at];
   rank -= tube.first_rank;
   const Index plane = tube.shape.plane();
   const Index along = rank / plane;

@@ -40,6 +40,10 @@ class TubePlan final : public Mapping {
 
  private:
   std::vector<Tube> tubes_;
+  // The tube of the first rank of each 2^bucket_bits_ ranks, about as many as tubes: a rank's tube is that one or one of
+  // the next few.
+  std::vector<std::uint32_t> tube_of_bucket_;
+  int bucket_bits_ = 0;
   Index length_;
   bool over_slowest_;
   Index cost_;
