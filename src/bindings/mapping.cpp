@@ -16,8 +16,8 @@
 
 #include "bindings.hpp"
 #include "grid/stencil.hpp"
-#include "mapping/annealing.hpp"
 #include "mapping/bound.hpp"
+#include "mapping/chains.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
 

@@ -1,28 +1,11 @@
-// Local search on a partition: annealing in which part sizes may be off a little, and a repair that makes them exact.
+// Local search on a partition: annealing in which part sizes may be off a little (chains.hpp makes them exact).
 #pragma once
 
+#include "mapping/effort.hpp"
 #include "mapping/partition.hpp"
 #include "mapping/random.hpp"
 
 namespace rankwise {
-
-// Work left to a search, in steps of MappingOptions.
-class Effort {
- public:
-  explicit Effort(const MappingOptions& options) : left_(options.steps), stop_(options.stop) {}
-
-  void spend(Index steps) { left_ -= steps; }
-  [[nodiscard]] Index left() const { return left_; }
-  // Whether the search must end: asks the caller, so not for every move.
-  bool over() {
-    if (left_ > 0 && stop_ && stop_()) left_ = 0;
-    return left_ <= 0;
-  }
-
- private:
-  Index left_;
-  std::function<bool()> stop_;
-};
 
 // Temperatures and prices in 1/1024 of a mean edge.
 struct Cooling {
@@ -37,8 +20,5 @@ struct Cooling {
 
 // Moves single cells to neighbouring parts while the temperature falls.
 void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort& effort);
-
-// Moves cells along chains of neighbouring parts until every part has the size it is to have, at little cost.
-void repair(Partition& partition, Effort& effort);
 
 }  // namespace rankwise

@@ -4,17 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "mapping/annealing.hpp"
+#include "mapping/chains.hpp"
+
 namespace rankwise {
 
 namespace {
-
-// What counts first, then second: less is better.
-using Quality = std::pair<std::int64_t, std::int64_t>;
-
-Quality quality(const Partition& partition, Objective objective) {
-  const Quality found(partition.j_sum(), partition.j_max());
-  return objective == Objective::j_sum ? found : Quality(found.second, found.first);
-}
 
 // How hot a round starts and how dear a wrong size is, in 1/1024 of a mean edge. Found by trial on instances of
 // hunold2020: rounds that melt most of the map and rounds that only touch it up find more
@@ -24,7 +19,7 @@ struct Recipe {
 };
 constexpr std::array<Recipe, 4> recipes{{{1500, 512, 1536}, {600, 512, 1536}, {1500, 512, 1536}, {900, 400, 1100}}};
 constexpr std::int64_t cold = 150;
-constexpr Index most_rounds = 12;
+constexpr Index most_rounds = 40;
 
 }  // namespace
 
@@ -37,7 +32,7 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
   const StencilGraph& graph = best.graph();
   // A round too short to cool slowly is of no use: little effort means fewer rounds.
   const auto sweep = static_cast<Index>(graph.edge_count()) / 2 + graph.cells();
-  const Index shortest = 300 * sweep;
+  const Index shortest = 150 * sweep;
   const Index rounds = std::clamp<Index>(options.steps / shortest, 1, most_rounds);
   const Index steps = options.steps / rounds;
   // No map has a smaller j_max: the nodes cannot all send less than the mean.
@@ -57,6 +52,7 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
     Partition trial = best;
     anneal(trial, cooling, random, effort);
     repair(trial, effort);
+    polish(trial, objective, effort);
     if (quality(trial, objective) < quality(best, objective)) best = std::move(trial);
   }
   return best;

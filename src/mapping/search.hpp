@@ -1,9 +1,9 @@
 // The search behind refined: from the best of several maps to a better one.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "mapping/annealing.hpp"
 #include "mapping/partition.hpp"
 
 namespace rankwise {
