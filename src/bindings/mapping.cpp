@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -134,7 +135,9 @@ Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& nod
   }
   const rankwise::StencilGraph graph(given.grid, given.stencil);
   rankwise::Partition partition(graph, given.nodes, nodes);
-  rankwise::Effort effort{MappingOptions()};
+  MappingOptions unlimited;
+  unlimited.steps = std::numeric_limits<Index>::max();
+  rankwise::Effort effort(unlimited);
   rankwise::repair(partition, effort);
   return filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> result) {
     std::ranges::copy(partition.part_of_cell(), result.begin());

@@ -156,7 +156,8 @@ std::vector<Cycle> cheap_cycles(const Partition& partition, const Gifts& gifts, 
   const auto parts = static_cast<std::size_t>(partition.parts());
   std::vector<Cycle> cycles;
   std::vector<std::vector<Hop>> rounds(longest + 1, std::vector<Hop>(parts));
-  for (std::size_t source = 0; source < parts; ++source) {
+  for (std::size_t source = 0; source < parts && !effort.over(); ++source) {
+    effort.spend(static_cast<Index>(parts));
     for (auto& round : rounds) std::ranges::fill(round, Hop{});
     rounds[0][source].price = 0;
     for (std::size_t length = 1; length <= longest; ++length) {
@@ -209,7 +210,7 @@ void polish(Partition& partition, Objective objective, Effort& effort) {
   }
 }
 
-void repair(Partition& partition, Effort& effort) {
+bool repair(Partition& partition, Effort& effort) {
   std::vector<Step> steps;
   for (;;) {
     Partition::Part over = 0;
@@ -218,7 +219,8 @@ void repair(Partition& partition, Effort& effort) {
       if (partition.surplus(part) > partition.surplus(over)) over = part;
       if (partition.surplus(part) < partition.surplus(under)) under = part;
     }
-    if (partition.surplus(over) <= 0) return;
+    if (partition.surplus(over) <= 0) return true;
+    if (effort.over()) return false;
     const Gifts gifts(partition, effort);
     std::vector<Partition::Part> chain = cheapest_chain(partition, gifts);
     if (chain.empty()) chain = {over, under};

@@ -18,7 +18,8 @@ inline Quality quality(const Partition& partition, Objective objective) {
 }
 
 // Gives cells along chains from parts with too many to parts with too few, at little cost, until all sizes are right.
-void repair(Partition& partition, Effort& effort);
+// False where the effort has ended before that.
+bool repair(Partition& partition, Effort& effort);
 
 // Gives cells around cycles of parts, which keeps all sizes, as long as that makes the partition better.
 void polish(Partition& partition, Objective objective, Effort& effort);

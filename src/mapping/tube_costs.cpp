@@ -59,7 +59,7 @@ TubeCosts::TubeCosts(const Stencil& stencil, const TubeAxes& axes) : over_slowes
 Index TubeCosts::leaving(const TubeShape& shape, Index phase, Index count) {
   const Key key{0, shape.height, shape.depth, phase, count, 0, 0};
   const auto [value, is_new] = known_.find(key);
-  work_ += 8;
+  work_ += 4;
   if (is_new) *value = compute_leaving(shape, phase, count);
   return *value;
 }
@@ -79,7 +79,7 @@ double TubeCosts::leaving_block(const TubeShape& shape, Index count) const {
 Index TubeCosts::shared(const TubeShape& shape, Index last, const TubeShape& next, Index first, bool over) {
   const Key key{over ? 2 : 1, shape.height, shape.depth, last, next.height, next.depth, first};
   const auto [value, is_new] = known_.find(key);
-  work_ += 8;
+  work_ += 4;
   if (is_new) *value = compute_shared(shape, last, next, first, over);
   return *value;
 }
