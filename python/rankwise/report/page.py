@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rankwise.machine.profile import Profile
 from rankwise.report.inputs import MappingInstance, Validation
 from rankwise.report.sections import all_sections
 from rankwise.report.style import INK, LOOKS, MUTED, RULE, SURFACE
 from rankwise.report.words import answer
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _THEME = {INK: "--ink", MUTED: "--muted", RULE: "--rule", SURFACE: "--surface"} | {
     shape.colour: f"--series-{i}" for i, shape in enumerate(LOOKS)
@@ -34,18 +38,9 @@ def render(
 
     The same figures give the same bytes. Sections without figures name the command that makes them.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("rankwise.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     hostname = "" if profile is None else " ".join(str(profile.machine.get("hostname") or "").split())
     noted = [*(profile.warnings if profile is not None else ()), *warnings, *_doubts(validation)]
-    return environment.get_template("report.html.j2").render(
+    return environment().get_template("report.html.j2").render(
         title=f"rankwise report: {hostname}" if hostname else "rankwise report",
         answer=answer(profile, validation, mappings),
         warnings=list(dict.fromkeys(noted)),
@@ -54,11 +49,24 @@ def render(
         validation=validation,
         mappings=mappings,
         next_command=next_command,
-        themed=_themed,
+        themed=themed,
     )
 
 
-def _themed(svg: str) -> str:
+def environment() -> Environment:
+    """Return what pages are made with: the templates of this package."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("rankwise.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def themed(svg: str) -> str:
     """Let a picture take the page's colours, which differ by day, by night and on paper."""
     for colour, name in _THEME.items():
         svg = svg.replace(colour, f"var({name})")

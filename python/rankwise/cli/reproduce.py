@@ -1,0 +1,59 @@
+"""``rankwise reproduce``: papers redone, each published figure beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.errors import InputError
+from rankwise.papers import PAPERS, Paper
+from rankwise.report.reproduction import Reproduction
+
+reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside ours.")
+
+Folder = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Folder to write the page, the tables and the pictures into.")
+]
+
+
+def _register(paper: Paper) -> None:
+    def reproduce(output: Folder = None, as_json: Json = False) -> None:
+        if output is not None and output.exists() and not output.is_dir():
+            raise InputError(f"--output {output} is a file: name a folder")
+        reproduction = paper.reproduce()
+        written: list[Path] = []
+        if output is not None:
+            from rankwise.report.paper_page import write_reproduction
+
+            written = write_reproduction(reproduction, output)
+        if as_json:
+            print_json({**reproduction.record, "answer": list(reproduction.answer), "files": [str(f) for f in written]})
+        else:
+            _show(reproduction)
+            for path in written[:1]:
+                tell(f"written: {path} and {len(written) - 1} tables and pictures beside it")
+            if output is None:
+                tell(f"next: rankwise reproduce {paper.name} -o {paper.name}  # HTML, CSV and pictures")
+
+    reproduce.__doc__ = f"{paper.help}\n\n{paper.citation}"
+    verb(paper.name, f"rankwise reproduce {paper.name} -o {paper.name}", under=reproduce_verbs)(reproduce)
+
+
+def _show(reproduction: Reproduction) -> None:
+    from rich.table import Table
+
+    screen = console()
+    for sentence in reproduction.answer:
+        print(sentence)
+    for part in reproduction.tables():
+        table = Table(*part.shown[0], title=part.caption, title_justify="left")
+        for row in part.shown[1:]:
+            table.add_row(*row)
+        screen.print(table)
+
+
+for _paper in PAPERS:
+    _register(_paper)

@@ -1,0 +1,58 @@
+"""What a paper's reproduction consists of: tables and pictures in sections, its JSON, and the sentences that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Cell = str | float | int | bool | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a reproduction, which is also written as ``NAME.csv``; ``shown`` is it as readers see it, header first."""
+
+    name: str
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    shown: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a reproduction, which is also written as ``NAME.svg``; ``draw`` makes it when it is wanted."""
+
+    name: str
+    caption: str
+    draw: Callable[[], str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: some paragraphs, then tables and pictures."""
+
+    id: str
+    title: str
+    paragraphs: Sequence[str]
+    parts: Sequence[Table | Picture] = ()
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper's figures beside ours: ``record`` is the JSON, ``answer`` the few sentences that matter most."""
+
+    paper: str
+    title: str
+    answer: Sequence[str]
+    sections: Sequence[Section]
+    record: Mapping[str, Any]
+    sources: Sequence[str]
+    next_command: str
+
+    def tables(self) -> list[Table]:
+        return [part for section in self.sections for part in section.parts if isinstance(part, Table)]
+
+    def pictures(self) -> list[Picture]:
+        return [part for section in self.sections for part in section.parts if isinstance(part, Picture)]
