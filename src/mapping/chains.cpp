@@ -6,6 +6,14 @@
 
 namespace rankwise {
 
+Quality quality(const Partition& partition, Objective objective) {
+  const std::int64_t peak = partition.j_max();
+  std::int64_t at_peak = 0;
+  for (Partition::Part part = 0; part < partition.parts(); ++part) at_peak += partition.out(part) == peak ? 1 : 0;
+  if (objective == Objective::j_sum) return {partition.j_sum(), peak, at_peak};
+  return {peak, at_peak, partition.j_sum()};
+}
+
 namespace {
 
 // The cheapest cell that each part can give to each neighbouring part.

@@ -1,21 +1,19 @@
 // Chains of gifts: each part gives a cell to the next one, so that only the sizes of the first and the last change.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <utility>
 
 #include "mapping/effort.hpp"
 #include "mapping/partition.hpp"
 
 namespace rankwise {
 
-// What counts first, then second: less is better.
-using Quality = std::pair<std::int64_t, std::int64_t>;
+// What counts first, second and third: less is better. The parts at j_max are counted so that a search that takes one
+// after the other below it sees progress.
+using Quality = std::array<std::int64_t, 3>;
 
-inline Quality quality(const Partition& partition, Objective objective) {
-  const Quality found(partition.j_sum(), partition.j_max());
-  return objective == Objective::j_sum ? found : Quality(found.second, found.first);
-}
+Quality quality(const Partition& partition, Objective objective);
 
 // Gives cells along chains from parts with too many to parts with too few, at little cost, until all sizes are right.
 // False where the effort has ended before that.
