@@ -45,6 +45,7 @@ sanitize: install
 
 bench: install
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/predict_points.py
 
 clean:
 	rm -rf build $(VENV)

@@ -1,4 +1,4 @@
-"""Start-up and mapping time of the command line, start-up included.
+"""Start-up, mapping and projection time of the command line, start-up included.
 
     python benchmarks/startup.py [--runs 15]
 
@@ -24,6 +24,10 @@ COMMANDS = {
     "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor": (
         ["map", "--grid", "50x48", "--nodes", "50", "--ppn", "48", "--stencil", "nearest-neighbor"],
         0.400,
+    ),
+    "rankwise project fft3d --machine frontier --n 32768 --nodes 4096": (
+        ["project", "fft3d", "--machine", "frontier", "--n", "32768", "--nodes", "4096"],
+        0.300,
     ),
 }
 

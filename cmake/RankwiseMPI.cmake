@@ -6,9 +6,27 @@
 
 add_library(rankwise_mpi_library INTERFACE)
 
-if(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME OR "$ENV{RANKWISE_MPI}" STREQUAL "system")
+if("$ENV{RANKWISE_MPI}" STREQUAL "system" AND NOT DEFINED MPI_CXX_COMPILER AND NOT DEFINED MPI_HOME)
+  # An MPI that pip installed (in an isolated build it stands first on PATH) is not the system's.
+  string(REPLACE ":" ";" path_folders "$ENV{PATH}")
+  foreach(folder IN LISTS path_folders)
+    file(GLOB pip_mpis "${folder}/../lib*/python*/site-packages/*mpi*.dist-info")
+    if(NOT pip_mpis AND EXISTS "${folder}/mpicxx")
+      set(MPI_CXX_COMPILER "${folder}/mpicxx")
+      break()
+    endif()
+  endforeach()
+  if(NOT MPI_CXX_COMPILER)
+    message(FATAL_ERROR
+      "RANKWISE_MPI=system, but no mpicxx is on PATH: install an MPI with its compiler (Debian: libmpich-dev), or unset RANKWISE_MPI.")
+  endif()
+endif()
+
+if(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME)
   find_package(MPI REQUIRED COMPONENTS CXX)
   target_link_libraries(rankwise_mpi_library INTERFACE MPI::MPI_CXX)
+  # The system's library is found where it was linked.
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
   set(RANKWISE_MPI_INSTALL_RPATH "")
   set_property(GLOBAL PROPERTY RANKWISE_MPIEXEC "${MPIEXEC_EXECUTABLE}")
   message(STATUS "rankwise kernels: system MPI ${MPI_CXX_COMPILER}")

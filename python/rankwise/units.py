@@ -101,6 +101,17 @@ def format_percent(fraction: float) -> str:
     return f"{100 * fraction:+.1f} %"
 
 
+def format_parameter(name: str, value: float) -> str:
+    """Write a figure whose name ends in its unit, as those of link models do: ``overhead_s``, ``gap_s_per_byte``."""
+    if name.endswith("_bytes_per_s"):
+        return format_bandwidth(value)
+    if name.endswith("_s_per_byte"):
+        return f"{1e9 * value:.4g} ns/B"
+    if name.endswith("_bytes"):
+        return format_size(int(value))
+    return format_time(value) if name.endswith("_s") else f"{value:.3g}"
+
+
 def _three(value: float) -> str:
     magnitude = abs(value)
     return f"{value:.0f}" if magnitude >= 100 else f"{value:.1f}" if magnitude >= 10 else f"{value:.2f}"

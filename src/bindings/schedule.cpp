@@ -1,16 +1,18 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "bindings.hpp"
 #include "cost/cost.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/teams.hpp"
 
 namespace nb = nanobind;
 
@@ -35,7 +37,10 @@ rankwise::Machine machine(const std::map<std::string, std::map<std::string, Line
     for (std::size_t i = 0; i < rankwise::link_class_count; ++i) {
       if (to_string(static_cast<rankwise::LinkClass>(i)) != name) continue;
       machine.links[i] = rankwise::LinkCost{curve(curves.at("send")), curve(curves.at("ssend")),
-                                            curve(curves.at("exchange")), curve(curves.at("exchange-gap"))};
+                                            curve(curves.at("exchange")), curve(curves.at("exchange-gap")), {}};
+      if (const auto found = curves.find("overhead"); found != curves.end()) {
+        machine.links[i]->overhead_s = curve(found->second)(0);
+      }
       known = true;
     }
     if (!known) rankwise::invalid("link class '" + name + "' is unknown");
@@ -43,30 +48,90 @@ rankwise::Machine machine(const std::map<std::string, std::map<std::string, Line
   return machine;
 }
 
-// The schedules of all ranks of one exchange, built once and then counted, checked and costed.
+using Offsets = std::vector<rankwise::Coords>;
+
+// One operation as Python sees it.
+struct Operation {
+  std::string kind;
+  Index peer;
+  int tag;
+  std::vector<std::pair<Index, Index>> slots;  // (first, count)
+  std::vector<Index> origins;                  // whose blocks they hold
+  Offsets offsets;                             // of each slot from the own box; empty for team-shift but for visits
+  std::vector<std::size_t> after;
+};
+
+// One exchange: its schedules are made when they are first needed.
 class Exchange {
  public:
   Exchange(const std::string& algorithm, const std::string& mode, std::vector<Index> dims, std::vector<bool> periodic,
-           std::vector<int> cutoff)
-      : spec_{algorithm, rankwise::parse_send_mode(mode), rankwise::Grid(std::move(dims), std::move(periodic)),
-              rankwise::Window(std::move(cutoff))},
-        schedules_(make_schedules(spec_)) {}
+           const std::vector<int>& cutoff, const std::string& shell, Index replication, const std::string& team_boxes)
+      : spec_(make_spec(algorithm, rankwise::parse_send_mode(mode), std::move(dims), std::move(periodic), cutoff,
+                        rankwise::parse_shell(shell), replication, rankwise::parse_team_boxes(team_boxes))) {}
 
-  [[nodiscard]] std::vector<std::string> check() const { return check_schedules(spec_, schedules_); }
+  [[nodiscard]] Index ranks() const { return spec_.ranks(); }
+  [[nodiscard]] bool includes_reduce() const { return rankwise::includes_reduce(spec_); }
+  [[nodiscard]] std::vector<std::string> check() const { return check_exchange(spec_); }
 
   [[nodiscard]] std::tuple<double, Index, Index> cost(Index block_bytes,
                                                       const std::vector<std::array<Index, 3>>& placement,
-                                                      const rankwise::Machine& on) const {
+                                                      const rankwise::Machine& on) {
     rankwise::Placement locations;
     locations.reserve(placement.size());
     for (const auto& [node, socket, core] : placement) locations.push_back({node, socket, core});
-    const rankwise::Cost cost = walk(spec_, schedules_, block_bytes, locations, on);
+    const rankwise::Cost cost = walk().cost(block_bytes, locations, on);
     return {cost.time_s(), cost.messages_per_rank, cost.blocks_per_rank * block_bytes};
   }
 
+  [[nodiscard]] std::vector<Index> message_blocks() { return walk().message_blocks(); }
+
+  [[nodiscard]] std::pair<Index, Index> counts(Index rank) const {
+    rankwise::RankSchedule schedule = make_schedule(spec_, rank);
+    Index messages = schedule.messages_sent();
+    Index blocks = schedule.blocks_sent();
+    if (includes_reduce()) {
+      schedule = make_reduce(spec_, rank);
+      messages += schedule.messages_sent();
+      blocks += schedule.blocks_sent();
+    }
+    return {messages, blocks};
+  }
+
+  [[nodiscard]] std::vector<std::vector<Operation>> steps(Index rank, bool reduce) const {
+    const rankwise::RankSchedule schedule = reduce ? make_reduce(spec_, rank) : make_schedule(spec_, rank);
+    std::vector<std::vector<Operation>> steps;
+    for (const rankwise::Step& step : schedule.steps) {
+      std::vector<Operation>& operations = steps.emplace_back();
+      for (const rankwise::Op& op : step.ops) operations.push_back(described(rank, op));
+    }
+    return steps;
+  }
+
  private:
+  [[nodiscard]] Operation described(Index rank, const rankwise::Op& op) const {
+    using Kind = rankwise::Op::Kind;
+    const char* kind = op.kind == Kind::send ? "send" : op.kind == Kind::recv ? "recv" : op.kind == Kind::copy ? "copy"
+                                                                                                            : "visit";
+    Operation operation{kind, op.peer, op.tag, {}, {}, {}, op.after};
+    const bool teams = spec_.algorithm == "team-shift";
+    for (const auto& [first, count] : op.slots) {
+      operation.slots.emplace_back(first, count);
+      for (Index slot = first; slot < first + count; ++slot) {
+        operation.origins.push_back(origin_of_slot(spec_, rank, slot));
+        if (!teams) operation.offsets.push_back(spec_.window.offset(slot));
+      }
+    }
+    if (op.kind == Kind::visit) operation.offsets.push_back(rankwise::Teams(spec_).window().offset(op.tag));
+    return operation;
+  }
+
+  [[nodiscard]] const rankwise::Walk& walk() {
+    if (!walk_) walk_.emplace(spec_);
+    return *walk_;
+  }
+
   rankwise::ExchangeSpec spec_;
-  std::vector<rankwise::RankSchedule> schedules_;
+  std::optional<rankwise::Walk> walk_;
 };
 
 }  // namespace
@@ -79,16 +144,42 @@ void bind_schedule(nb::module_& m) {
             new (self) rankwise::Machine(machine(links));
           },
           nb::arg("links"),
-          "links: {link class: {'send' | 'ssend' | 'exchange' | 'exchange-gap': [(from_bytes, alpha_s, "
-          "beta_s_per_byte), ...]}}.");
-  nb::class_<Exchange>(m, "Exchange", "The schedules of all ranks of one neighbour exchange.")
-      .def(nb::init<const std::string&, const std::string&, std::vector<Index>, std::vector<bool>, std::vector<int>>(),
+          "links: {link class: {'send' | 'ssend' | 'exchange' | 'exchange-gap' | 'overhead' (optional): "
+          "[(from_bytes, alpha_s, beta_s_per_byte), ...]}}.");
+  m.def("exchange_algorithms", &rankwise::exchange_algorithms, "The ids of all exchange algorithms.");
+  m.def(
+      "why_not",
+      [](const std::string& algorithm, const std::string& mode, const std::string& shell) {
+        return rankwise::why_not(algorithm, rankwise::parse_send_mode(mode), rankwise::parse_shell(shell));
+      },
+      nb::arg("algorithm"), nb::arg("mode"), nb::arg("shell"),
+      "Return why an algorithm cannot be combined with a send mode or a shell; empty when it can. Raises ValueError for "
+      "unknown names.");
+  nb::class_<Operation>(m, "Operation", "What a rank does in a step: send, recv, copy or visit.")
+      .def_ro("kind", &Operation::kind)
+      .def_ro("peer", &Operation::peer)
+      .def_ro("tag", &Operation::tag)
+      .def_ro("slots", &Operation::slots, "Ranges (first, count) of slots.")
+      .def_ro("origins", &Operation::origins, "The rank whose block belongs in each slot; -1 for none.")
+      .def_ro("offsets", &Operation::offsets,
+              "The offset of each slot from the own box. Of a visit: the one offset of the visiting team.")
+      .def_ro("after", &Operation::after, "The operations of the step that must have completed before.");
+  nb::class_<Exchange>(m, "Exchange", "The schedules of one neighbour exchange.")
+      .def(nb::init<const std::string&, const std::string&, std::vector<Index>, std::vector<bool>,
+                    const std::vector<int>&, const std::string&, Index, const std::string&>(),
            nb::arg("algorithm"), nb::arg("mode"), nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"),
-           "Raises ValueError for an unknown algorithm or mode, or sizes that do not fit.")
+           nb::arg("shell") = "full", nb::arg("replication") = 1, nb::arg("team_boxes") = "pooled",
+           "Raises ValueError for unknown names, sizes that do not fit, and combinations that make no sense.")
+      .def_prop_ro("ranks", &Exchange::ranks)
+      .def_prop_ro("includes_reduce", &Exchange::includes_reduce, "Whether a round includes the way back.")
+      .def_prop_ro("message_blocks", &Exchange::message_blocks, "The numbers of blocks that messages have.")
       .def("check", &Exchange::check,
-           "What is wrong with the schedules: blocks that are missing, doubled or misplaced, ranks that wait for "
-           "each other for ever. Empty when they are right.")
+           "What is wrong with the schedules there and back: blocks that are missing, doubled or misplaced, ranks that "
+           "wait for each other for ever. Empty when they are right.")
       .def("cost", &Exchange::cost, nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
            "Return (time_s, messages_per_rank, bytes_per_rank) for blocks of block_bytes and one (node, socket, core) "
-           "a rank; the counts are those of the rank that sends most.");
+           "a rank; the counts are those of the rank that sends most.")
+      .def("counts", &Exchange::counts, nb::arg("rank"), "Return (messages, blocks) that a rank sends in a round.")
+      .def("steps", &Exchange::steps, nb::arg("rank"), nb::arg("reduce"),
+           "Return the operations of each step of a rank's import, or of its way back.");
 }

@@ -1,17 +1,23 @@
 // time = cost(schedule, placement, machine): walks the schedules of all ranks and adds up the time of their steps.
 //
-// Rules (werner2023 section 3; the overlapping step after LogGP, Alexandrov et al. 1995):
-// - a blocking message starts when both ends are there and takes T(m); with ssend both ends are busy until then, with
-//   send the sender goes on after its own share g(m);
-// - a step with several messages in flight starts when this rank and all it hears from are there, takes E(m) for
-//   one message in each direction, and g(m) more for every further one.
+// With T(m) of one message, E(m) of one in each direction at once, g(m) for each further one in flight (with a blocking
+// send: until the sender goes on), o of a processor at either end:
+// - a message starts when both ends are there and takes T(m) (werner2023 section 3); with ssend both ends are busy
+//   until then; with send the sender goes on after g(m), and messages arrive at one rank at least g(m) apart;
+// - a step with n messages in flight in each direction starts when this rank and all it hears from are there and takes
+//   E(m) + (n - 1) g(m), at least o for each of the messages (after LogGP, Alexandrov et al. 1995);
+// - where messages are forwarded as they arrive (isend-self) along n chains at once, the first two hops of a chain take
+//   E(m) + (n - 1) g(m) each, every further one max(E(m), E(m) + (n - 1) g(m) - 2 o), for a rank that is still busy
+//   with one chain has the next message of the other under way.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "schedule/replay.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -39,6 +45,11 @@ struct LinkCost {
   TimeCurve ssend;         // T(m) of a synchronous send
   TimeCurve exchange;      // E(m): one message in each direction at once
   TimeCurve exchange_gap;  // g(m): each further message in flight, and a sender's own share
+  // o: what one message costs a processor at either end. Not given: half of g(0), for in a burst each further message
+  // costs a processor one send and one receive.
+  std::optional<double> overhead_s;
+
+  [[nodiscard]] double overhead() const { return overhead_s.value_or(exchange_gap(0) / 2); }
 };
 
 enum class LinkClass { same_core, same_socket, other_socket, other_node };
@@ -66,9 +77,59 @@ struct Cost {
   [[nodiscard]] double time_s() const;  // when the last rank has finished
 };
 
-// Time of a schedule whose blocks all have block_bytes. Throws std::invalid_argument when the machine lacks a link
-// class that is needed, the placement does not fit, or the schedule cannot finish.
-[[nodiscard]] Cost walk(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules, Index block_bytes,
-                        const Placement& placement, const Machine& machine);
+// The schedules of all ranks of an exchange, the way back included where the exchange includes it, replayed once so
+// that their time can be told for many sizes, placements and machines.
+class Walk {
+ public:
+  // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
+  // slots.
+  explicit Walk(const ExchangeSpec& spec);
+  // One set of schedules.
+  Walk(SendMode mode, std::vector<RankSchedule> schedules);
+  Walk(Walk&&) = default;  // not copied: the traces point into the schedules
+  Walk& operator=(Walk&&) = default;
+
+  // Blocks that all have block_bytes. Throws std::invalid_argument when the machine lacks a link class that is needed
+  // or the placement does not fit.
+  [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
+
+  // The numbers of blocks that messages have (0 among them where a rank only copies).
+  [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
+
+ private:
+  // What the time of an operation depends on, found once.
+  struct Transfer {
+    std::uint32_t rank = 0;
+    std::uint32_t peer = 0;
+    std::uint32_t size = 0;         // index into sizes_
+    std::uint32_t chains = 1;       // of its step, where messages are forwarded as they arrive
+    std::uint32_t first_after = 0;  // index into Part::after
+    std::uint32_t after = 0;        // how many operations it comes after
+    bool sends = false;
+    bool moves = false;     // a message, not a copy or a visit
+    bool together = false;  // in a step whose messages are all in flight at once
+  };
+  // The import or the way back.
+  struct Part {
+    std::vector<RankSchedule> schedules;
+    Trace trace;
+    std::vector<Transfer> transfers;       // of each operation of the trace
+    std::vector<Trace::Id> after;          // the operations that others come after
+    std::vector<Trace::Id> steps;          // of each step, rank by rank: its first operation; then the end
+    std::vector<std::size_t> first_step;   // of each rank: index into steps
+  };
+
+  void add(std::vector<RankSchedule> schedules);
+  void describe(const Step& step, std::size_t rank, Part& part);
+
+  SendMode mode_;
+  std::vector<Part> parts_;
+  std::vector<Index> sizes_;  // the numbers of blocks that messages have
+  std::size_t ranks_ = 0;
+  Index messages_per_rank_ = 0;
+  Index blocks_per_rank_ = 0;
+
+  friend class Clock;
+};
 
 }  // namespace rankwise

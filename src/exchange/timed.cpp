@@ -3,104 +3,95 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 
+#include "exchange/content.hpp"
 #include "exchange/executor.hpp"
 
 namespace rankwise {
 
 namespace {
 
-// Eight bytes of the block of a rank in a repetition: different for every origin, repetition and place.
-std::uint64_t word(Index origin, std::uint64_t repetition, std::uint64_t i) {
-  std::uint64_t z = static_cast<std::uint64_t>(origin + 1) * 0x9E3779B97F4A7C15ULL + repetition * 0xBF58476D1CE4E5B9ULL +
-                    i * 0x94D049BB133111EBULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  return z ^ (z >> 27);
+constexpr std::size_t most_memory_bytes = std::size_t{1} << 34;
+
+[[noreturn]] void refuse_memory() {
+  invalid("the blocks need more than 16 GiB a rank: make the cutoff or the blocks smaller");
 }
 
-// Writes a block (compare = false) or compares with it; returns whether it was equal.
-bool visit_block(std::byte* block, std::size_t bytes, Index origin, std::uint64_t repetition, bool compare) {
-  for (std::size_t at = 0, i = 0; at < bytes; at += 8, ++i) {
-    const std::uint64_t value = word(origin, repetition, i);
-    const std::size_t part = std::min<std::size_t>(8, bytes - at);
-    if (compare) {
-      if (std::memcmp(block + at, &value, part) != 0) return false;
-    } else {
-      std::memcpy(block + at, &value, part);
+void require_ranks(MPI_Comm comm, const ExchangeSpec& spec) {
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  if (spec.ranks() == size) return;
+  invalid("the grid needs " + std::to_string(spec.ranks()) + " ranks but " + std::to_string(size) +
+          " run: start as many ranks as it needs");
+}
+
+// Throws, on all ranks alike, when the blocks of any rank need too much memory or make too large a message.
+void require_sizes(MPI_Comm comm, const RankSchedule& schedule, const std::vector<std::size_t>& bytes_per_slot) {
+  constexpr std::size_t limit = most_memory_bytes;
+  std::size_t total = 0;
+  for (const std::size_t bytes : bytes_per_slot) total = std::min(2 * limit, total + std::min(bytes, limit));
+  std::size_t largest = 0;
+  for (const Step& step : schedule.steps) {
+    for (const Op& op : step.ops) {
+      std::size_t message = 0;
+      for (const SlotRange& range : op.slots) {
+        for (Index slot = range.first; slot < range.first + range.count; ++slot) {
+          message += std::min(bytes_per_slot[static_cast<std::size_t>(slot)], limit);
+        }
+      }
+      if (op.kind == Op::Kind::send || op.kind == Op::Kind::recv) largest = std::max(largest, message);
     }
   }
-  return true;
+  std::array<std::uint64_t, 2> most{total, largest};
+  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_UINT64_T, MPI_MAX, comm);
+  if (most[0] > limit) refuse_memory();
+  if (most[1] > 0x7FFFFFFF) invalid("a message has more than 2 GiB: make the cutoff or the blocks smaller");
 }
 
-class Buffer {
- public:
-  Buffer(const ExchangeSpec& spec, Index rank, std::size_t block_bytes)
-      : rank_(rank),
-        block_bytes_(block_bytes),
-        centre_(spec.window.centre()),
-        bytes_(static_cast<std::size_t>(spec.window.slots()) * block_bytes) {
-    for (Index slot = 0; slot < spec.window.slots(); ++slot) origins_.push_back(origin_of_slot(spec, rank, slot));
-  }
-
-  std::byte* data() { return bytes_.data(); }
-
-  // Clears what was received and writes the own block anew.
-  void prepare(std::uint64_t repetition) {
-    std::fill(bytes_.begin(), bytes_.end(), std::byte{0xEE});
-    visit_block(block(centre_), block_bytes_, rank_, repetition, false);
-  }
-
-  // The first slot that does not hold its origin's bytes; -1 when all do.
-  [[nodiscard]] Index wrong_slot(std::uint64_t repetition) {
-    for (std::size_t slot = 0; slot < origins_.size(); ++slot) {
-      if (origins_[slot] < 0) continue;
-      if (!visit_block(block(static_cast<Index>(slot)), block_bytes_, origins_[slot], repetition, true)) {
-        return static_cast<Index>(slot);
+Index bytes_sent(const RankSchedule& schedule, const std::vector<std::size_t>& bytes_per_slot) {
+  std::size_t bytes = 0;
+  for (const Step& step : schedule.steps) {
+    for (const Op& op : step.ops) {
+      if (op.kind != Op::Kind::send) continue;
+      for (const SlotRange& range : op.slots) {
+        for (Index slot = range.first; slot < range.first + range.count; ++slot) {
+          bytes += bytes_per_slot[static_cast<std::size_t>(slot)];
+        }
       }
     }
-    return -1;
   }
-
-  [[nodiscard]] Index origin(Index slot) const { return origins_[static_cast<std::size_t>(slot)]; }
-
- private:
-  std::byte* block(Index slot) { return bytes_.data() + static_cast<std::size_t>(slot) * block_bytes_; }
-
-  Index rank_;
-  std::size_t block_bytes_;
-  Index centre_;
-  std::vector<std::byte> bytes_;
-  std::vector<Index> origins_;
-};
+  return static_cast<Index>(bytes);
+}
 
 }  // namespace
 
 void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  if (spec.grid.size() != size) {
-    invalid("the grid has " + std::to_string(spec.grid.size()) + " cells but " + std::to_string(size) +
-            " ranks run: start as many ranks as cells");
-  }
-  constexpr std::size_t limit = std::size_t{1} << 34;
-  if (static_cast<std::size_t>(spec.window.slots()) > limit / std::max<std::size_t>(1, block_bytes)) {
-    invalid("a window of " + std::to_string(spec.window.slots()) + " blocks of " + std::to_string(block_bytes) +
-            " B needs more than 16 GiB a rank: make the cutoff or the blocks smaller");
-  }
+  require_ranks(comm, spec);
+  constexpr Index most_slots = Index{1} << 26;
+  if (spec.window.slots() > most_slots) invalid("the window has more than 2^26 slots: make the cutoff smaller");
+  const auto slots = static_cast<std::size_t>(make_schedule(spec, 0).slots);
+  if (slots > most_memory_bytes / std::max<std::size_t>(1, block_bytes)) refuse_memory();
 }
 
 TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes, const ClockOffset& clock,
                         const Repetitions& repetitions) {
-  require_runnable(comm, spec, block_bytes);
+  require_ranks(comm, spec);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  const RankSchedule schedule = make_schedule(spec, rank);
-  Buffer buffer(spec, rank, block_bytes);
-  Executor executor(comm, schedule, spec.mode, block_bytes, buffer.data());
+  RankSchedule import = make_schedule(spec, rank);
+  import.place.clear();  // all that arrives is kept, to be checked afterwards
+  RankSchedule reduce;
+  if (includes_reduce(spec)) reduce = make_reduce(spec, rank);
+  const std::vector<std::size_t> bytes = exchange_sizes(comm, spec, block_bytes);
+  require_sizes(comm, import, bytes);
+  const std::vector<std::size_t> reduce_bytes(bytes.begin(), bytes.begin() + reduce.slots);
+  ImportContent blocks(spec, rank, import, bytes);
+  ReduceContent sums(spec, rank, reduce, reduce_bytes);
+  Executor importer(comm, import, spec.mode, blocks.slots());
+  Executor reducer(comm, reduce, spec.mode, sums.slots(), {add_bytes, {}});
   TimedExchange result;
-  const std::array<Index, 2> own{schedule.messages_sent(),
-                                 schedule.blocks_sent() * static_cast<Index>(block_bytes)};
+  const std::array<Index, 2> own{import.messages_sent() + reduce.messages_sent(),
+                                 bytes_sent(import, bytes) + bytes_sent(reduce, reduce_bytes)};
   std::array<Index, 2> most{};
   MPI_Allreduce(own.data(), most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
   result.messages_per_rank = most[0];
@@ -111,24 +102,23 @@ TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t blo
   std::vector<double> started_s;
   std::vector<double> ended_s;
   const auto repeat = [&](std::uint64_t number) {
-    buffer.prepare(number);
+    blocks.prepare(number);
+    if (reduce.adds) sums.prepare(number);
     // Clearing and checking take their time on each rank: meet first, so that the window is only the broadcast's.
     MPI_Barrier(comm);
     const double start_s = start_together(comm, clock, window_s);
     const double begun_s = MPI_Wtime() - clock.offset_s;
-    executor.run();
+    importer.run();
+    reducer.run();
     const double end_s = MPI_Wtime() - clock.offset_s;
     started_s.push_back(std::max(start_s, begun_s));
     ended_s.push_back(end_s);
-    if (const Index slot = buffer.wrong_slot(number); slot >= 0 && result.verified) {
-      result.verified = false;
-      result.mismatch = "rank " + std::to_string(rank) + ", slot " + std::to_string(slot) +
-                        ": not the bytes of rank " + std::to_string(buffer.origin(slot));
-    }
+    if (result.mismatch.empty()) result.mismatch = blocks.mismatch(number);
+    if (result.mismatch.empty() && reduce.adds) result.mismatch = sums.mismatch(number);
     return begun_s - start_s;
   };
 
-  constexpr std::uint64_t warm_up = 5;
+  const auto warm_up = static_cast<std::uint64_t>(std::max(1, repetitions.warm_up));
   for (std::uint64_t number = 0; number < warm_up; ++number) {
     double late_s = repeat(number);
     MPI_Allreduce(MPI_IN_PLACE, &late_s, 1, MPI_DOUBLE, MPI_MAX, comm);
@@ -151,7 +141,7 @@ TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t blo
   over_ranks(started_s);
   over_ranks(ended_s);
   over_ranks(late_s);
-  int good = result.verified ? 1 : 0;
+  int good = result.mismatch.empty() ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm);
   result.verified = good == 1;
   if (rank == 0) {

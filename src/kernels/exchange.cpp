@@ -12,15 +12,14 @@ namespace rankwise {
 
 namespace {
 
-// algorithm:mode:k:bytes, the cutoff alike on all axes.
+// algorithm:mode:k:bytes:shell:replication:team boxes, the cutoff alike on all axes; the last three may be left out.
 struct Case {
-  std::string algorithm;
-  std::string mode;
-  int cutoff;
+  ExchangeSpec spec;
+  long long cutoff;
   std::size_t block_bytes;
 };
 
-Case parse_case(const std::string& text) {
+Case parse_case(const std::string& text, const std::vector<Index>& dims, const std::vector<bool>& periodic) {
   std::vector<std::string> parts{""};
   for (const char c : text) {
     if (c == ':') {
@@ -29,10 +28,18 @@ Case parse_case(const std::string& text) {
       parts.back() += c;
     }
   }
-  if (parts.size() != 4) throw std::invalid_argument("case '" + text + "' is not algorithm:mode:cutoff:bytes");
+  if (parts.size() != 4 && parts.size() != 7) {
+    throw std::invalid_argument("case '" + text + "' is not algorithm:mode:cutoff:bytes[:shell:replication:boxes]");
+  }
+  if (parts.size() == 4) parts.insert(parts.end(), {"full", "1", "pooled"});
+  const long long cutoff = to_integer(parts[2], "cutoff");
+  if (cutoff < 0 || cutoff > 1'000'000) throw std::invalid_argument("cutoff " + parts[2] + " is not sensible");
   const long long block_bytes = to_integer(parts[3], "bytes");
   if (block_bytes < 0) throw std::invalid_argument("block size " + parts[3] + " is negative");
-  return {parts[0], parts[1], static_cast<int>(to_integer(parts[2], "cutoff")), static_cast<std::size_t>(block_bytes)};
+  return {make_spec(parts[0], parse_send_mode(parts[1]), dims, periodic,
+                    std::vector<int>(dims.size(), static_cast<int>(cutoff)), parse_shell(parts[4]),
+                    to_integer(parts[5], "replication"), parse_team_boxes(parts[6])),
+          cutoff, static_cast<std::size_t>(block_bytes)};
 }
 
 // A short ping-pong between ranks 0 and 1 while the others wait: how fast the machine is at this minute. Its samples
@@ -74,17 +81,14 @@ void run_exchange(Arguments& arguments) {
   for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
   std::vector<bool> periodic;
   for (const long long flag : arguments.integers("periodic", "1")) periodic.push_back(flag != 0);
-  const Grid grid(dims, periodic);
   std::vector<Case> cases;
-  std::vector<ExchangeSpec> specs;
   for (const std::string& text : arguments.list("cases", "shift:ssend:1:1000")) {
-    cases.push_back(parse_case(text));
-    specs.push_back({cases.back().algorithm, parse_send_mode(cases.back().mode), grid,
-                     Window(std::vector<int>(dims.size(), cases.back().cutoff))});
-    require_runnable(MPI_COMM_WORLD, specs.back(), cases.back().block_bytes);
+    cases.push_back(parse_case(text, dims, periodic));
+    require_runnable(MPI_COMM_WORLD, cases.back().spec, cases.back().block_bytes);
   }
   const Repetitions repetitions{arguments.number("budget-s", 0.2), static_cast<int>(arguments.integer("least", 30)),
-                                static_cast<int>(arguments.integer("most", 2000))};
+                                static_cast<int>(arguments.integer("most", 2000)),
+                                static_cast<int>(arguments.integer("warm-up", 5))};
   arguments.expect_all_used();
   if (repetitions.least < 1 || repetitions.most < repetitions.least || !(repetitions.budget_s > 0.0)) {
     throw std::invalid_argument("--budget-s must be positive and 1 <= --least <= --most");
@@ -97,20 +101,23 @@ void run_exchange(Arguments& arguments) {
   MPI_Allreduce(MPI_IN_PLACE, &error_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 
   const SpeedWitness witness;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
+  for (const auto& [spec, cutoff, block_bytes] : cases) {
     std::vector<double> witness_s;
-    witness.look(cases[i].block_bytes, witness_s);
-    const TimedExchange timed = run_timed(MPI_COMM_WORLD, specs[i], cases[i].block_bytes, clock, repetitions);
-    witness.look(cases[i].block_bytes, witness_s);
+    witness.look(block_bytes, witness_s);
+    const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, block_bytes, clock, repetitions);
+    witness.look(block_bytes, witness_s);
     if (!timed.mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", timed.mismatch.c_str());
     if (rank != 0) continue;
     JsonLine("samples")
         .add("kernel", "exchange")
-        .add("algorithm", cases[i].algorithm)
-        .add("mode", cases[i].mode)
+        .add("algorithm", spec.algorithm)
+        .add("mode", to_string(spec.mode))
         .add("grid", std::vector<long long>(dims.begin(), dims.end()))
-        .add("cutoff", static_cast<long long>(cases[i].cutoff))
-        .add("message_bytes", static_cast<long long>(cases[i].block_bytes))
+        .add("cutoff", cutoff)
+        .add("shell", to_string(spec.window.shell()))
+        .add("replication", static_cast<long long>(spec.replication))
+        .add("team_boxes", to_string(spec.team_boxes))
+        .add("message_bytes", static_cast<long long>(block_bytes))
         .add("messages_per_rank", static_cast<long long>(timed.messages_per_rank))
         .add("bytes_per_rank", static_cast<long long>(timed.bytes_per_rank))
         .add("clock_error_s", error_s)

@@ -1,10 +1,12 @@
 #include <mpi.h>
 
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "measure/pingpong.hpp"
+#include "measure/reference.hpp"
 
 namespace rankwise {
 
@@ -42,6 +44,7 @@ void run_pingpong(Arguments& arguments) {
 
   for (const Cell& cell : cells) {
     const PairSamples samples = measure_pair(MPI_COMM_WORLD, cell.operation, cell.size_bytes, sampling);
+    const std::vector<double> reference_s = reference_loops_s(MPI_COMM_WORLD);
     if (rank != 0) continue;
     JsonLine("samples")
         .add("kernel", "pingpong")
@@ -51,6 +54,7 @@ void run_pingpong(Arguments& arguments) {
         .add("rounds", static_cast<long long>(rounds_per_sample(cell.operation)))
         .add("verified", samples.verified)
         .add("involuntary_switches", samples.involuntary_switches)
+        .add("reference_loop_s", reference_s)
         .add("time_s", samples.time_s)
         .print();
   }

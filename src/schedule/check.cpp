@@ -1,98 +1,43 @@
 #include "schedule/check.hpp"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "schedule/replay.hpp"
+#include "schedule/teams.hpp"
 
 namespace rankwise {
 
 namespace {
 
 constexpr std::size_t most_findings = 10;
-constexpr Index nothing = -1;
 
-std::string at(Index rank, std::size_t step) {
-  return "rank " + std::to_string(rank) + " in step " + std::to_string(step);
+std::string name(Index rank) { return "rank " + std::to_string(rank); }
+std::string at(Index rank, std::size_t step) { return name(rank) + " in step " + std::to_string(step); }
+
+template <typename Each>
+void each_slot(const std::vector<SlotRange>& ranges, Each each) {
+  for (const SlotRange& range : ranges) {
+    for (Index slot = range.first; slot < range.first + range.count; ++slot) each(slot);
+  }
 }
 
-// Follows the blocks: content[rank][slot] is the rank whose block lies there.
-class ContentVisitor final : public ReplayVisitor {
+class Findings {
  public:
-  ContentVisitor(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules)
-      : schedules_(schedules),
-        content_(schedules.size(), std::vector<Index>(static_cast<std::size_t>(spec.window.slots()), nothing)) {
-    for (std::size_t r = 0; r < schedules.size(); ++r) {
-      content_[r][static_cast<std::size_t>(spec.window.centre())] = static_cast<Index>(r);
-    }
+  void add(std::string finding) {
+    if (list_.size() < most_findings) list_.push_back(std::move(finding));
   }
-
-  void matched(const OpRef& send, const OpRef& recv) override {
-    const std::vector<Index> blocks = read(send.rank, op_at(send).slots, send.step);
-    if (static_cast<Index>(blocks.size()) != op_at(recv).blocks()) {
-      find(at(recv.rank, recv.step) + " expects " + std::to_string(op_at(recv).blocks()) + " blocks from rank " +
-           std::to_string(send.rank) + ", which sends " + std::to_string(blocks.size()));
-    }
-    arriving_[recv.rank].emplace_back(&op_at(recv), blocks);
-  }
-
-  void completed(Index rank, std::size_t step) override {
-    for (const Op& op : schedules_[static_cast<std::size_t>(rank)].steps[step].ops) {
-      if (op.kind == Op::Kind::copy) arriving_[rank].emplace_back(&op, read(rank, op.source, step));
-    }
-    for (const auto& [op, blocks] : arriving_[rank]) write(rank, op->slots, blocks, step);
-    arriving_[rank].clear();
-  }
-
-  void find(std::string finding) {
-    if (findings.size() < most_findings) findings.push_back(std::move(finding));
-  }
-
-  [[nodiscard]] const std::vector<Index>& content(std::size_t rank) const { return content_[rank]; }
-
-  std::vector<std::string> findings;
+  [[nodiscard]] std::vector<std::string> take() { return std::move(list_); }
 
  private:
-  [[nodiscard]] const Op& op_at(const OpRef& ref) const {
-    return schedules_[static_cast<std::size_t>(ref.rank)].steps[ref.step].ops[ref.op];
-  }
-
-  [[nodiscard]] std::vector<Index> read(Index rank, const std::vector<SlotRange>& ranges, std::size_t step) {
-    std::vector<Index> blocks;
-    for (const SlotRange& range : ranges) {
-      for (Index slot = range.first; slot < range.first + range.count; ++slot) {
-        blocks.push_back(content_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)]);
-      }
-    }
-    for (const Index block : blocks) {
-      if (block != nothing) continue;
-      find(at(rank, step) + " sends a slot that it has not received");
-      break;
-    }
-    return blocks;
-  }
-
-  void write(Index rank, const std::vector<SlotRange>& ranges, const std::vector<Index>& blocks, std::size_t step) {
-    std::size_t i = 0;
-    for (const SlotRange& range : ranges) {
-      for (Index slot = range.first; slot < range.first + range.count && i < blocks.size(); ++slot, ++i) {
-        Index& held = content_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)];
-        if (held != nothing) {
-          find(at(rank, step) + " receives slot " + std::to_string(slot) + " a second time");
-        }
-        held = blocks[i];
-      }
-    }
-  }
-
-  const std::vector<RankSchedule>& schedules_;
-  std::vector<std::vector<Index>> content_;
-  std::map<Index, std::vector<std::pair<const Op*, std::vector<Index>>>> arriving_;
+  std::vector<std::string> list_;
 };
 
 std::string describe(const Waiting& waiting) {
-  return "rank " + std::to_string(waiting.rank) + (waiting.sends ? " waits to send to " : " waits to receive from ") +
-         "rank " + std::to_string(waiting.peer) + " in step " + std::to_string(waiting.step);
+  return name(waiting.rank) + (waiting.sends ? " waits to send to " : " waits to receive from ") + name(waiting.peer) +
+         " in step " + std::to_string(waiting.step);
 }
 
 // Follows who waits for whom from the first waiting rank until a rank repeats, or one that does not wait.
@@ -115,26 +60,258 @@ std::string explain(const std::vector<Waiting>& waiting) {
   return text;
 }
 
+// Whether operation b of a step comes after a, however indirectly.
+bool comes_after(const Step& step, std::size_t b, std::size_t a) {
+  const std::vector<std::size_t>& before = step.ops[b].after;
+  return std::any_of(before.begin(), before.end(), [&](std::size_t i) { return i == a || comes_after(step, i, a); });
+}
+
+// Finds messages that land in memory which another operation of the step may be using at the same time.
+void find_races(Index rank, const RankSchedule& schedule, Findings& findings) {
+  struct Use {
+    std::size_t op;
+    bool writes;
+  };
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    std::map<Index, std::vector<Use>> uses;  // of each place
+    for (std::size_t i = 0; i < step.ops.size(); ++i) {
+      const Op& op = step.ops[i];
+      const bool writes = op.kind == Op::Kind::recv || op.kind == Op::Kind::copy;
+      each_slot(op.slots, [&](Index slot) { uses[schedule.place_of(slot)].push_back({i, writes}); });
+      each_slot(op.source, [&](Index slot) { uses[schedule.place_of(slot)].push_back({i, false}); });
+    }
+    for (const auto& [place, users] : uses) {
+      for (std::size_t i = 0; i < users.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          const bool both_add = schedule.adds && users[i].writes && users[j].writes;
+          if (users[i].op == users[j].op || both_add || (!users[i].writes && !users[j].writes)) continue;
+          if (comes_after(step, users[i].op, users[j].op) || comes_after(step, users[j].op, users[i].op)) continue;
+          findings.add(at(rank, s) + " receives into place " + std::to_string(place) + " while it is in use");
+        }
+      }
+    }
+  }
+}
+
+// What the slots of all ranks hold while a trace is followed. Content: what a place holds, with an empty value.
+template <typename Content>
+class Contents {
+ public:
+  Contents(const std::vector<RankSchedule>& schedules, Findings& findings)
+      : schedules_(schedules), findings_(findings), held_(schedules.size()), delivered_(schedules.size()) {
+    for (std::size_t r = 0; r < schedules.size(); ++r) {
+      held_[r].resize(static_cast<std::size_t>(schedules[r].places()));
+      delivered_[r].assign(static_cast<std::size_t>(schedules[r].slots), false);
+    }
+  }
+
+  struct Held {
+    Index slot = -1;  // which of the slots of the place
+    Content content{};
+  };
+
+  void put(Index rank, Index slot, Content content) {
+    held(rank, slot) = {slot, std::move(content)};
+    delivered_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)] = true;
+  }
+
+  [[nodiscard]] bool delivered(Index rank, Index slot) const {
+    return delivered_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)];
+  }
+
+  [[nodiscard]] Held& held(Index rank, Index slot) {
+    const auto r = static_cast<std::size_t>(rank);
+    return held_[r][static_cast<std::size_t>(schedules_[r].place_of(slot))];
+  }
+
+  [[nodiscard]] std::vector<Content> read(Index rank, const std::vector<SlotRange>& ranges, std::size_t step,
+                                          const char* what) {
+    std::vector<Content> contents;
+    bool missing = false;
+    each_slot(ranges, [&](Index slot) {
+      const Held& found = held(rank, slot);
+      missing = missing || found.slot != slot;
+      contents.push_back(found.slot == slot ? found.content : Content{});
+    });
+    if (missing) findings_.add(at(rank, step) + " " + what + " a slot that it has not received");
+    return contents;
+  }
+
+ private:
+  const std::vector<RankSchedule>& schedules_;
+  Findings& findings_;
+  std::vector<std::vector<Held>> held_;  // by rank and place
+  std::vector<std::vector<bool>> delivered_;
+};
+
+// Follows a trace: calls move(rank, op, step, contents) for all that arrives by message or copy, visit(rank, op, step)
+// for visits.
+template <typename Content, typename Move, typename Visit>
+void follow(const Trace& trace, Contents<Content>& contents, Findings& findings, Move move, Visit visit) {
+  for (const Trace::Event& event : trace.events) {
+    if (event.kind == Trace::Kind::completed) continue;
+    const Trace::OpAt& a = trace.ops[event.a];
+    if (event.kind == Trace::Kind::posted) {
+      if (a.op->kind == Op::Kind::copy) {
+        move(a.rank, *a.op, a.step, contents.read(a.rank, a.op->source, a.step, "copies"));
+      } else if (a.op->kind == Op::Kind::visit) {
+        visit(a.rank, *a.op, a.step);
+      }
+      continue;
+    }
+    const Trace::OpAt& b = trace.ops[event.b];
+    std::vector<Content> sent = contents.read(a.rank, a.op->slots, a.step, "sends");
+    if (a.op->blocks() != b.op->blocks()) {
+      findings.add(at(b.rank, b.step) + " expects " + std::to_string(b.op->blocks()) + " blocks from " + name(a.rank) +
+                   ", which sends " + std::to_string(a.op->blocks()));
+      sent.resize(static_cast<std::size_t>(b.op->blocks()));
+    }
+    move(b.rank, *b.op, b.step, std::move(sent));
+  }
+}
+
+Trace replayed(const std::vector<RankSchedule>& schedules, Findings& findings) {
+  for (std::size_t r = 0; r < schedules.size(); ++r) find_races(static_cast<Index>(r), schedules[r], findings);
+  Trace trace = replay(schedules, /*eager=*/false);
+  if (!trace.waiting.empty()) findings.add(explain(trace.waiting));
+  return trace;
+}
+
+// The visits that took place: for each team and offset of its window, the ranks whose blocks came.
+class Meetings {
+ public:
+  explicit Meetings(const ExchangeSpec& spec) : spec_(spec), teams_(spec) {}
+
+  void note(Index rank, const Op& op, const std::vector<Index>& blocks) {
+    met_[{teams_.team_of(rank), op.tag}].push_back(blocks);
+  }
+
+  // Box by box, so that the proof does not lean on how teams were made.
+  void check(Findings& findings) const {
+    for (Index box = 0; box < spec_.grid.size(); ++box) {
+      const Coords coords = spec_.grid.coords(box);
+      const Index team = teams_.team_of(first_rank(box));
+      for (Index slot = 0; slot < spec_.window.slots(); ++slot) {
+        const Coords offset = spec_.window.offset(slot);
+        const Index other = rank_at_offset(spec_.grid, box, offset, +1);
+        if (other < 0) continue;
+        const auto visits = met_.find({team, teams_.window().slot(teams_.team_offset(coords, offset))});
+        Index times = 0;
+        if (visits != met_.end()) {
+          for (const std::vector<Index>& blocks : visits->second) {
+            times += std::count(blocks.begin(), blocks.end(), first_rank(other));
+          }
+        }
+        if (times == 1) continue;
+        findings.add("the boxes of " + name(first_rank(box)) + " and " + name(first_rank(other)) + " (slot " +
+                     std::to_string(slot) + " of its window) meet " + std::to_string(times) + " times, not once");
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] Index first_rank(Index box) const {
+    return spec_.team_boxes == TeamBoxes::replicated ? box * spec_.replication : box;
+  }
+
+  const ExchangeSpec& spec_;
+  Teams teams_;
+  std::map<std::pair<Index, Index>, std::vector<std::vector<Index>>> met_;
+};
+
 }  // namespace
 
 std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
-  ContentVisitor visitor(spec, schedules);
-  Replay replay(schedules, visitor, /*eager=*/false);
-  const std::vector<Waiting> waiting = replay.run();
-  if (!waiting.empty()) visitor.find(explain(waiting));
+  Findings findings;
+  constexpr Index nothing = -1;
+  Contents<Index> contents(schedules, findings);
   for (std::size_t r = 0; r < schedules.size(); ++r) {
     const auto rank = static_cast<Index>(r);
-    for (Index slot = 0; slot < spec.window.slots(); ++slot) {
+    if (const Index own = own_slot(spec, rank); own >= 0) contents.put(rank, own, rank);
+  }
+  const bool visiting = spec.algorithm == "team-shift";
+  std::vector<Meetings> meetings;
+  if (visiting) meetings.emplace_back(spec);
+  const Trace trace = replayed(schedules, findings);
+  const auto move = [&](Index rank, const Op& op, std::size_t step, const std::vector<Index>& blocks) {
+    std::size_t i = 0;
+    each_slot(op.slots, [&](Index slot) {
+      if (contents.delivered(rank, slot)) {
+        findings.add(at(rank, step) + " receives slot " + std::to_string(slot) + " a second time");
+      }
+      const Index block = blocks[i++];
+      contents.put(rank, slot, block);
       const Index expected = origin_of_slot(spec, rank, slot);
-      const Index found = visitor.content(r)[static_cast<std::size_t>(slot)];
-      if (found == expected) continue;
-      const std::string where = "rank " + std::to_string(rank) + ", slot " + std::to_string(slot);
-      visitor.find(found == nothing ? where + " misses the block of rank " + std::to_string(expected)
-                                    : where + " holds the block of rank " + std::to_string(found) + ", not of " +
-                                          (expected == nothing ? "any rank" : "rank " + std::to_string(expected)));
+      if (block == expected) return;
+      findings.add(name(rank) + ", slot " + std::to_string(slot) + " gets " +
+                   (block == nothing ? "nothing" : "the block of " + name(block)) + ", not " +
+                   (expected == nothing ? "nothing" : "that of " + name(expected)));
+    });
+  };
+  const auto visit = [&](Index rank, const Op& op, std::size_t step) {
+    if (visiting) meetings.front().note(rank, op, contents.read(rank, op.slots, step, "visits"));
+  };
+  follow(trace, contents, findings, move, visit);
+  for (std::size_t r = 0; r < schedules.size(); ++r) {
+    const auto rank = static_cast<Index>(r);
+    for (Index slot = 0; slot < schedules[r].slots; ++slot) {
+      const Index expected = origin_of_slot(spec, rank, slot);
+      if (expected == nothing || contents.delivered(rank, slot)) continue;
+      findings.add(name(rank) + ", slot " + std::to_string(slot) + " misses the block of " + name(expected));
     }
   }
-  return std::move(visitor.findings);
+  if (visiting) meetings.front().check(findings);
+  return findings.take();
+}
+
+std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
+  Findings findings;
+  using Sum = std::vector<std::pair<Index, Index>>;  // the slots (rank, slot) that went into it
+  Contents<Sum> contents(schedules, findings);
+  for (std::size_t r = 0; r < schedules.size(); ++r) {
+    const auto rank = static_cast<Index>(r);
+    for (Index slot = 0; slot < schedules[r].slots; ++slot) contents.put(rank, slot, {{rank, slot}});
+  }
+  const Trace trace = replayed(schedules, findings);
+  const auto move = [&](Index rank, const Op& op, std::size_t, const std::vector<Sum>& sums) {
+    std::size_t i = 0;
+    each_slot(op.slots, [&](Index slot) {
+      Sum& sum = contents.held(rank, slot).content;
+      sum.insert(sum.end(), sums[i].begin(), sums[i].end());
+      ++i;
+    });
+  };
+  follow(trace, contents, findings, move, [](Index, const Op&, std::size_t) {});
+  for (std::size_t r = 0; r < schedules.size(); ++r) {
+    const auto rank = static_cast<Index>(r);
+    const Index own = own_slot(spec, rank);
+    if (own < 0) continue;
+    std::map<std::pair<Index, Index>, int> times;
+    for (const auto& source : contents.held(rank, own).content) ++times[source];
+    std::set<std::pair<Index, Index>> expected;
+    for (const auto& [from, slot] : contributions_to(spec, rank)) expected.emplace(from, slot);
+    const auto contribution = [&](const std::pair<Index, Index>& source) {
+      return "the contribution of " + name(source.first) + ", slot " + std::to_string(source.second);
+    };
+    for (const auto& source : expected) {
+      if (!times.contains(source)) findings.add(name(rank) + " misses " + contribution(source));
+    }
+    for (const auto& [source, count] : times) {
+      if (!expected.contains(source)) {
+        findings.add(name(rank) + " gets " + contribution(source) + ", which is not its own");
+      } else if (count > 1) {
+        findings.add(name(rank) + " gets " + contribution(source) + " " + std::to_string(count) + " times");
+      }
+    }
+  }
+  return findings.take();
+}
+
+std::vector<std::string> check_exchange(const ExchangeSpec& spec) {
+  std::vector<std::string> findings = check_schedules(spec, make_schedules(spec));
+  for (std::string& finding : check_reduces(spec, make_reduces(spec))) findings.push_back("way back: " + finding);
+  return findings;
 }
 
 }  // namespace rankwise

@@ -1,5 +1,8 @@
-// Proves a schedule: every rank ends with exactly the blocks of its window, each delivered once, and under rendezvous
-// semantics (no buffering at all) no ranks wait for each other for ever.
+// Proves schedules. Under rendezvous semantics (no buffering at all) no ranks wait for each other for ever; no message
+// lands where another operation of the step still reads; and, of
+// - an import: every rank ends with exactly the blocks of its window, each delivered once;
+// - visits: every ordered pair of boxes within the window (images of a box apart) interacts exactly once;
+// - the way back: every contribution arrives at the rank it belongs to, exactly once.
 #pragma once
 
 #include <string>
@@ -9,8 +12,14 @@
 
 namespace rankwise {
 
-// What is wrong, one sentence each, the first few of each kind; empty when the schedule is right.
+// What is wrong, one sentence each, the first few of each kind; empty when the schedules (of all ranks, made for spec
+// or altered since) are right.
 [[nodiscard]] std::vector<std::string> check_schedules(const ExchangeSpec& spec,
                                                        const std::vector<RankSchedule>& schedules);
+[[nodiscard]] std::vector<std::string> check_reduces(const ExchangeSpec& spec,
+                                                     const std::vector<RankSchedule>& schedules);
+
+// Both of what make_schedules and make_reduces give.
+[[nodiscard]] std::vector<std::string> check_exchange(const ExchangeSpec& spec);
 
 }  // namespace rankwise

@@ -1,92 +1,165 @@
 #include "schedule/replay.hpp"
 
+#include <deque>
 #include <functional>
+#include <limits>
+#include <unordered_map>
 
 namespace rankwise {
 
-std::size_t Replay::ChannelHash::operator()(const ChannelKey& key) const {
-  const std::hash<Index> hash;
-  return (hash(key.from) * 0x9E3779B97F4A7C15ULL) ^ (hash(key.to) * 0xC2B2AE3D27D4EB4FULL) ^
-         static_cast<std::size_t>(key.tag);
-}
+namespace {
 
-Replay::Replay(const std::vector<RankSchedule>& schedules, ReplayVisitor& visitor, bool eager)
-    : schedules_(schedules),
-      visitor_(visitor),
-      eager_(eager),
-      step_(schedules.size(), 0),
-      outstanding_(schedules.size(), 0),
-      op_done_(schedules.size()) {}
+using Id = Trace::Id;
 
-const Op& Replay::op_at(const OpRef& ref) const {
-  return schedules_[static_cast<std::size_t>(ref.rank)].steps[ref.step].ops[ref.op];
-}
+struct ChannelKey {
+  Index from;
+  Index to;
+  int tag;
+  bool operator==(const ChannelKey&) const = default;
+};
 
-void Replay::finish_op(const OpRef& ref) {
-  const auto r = static_cast<std::size_t>(ref.rank);
-  op_done_[r][ref.op] = true;
-  if (--outstanding_[r] == 0) ready_.push_back(ref.rank);
-}
+struct ChannelHash {
+  std::size_t operator()(const ChannelKey& key) const {
+    const std::hash<Index> hash;
+    return (hash(key.from) * 0x9E3779B97F4A7C15ULL) ^ (hash(key.to) * 0xC2B2AE3D27D4EB4FULL) ^
+           static_cast<std::size_t>(key.tag);
+  }
+};
 
-void Replay::post(Index rank) {
-  const auto r = static_cast<std::size_t>(rank);
-  const std::size_t step = step_[r];
-  if (step == schedules_[r].steps.size()) return;
-  const std::vector<Op>& ops = schedules_[r].steps[step].ops;
-  outstanding_[r] = ops.size();
-  op_done_[r].assign(ops.size(), false);
-  if (ops.empty()) ready_.push_back(rank);
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const OpRef own{rank, step, i};
-    const Op& op = ops[i];
-    if (op.kind == Op::Kind::copy) {
-      finish_op(own);
-      continue;
+// The posted operations of one sender, receiver and tag that have no partner yet: all sends or all receives.
+struct Channel {
+  std::deque<Id> sends;
+  std::deque<Id> recvs;
+};
+
+class Replayer {
+ public:
+  Replayer(const std::vector<RankSchedule>& schedules, bool eager)
+      : schedules_(schedules), eager_(eager), step_(schedules.size(), 0), outstanding_(schedules.size(), 0) {
+    std::size_t count = 0;
+    for (const RankSchedule& schedule : schedules) {
+      for (const Step& step : schedule.steps) count += step.ops.size();
     }
-    const bool sends = op.kind == Op::Kind::send;
-    const ChannelKey key = sends ? ChannelKey{rank, op.peer, op.tag} : ChannelKey{op.peer, rank, op.tag};
-    Channel& channel = channels_[key];
-    std::deque<OpRef>& partners = sends ? channel.recvs : channel.sends;
-    if (sends && eager_) finish_op(own);
+    if (count >= std::numeric_limits<Id>::max()) invalid("the schedules have 2^32 operations or more: use fewer ranks");
+    trace_.ops.reserve(count);
+    trace_.events.reserve(3 * count);
+    for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
+      first_op_.push_back(static_cast<Id>(trace_.ops.size()));
+      for (std::size_t step = 0; step < schedules[rank].steps.size(); ++step) {
+        const auto first = static_cast<Id>(trace_.ops.size());
+        for (const Op& op : schedules[rank].steps[step].ops) {
+          trace_.ops.push_back({static_cast<Id>(rank), static_cast<Id>(step), first, &op});
+        }
+      }
+    }
+    done_.assign(count, false);
+    waits_for_.assign(count, 0);
+    releases_.resize(count);
+    for (Id id = 0; id < count; ++id) {
+      for (const std::size_t before : op(id).after) releases_[trace_.ops[id].first + before].push_back(id);
+      waits_for_[id] = op(id).after.size();
+    }
+  }
+
+  Trace run() {
+    for (std::size_t rank = 0; rank < schedules_.size(); ++rank) start_step(rank);
+    // A rank that completes a step goes on with its next one, from a list so that long chains need no deep stack.
+    while (!ready_.empty()) {
+      const std::size_t rank = ready_.back();
+      ready_.pop_back();
+      record(Trace::Kind::completed, static_cast<Id>(rank), static_cast<Id>(step_[rank]));
+      first_op_[rank] += static_cast<Id>(schedules_[rank].steps[step_[rank]].ops.size());
+      ++step_[rank];
+      start_step(rank);
+    }
+    for (std::size_t rank = 0; rank < schedules_.size(); ++rank) note_waiting(rank);
+    return std::move(trace_);
+  }
+
+ private:
+  [[nodiscard]] const Op& op(Id id) const { return *trace_.ops[id].op; }
+
+  void record(Trace::Kind kind, Id a, Id b) { trace_.events.push_back({kind, a, b}); }
+
+  void start_step(std::size_t rank) {
+    if (step_[rank] == schedules_[rank].steps.size()) return;
+    const std::size_t count = schedules_[rank].steps[step_[rank]].ops.size();
+    outstanding_[rank] = count;
+    if (count == 0) ready_.push_back(rank);
+    const Id first = first_op_[rank];
+    for (Id id = first; id < first + count; ++id) {
+      if (waits_for_[id] == 0) postable_.push_back(id);
+    }
+    post_all();
+  }
+
+  void post_all() {
+    while (!postable_.empty()) {
+      const Id id = postable_.front();
+      postable_.pop_front();
+      post(id);
+    }
+  }
+
+  void post(Id own) {
+    record(Trace::Kind::posted, own, 0);
+    const Op::Kind kind = op(own).kind;
+    if (kind == Op::Kind::copy || kind == Op::Kind::visit) {
+      finish(own);
+      return;
+    }
+    const bool sends = kind == Op::Kind::send;
+    const Index rank = trace_.ops[own].rank;
+    const Index peer = op(own).peer;
+    Channel& channel = channels_[sends ? ChannelKey{rank, peer, op(own).tag} : ChannelKey{peer, rank, op(own).tag}];
+    std::deque<Id>& partners = sends ? channel.recvs : channel.sends;
+    if (sends && eager_) finish(own);
     if (partners.empty()) {
       (sends ? channel.sends : channel.recvs).push_back(own);
-      continue;
+      return;
     }
-    const OpRef partner = partners.front();
+    const Id partner = partners.front();
     partners.pop_front();
-    visitor_.matched(sends ? own : partner, sends ? partner : own);
-    if (!sends || !eager_) finish_op(own);
-    if (sends || !eager_) finish_op(partner);
+    record(Trace::Kind::matched, sends ? own : partner, sends ? partner : own);
+    if (!sends || !eager_) finish(own);
+    if (sends || !eager_) finish(partner);
   }
-}
 
-std::vector<Waiting> Replay::run() {
-  for (std::size_t r = 0; r < schedules_.size(); ++r) post(static_cast<Index>(r));
-  while (!ready_.empty()) {
-    const Index rank = ready_.back();
-    ready_.pop_back();
-    const auto r = static_cast<std::size_t>(rank);
-    visitor_.completed(rank, step_[r]);
-    ++step_[r];
-    post(rank);
+  void finish(Id id) {
+    done_[id] = true;
+    for (const Id next : releases_[id]) {
+      if (--waits_for_[next] == 0) postable_.push_back(next);
+    }
+    const std::size_t rank = trace_.ops[id].rank;
+    if (--outstanding_[rank] == 0) ready_.push_back(rank);
   }
-  std::vector<Waiting> waiting;
-  for (std::size_t r = 0; r < schedules_.size(); ++r) {
-    if (step_[r] == schedules_[r].steps.size()) continue;
-    const std::vector<Op>& ops = schedules_[r].steps[step_[r]].ops;
+
+  void note_waiting(std::size_t rank) {
+    if (step_[rank] == schedules_[rank].steps.size()) return;
+    const std::vector<Op>& ops = schedules_[rank].steps[step_[rank]].ops;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (op_done_[r][i]) continue;
-      waiting.push_back({static_cast<Index>(r), step_[r], ops[i].peer, ops[i].kind == Op::Kind::send});
-      break;
+      if (done_[first_op_[rank] + i] || waits_for_[first_op_[rank] + i] > 0) continue;
+      trace_.waiting.push_back({static_cast<Index>(rank), step_[rank], ops[i].peer, ops[i].kind == Op::Kind::send});
+      return;
     }
   }
-  return waiting;
-}
 
-std::vector<OpRef> Replay::unreceived() const {
-  std::vector<OpRef> left;
-  for (const auto& [key, channel] : channels_) left.insert(left.end(), channel.sends.begin(), channel.sends.end());
-  return left;
-}
+  const std::vector<RankSchedule>& schedules_;
+  bool eager_;
+  Trace trace_;
+  std::vector<std::size_t> step_;        // current step of each rank
+  std::vector<Id> first_op_;             // its first operation
+  std::vector<std::size_t> outstanding_; // how many of its operations have not completed
+  std::vector<bool> done_;
+  std::vector<std::size_t> waits_for_;   // of each operation: how many of those it comes after have not completed
+  std::vector<std::vector<Id>> releases_;
+  std::vector<std::size_t> ready_;       // ranks whose step has completed
+  std::deque<Id> postable_;              // operations that wait for no other any more
+  std::unordered_map<ChannelKey, Channel, ChannelHash> channels_;
+};
+
+}  // namespace
+
+Trace replay(const std::vector<RankSchedule>& schedules, bool eager) { return Replayer(schedules, eager).run(); }
 
 }  // namespace rankwise

@@ -1,8 +1,9 @@
 // A schedule as data: for one rank, ordered steps of messages (peer, which blocks travel). Nothing here sends.
 //
-// Every rank keeps a window of (2k_0+1) x ... x (2k_{d-1}+1) slots, one for each offset within the cutoff, in row-major
-// order; the slot of offset o ends up with the block of the rank at own coordinates + o. Where a periodic axis is
-// shorter than the window, several slots are images of the same block, as molecular-dynamics codes want them.
+// A rank's slots hold blocks. For all algorithms but team-shift they are a window, one slot for each offset within the
+// cutoff, in row-major order; the slot of offset o ends up with the block of the rank at own coordinates + o. Where a
+// periodic axis is shorter than the window, several slots are images of the same block, as molecular-dynamics codes
+// want them. The slots of team-shift are described in teams.hpp.
 #pragma once
 
 #include <string>
@@ -12,81 +13,173 @@
 
 namespace rankwise {
 
-// Which MPI call sends. The order of the steps depends on it: ssend and send block, isend does not.
-enum class SendMode { ssend, send, isend };
+// Which MPI call sends. The order of messages depends on it: ssend and send block; isend and persistent have all of a
+// step in flight; isend-self forwards each block as soon as it has arrived.
+enum class SendMode { ssend, send, isend, isend_self, persistent };
 
 [[nodiscard]] SendMode parse_send_mode(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(SendMode mode);
+[[nodiscard]] inline bool is_blocking(SendMode mode) { return mode == SendMode::ssend || mode == SendMode::send; }
 
-// The window of offsets -k..k on each axis.
+// Which offsets a window has: full -k..k; eighth 0..k, where forces are returned (Newton's third law); all-pairs every
+// rank once, whatever the cutoff.
+enum class Shell { full, eighth, all_pairs };
+
+[[nodiscard]] Shell parse_shell(const std::string& name);  // throws std::invalid_argument
+[[nodiscard]] std::string to_string(Shell shell);
+
+// The box of offsets -lower..upper on each axis.
 class Window {
  public:
-  // cutoff: layers per axis, each >= 1 (0 where an axis takes no part). Throws std::invalid_argument.
-  explicit Window(std::vector<int> cutoff);
+  // cutoff: layers per axis, each >= 1; shell: full or eighth. Throws std::invalid_argument.
+  explicit Window(const std::vector<int>& cutoff, Shell shell = Shell::full);
+  // Offsets 0..size-1 on each axis.
+  [[nodiscard]] static Window all_pairs(const Grid& grid);
+  // Any box of offsets around 0.
+  Window(std::vector<Index> lower, std::vector<Index> upper, Shell shell);
 
-  [[nodiscard]] int ndim() const { return static_cast<int>(cutoff_.size()); }
-  [[nodiscard]] int cutoff(int axis) const { return cutoff_[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] Shell shell() const { return shell_; }
+  [[nodiscard]] int ndim() const { return static_cast<int>(lower_.size()); }
+  [[nodiscard]] Index lower(int axis) const { return lower_[static_cast<std::size_t>(axis)]; }
+  [[nodiscard]] Index upper(int axis) const { return upper_[static_cast<std::size_t>(axis)]; }
   [[nodiscard]] Index slots() const { return slots_; }
-  [[nodiscard]] Index centre() const { return slots_ / 2; }
+  [[nodiscard]] Index centre() const { return centre_; }  // the slot of offset 0
   [[nodiscard]] Index slot(const Coords& offset) const;
   [[nodiscard]] Coords offset(Index slot) const;
 
  private:
-  std::vector<int> cutoff_;
+  std::vector<Index> lower_;
+  std::vector<Index> upper_;
+  Shell shell_;
   Index slots_ = 1;
+  Index centre_ = 0;
 };
 
-// Consecutive slots of a window.
+// Consecutive slots.
 struct SlotRange {
   Index first = 0;
   Index count = 0;
   bool operator==(const SlotRange&) const = default;
 };
 
-// One thing a rank does in a step: send the blocks in some slots, receive into some slots, or, where a rank is its own
-// neighbour, copy slots to others of the same number.
+// One thing a rank does in a step: send the blocks in some slots, receive into some slots, copy slots to others of the
+// same number where a rank is its own neighbour, or (team-shift) let the own blocks interact with visiting ones.
 struct Op {
-  enum class Kind { send, recv, copy };
+  enum class Kind { send, recv, copy, visit };
   Kind kind = Kind::send;
-  Index peer = 0;            // the rank sent to or received from; the own rank for a copy
-  int tag = 0;               // messages between two ranks match in order within a tag
-  std::vector<SlotRange> slots;   // what is sent, or where it lands
-  std::vector<SlotRange> source;  // copy only: where it comes from
+  Index peer = 0;  // the rank sent to or received from; the own rank for a copy or visit
+  int tag = 0;     // messages between two ranks match in order within a tag; of a visit: which offset of the team window
+  std::vector<SlotRange> slots;    // what is sent or visits, or where it lands
+  std::vector<SlotRange> source;   // copy only: where it comes from
+  std::vector<std::size_t> after;  // the operations of this step (by position) that must have completed before
 
   [[nodiscard]] Index blocks() const;
 };
 
-// All operations of a step are in flight together; the next step starts when all have completed.
+// The operations of a step are in flight together, each as soon as those it comes after have completed; the next step
+// starts when all have completed.
 struct Step {
   std::vector<Op> ops;
 };
 
 struct RankSchedule {
   std::vector<Step> steps;
+  Index slots = 0;            // operations speak of slots 0..slots-1
+  std::vector<Index> place;   // empty: every slot has a place of its own; else the place of each slot: slots that
+                              // share one are never needed at the same time
+  bool adds = false;          // what arrives (or is copied) is added to what the slots hold, as when forces return
+  bool neighborhood = false;  // the one step is carried out as an MPI neighbourhood collective
 
+  [[nodiscard]] Index places() const;
+  [[nodiscard]] Index place_of(Index slot) const;
   [[nodiscard]] Index messages_sent() const;
   [[nodiscard]] Index blocks_sent() const;
 };
 
-// What is exchanged: an algorithm by its id, on a grid of ranks (rank = row-major cell), within a cutoff.
+// How the c ranks of a team of team-shift get their boxes: pooled: the grid's ranks, one box each, put those of c
+// neighbouring ranks together; replicated: every box has c ranks, so that there are c times more ranks than boxes.
+enum class TeamBoxes { pooled, replicated };
+
+[[nodiscard]] TeamBoxes parse_team_boxes(const std::string& name);  // throws std::invalid_argument
+[[nodiscard]] std::string to_string(TeamBoxes boxes);
+
+// What is exchanged: an algorithm by its id, on a grid of boxes (one a rank, rank = row-major cell, unless teams
+// replicate them), within a window.
 struct ExchangeSpec {
   std::string algorithm;
   SendMode mode;
   Grid grid;
   Window window;
+  Index replication = 1;  // c of team-shift, 1 for the others
+  TeamBoxes team_boxes = TeamBoxes::pooled;
+
+  [[nodiscard]] Index ranks() const { return team_boxes == TeamBoxes::replicated ? grid.size() * replication : grid.size(); }
 };
 
-// One rank's schedule, without O(P) work or memory. Throws std::invalid_argument for an unknown algorithm, a window
-// whose number of axes differs from the grid's, or a rank outside the grid.
+// A spec from what users name. cutoff: layers an axis (ignored for all-pairs, which wraps around on every axis).
+// Throws std::invalid_argument like check_spec.
+[[nodiscard]] ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims,
+                                     std::vector<bool> periodic, const std::vector<int>& cutoff,
+                                     Shell shell = Shell::full, Index replication = 1,
+                                     TeamBoxes team_boxes = TeamBoxes::pooled);
+
+// The ids of all algorithms, in the order of tables.
+[[nodiscard]] std::vector<std::string> exchange_algorithms();
+
+// Why an algorithm cannot be combined with a send mode or a shell; empty when it can. Throws std::invalid_argument
+// for an unknown algorithm.
+[[nodiscard]] std::string why_not(const std::string& algorithm, SendMode mode, Shell shell);
+
+// Throws std::invalid_argument, with the reason, when no schedule can be made: an unknown algorithm, a combination
+// that makes no sense, a window whose number of axes differs from the grid's, a replication that does not fit.
+void check_spec(const ExchangeSpec& spec);
+
+// One rank's schedule of the import (of the visits, for team-shift), without O(P) work or memory.
+// Throws std::invalid_argument like check_spec, and for a rank that does not exist.
 [[nodiscard]] RankSchedule make_schedule(const ExchangeSpec& spec, Index rank);
+
+// One rank's schedule of the way back: what each slot holds is added up in the slot of its origin's own block. The
+// import reversed; for team-shift the distribution within the team reversed.
+[[nodiscard]] RankSchedule make_reduce(const ExchangeSpec& spec, Index rank);
+
+// Whether one round of this exchange includes the way back: eighth shell, and teams, whose members hold partial sums.
+[[nodiscard]] bool includes_reduce(const ExchangeSpec& spec);
 
 // The schedules of all ranks.
 [[nodiscard]] std::vector<RankSchedule> make_schedules(const ExchangeSpec& spec);
+[[nodiscard]] std::vector<RankSchedule> make_reduces(const ExchangeSpec& spec);
 
-// The rank whose block belongs in a slot of this rank's window; -1 where the slot lies beyond an open border.
+// The rank whose block this rank's schedule brings into a slot; -1 where none belongs (beyond an open border, say).
 [[nodiscard]] Index origin_of_slot(const ExchangeSpec& spec, Index rank, Index slot);
 
-// Shift (Plimpton 1995; werner2023 section 2.2): see shift.cpp.
+// The slot that holds the rank's own block from the start; -1 for a rank that has none (replicated teams).
+[[nodiscard]] Index own_slot(const ExchangeSpec& spec, Index rank);
+
+// A slot of a rank.
+struct SlotOf {
+  Index rank = 0;
+  Index slot = 0;
+  bool operator==(const SlotOf&) const = default;
+};
+
+// Whose slots the way back adds up in a rank's own slot, this slot included; empty for a rank that has none.
+[[nodiscard]] std::vector<SlotOf> contributions_to(const ExchangeSpec& spec, Index rank);
+
+// The rank at an offset (direction +1) or at minus the offset (-1) from a rank; -1 beyond an open border.
+[[nodiscard]] Index rank_at_offset(const Grid& grid, Index rank, const Coords& offset, int direction);
+
+// The algorithms; each is described in its own file.
+[[nodiscard]] RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_team_combine(const ExchangeSpec& spec, Index rank);
+
+// The same messages the other way, in reverse order, adding up.
+[[nodiscard]] RankSchedule reversed(const RankSchedule& schedule, SendMode mode);
+
+// Lets the sends of a step go one after the other where the mode blocks (their receives are posted before them).
+void chain_sends(Step& step, SendMode mode);
 
 }  // namespace rankwise

@@ -1,137 +1,137 @@
 // Shift (Plimpton 1995, J. Comput. Phys. 117; werner2023 sections 2.2 and 4.2): axis by axis, every block is handed on
 // from neighbour to neighbour, k hops up and k hops down, and each axis forwards all that the axes before it gathered.
-// 2k messages an axis. The last axis goes first, so that what travels is consecutive slots (but for open borders).
+// 2k messages an axis, k for an eighth shell.
 //
 // Blocking sends take the even-odd order of werner2023 (Fig. 5): first all hops up, then all hops down, and in a hop
 // the ranks of even coordinate send first while the odd ones receive. On an odd periodic ring two even ranks meet at
-// the seam; their message goes in a third phase, so that no cycle of waiting ranks can form. Non-blocking sends have
-// both directions of a hop in flight together.
+// the seam; their message goes in a third phase, so that no cycle of waiting ranks can form. Non-blocking and
+// persistent sends have both directions of a hop in flight together. Self-synchronising sends have the whole axis in
+// one step: all receives are posted at once, and each hop's send only comes after the receive of what it forwards.
+#include <array>
 #include <optional>
 
-#include "schedule/schedule.hpp"
+#include "schedule/axis.hpp"
 
 namespace rankwise {
 
 namespace {
 
+// One hop of the blocks that travel up (direction +1) or down (-1).
+struct Hop {
+  std::optional<Op> send;
+  std::optional<Op> recv;
+  std::optional<Op> copy;
+  bool send_first = true;
+};
+
 class AxisShift {
  public:
   AxisShift(const ExchangeSpec& spec, Index rank, int axis)
-      : spec_(spec), axis_(axis), coords_(spec.grid.coords(rank)), own_(coords_[static_cast<std::size_t>(axis)]) {}
+      : axis_(spec, rank, axis), tag_base_(2 * axis), tag_stride_(2 * spec.grid.ndim()) {}
 
-  // One hop of the blocks that travel up (direction +1) or down (-1); hop counts from 1.
-  struct Hop {
-    std::optional<Op> send;
-    std::optional<Op> recv;
-    std::optional<Op> copy;
-    bool send_first = true;
-  };
+  // What moves up comes from below: after `hops(+1)` hops it fills all offsets down to -lower.
+  [[nodiscard]] Index hops(int direction) const { return direction > 0 ? axis_.lower() : axis_.upper(); }
 
-  [[nodiscard]] Hop hop(int direction, int number) const {
+  // number counts from 1.
+  [[nodiscard]] Hop hop(int direction, Index number) const {
     Hop hop;
-    const Index to = spec_.grid.shifted(axis_, own_, direction);
-    const Index from = spec_.grid.shifted(axis_, own_, -direction);
-    // What moves up comes from below: after `number` hops it fills the slots at offset -number.
-    const bool has = spec_.grid.shifted(axis_, own_, -direction * (number - 1)) >= 0;
-    const bool gets = spec_.grid.shifted(axis_, own_, -direction * number) >= 0;
-    const std::vector<SlotRange> carried = slab(-direction * (number - 1));
-    const std::vector<SlotRange> landing = slab(-direction * number);
-    if (to == own_ || from == own_) {
-      hop.copy = Op{Op::Kind::copy, rank_at(own_), tag(direction), landing, carried};
+    const Index to = axis_.at(direction);
+    const Index from = axis_.at(-direction);
+    const bool has = axis_.at(-direction * (number - 1)) >= 0;
+    const bool gets = axis_.at(-direction * number) >= 0;
+    const std::vector<SlotRange> carried = axis_.slab(-direction * (number - 1));
+    const std::vector<SlotRange> landing = axis_.slab(-direction * number);
+    const int tag = tag_base_ + (direction > 0 ? 0 : 1) + tag_stride_ * static_cast<int>(number - 1);
+    if (to == axis_.own() || from == axis_.own()) {
+      hop.copy = Op{Op::Kind::copy, axis_.rank_at(axis_.own()), tag, landing, carried, {}};
       return hop;
     }
-    if (to >= 0 && has) hop.send = Op{Op::Kind::send, rank_at(to), tag(direction), carried, {}};
-    if (gets) hop.recv = Op{Op::Kind::recv, rank_at(from), tag(direction), landing, {}};
-    if (hop.send && hop.recv) hop.send_first = phase(own_, direction) < phase(from, direction);
+    if (to >= 0 && has) hop.send = Op{Op::Kind::send, axis_.rank_at(to), tag, carried, {}, {}};
+    if (gets) hop.recv = Op{Op::Kind::recv, axis_.rank_at(from), tag, landing, {}, {}};
+    if (hop.send && hop.recv) hop.send_first = phase(axis_.own(), direction) < phase(from, direction);
     return hop;
   }
 
  private:
-  // The slots at offset o on this axis: on later axes all offsets gathered so far (those inside an open border), 0 on
-  // earlier ones. Sender and receiver share their coordinates on all other axes, so both mean the same blocks.
-  [[nodiscard]] std::vector<SlotRange> slab(Index o) const {
-    Coords offset(coords_.size(), 0);
-    offset[static_cast<std::size_t>(axis_)] = o;
-    std::vector<SlotRange> ranges;
-    add_box(axis_ + 1, offset, ranges);
-    return ranges;
-  }
-
-  void add_box(int axis, Coords& offset, std::vector<SlotRange>& ranges) const {
-    if (axis == spec_.grid.ndim()) {
-      const Index slot = spec_.window.slot(offset);
-      if (!ranges.empty() && ranges.back().first + ranges.back().count == slot) {
-        ++ranges.back().count;
-      } else {
-        ranges.push_back({slot, 1});
-      }
-      return;
-    }
-    const auto i = static_cast<std::size_t>(axis);
-    const Index k = spec_.window.cutoff(axis);
-    for (Index o = -k; o <= k; ++o) {
-      if (spec_.grid.shifted(axis, coords_[i], o) < 0) continue;
-      offset[i] = o;
-      add_box(axis + 1, offset, ranges);
-    }
-    offset[i] = 0;
-  }
-
-  [[nodiscard]] Index rank_at(Index coordinate) const {
-    Coords coords = coords_;
-    coords[static_cast<std::size_t>(axis_)] = coordinate;
-    return spec_.grid.cell(coords);
-  }
-
   // In which phase of a hop the rank at a coordinate sends. Neighbouring messages never share a phase.
   [[nodiscard]] int phase(Index coordinate, int direction) const {
-    const Index length = spec_.grid.dim(axis_);
-    const Index seam = direction > 0 ? length - 1 : 0;
-    if (spec_.grid.periodic(axis_) && length % 2 == 1 && coordinate == seam) return 2;
+    const Index seam = direction > 0 ? axis_.length() - 1 : 0;
+    if (axis_.periodic() && axis_.length() % 2 == 1 && coordinate == seam) return 2;
     return static_cast<int>(coordinate % 2);
   }
 
-  [[nodiscard]] int tag(int direction) const { return 2 * axis_ + (direction > 0 ? 0 : 1); }
-
-  const ExchangeSpec& spec_;
-  int axis_;
-  Coords coords_;
-  Index own_;
+  Axis axis_;
+  int tag_base_;
+  int tag_stride_;
 };
 
-void add_blocking(RankSchedule& schedule, AxisShift::Hop&& hop) {
+constexpr std::array<int, 2> directions{+1, -1};
+
+void add_blocking(RankSchedule& schedule, const AxisShift& shift) {
   const auto add = [&schedule](std::optional<Op>& op) {
     if (op) schedule.steps.push_back({{std::move(*op)}});
   };
-  add(hop.copy);
-  add(hop.send_first ? hop.send : hop.recv);
-  add(hop.send_first ? hop.recv : hop.send);
+  for (const int direction : directions) {
+    for (Index number = 1; number <= shift.hops(direction); ++number) {
+      Hop hop = shift.hop(direction, number);
+      add(hop.copy);
+      add(hop.send_first ? hop.send : hop.recv);
+      add(hop.send_first ? hop.recv : hop.send);
+    }
+  }
 }
 
-void add_concurrent(Step& step, AxisShift::Hop&& hop) {
-  for (std::optional<Op>* op : {&hop.copy, &hop.recv, &hop.send}) {
-    if (*op) step.ops.push_back(std::move(**op));
+void add_hop_by_hop(RankSchedule& schedule, const AxisShift& shift) {
+  for (Index number = 1; number <= std::max(shift.hops(+1), shift.hops(-1)); ++number) {
+    Step step;
+    for (const int direction : directions) {
+      if (number > shift.hops(direction)) continue;
+      Hop hop = shift.hop(direction, number);
+      for (std::optional<Op>* op : {&hop.copy, &hop.recv, &hop.send}) {
+        if (*op) step.ops.push_back(std::move(**op));
+      }
+    }
+    if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
   }
+}
+
+void add_self_synchronising(RankSchedule& schedule, const AxisShift& shift) {
+  Step step;
+  for (const int direction : directions) {
+    std::optional<std::size_t> arrived;  // the operation that brings what the next hop forwards
+    for (Index number = 1; number <= shift.hops(direction); ++number) {
+      Hop hop = shift.hop(direction, number);
+      const std::optional<std::size_t> before = arrived;
+      const auto add = [&step](std::optional<Op>& op) {
+        step.ops.push_back(std::move(*op));
+        return step.ops.size() - 1;
+      };
+      if (hop.recv) arrived = add(hop.recv);
+      for (std::optional<Op>* op : {&hop.send, &hop.copy}) {
+        if (!*op) continue;
+        if (before) (**op).after = {*before};
+        const bool copies = op == &hop.copy;
+        const std::size_t added = add(*op);
+        if (copies) arrived = added;
+      }
+    }
+  }
+  if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
 }
 
 }  // namespace
 
 RankSchedule make_shift(const ExchangeSpec& spec, Index rank) {
   RankSchedule schedule;
+  schedule.slots = spec.window.slots();
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
     const AxisShift shift(spec, rank, axis);
-    const int k = spec.window.cutoff(axis);
-    if (spec.mode == SendMode::isend) {
-      for (int number = 1; number <= k; ++number) {
-        Step step;
-        add_concurrent(step, shift.hop(+1, number));
-        add_concurrent(step, shift.hop(-1, number));
-        if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
-      }
+    if (is_blocking(spec.mode)) {
+      add_blocking(schedule, shift);
+    } else if (spec.mode == SendMode::isend_self) {
+      add_self_synchronising(schedule, shift);
     } else {
-      for (const int direction : {+1, -1}) {
-        for (int number = 1; number <= k; ++number) add_blocking(schedule, shift.hop(direction, number));
-      }
+      add_hop_by_hop(schedule, shift);
     }
   }
   return schedule;

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from rankwise.errors import InputError
 from rankwise.units import (
     format_bandwidth,
+    format_parameter,
     format_percent,
     format_size,
     format_time,
@@ -68,3 +69,17 @@ def test_figures_are_written_with_three_digits_and_a_unit() -> None:
     assert format_size(1000) == "1000 B"
     assert format_bandwidth(11.24e9) == "11.2 GB/s"
     assert format_percent(-0.031) == "-3.1 %"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("overhead_s", 3e-7, "300 ns"),
+        ("gap_s_per_byte", 0.2e-9, "0.2 ns/B"),
+        ("injection_bytes_per_s", 6e9, "6.00 GB/s"),
+        ("rendezvous_from_bytes", 8192.0, "8 KiB"),
+        ("overlap", 0.4, "0.4"),
+    ],
+)
+def test_a_parameter_is_written_in_the_unit_of_its_name(name: str, value: float, text: str) -> None:
+    assert format_parameter(name, value) == text

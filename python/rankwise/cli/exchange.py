@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,11 +23,25 @@ predict_verbs = group("predict", "Ask the model: microseconds of work, nothing i
 run_verbs = group("run", "Run the real thing on this machine, every byte checked.")
 validate_verbs = group("validate", "Put prediction beside measurement.")
 
-Algorithm = Annotated[str, typer.Option(help="Which exchange: shift.")]
-Mode = Annotated[str, typer.Option(help="How messages are sent: ssend, send, isend, or several: ssend,isend.")]
+Algorithm = Annotated[
+    str, typer.Option(help="Which exchange: direct, neighbor-alltoall, shift, comb, team-shift, several, or all.")
+]
+Mode = Annotated[
+    str, typer.Option(help="How messages are sent: ssend, send, isend, isend-self, persistent, several, or all.")
+]
 Dims = Annotated[str, typer.Option(help="Axes of the process grid (1, 2, 3), or its shape: 4x2.")]
 Cutoff = Annotated[str, typer.Option(help="Layers of neighbours k: 2, 1,2,4 or 1:10.")]
 Bytes = Annotated[str, typer.Option("--bytes", help="Size of one block: 1000, 1kB, 8,1000,100kB.")]
+Shell = Annotated[
+    str,
+    typer.Option(help="Which neighbours: full, eighth (with the return of forces), all-pairs (every rank), or several."),
+]
+Replication = Annotated[
+    str | None, typer.Option("--replication", "-c", help="Ranks a team of team-shift: 2, 1,2,4 or 1:4. Default: 2.")
+]
+TeamBoxes = Annotated[
+    str, typer.Option(help="Teams pool the boxes of their ranks (pooled), or all have the same box (replicated).")
+]
 Ranks = Annotated[int | None, typer.Option(help="Number of ranks.")]
 Periodic = Annotated[str, typer.Option(help="Axes that wrap around: all, none, or a flag an axis: 1,0.")]
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
@@ -47,11 +62,14 @@ def predict_exchange(
     cutoff: Cutoff = "1:4",
     size: Bytes = "1000",
     ranks: Ranks = None,
+    shell: Shell = "full",
+    replication: Replication = None,
+    team_boxes: TeamBoxes = "pooled",
     ranks_per_node: Annotated[
         int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
     ] = None,
     periodic: Periodic = "all",
-    link_model: Annotated[str | None, typer.Option(help="hockney or piecewise. Default: the profile's choice.")] = None,
+    link_model: Annotated[str | None, typer.Option(help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")] = None,
     as_json: Json = False,
 ) -> None:
     """Predict how long an exchange takes, with the interval that the profile's uncertainty gives.
@@ -63,7 +81,9 @@ def predict_exchange(
 
     if ranks is None and "x" not in dims.lower():
         ranks = _PREDICTED_RANKS
-    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, ranks, periodic)
+    cases = make_exchange_cases(
+        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
+    )
     rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
     _show_rows(rows, as_json)
 
@@ -76,6 +96,9 @@ def run_exchange(
     cutoff: Cutoff = "1:4",
     size: Bytes = "1000",
     ranks: Ranks = None,
+    shell: Shell = "full",
+    replication: Replication = None,
+    team_boxes: TeamBoxes = "pooled",
     periodic: Periodic = "all",
     seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
     samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
@@ -93,7 +116,10 @@ def run_exchange(
     from rankwise.machine.discover import discover
 
     topology = discover()
-    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, _default_ranks(ranks, dims, topology), periodic)
+    ranks = _default_ranks(ranks, dims, topology)
+    cases = make_exchange_cases(
+        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
+    )
     rows = run_rows(cases, topology, samples, seconds)
     _show_rows(rows, as_json)
     _fail_unless_verified(rows)
@@ -108,6 +134,9 @@ def validate_exchange(
     cutoff: Cutoff = "1:4",
     size: Bytes = "1000",
     ranks: Ranks = None,
+    shell: Shell = "full",
+    replication: Replication = None,
+    team_boxes: TeamBoxes = "pooled",
     periodic: Periodic = "all",
     seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
     samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
@@ -125,7 +154,10 @@ def validate_exchange(
     from rankwise.machine.discover import discover
 
     topology = discover()
-    cases = make_exchange_cases(algorithm, mode, dims, cutoff, size, _default_ranks(ranks, dims, topology), periodic)
+    ranks = _default_ranks(ranks, dims, topology)
+    cases = make_exchange_cases(
+        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
+    )
     validation = validate_cases(profile, cases, topology, samples, seconds)
     if output is not None:
         write_json(output, validation.to_dict())
@@ -137,33 +169,63 @@ def validate_exchange(
 
 
 def make_exchange_cases(
-    algorithm: str, mode: str, dims: str, cutoff: str, size: str, ranks: int | None, periodic: str
+    algorithm: str,
+    mode: str,
+    dims: str,
+    cutoff: str,
+    size: str,
+    ranks: int | None,
+    periodic: str,
+    shell: str = "full",
+    replication: str | None = None,
+    team_boxes: str = "pooled",
 ) -> list[ExchangeCase]:
     """Turn the options of an exchange into cases. Raises InputError."""
-    from rankwise.engines.exchange import ALGORITHMS, MODES, balanced_grid, make_cases
+    from rankwise.engines.exchange import Asked, make_cases
 
-    if ranks is not None and ranks < 1:
-        raise InputError(f"--ranks {ranks} is too small: it must be at least 1")
+    asked = Asked(
+        algorithms=None if algorithm == "all" else algorithm.split(","),
+        modes=None if mode == "all" else mode.split(","),
+        cutoffs=parse_ints(cutoff, "--cutoff"),
+        sizes_bytes=parse_sizes(size, "--bytes"),
+        shells=shell.split(","),
+        replications=None if replication is None else parse_ints(replication, "--replication"),
+        team_boxes=team_boxes,
+    )
+    if team_boxes != "replicated":
+        grid = make_grid(dims, ranks)
+        return make_cases(asked, grid, parse_periodic(periodic, len(grid)))
+    # Boxes that teams replicate: c times fewer of them than ranks.
+    if asked.algorithms != ["team-shift"]:
+        raise InputError("--team-boxes replicated is for team-shift: give --algorithm team-shift with it")
+    cases = []
+    for c in asked.replications or [2]:
+        if ranks is not None and ranks % c:
+            raise InputError(f"--ranks {ranks} is no multiple of --replication {c}, which replicated boxes need")
+        grid = make_grid(dims, None if ranks is None else ranks // c)
+        cases += make_cases(replace(asked, replications=[c]), grid, parse_periodic(periodic, len(grid)))
+    return cases
+
+
+def make_grid(dims: str, boxes: int | None) -> tuple[int, ...]:
+    """Return the grid that ``--dims`` asks for, as a shape or as a number of axes. Raises InputError."""
+    from rankwise.engines.exchange import balanced_grid
+
+    if boxes is not None and boxes < 1:
+        raise InputError(f"--ranks {boxes} is too small: it must be at least 1")
     shape = parse_shape(dims, "--dims")
     if "x" in dims.lower():
         grid = tuple(shape)
     elif shape[0] <= 3:
-        grid = balanced_grid(ranks or 1, shape[0])
+        grid = balanced_grid(boxes or 1, shape[0])
     else:
         raise InputError(f"--dims {dims} is not a number of axes: give 1, 2 or 3, or the grid's shape as in 8x1")
     total = math.prod(grid)
-    if ranks is not None and total != ranks:
-        raise InputError(f"--dims {dims} has {total} cells but --ranks is {ranks}: make them equal or leave one out")
+    if boxes is not None and total != boxes:
+        raise InputError(f"--dims {dims} has {total} cells but --ranks is {boxes}: make them equal or leave one out")
     if total > 1_000_000:
         raise InputError(f"{total} ranks are more than a schedule is walked for: stay below 1000000")
-    return make_cases(
-        ALGORITHMS if algorithm == "all" else algorithm.split(","),
-        MODES if mode == "all" else mode.split(","),
-        grid,
-        parse_periodic(periodic, len(grid)),
-        parse_ints(cutoff, "--cutoff"),
-        parse_sizes(size, "--bytes"),
-    )
+    return grid
 
 
 def show_validation(validation: Validation) -> None:
@@ -214,7 +276,7 @@ def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
         return
     from rich.table import Table
 
-    table = Table("engine", "algorithm", "mode", "grid", "k", "size", "time", "95 % interval", "messages", "sent", "bytes")
+    table = Table("engine", "algorithm", "mode", "grid", "k", "c", "size", "time", "95 % interval", "messages", "sent", "bytes")
     for row in rows:
         case = row.case
         table.add_row(
@@ -222,7 +284,8 @@ def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
             case.algorithm,
             case.mode,
             "x".join(map(str, case.grid)),
-            str(case.cutoff),
+            str(case.cutoff or case.shell),
+            str(case.replication),
             format_size(case.message_bytes),
             format_time(row.time_s),
             f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",

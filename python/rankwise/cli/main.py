@@ -16,7 +16,9 @@ from rankwise.cli.base import app
 from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError
 
 # Importing a verb's module registers it; the modules import what is heavy only when they run.
-from rankwise.cli import doctor, exchange, map, measure, profile, quick, report, reproduce  # noqa: F401  isort: skip
+from rankwise.cli import (  # noqa: F401  isort: skip
+    doctor, exchange, fit, machines, map, measure, profile, project, project_halo, quick, report, reproduce, schedules,
+)  # fmt: skip
 
 
 def _show_version(asked: bool) -> None:

@@ -21,7 +21,10 @@ def measure(
         str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     ] = None,
     launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
-    seconds: Annotated[float, typer.Option(help="Time to spend on samples, in seconds.")] = 15.0,
+    seconds: Annotated[float, typer.Option(help="Time to spend on samples at most, in seconds.")] = 15.0,
+    precision: Annotated[
+        float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")
+    ] = 0.03,
     statistic: Annotated[
         str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")
     ] = "median",
@@ -35,7 +38,7 @@ def measure(
     from rankwise.measure.session import measure_machine, samples_path_of
 
     profile = measure_machine(
-        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic
+        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision
     )
     if as_json:
         print_json(profile.to_dict())

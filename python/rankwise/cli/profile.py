@@ -1,17 +1,21 @@
-"""``rankwise profile``: look at a profile, or make one from a published table."""
+"""``rankwise profile``: look at a profile, make one of other programs' output, compare two, write one for others."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
-from rankwise.errors import InputError
+from rankwise.errors import EXIT_OK, EXIT_REGRESSION, InputError
 from rankwise.units import format_bandwidth, format_size, format_time
 
-profile_verbs = group("profile", "Look at a machine's profile, or import one.")
+if TYPE_CHECKING:
+    from rankwise.machine.compare import Comparison
+
+profile_verbs = group("profile", "Look at a machine's profile, import, compare and export.")
 
 
 @verb("show", "rankwise profile show machine.json", under=profile_verbs)
@@ -60,29 +64,159 @@ def show(
 
 @verb(
     "import",
-    "rankwise profile import pingpong.csv -o machine.json --link other-node",
+    """rankwise profile import osu_latency.txt osu_bw.txt --link other-node -o machine.json
+    rankwise profile import pingpong.csv -o machine.json""",
     under=profile_verbs,
 )
-def import_table(
-    table: Annotated[Path, typer.Argument(help="CSV with columns such as message_bytes,latency_ns,sigma_ns.")],
+def import_files(
+    tables: Annotated[
+        list[Path], typer.Argument(help="Output of OSU benchmarks or IMB, or CSV (message_bytes,latency_ns,sigma_ns).")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.")] = Path("machine.json"),
     link: Annotated[str, typer.Option(help="The link class that was measured.")] = "other-node",
-    name: Annotated[str | None, typer.Option(help="The machine's name. Default: the table's file name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The machine's name. Default: the first file's name.")] = None,
+    add: Annotated[bool, typer.Option("--add", help="Put the tables into the profile that --output names.")] = False,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a profile from a table of one-way message times. Units stand in the columns' names."""
-    from rankwise.machine.profile import LINK_CLASSES
-    from rankwise.measure.tables import profile_from_table
+    """Make a profile from what other programs measured.
+
+    A ping-pong (osu_latency, IMB PingPong, a CSV table of one-way times) becomes the send curve. What is no ping-pong
+    stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, IMB Sendrecv.
+    """
+    from rankwise.machine.profile import LINK_CLASSES, Profile
+    from rankwise.measure.imports import import_profile
 
     if link not in LINK_CLASSES:
         raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
-    profile = profile_from_table(table, link, name or table.stem)
+    base = Profile.load(output) if add else None
+    profile = import_profile(tables, link, name or tables[0].stem, window, base)
     profile.save(output)
+    for warning in profile.warnings[len(base.warnings) if base else 0 :]:
+        tell(f"warning: {warning}")
     if as_json:
         print_json(profile.to_dict())
     else:
         print(output)
         tell(f"next: rankwise profile show {output}")
+
+
+@verb(
+    "compare",
+    "rankwise profile compare before.json after.json --tolerance 0.1",
+    under=profile_verbs,
+)
+def compare_profiles(
+    a: Annotated[Path, typer.Argument(metavar="A", help="The profile to compare with.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The profile that may be slower.")],
+    tolerance: Annotated[float, typer.Option(help="What still counts as the same: 0.1 for 10 %.")] = 0.1,
+    everything: Annotated[bool, typer.Option("--all", help="Show every size, not only the one that differs most.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Compare two profiles: how many times as long B takes as A, for alpha, beta and every common size.
+
+    Exit 3 when B is slower than the tolerance allows beyond the 95 % interval: in alpha, in beta, or at two neighbouring
+    sizes (of many intervals a single one misses by chance).
+    """
+    from rankwise.machine.compare import compare, in_words, regressions
+    from rankwise.machine.profile import Profile
+
+    if not 0 <= tolerance <= 100:
+        raise InputError(f"tolerance {tolerance:g} is not a share: give 0.1 for 10 %")
+    comparisons, notes = compare(Profile.load(a), Profile.load(b), tolerance)
+    verdict = in_words(comparisons, tolerance)
+    slower = bool(regressions(comparisons))
+    if as_json:
+        print_json(
+            {
+                "a": str(a),
+                "b": str(b),
+                "tolerance": tolerance,
+                "verdict": verdict,
+                "slower": slower,
+                "notes": notes,
+                "comparisons": [comparison.to_dict() for comparison in comparisons],
+            }
+        )
+    else:
+        _print_comparisons(comparisons, everything)
+        for note in notes:
+            tell(f"note: {note}")
+        print(verdict)
+    return EXIT_REGRESSION if slower else EXIT_OK
+
+
+def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
+    from rich.table import Table
+
+    farthest: dict[tuple[str, str], Comparison] = {}
+    for c in comparisons:
+        if c.size_bytes is not None:
+            known = farthest.setdefault((c.link, c.sending), c)
+            if _distance(c) > _distance(known):
+                farthest[c.link, c.sending] = c
+    table = Table("link", "sending", "figure", "A", "B", "B / A", "95 % interval", "verdict")
+    for c in comparisons:
+        if c.size_bytes is not None and not everything and farthest[c.link, c.sending] is not c:
+            continue
+        bandwidth = c.quantity == "beta"
+        table.add_row(
+            c.link,
+            c.sending,
+            "1/beta" if bandwidth else "alpha" if c.size_bytes is None else format_size(c.size_bytes),
+            _bandwidth(c.a) if bandwidth else format_time(c.a),
+            _bandwidth(c.b) if bandwidth else format_time(c.b),
+            f"{c.ratio:.3f}",
+            f"{c.ratio_ci[0]:.3f} … {c.ratio_ci[1]:.3g}" if c.ratio_ci else "–",
+            c.verdict,
+        )
+    console().print(table)
+    if not everything:
+        print("Of the sizes the one that differs most is shown; --all shows every one.")
+    print("B / A is a ratio of times, for 1/beta too: above 1, B is slower.")
+
+
+def _distance(comparison: Comparison) -> float:
+    from math import log
+
+    return abs(log(comparison.ratio))
+
+
+@verb(
+    "export",
+    """rankwise profile export machine.json --format csv -o machine.csv
+    rankwise profile export machine.json --format simgrid --link same-socket -o platform.xml""",
+    under=profile_verbs,
+)
+def export(
+    path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
+    form: Annotated[str, typer.Option("--format", help="csv, osu or simgrid.")] = "csv",
+    link: Annotated[str | None, typer.Option(help="The link class, for osu and simgrid. Default: the only one.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write. Default: stdout.")] = None,
+) -> None:
+    """Write a profile for other programs: all tables as CSV, a link like osu_latency's output, or as SimGrid platform."""
+    from rankwise.files import write_whole
+    from rankwise.machine.profile import Profile
+    from rankwise.measure.export import csv_text, osu_text, simgrid_text
+
+    if form not in ("csv", "osu", "simgrid"):
+        raise InputError(f"format '{form}' is unknown: choose csv, osu or simgrid")
+    profile = Profile.load(path)
+    if link is None and len(profile.links) > 1 and form != "csv":
+        raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
+    if link is not None and link not in profile.links:
+        raise InputError(f"{path} has no link {link}: choose one of {', '.join(profile.links)}")
+    if form == "csv":
+        text = csv_text(profile if link is None else replace(profile, links={link: profile.links[link]}))
+    else:
+        text = (osu_text if form == "osu" else simgrid_text)(profile, link or next(iter(profile.links)))
+    if output is None:
+        print(text, end="")
+    else:
+        write_whole(output, text)
+        print(output)
 
 
 def _bandwidth(beta_s_per_byte: float) -> str:

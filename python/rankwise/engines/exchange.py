@@ -5,17 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rankwise.errors import InputError
 
-ALGORITHMS = ("shift",)
-MODES = ("ssend", "send", "isend")
+if TYPE_CHECKING:
+    from rankwise import _core
+
+ALGORITHMS = ("direct", "neighbor-alltoall", "shift", "comb", "team-shift")
+MODES = ("ssend", "send", "isend", "isend-self", "persistent")
+SHELLS = ("full", "eighth", "all-pairs")
+TEAM_BOXES = ("pooled", "replicated")
+
+_MOST_LAYERS = 1_000_000
+_MOST_BYTES = 2**50
 
 
 @dataclass(frozen=True)
 class ExchangeCase:
-    """One neighbour exchange: an algorithm and a way of sending on a grid of ranks, a cutoff, a block size."""
+    """One neighbour exchange: an algorithm and a way of sending on a grid of boxes, a cutoff, a block size.
+
+    A box is a rank's, except for teams that replicate boxes: then there are ``replication`` ranks a box. The shell
+    "all-pairs" has no cutoff, which then is 0.
+    """
 
     algorithm: str
     mode: str
@@ -23,10 +35,25 @@ class ExchangeCase:
     periodic: tuple[bool, ...]
     cutoff: int
     message_bytes: int
+    shell: str = "full"
+    replication: int = 1
+    team_boxes: str = "pooled"
 
     @property
     def ranks(self) -> int:
-        return math.prod(self.grid)
+        return math.prod(self.grid) * (self.replication if self.team_boxes == "replicated" else 1)
+
+    def schedules(self) -> _core.Exchange:
+        """Return the schedules of all ranks, made when they are needed. Raises InputError when there are none."""
+        from rankwise import _core
+
+        try:
+            return _core.Exchange(
+                self.algorithm, self.mode, list(self.grid), list(self.periodic), [self.cutoff] * len(self.grid),
+                self.shell, self.replication, self.team_boxes,
+            )  # fmt: skip
+        except ValueError as error:
+            raise InputError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -77,7 +104,9 @@ def case_keys(case: ExchangeCase) -> dict[str, Any]:
         "grid": list(case.grid),
         "periodic": list(case.periodic),
         "cutoff": case.cutoff,
-        "replication": 1,
+        "shell": case.shell,
+        "replication": case.replication,
+        "team_boxes": case.team_boxes,
         "ranks": case.ranks,
         "message_bytes": case.message_bytes,
     }
@@ -112,25 +141,82 @@ def balanced_grid(ranks: int, ndim: int) -> tuple[int, ...]:
     return grid
 
 
-def make_cases(
-    algorithms: Sequence[str],
-    modes: Sequence[str],
-    grid: Sequence[int],
-    periodic: Sequence[bool],
-    cutoffs: Sequence[int],
-    sizes_bytes: Sequence[int],
-) -> list[ExchangeCase]:
-    """Return all combinations, in the order of a table. Raises InputError for unknown names."""
-    for name, known, what in (
-        *((name, ALGORITHMS, "exchange algorithm") for name in algorithms),
-        *((name, MODES, "send mode") for name in modes),
+@dataclass(frozen=True)
+class Asked:
+    """What a person asks for, each a list. ``None`` for algorithms or modes means all that make sense together."""
+
+    algorithms: Sequence[str] | None
+    modes: Sequence[str] | None
+    cutoffs: Sequence[int]
+    sizes_bytes: Sequence[int]
+    shells: Sequence[str] = ("full",)
+    replications: Sequence[int] | None = None  # of team-shift; None: two where that fits
+    team_boxes: str = "pooled"
+
+
+def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> list[ExchangeCase]:
+    """Return all combinations on a grid of boxes, in the order of a table.
+
+    Combinations that make no sense are left out where "all" was asked for. Raises InputError, with the reason, where
+    they were named, and for unknown names or a replication that does not fit.
+    """
+    for names, known, what in (
+        (asked.algorithms or (), ALGORITHMS, "exchange algorithm"),
+        (asked.modes or (), MODES, "send mode"),
+        (asked.shells, SHELLS, "shell"),
+        ((asked.team_boxes,), TEAM_BOXES, "team boxes"),
     ):
-        if name not in known:
-            raise InputError(f"{what} '{name}' is unknown: choose {' or '.join(known)}")
-    return [
-        ExchangeCase(algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes)
-        for algorithm in algorithms
-        for mode in modes
-        for size_bytes in sizes_bytes
-        for cutoff in cutoffs
+        for name in names:
+            if name not in known:
+                raise InputError(f"{what} '{name}' is unknown: choose {', '.join(known[:-1])} or {known[-1]}")
+    if max(asked.cutoffs) > _MOST_LAYERS:
+        raise InputError(f"cutoff {max(asked.cutoffs)} is too large: stay below {_MOST_LAYERS}")
+    if max(asked.sizes_bytes) > _MOST_BYTES:
+        raise InputError(f"a block of {max(asked.sizes_bytes)} B is too large: stay below {_MOST_BYTES} B")
+    cases = [
+        ExchangeCase(algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes)
+        for algorithm, mode, shell in _sensible(asked)
+        for replication, boxes in _replications(asked, algorithm, grid, periodic, shell)
+        for size_bytes in asked.sizes_bytes
+        for cutoff in ((0,) if shell == "all-pairs" else asked.cutoffs)
     ]
+    # What fits one cutoff and size fits all, but for windows that are too large.
+    for case in {(c.algorithm, c.shell, c.replication, c.cutoff): c for c in cases}.values():
+        case.schedules()
+    return cases
+
+
+def _sensible(asked: Asked) -> Iterator[tuple[str, str, str]]:
+    """Yield (algorithm, mode, shell), one after the other."""
+    from rankwise import _core
+
+    reason = ""
+    found = False
+    for algorithm in asked.algorithms or ALGORITHMS:
+        for mode in asked.modes or MODES:
+            for shell in asked.shells:
+                if why := _core.why_not(algorithm, mode, shell):
+                    reason = reason or why
+                    if asked.algorithms and asked.modes:
+                        raise InputError(why)
+                    continue
+                found = True
+                yield algorithm, mode, shell
+    if not found:
+        raise InputError(reason)
+
+
+def _replications(
+    asked: Asked, algorithm: str, grid: Sequence[int], periodic: Sequence[bool], shell: str
+) -> list[tuple[int, str]]:
+    """Return (replication, team boxes) to try with an algorithm."""
+    if algorithm != "team-shift":
+        return [(1, "pooled")]
+    if asked.replications is not None:
+        return [(c, asked.team_boxes) for c in asked.replications]
+    pair = ExchangeCase(algorithm, "isend", tuple(grid), tuple(periodic), 1, 0, shell, 2, asked.team_boxes)
+    try:
+        pair.schedules()
+    except InputError:
+        return [(1, asked.team_boxes)]
+    return [(2, asked.team_boxes)]

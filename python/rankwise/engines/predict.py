@@ -9,7 +9,7 @@ from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.engines.placement import Location
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve, LinkModel, Segment
-from rankwise.machine.profile import Link, Profile
+from rankwise.machine.profile import VARIANTS, Link, Profile
 
 if TYPE_CHECKING:
     from rankwise import _core
@@ -18,10 +18,12 @@ Lines = list[tuple[int, float, float]]
 
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
-    "isend": "the profile has no overlap of both directions: isend is costed as full overlap (an optimist's bound)",
-    "send": "the profile has no sender's share: a sender is busy for the bytes alone",
+    "exchange": "the profile has no overlap of both directions: {mode} is costed as full overlap (an optimist's bound)",
+    "exchange-gap": "the profile has no sender's share: a sender is busy for the bytes alone",
 }
-_NEEDS = {"ssend": "ssend", "isend": "exchange", "send": "exchange-gap"}
+_NEEDS = {
+    "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
+}  # fmt: skip
 
 
 class Model:
@@ -37,6 +39,7 @@ class Model:
         self._links = {name: _with_model(name, link, link_model) for name, link in profile.links.items()}
         self._machine = _core.Machine({name: _cost_lines(link) for name, link in self._links.items()})
         self._exchange_of: dict[tuple[object, ...], _core.Exchange] = {}
+        self._width_of: dict[tuple[str, int], float] = {}
 
     def rows(self, cases: Sequence[ExchangeCase], placement: Mapping[int, Sequence[Location]]) -> Iterator[Row]:
         """Yield one row a case; ``placement`` gives the locations of all ranks for each number of ranks.
@@ -65,27 +68,34 @@ class Model:
             )
 
     def _exchange(self, case: ExchangeCase) -> _core.Exchange:
-        from rankwise import _core
-
-        key = (case.algorithm, case.mode, case.grid, case.periodic, case.cutoff)
+        key = (
+            case.algorithm, case.mode, case.grid, case.periodic, case.cutoff, case.shell, case.replication,
+            case.team_boxes,
+        )  # fmt: skip
         if key not in self._exchange_of:
-            self._exchange_of[key] = _core.Exchange(
-                case.algorithm, case.mode, list(case.grid), list(case.periodic), [case.cutoff] * len(case.grid)
-            )
+            self._exchange_of[key] = case.schedules()
         return self._exchange_of[key]
 
     def _sizes(self, case: ExchangeCase) -> list[int]:
-        """Return the sizes of the messages: each axis forwards what the axes before it gathered."""
-        return [case.message_bytes * (2 * case.cutoff + 1) ** axis for axis in range(len(case.grid))]
+        """Return the sizes of the messages: later steps forward what earlier ones gathered."""
+        blocks = self._exchange(case).message_blocks
+        return [case.message_bytes * count for count in blocks if count > 0] or [case.message_bytes]
 
     def _relative_half_width(self, case: ExchangeCase) -> float:
-        curves = [_variant(link, _NEEDS[case.mode]) for link in self._links.values()]
-        return max(curve.relative_half_width(size) for curve in curves for size in self._sizes(case))
+        return max(self._width(_NEEDS[case.mode], size) for size in self._sizes(case))
+
+    def _width(self, need: str, size: int) -> float:
+        """Return the widest relative interval of a message's time over the profile's links."""
+        if (need, size) not in self._width_of:
+            self._width_of[need, size] = max(
+                _variant(link, need).relative_half_width(size) for link in self._links.values()
+            )
+        return self._width_of[need, size]
 
     def _notes(self, case: ExchangeCase) -> Iterator[str]:
         need = _NEEDS[case.mode]
         if any(need not in link.variants for link in self._links.values()):
-            yield _NOTES[case.mode]
+            yield _NOTES[need].format(mode=case.mode)
         beyond = [
             size
             for size in self._sizes(case)
@@ -110,7 +120,8 @@ def _with_model(name: str, link: Link, link_model: str | None) -> Link:
             )
         return Curve(**{**curve.__dict__, "model": link_model})
 
-    return Link(choose(link.send), {key: choose(curve) for key, curve in link.variants.items()})
+    # What was imported beside these knows tables only, and no prediction asks for it.
+    return Link(choose(link.send), {way: choose(link.variants[way]) for way in VARIANTS if way in link.variants})
 
 
 def _cost_lines(link: Link) -> dict[str, Lines]:

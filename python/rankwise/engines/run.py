@@ -18,6 +18,9 @@ from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
 
+_MOST_RANKS_PER_CPU = 64
+_MOST_CASES_A_LAUNCH = 1000  # they travel as one argument of a command
+
 
 @dataclass(frozen=True)
 class Runner:
@@ -45,27 +48,29 @@ class Runner:
                 {"record": "campaign", "campaign": identity, "schema": SCHEMA, "workload": "exchange",
                  "created": datetime.now(UTC).isoformat(timespec="seconds")}
             )  # fmt: skip
-            for (grid, periodic), group in itertools.groupby(cases, key=lambda case: (case.grid, case.periodic)):
-                yield from self._launch(grid, periodic, list(group), samples, identity)
+            for _, group in itertools.groupby(cases, key=lambda case: (case.ranks, case.grid, case.periodic)):
+                while together := list(itertools.islice(group, _MOST_CASES_A_LAUNCH)):
+                    yield from self._launch(together, samples, identity)
             samples.append({"record": "complete", "campaign": identity})
 
     def _launch(
-        self,
-        grid: tuple[int, ...],
-        periodic: tuple[bool, ...],
-        cases: list[ExchangeCase],
-        samples: SamplesFile,
-        identity: str,
+        self, cases: list[ExchangeCase], samples: SamplesFile, identity: str
     ) -> Iterator[Row]:
-        ranks = cases[0].ranks
+        ranks, grid, periodic = cases[0].ranks, cases[0].grid, cases[0].periodic
         oversubscribed = ranks > len(self.cpus)
+        if ranks > _MOST_RANKS_PER_CPU * len(self.cpus):
+            raise InputError(
+                f"{ranks} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
+                "ask the model ('rankwise predict exchange')"
+            )
         arguments = [
             "exchange",
             "--grid", ",".join(map(str, grid)),
             "--periodic", ",".join("1" if flag else "0" for flag in periodic),
-            "--cases", ",".join(f"{c.algorithm}:{c.mode}:{c.cutoff}:{c.message_bytes}" for c in cases),
+            "--cases", ",".join(map(_argument, cases)),
             "--budget-s", f"{self.seconds_per_case:.6f}",
-            "--least", "5" if oversubscribed else "30",
+            # Where only the check counts, a few repetitions are enough.
+            *(("--least", "3", "--most", "10", "--warm-up", "1") if oversubscribed else ("--least", "30")),
         ]  # fmt: skip
         if not oversubscribed:
             arguments += ["--cpus", ",".join(map(str, self.cpus[:ranks]))]
@@ -112,3 +117,10 @@ class Runner:
 
 def _one_way_s(round_trips_s: Sequence[float], timer_cost_s: float) -> float | None:
     return (float(np.median(round_trips_s)) - timer_cost_s) / 2 if round_trips_s else None
+
+
+def _argument(case: ExchangeCase) -> str:
+    """Return a case as the kernels read it."""
+    return (
+        f"{case.algorithm}:{case.mode}:{case.cutoff}:{case.message_bytes}:{case.shell}:{case.replication}:{case.team_boxes}"
+    )

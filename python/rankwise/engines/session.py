@@ -21,7 +21,7 @@ def predict_rows(
     profile: Profile, cases: Sequence[ExchangeCase], ranks_per_node: int | None = None, link_model: str | None = None
 ) -> list[Row]:
     """Ask the model for all cases, ranks placed by default (nodes filled one after the other)."""
-    placement = {case.ranks: blocked_locations(case.ranks, profile, ranks_per_node) for case in cases}
+    placement = {ranks: blocked_locations(ranks, profile, ranks_per_node) for ranks in {case.ranks for case in cases}}
     return list(Model(profile, link_model).rows(cases, placement))
 
 

@@ -79,7 +79,9 @@ def find_mpi() -> Mpi:
     if wanted == "system":
         from rankwise.launch.build import build_kernels
 
-        compiler = shutil.which("mpicxx")
+        # The environment that we live in may have the default MPI's mpicxx first on PATH: that is not the system's.
+        folders = [folder for folder in os.get_exec_path() if Path(folder).parent.resolve() != Path(sys.prefix).resolve()]
+        compiler = shutil.which("mpicxx", path=os.pathsep.join(folders))
         if compiler is None:
             raise UnusableEnvironmentError(
                 "RANKWISE_MPI=system, but no mpicxx is on PATH: install an MPI with its compiler "
@@ -95,15 +97,15 @@ def find_mpi() -> Mpi:
     about = _about(kernels)
     library_path = Path(str(about["mpi_library_path"])).resolve()
     origin = "wheel" if library_path.is_relative_to(Path(sys.prefix).resolve()) else "system"
+    version = str(about["mpi_library"]).strip()
     # The launcher of a library usually lies in bin beside its lib.
     beside.append(Path(os.path.normpath(str(about["mpi_library_path"]))).parent.parent / "bin")
-    path = _find_launcher(beside)
     return Mpi(
         origin=origin,
-        library_version=str(about["mpi_library"]).strip(),
+        library_version=version,
         library_path=library_path,
         kernels_path=kernels,
-        launcher=make_launcher(path, output_of([str(path), "--version"])[1]),
+        launcher=_find_launcher(beside, family_of_library(version)),
     )
 
 
@@ -124,7 +126,8 @@ def package_folder() -> Path:
     return Path(_core.__file__).parent
 
 
-def _find_launcher(beside: Sequence[Path]) -> Path:
+def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:
+    """Return the named launcher, or the first of those at hand that understands the library, or else the first."""
     named = os.environ.get("RANKWISE_MPIEXEC")
     if named:
         found = shutil.which(named)
@@ -132,16 +135,22 @@ def _find_launcher(beside: Sequence[Path]) -> Path:
             raise UnusableEnvironmentError(
                 f"RANKWISE_MPIEXEC names {named}, which is not an executable: correct it or unset it"
             )
-        return Path(found)
-    for folder in beside:
-        if os.access(folder / "mpiexec", os.X_OK):
-            return folder / "mpiexec"
-    found = shutil.which("mpiexec")
-    if found is None:
+        return _launcher_at(Path(found))
+    folders = dict.fromkeys([*beside, *map(Path, os.get_exec_path())])
+    paths = [folder / "mpiexec" for folder in folders if os.access(folder / "mpiexec", os.X_OK)]
+    if not paths:
         raise UnusableEnvironmentError(
             "no mpiexec beside the MPI library nor on PATH: install the default MPI with 'pip install mpich'"
         )
-    return Path(found)
+    launchers = map(_launcher_at, paths)
+    first = next(launchers)
+    if library_family in first.understands:
+        return first
+    return next((launcher for launcher in launchers if library_family in launcher.understands), first)
+
+
+def _launcher_at(path: Path) -> Launcher:
+    return make_launcher(path, output_of([str(path), "--version"])[1])
 
 
 def _about(kernels: Path) -> Mapping[str, Any]:

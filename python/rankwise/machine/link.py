@@ -10,10 +10,13 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Interval = tuple[float, float]
+
+AT_ZERO = "time at 0 B"
+LEAST_SIZES = 3  # of a table: through two sizes any line is perfect
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,41 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter of a model with its 95 % interval (None: not known)."""
+
+    value: float
+    ci: Interval | None = None
+
+    def exactly(self) -> Parameter:
+        """Return the parameter without an interval: a limit that is one of the measured sizes has none."""
+        return Parameter(self.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"value": self.value, "ci": _listed(self.ci)}
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any], what: str) -> Parameter:
+        return Parameter(finite(record["value"], what), interval(record.get("ci"), what))
+
+
+@dataclass(frozen=True)
 class LinkModel:
     """A fitted model: its segments in order of size, and how it was made.
 
     ``relative_error`` is the root mean square relative difference between model and table, by which intervals of
-    predicted times are widened (the lack of fit is an error as much as the noise is).
+    predicted times are widened (the lack of fit is an error as much as the noise is). ``parameters`` are those of a
+    model whose segments follow from fewer figures; ``cross_validated_error`` is the mean absolute relative error over all
+    ways of sending on sizes that the fit has not seen (None: not tested).
     """
 
     name: str
     segments: tuple[Segment, ...]
     method: str
     relative_error: float = 0.0
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameter_count: int | None = None
+    cross_validated_error: float | None = None
 
     def __post_init__(self) -> None:
         if not self.segments:
@@ -84,6 +111,9 @@ class LinkModel:
         return {
             "method": self.method,
             "relative_error": self.relative_error,
+            "cross_validated_error": self.cross_validated_error,
+            "parameter_count": self.parameter_count,
+            "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
             "segments": [segment.to_dict() for segment in self.segments],
         }
 
@@ -94,6 +124,9 @@ class LinkModel:
             tuple(Segment.from_dict(segment) for segment in record["segments"]),
             str(record["method"]),
             finite(record["relative_error"], "relative_error"),
+            {str(key): Parameter.from_dict(value, str(key)) for key, value in record.get("parameters", {}).items()},
+            None if (count := record.get("parameter_count")) is None else int(count),
+            None if (error := record.get("cross_validated_error")) is None else finite(error, "cross_validated_error"),
         )
 
 
@@ -129,7 +162,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Time against size for one way of sending over one link class: table, models, and the model that answers."""
+    """Time against size for one way of sending over one link class: table, models, and the model that answers.
+
+    ``alpha_method`` says whether alpha was measured or is the intercept of a line through other sizes.
+    """
 
     model: str
     alpha_s: float
@@ -140,6 +176,7 @@ class Curve:
     statistic: str
     table: tuple[Point, ...]
     models: Mapping[str, LinkModel]
+    alpha_method: str = AT_ZERO
 
     def chosen(self) -> LinkModel:
         """Return the model that answers for this curve."""
@@ -166,6 +203,7 @@ class Curve:
             "model": self.model,
             "alpha_s": self.alpha_s,
             "alpha_ci_s": _listed(self.alpha_ci_s),
+            "alpha_method": self.alpha_method,
             "beta_s_per_byte": self.beta_s_per_byte,
             "beta_ci_s_per_byte": _listed(self.beta_ci_s_per_byte),
             "samples": self.samples,
@@ -181,8 +219,10 @@ class Curve:
             raise ValueError(f"the chosen model '{record['model']}' is not among its models")
         table = tuple(Point.from_dict(point) for point in record["table"])
         sizes = [point.size_bytes for point in table]
-        if len(sizes) < 2 or sizes != sorted(set(sizes)):
-            raise ValueError("the table needs at least two sizes, in order and each once")
+        if len(sizes) < LEAST_SIZES or sizes != sorted(set(sizes)):
+            raise ValueError(
+                f"the table has the sizes {sizes}: at least {LEAST_SIZES} are needed, in order and each once"
+            )
         return Curve(
             model=str(record["model"]),
             alpha_s=finite(record["alpha_s"], "alpha_s"),
@@ -193,6 +233,8 @@ class Curve:
             statistic=str(record["statistic"]),
             table=table,
             models=models,
+            # Profiles of before this key say it by their first row.
+            alpha_method=str(record.get("alpha_method", AT_ZERO if sizes[0] == 0 else "intercept")),
         )
 
 

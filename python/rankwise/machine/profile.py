@@ -15,7 +15,7 @@ from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
-from rankwise.machine.link import Curve
+from rankwise.machine.link import Curve, finite
 
 SCHEMA = 1
 LINK_CLASSES = ("same-core", "same-socket", "other-socket", "other-node")
@@ -24,22 +24,49 @@ _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
 
 @dataclass(frozen=True)
+class Choice:
+    """The model that predictions use, and why, in words."""
+
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Link:
-    """One link class: the curve of a plain send, and those of other ways of sending by name."""
+    """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen.
+
+    ``reference_loop_s`` is the time of a fixed piece of work beside the samples: times divided by it can be compared
+    between hours in which the processor was faster or slower. None where none was timed.
+    """
 
     send: Curve
     variants: Mapping[str, Curve] = field(default_factory=dict)
+    choice: Choice | None = None
+    reference_loop_s: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
+        loop_s = self.reference_loop_s
         return {
             **self.send.to_dict(),
+            "reference_loop_s": loop_s,
+            "alpha_loops": None if loop_s is None else self.send.alpha_s / loop_s,
+            "beta_loops_per_byte": None if loop_s is None else self.send.beta_s_per_byte / loop_s,
+            "reason": None if self.choice is None else self.choice.reason,
             "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
         }
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Link:
         variants = record.get("variants", {})
-        return Link(Curve.from_dict(record), {name: Curve.from_dict(curve) for name, curve in variants.items()})
+        send, reason, loop_s = Curve.from_dict(record), record.get("reason"), record.get("reference_loop_s")
+        if loop_s is not None and finite(loop_s, "reference_loop_s") <= 0:
+            raise ValueError(f"reference_loop_s {loop_s} is not positive")
+        return Link(
+            send,
+            {str(name): Curve.from_dict(curve) for name, curve in variants.items()},
+            None if reason is None else Choice(send.model, str(reason)),
+            loop_s,
+        )
 
 
 @dataclass(frozen=True)

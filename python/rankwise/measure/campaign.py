@@ -18,7 +18,9 @@ from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
-from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, read_campaigns
+from rankwise.measure.precision import imprecise_cells
+from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, now, read_campaigns
+from rankwise.measure.witness import Watch
 from rankwise.progress import SILENT, Meter
 
 OPERATIONS = ("send", "ssend", "exchange", "burst")
@@ -36,6 +38,8 @@ class Plan:
     visits: int = 3  # of each cell in a launch
     seconds: float = 15.0
     seed: int = 1
+    precision: float | None = None  # go on with further launches until every cell is known to ± this share, or time is up
+    statistic: str = "median"  # of which
 
     def cells(self) -> list[tuple[str, int]]:
         """Return the cells of one launch: every operation at every size that suits it."""
@@ -50,6 +54,10 @@ class Plan:
         """Return how many visits of cells the whole campaign makes."""
         return self.launches * len(self.pairs) * self.visits * len(self.cells())
 
+    def visit_budget_s(self) -> float:
+        """Return the time of one visit; half of all is kept for what then turns out to need more."""
+        return self.seconds / self.steps() * (1.0 if self.precision is None else 0.5)
+
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Plan:
         """Read back a plan. Raises InputError when it is not one."""
@@ -61,6 +69,8 @@ class Plan:
                 visits=int(record["visits"]),
                 seconds=float(record["seconds"]),
                 seed=int(record["seed"]),
+                precision=None if record.get("precision") is None else float(record["precision"]),
+                statistic=str(record.get("statistic", "median")),
             )
         except (KeyError, ValueError, TypeError, AttributeError, IndexError):
             raise InputError("the samples file's plan cannot be read: measure anew without --resume") from None
@@ -120,8 +130,9 @@ def measure(
                 ]
                 if cells:
                     meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
-                    _launch(mpi, plan, identity, launch, link, cpus, cells, samples, meter)
-        samples.append({"record": "complete", "campaign": identity, "at": now()})
+                    _launch(mpi, plan, identity, launch, link, cpus, cells, samples, meter, plan.visit_budget_s())
+        stop = _refine(mpi, plan, identity, samples, meter) if plan.precision is not None else {}
+        samples.append({"record": "complete", "campaign": identity, "at": now(), **stop})
     return last_campaign(path)
 
 
@@ -133,9 +144,27 @@ def last_campaign(path: Path) -> Campaign:
     return campaigns[-1]
 
 
-def now() -> str:
-    """Return the present time as ISO 8601 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _refine(mpi: Mpi, plan: Plan, identity: str, samples: SamplesFile, meter: Meter) -> dict[str, Any]:
+    """Launch again for the cells that are not known well enough, until all are or the time is spent; say which."""
+    assert plan.precision is not None
+    while True:
+        campaign = last_campaign(samples.path)
+        cells = imprecise_cells(campaign, plan.statistic, plan.precision)
+        left_s = plan.seconds - sum(float(witness["seconds"]) for witness in campaign.witnesses)
+        if not cells or left_s <= 0:
+            return {
+                "precision": plan.precision,
+                "stopped_by": "time" if cells else "precision",
+                "imprecise_cells": sum(len(of_link) for of_link in cells.values()),
+            }
+        launch = 1 + max(int(sample["launch"]) for sample in campaign.samples)
+        visits = {link: of_link * plan.visits for link, of_link in cells.items()}
+        budget_s = left_s / sum(len(of_link) for of_link in visits.values())
+        for link, of_link in visits.items():
+            random.Random(f"{plan.seed}/{launch}/{link}").shuffle(of_link)
+            meter.say(f"{link}, {len(cells[link])} cells until ± {100 * plan.precision:g} %")
+            budget = min(budget_s, plan.visit_budget_s())
+            _launch(mpi, plan, identity, launch, link, plan.pairs[link], of_link, samples, meter, budget)
 
 
 def _shuffled(plan: Plan, launch: int, link: str, visit: int) -> list[tuple[str, int]]:
@@ -154,18 +183,20 @@ def _launch(
     cells: Sequence[tuple[str, int]],
     samples: SamplesFile,
     meter: Meter,
+    budget_s: float,
 ) -> None:
     arguments = [
         "pingpong",
         "--cells", ",".join(f"{operation}:{size}" for operation, size in cells),
         "--cpus", f"{cpus[0]},{cpus[1]}",
-        "--budget-s", f"{plan.seconds / plan.steps():.6f}",
+        "--budget-s", f"{max(budget_s, 1e-6):.6f}",
         "--least", str(_LEAST),
         "--most", str(_MOST),
     ]  # fmt: skip
     tags = {"campaign": identity, "launch": launch, "class": link}
     taken = 0
-    doing = f"measuring {link} (launch {launch + 1} of {plan.launches})"
+    watch = Watch()
+    doing = f"measuring {link} (launch {launch + 1})"
     try:
         for record in stream_kernel(mpi, arguments, ranks=2, oversubscribed=False, doing=doing):
             if record["record"] in ("start", "end"):
@@ -185,6 +216,7 @@ def _launch(
         raise RankwiseError(
             f"{error}; {taken} of {len(cells)} visits of this launch are in {samples.path}: go on with --resume"
         ) from None
+    samples.append({"record": "witness", **watch.witness(), **tags})
 
 
 def _require_placement(placements: Sequence[Mapping[str, Any]], cpus: Sequence[int], link: str) -> None:

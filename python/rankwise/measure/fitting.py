@@ -3,35 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.machine.profile import Link, Profile
-from rankwise.measure.campaign import now
-from rankwise.measure.samples import Campaign
-from rankwise.models.curve import curve_from_replicates
-from rankwise.machine.link import Curve
-from rankwise.statistics import STATISTICS, Array, location, replicates
+from rankwise.machine.link import LEAST_SIZES
+from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Profile
+from rankwise.measure.campaign import last_campaign
+from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
+from rankwise.measure.imports import read_tables
+from rankwise.measure.imports.table import SEND, Table
+from rankwise.measure.samples import Campaign, now
+from rankwise.models.measured import Measured, Way
+from rankwise.models.selection import METHODS, MODELS, fit_link
+from rankwise.statistics import REPLICATES, STATISTICS, Array, location, replicates
 
-_SMALLEST_TIME_S = 1e-10
+
+def fit_samples(path: Path, statistic: str, model: str, method: str) -> Profile:
+    """Fit the newest campaign of a samples file. Raises InputError."""
+    campaign = last_campaign(path)
+    warnings = () if campaign.complete else (f"the campaign in {path.name} was interrupted: go on with --resume",)
+    return profile_from_campaign(campaign, path, statistic, warnings, model, method)
+
+
+def fit_table(path: Path, link: str, model: str, method: str) -> Profile:
+    """Fit a file that 'profile import' reads, ``link`` where it names no link class. Raises InputError.
+
+    Ways of sending that the models do not know (a bandwidth, a ring) are left aside, with a warning.
+    """
+    _require_names(model, method)
+    if link not in LINK_CLASSES:
+        raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
+    tables = read_tables(path)
+    by_link: dict[str, dict[str, Table]] = {}
+    for table in tables:
+        ways = by_link.setdefault(table.link or link, {})
+        if ways.setdefault(table.keeps_as, table) is not table:
+            raise InputError(f"{path}, line {table.line}: a second table for {table.link or link} {table.keeps_as}: fit one")
+    links, aside = {}, dict[str, None]()
+    for name, ways in by_link.items():
+        if SEND not in ways:
+            raise InputError(f"table {path} has no ping-pong of {name}: a model needs one, give sending {SEND}")
+        aside |= dict.fromkeys(way for way in ways if way not in (SEND, *VARIANTS))
+        measured = {way: _way_of(table) for way, table in ways.items() if way in (SEND, *VARIANTS)}
+        try:
+            links[name] = fit_link(measured, ways[SEND].statistic, model, method)
+        except ValueError as error:
+            raise InputError(f"table {path}: {error}") from None
+    left_aside = f"{path.name}: {', '.join(aside)} left aside: no link model knows it"
+    return Profile(
+        machine={"hostname": path.stem},
+        links=links,
+        created=now(),
+        source={
+            "kind": "imported",
+            "table": path.name,
+            "imports": [table.to_dict(link) for table in tables],
+            "model": model,
+            "method": method,
+        },
+        warnings=(*(note for table in tables for note in table.notes), *((left_aside,) if aside else ())),
+    )
+
+
+def _way_of(table: Table) -> Way:
+    """Return a table with times drawn from its intervals in place of a bootstrap."""
+    times_s = np.array([point.time_s for point in table.points])
+    sigma_s = np.array([(point.time_hi_s - point.time_s) / 1.96 for point in table.points])
+    drawn = np.random.default_rng(20230101).normal(times_s[:, None], sigma_s[:, None], (times_s.size, REPLICATES))
+    sizes = np.array([point.size_bytes for point in table.points], dtype=np.float64)
+    return Way(sizes, times_s, np.maximum(drawn, SMALLEST_TIME_S), tuple(point.samples for point in table.points))
 
 
 def profile_from_campaign(
-    campaign: Campaign, samples_path: Path, statistic: str = "median", warnings: tuple[str, ...] = ()
+    campaign: Campaign,
+    samples_path: Path,
+    statistic: str = "median",
+    warnings: tuple[str, ...] = (),
+    model: str = "auto",
+    method: str = "regression",
 ) -> Profile:
     """Fit everything that a campaign has samples for. Raises InputError when that is too little or makes no sense."""
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
-    timer_cost_s = float(np.median([start["timer_cost_s"] for start in campaign.starts])) if campaign.starts else 0.0
+    _require_names(model, method)
+    cost_s = timer_cost_s(campaign)
     links = {}
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
-        cells = _cells(campaign, name, timer_cost_s)
-        if len(cells.get("send", {})) < 2:
-            raise InputError(f"samples {samples_path} hold fewer than two sizes of {name}: measure on with --resume")
-        links[name] = _link(cells, _messages_in_burst(campaign), statistic)
+        cells = cells_of(campaign, name, cost_s)
+        if len(cells.get(SEND, {})) < LEAST_SIZES:
+            raise InputError(
+                f"samples {samples_path} hold {len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least "
+                f"{LEAST_SIZES}; measure on with --resume, or anew with more --sizes"
+            )
+        try:
+            link = fit_link(_measured(cells, _messages_in_burst(campaign), statistic), statistic, model, method)
+        except ValueError as error:
+            raise InputError(f"samples {samples_path}, {name}: {error}") from None
+        links[name] = replace(link, reference_loop_s=_reference_loop_s(campaign, name))
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
     return Profile(
@@ -43,62 +115,45 @@ def profile_from_campaign(
             "samples_file": samples_path.name,
             "campaign": campaign.id,
             "measured": campaign.head["created"],
-            "timer_cost_s": timer_cost_s,
+            "timer_cost_s": cost_s,
             "statistic": statistic,
+            **campaign.stop,
+            "model": model,
+            "method": method,
         },
         warnings=warnings,
     )
 
 
-# operation -> size -> one array of times for each launch
-Cells = dict[str, dict[int, list[Array]]]
+def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
+    """Return the median over the cells of the slower rank's reference loop."""
+    loops = [max(s["reference_loop_s"]) for s in campaign.samples if s["class"] == link and s.get("reference_loop_s")]
+    return float(np.median(loops)) if loops else None
 
 
-def _cells(campaign: Campaign, link: str, timer_cost_s: float) -> Cells:
-    """Turn raw times into the time of one message or round: the timer's own cost off, divided by what was timed."""
-    gathered: dict[str, dict[int, dict[int, list[Array]]]] = {}
-    for sample in campaign.samples:
-        if sample["class"] != link:
-            continue
-        operation = str(sample["operation"])
-        raw = np.asarray(sample["time_s"], dtype=np.float64)
-        if raw.size == 0 or not np.all(np.isfinite(raw)):
-            raise InputError(f"samples of {operation} at {sample['size_bytes']} B are not all numbers: is the file edited?")
-        # A ping-pong sample is a round trip; the others are so many rounds of both directions at once.
-        parts = 2 if operation in ("send", "ssend") else int(sample["rounds"])
-        times = np.maximum((raw - timer_cost_s) / parts, _SMALLEST_TIME_S)
-        by_launch = gathered.setdefault(operation, {}).setdefault(int(sample["size_bytes"]), {})
-        by_launch.setdefault(int(sample["launch"]), []).append(times)
-    return {
-        operation: {
-            size: [np.concatenate(visits) for visits in by_launch.values()] for size, by_launch in by_size.items()
-        }
-        for operation, by_size in gathered.items()
-    }
+def _require_names(model: str, method: str) -> None:
+    if model != "auto" and model not in MODELS:
+        raise InputError(f"link model '{model}' is unknown: choose auto or one of {', '.join(MODELS)}")
+    if method not in METHODS:
+        raise InputError(f"method '{method}' is unknown: choose one of {', '.join(METHODS)}")
 
 
 def _messages_in_burst(campaign: Campaign) -> int:
     return max((int(s["messages"]) for s in campaign.samples if s["operation"] == "burst"), default=2)
 
 
-def _link(cells: Cells, messages_in_burst: int, statistic: str) -> Link:
+def _measured(cells: Cells, messages_in_burst: int, statistic: str) -> Measured:
     rng = np.random.default_rng(20230101)
-    tables = {operation: _table(by_size, statistic, rng) for operation, by_size in cells.items()}
-    variants = {}
-    for operation in ("ssend", "exchange"):
-        if len(tables.get(operation, {})) >= 2:
-            variants[operation] = _curve(tables[operation], statistic)
-    gap = _gap(tables.get("exchange", {}), tables.get("burst", {}), messages_in_burst)
-    if len(gap) >= 2:
-        variants["exchange-gap"] = _curve(gap, statistic)
-    return Link(_curve(tables["send"], statistic), variants)
+    tables = {operation: _rows(by_size, statistic, rng) for operation, by_size in cells.items()}
+    tables["exchange-gap"] = _gap(tables.get("exchange", {}), tables.pop("burst", {}), messages_in_burst)
+    return {name: _way(tables[name]) for name in ("send", *VARIANTS) if len(tables.get(name, {})) >= LEAST_SIZES}
 
 
 # size -> (time, its bootstrap replicates, number of samples)
-Table = dict[int, tuple[float, Array, int]]
+Rows = dict[int, tuple[float, Array, int]]
 
 
-def _table(by_size: Mapping[int, list[Array]], statistic: str, rng: np.random.Generator) -> Table:
+def _rows(by_size: Mapping[int, list[Array]], statistic: str, rng: np.random.Generator) -> Rows:
     return {
         size: (
             location(np.concatenate(launches), statistic),
@@ -109,24 +164,18 @@ def _table(by_size: Mapping[int, list[Array]], statistic: str, rng: np.random.Ge
     }
 
 
-def _gap(exchange: Table, burst: Table, messages: int) -> Table:
+def _gap(exchange: Rows, burst: Rows, messages: int) -> Rows:
     """Return what each further message in flight costs: (burst - exchange) / (messages - 1), where it is positive."""
-    table: Table = {}
+    table: Rows = {}
     for size in sorted(exchange.keys() & burst.keys()):
         gap_s = (burst[size][0] - exchange[size][0]) / (messages - 1)
         if gap_s <= 0:
             continue  # lost in the noise: the neighbouring sizes answer for this one
-        gaps = np.maximum((burst[size][1] - exchange[size][1]) / (messages - 1), _SMALLEST_TIME_S)
+        gaps = np.maximum((burst[size][1] - exchange[size][1]) / (messages - 1), SMALLEST_TIME_S)
         table[size] = (gap_s, gaps, burst[size][2])
     return table
 
 
-def _curve(table: Table, statistic: str) -> Curve:
-    sizes = list(table)
-    return curve_from_replicates(
-        sizes,
-        np.array([table[size][0] for size in sizes]),
-        np.array([table[size][1] for size in sizes]),
-        [table[size][2] for size in sizes],
-        statistic,
-    )
+def _way(table: Rows) -> Way:
+    times_s, replicates_s, samples = zip(*table.values(), strict=True)
+    return Way(np.array(list(table), dtype=np.float64), np.array(times_s), np.array(replicates_s), samples)

@@ -1,7 +1,8 @@
 """Raw samples: an append-only JSON Lines file from which every fit and report is recomputed.
 
 The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
-carry raw times of one cell (operation and size, or exchange case) of one launch; ``complete`` closes a campaign. What
+carry raw times of one cell (operation and size, or exchange case) of one launch, ``witness`` records what the machine did
+meanwhile; ``complete`` closes a campaign. What
 was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
 """
 
@@ -9,9 +10,11 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from rankwise.errors import InputError, RankwiseError
 from rankwise.progress import tell
 
 SCHEMA = 1
+STOP_KEYS = ("precision", "stopped_by", "imprecise_cells")
 
 
 class SamplesFile:
@@ -63,20 +67,27 @@ class SamplesFile:
 
 @dataclass
 class Campaign:
-    """One campaign as read back: its opening record, the samples in order, and whether it was completed."""
+    """One campaign as read back: its opening record, samples and witnesses in order, and whether it was completed."""
 
     head: Mapping[str, Any]
     samples: list[Mapping[str, Any]]
     starts: list[Mapping[str, Any]]
+    witnesses: list[Mapping[str, Any]] = field(default_factory=list)
     complete: bool = False
+    stop: Mapping[str, Any] = field(default_factory=dict)  # of a complete one: why it stopped
 
     @property
     def id(self) -> str:
         return str(self.head["campaign"])
 
 
-def read_records(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of a samples file; lines that were cut off are reported on stderr and skipped.
+def now() -> str:
+    """Return the present time as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the records of a samples file with their lines; lines that were cut off are reported on stderr and skipped.
 
     Raises InputError for a file that is missing or is not JSON Lines.
     """
@@ -97,13 +108,13 @@ def read_records(path: Path) -> Iterator[Mapping[str, Any]]:
                 continue
             if not isinstance(record, dict) or not isinstance(record.get("record"), str):
                 raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
-            yield record
+            yield number, record
 
 
 def read_campaigns(path: Path) -> list[Campaign]:
     """Read all campaigns of a samples file, oldest first. Raises InputError."""
     campaigns: dict[str, Campaign] = {}
-    for record in read_records(path):
+    for number, record in read_records(path):
         kind, identity = record["record"], record.get("campaign")
         if kind == "campaign":
             schema = record.get("schema")
@@ -113,9 +124,29 @@ def read_campaigns(path: Path) -> list[Campaign]:
         elif str(identity) not in campaigns:
             raise InputError(f"samples {path} hold a record of campaign {identity}, which never began: is it edited?")
         elif kind == "samples":
+            _require_times(record, f"{path}, line {number}")
             campaigns[str(identity)].samples.append(record)
         elif kind == "start":
             campaigns[str(identity)].starts.append(record)
+        elif kind == "witness":
+            campaigns[str(identity)].witnesses.append(record)
         elif kind == "complete":
             campaigns[str(identity)].complete = True
+            campaigns[str(identity)].stop = {key: record[key] for key in STOP_KEYS if key in record}
     return list(campaigns.values())
+
+
+def _require_times(record: Mapping[str, Any], where: str) -> None:
+    """Refuse a record whose raw times no clock can have given, or that names them in another unit."""
+    times_s = record.get("time_s")
+    if not isinstance(times_s, list) or not times_s:
+        foreign = next((key for key in record if key.startswith("time_") and key != "time_s"), None)
+        raise InputError(
+            f"{where}: no times in time_s{f' but a {foreign}' if foreign else ''}: samples are in seconds; "
+            "convert or remove the line"
+        )
+    for time_s in times_s:
+        if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not 0 < time_s < math.inf:
+            raise InputError(
+                f"{where}: time_s holds {time_s!r}, which is not a time above 0: remove the line, the others remain"
+            )

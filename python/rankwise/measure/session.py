@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, UnusableEnvironmentError
 from rankwise.launch import find_mpi
 from rankwise.machine.discover import discover
+from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.measure.campaign import Plan, default_sizes
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
-from rankwise.progress import meter
+from rankwise.measure.samples import Campaign
+from rankwise.measure.trust import judge
+from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
 
 
@@ -28,8 +32,15 @@ def measure_machine(
     launches: int = 3,
     seconds: float = 15.0,
     statistic: str = "median",
+    precision: float | None = None,
 ) -> Profile:
-    """Measure this machine and write its profile; return it. Raises RankwiseError and its kinds."""
+    """Measure this machine and write its profile; return it.
+
+    With ``precision`` it goes on until every cell's 95 % interval is that narrow (0.03: ± 3 %) or the seconds are spent.
+    Raises RankwiseError and its kinds.
+    """
+    if precision is not None and not 0 < precision < 1:
+        raise InputError(f"precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     if launches < 1:
@@ -37,8 +48,10 @@ def measure_machine(
     if not 0 < seconds < 1e6:
         raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
     sizes = sizes or default_sizes()
-    if len(sizes) < 2 or max(sizes) > 1 << 30:
-        raise InputError("sizes need at least two different ones, up to 1 GiB: a line is fitted through them")
+    if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
+        raise InputError(
+            f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
+        )
     topology = discover()
     pairs = topology.representative_pairs()
     if not pairs:
@@ -47,7 +60,9 @@ def measure_machine(
         )
     mpi = find_mpi()
     mpi.require_match()
-    plan = Plan(pairs=pairs, sizes=sizes, launches=launches, seconds=seconds)
+    plan = Plan(
+        pairs=pairs, sizes=sizes, launches=launches, seconds=seconds, precision=precision, statistic=statistic
+    )
     samples_path = samples_path_of(output)
     try:
         with meter("measuring", plan.steps()) as progress:
@@ -57,5 +72,22 @@ def measure_machine(
             f"interrupted: all samples so far are in {samples_path}; go on with 'rankwise measure -o {output} --resume'"
         ) from None
     profile = profile_from_campaign(campaign, samples_path, statistic)
+    if campaign.stop:
+        tell(_why_it_stopped(campaign))
+    trust = judge(campaign, profile)
+    for line in (trust.line, *trust.findings):
+        tell(line)
+    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=trust.findings)
     profile.save(output)
     return profile
+
+
+def _why_it_stopped(campaign: Campaign) -> str:
+    percent = f"± {100 * campaign.stop['precision']:g} %"
+    if campaign.stop["stopped_by"] == "precision":
+        return f"stopped because every cell is known to {percent}"
+    cells = {(s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples}
+    return (
+        f"stopped by the time: {campaign.stop['imprecise_cells']} of {len(cells)} cells are known less well than {percent}: "
+        "give it more --seconds, or a coarser --precision"
+    )

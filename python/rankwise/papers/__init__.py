@@ -24,10 +24,24 @@ class Paper:
 
 PAPERS = (
     Paper(
+        "czechowski2012",
+        "K. Czechowski, C. Battaglino, C. McClanahan, K. Iyer, P.-K. Yeung, R. Vuduc: On the Communication Complexity of "
+        "3D FFTs and its Implications for Exascale, ICS 2012",
+        "rankwise.papers.czechowski2012",
+        "Redo the 2012 predictions for a 3-D FFT at exascale, and hold them against what was built.",
+    ),
+    Paper(
         "hunold2020",
         "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
         "Stencil Computations, IEEE CLUSTER 2020",
         "rankwise.papers.hunold2020",
         "Redo the comparison of mapping algorithms on 432 instances and two throughput grids, with ours beside them.",
+    ),
+    Paper(
+        "werner2023",
+        "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations with "
+        "Range-Limited Interactions, 2023",
+        "rankwise.papers.werner2023",
+        "Redo Tables 1 to 6 on the Shift, test the published model, and set ours beside it.",
     ),
 )

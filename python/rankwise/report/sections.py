@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.machine.link import Curve, Segment
+from rankwise.machine.link import Curve, Parameter, Segment
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.report.curves import bandwidth_picture, interpolates, latency_picture
 from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance, Validation
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
 from rankwise.report.words import nodes_in_words, point_bandwidth, point_time, span, timing, with_interval
-from rankwise.units import format_percent, format_size, format_time
+from rankwise.units import format_parameter, format_percent, format_size, format_time
 
 PROFILE_COMMAND = "rankwise measure -o machine.json"
 _WAYS = (
@@ -123,11 +123,35 @@ def _latency(profile: Profile) -> Section:
             "A link class says what lies between two ranks: one core, one socket, two sockets, two nodes. A message of "
             "m bytes takes about alpha + beta m: alpha is the time to start it (s), beta the time each further byte "
             "adds (s/B). One such line for all sizes is the Hockney model; the piecewise model has one for each range "
-            "of sizes, with a break where the MPI library changes its protocol.",
+            "of sizes, with a break where the MPI library changes its protocol. LogGP and max-rate have a few figures for "
+            "all ways of sending together: what a message costs a processor, how far both directions overlap, what they "
+            "share.",
+            *_choices(profile),
             *([_WAYS] if any(link.variants for link in profile.links.values()) else []),
         ],
         parts,
     )
+
+
+def _choices(profile: Profile) -> list[str]:
+    """Tell for each link class why its model was chosen, and that model's own parameters."""
+    told = []
+    for name in _classes(profile):
+        link = profile.links[name]
+        if link.choice is None:
+            continue
+        parameters = "; ".join(
+            f"{key} {_parameter(key, found)}" for key, found in link.send.chosen().parameters.items()
+        )
+        told.append(
+            f"{name}: {link.send.model} answers for predictions ({link.choice.reason})."
+            + (f" Its parameters: {parameters}." if parameters else "")
+        )
+    return told
+
+
+def _parameter(key: str, found: Parameter) -> str:
+    return with_interval(found.value, found.ci, lambda value: format_parameter(key, value))
 
 
 def _fits(name: str, link: Link) -> Table:

@@ -1,8 +1,18 @@
 // Real ranks under a real launcher: every schedule delivers every byte. Started by CTest with the number of ranks.
+#include "exchange/executor.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "../schedule/generated.hpp"
+#include "exchange/content.hpp"
 #include "exchange/timed.hpp"
+#include "schedule/teams.hpp"
 
 namespace rankwise {
 namespace {
@@ -13,36 +23,207 @@ int ranks() {
   return size;
 }
 
-void expect_verified(const ExchangeSpec& spec, std::size_t block_bytes) {
-  const Repetitions few{0.01, 3, 3};
-  const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, block_bytes, ClockOffset{}, few);
-  EXPECT_TRUE(timed.verified) << timed.mismatch;
+int own_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
 }
 
-TEST(Executor, DeliversARing) {
-  for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend}) {
-    for (const int k : {1, 2, 4}) {
-      for (const std::size_t block_bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1001}, std::size_t{70000}}) {
-        expect_verified({"shift", mode, Grid({ranks()}, {true}), Window({k})}, block_bytes);
-        expect_verified({"shift", mode, Grid({ranks()}, {false}), Window({k})}, block_bytes);
+// Import and way back, each run several times by one executor; every byte is checked.
+void expect_round_trips(const ExchangeSpec& spec, std::size_t block_bytes) {
+  const Index rank = own_rank();
+  RankSchedule import = make_schedule(spec, rank);
+  import.place.clear();
+  const RankSchedule reduce = make_reduce(spec, rank);
+  const std::vector<std::size_t> bytes = exchange_sizes(MPI_COMM_WORLD, spec, block_bytes);
+  ImportContent blocks(spec, rank, import, bytes);
+  ReduceContent sums(spec, rank, reduce, {bytes.begin(), bytes.begin() + reduce.slots});
+  Executor importer(MPI_COMM_WORLD, import, spec.mode, blocks.slots());
+  Executor reducer(MPI_COMM_WORLD, reduce, spec.mode, sums.slots(), {add_bytes, {}});
+  for (std::uint64_t repetition = 0; repetition < 2; ++repetition) {
+    blocks.prepare(repetition);
+    sums.prepare(repetition);
+    importer.start();
+    importer.wait();
+    reducer.start();
+    reducer.wait();
+    EXPECT_EQ(blocks.mismatch(repetition), "") << described(spec) << ", " << block_bytes << " B";
+    EXPECT_EQ(sums.mismatch(repetition), "") << described(spec) << ", " << block_bytes << " B";
+  }
+}
+
+// Grids of so many cells, drawn alike on all ranks.
+std::vector<Index> draw_grid(Generator& generate, Index cells) {
+  std::vector<Index> dims(static_cast<std::size_t>(generate.pick(1, 3)), 1);
+  for (Index factor = 2; cells > 1; ++factor) {
+    for (; cells % factor == 0; cells /= factor) {
+      dims[static_cast<std::size_t>(generate.pick(0, static_cast<int>(dims.size()) - 1))] *= factor;
+    }
+  }
+  return dims;
+}
+
+// A drawn exchange for all ranks there are; retries until a replication fits.
+ExchangeSpec draw(Generator& generate, const std::string& algorithm, SendMode mode, Shell shell) {
+  for (;;) {
+    const bool teams = algorithm == "team-shift";
+    const Index replication = teams ? generate.pick(1, ranks()) : 1;
+    const auto boxes = teams ? static_cast<TeamBoxes>(generate.pick(0, 1)) : TeamBoxes::pooled;
+    const bool replicated = boxes == TeamBoxes::replicated;
+    if (replicated && ranks() % replication != 0) continue;
+    const std::vector<Index> dims = draw_grid(generate, replicated ? ranks() / replication : ranks());
+    std::vector<bool> periodic;
+    std::vector<int> cutoff;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      periodic.push_back(generate.pick(0, 1) == 1);
+      cutoff.push_back(generate.pick(1, dims.size() == 1 ? 4 : 2));
+    }
+    try {
+      return make_spec(algorithm, mode, dims, periodic, cutoff, shell, replication, boxes);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+  }
+}
+
+std::size_t draw_bytes(Generator& generate) {
+  constexpr std::array<std::size_t, 4> sizes{0, 8, 1001, 70000};
+  const int choice = generate.pick(0, 4);
+  if (choice < 4) return sizes[static_cast<std::size_t>(choice)];
+  // Every rank its own size, some of them none.
+  const auto most = static_cast<std::size_t>(generate.pick(0, 30000));
+  const auto rank = static_cast<std::size_t>(own_rank());
+  return rank % 3 == 1 ? 0 : 24 * rank + most / (rank + 1);
+}
+
+TEST(Executor, DeliversEveryByteOfEveryAlgorithmModeAndShell) {
+  Generator generate(2023);
+  for (const std::string& algorithm : exchange_algorithms()) {
+    for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self,
+                                SendMode::persistent}) {
+      for (const Shell shell : {Shell::full, Shell::eighth, Shell::all_pairs}) {
+        if (!why_not(algorithm, mode, shell).empty()) continue;
+        for (int i = 0; i < 6; ++i) {
+          const ExchangeSpec spec = draw(generate, algorithm, mode, shell);
+          expect_round_trips(spec, draw_bytes(generate));
+        }
       }
     }
   }
 }
 
-TEST(Executor, DeliversGridsOfTwoAndThreeDimensions) {
-  for (const SendMode mode : {SendMode::ssend, SendMode::isend}) {
-    expect_verified({"shift", mode, Grid({ranks(), 1}, {true, true}), Window({1, 2})}, 65);
-    expect_verified({"shift", mode, Grid({1, ranks(), 1}, {false, true, true}), Window({1, 1, 1})}, 65);
-    if (ranks() % 2 == 0) {
-      expect_verified({"shift", mode, Grid({2, ranks() / 2}, {true, false}), Window({2, 1})}, 65);
+TEST(Executor, LetsTeamsVisitInTwoBuffersInTurn) {
+  for (const Index replication : {Index{1}, Index{2}, Index{3}}) {
+    if (replication > ranks()) continue;
+    const ExchangeSpec spec = make_spec("team-shift", SendMode::isend, {ranks()}, {true}, {3}, Shell::full, replication);
+    const Index rank = own_rank();
+    const RankSchedule schedule = make_schedule(spec, rank);
+    const std::vector<std::size_t> bytes = exchange_sizes(MPI_COMM_WORLD, spec, 40 + 8 * static_cast<std::size_t>(rank));
+    SlotStorage storage(schedule, bytes);
+    const Teams teams(spec);
+    EXPECT_LE(schedule.places(), teams.blocks(teams.team_of(rank)) + 2 * teams.most_blocks());
+    const auto own = storage.slots()[static_cast<std::size_t>(own_slot(spec, rank))];
+    std::fill_n(own.data, own.bytes, static_cast<std::byte>(rank));
+    std::set<int> offsets;
+    const auto visit = [&](const Op& op) {
+      EXPECT_TRUE(offsets.insert(op.tag).second);
+      const Index team = teams.at(teams.team_of(rank), teams.window().offset(op.tag));
+      Index member = 0;
+      for (const SlotRange& range : op.slots) {
+        for (Index slot = range.first; slot < range.first + range.count; ++slot) {
+          const SlotBuffer& block = storage.slots()[static_cast<std::size_t>(slot)];
+          const Index origin = teams.rank_of(team, member++);
+          EXPECT_EQ(block.bytes, 40 + 8 * static_cast<std::size_t>(origin));
+          EXPECT_TRUE(std::all_of(block.data, block.data + block.bytes,
+                                  [&](std::byte b) { return b == static_cast<std::byte>(origin); }));
+        }
+      }
+      EXPECT_EQ(member, teams.blocks(team));
+    };
+    Executor executor(MPI_COMM_WORLD, schedule, spec.mode, storage.slots(), {{}, visit});
+    executor.run();
+    EXPECT_EQ(static_cast<Index>(offsets.size()), teams.visits(teams.member_of(rank)));
+  }
+}
+
+TEST(Executor, TakesBlocksWhereverTheyLie) {
+  // Each block in an allocation of its own, as a caller may have them.
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks(), 1}, {true, true}, {1, 1});
+  const RankSchedule schedule = make_schedule(spec, own_rank());
+  std::vector<std::vector<std::byte>> memory(9, std::vector<std::byte>(100));
+  std::fill(memory[4].begin(), memory[4].end(), static_cast<std::byte>(own_rank()));
+  std::vector<SlotBuffer> slots;
+  for (std::vector<std::byte>& block : memory) slots.push_back({block.data(), block.size()});
+  Executor(MPI_COMM_WORLD, schedule, spec.mode, slots).run();
+  for (Index slot = 0; slot < 9; ++slot) {
+    EXPECT_EQ(memory[static_cast<std::size_t>(slot)].back(),
+              static_cast<std::byte>(origin_of_slot(spec, own_rank(), slot)));
+  }
+}
+
+TEST(Executor, AddsInTheSameOrderEveryTime) {
+  for (const SendMode mode : {SendMode::ssend, SendMode::isend, SendMode::isend_self}) {
+    const ExchangeSpec spec = make_spec("shift", mode, {ranks()}, {true}, {2}, Shell::eighth);
+    const RankSchedule schedule = make_reduce(spec, own_rank());
+    std::vector<float> values(static_cast<std::size_t>(schedule.slots));
+    std::vector<SlotBuffer> slots;
+    for (float& value : values) slots.push_back({reinterpret_cast<std::byte*>(&value), sizeof value});
+    const auto add = [](std::byte* into, const std::byte* from, std::size_t bytes) {
+      for (std::size_t i = 0; i < bytes; i += sizeof(float)) {
+        float a = 0;
+        float b = 0;
+        std::memcpy(&a, into + i, sizeof a);
+        std::memcpy(&b, from + i, sizeof b);
+        a += b;
+        std::memcpy(into + i, &a, sizeof a);
+      }
+    };
+    Executor executor(MPI_COMM_WORLD, schedule, spec.mode, slots, {add, {}});
+    float first = 0;
+    for (int repetition = 0; repetition < 20; ++repetition) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = 1.0F / static_cast<float>(3 + 7 * i + 11 * static_cast<std::size_t>(own_rank()));
+      }
+      executor.run();
+      const float sum = values[static_cast<std::size_t>(own_slot(spec, own_rank()))];
+      if (repetition == 0) first = sum;
+      EXPECT_EQ(sum, first);
     }
   }
 }
 
-TEST(Executor, RefusesAGridOfAnotherSizeOnAllRanks) {
-  EXPECT_THROW(expect_verified({"shift", SendMode::isend, Grid({ranks() + 1}, {true}), Window({1})}, 8),
-               std::invalid_argument);
+TEST(Executor, RefusesBuffersThatDoNotFit) {
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks()}, {true}, {1});
+  const RankSchedule schedule = make_schedule(spec, own_rank());
+  const std::vector<SlotBuffer> few(1);
+  EXPECT_THROW(Executor(MPI_COMM_WORLD, schedule, spec.mode, few), std::invalid_argument);
+}
+
+const Repetitions few{0.01, 3, 3, 2};
+
+TEST(Timed, ChecksAndCountsARound) {
+  for (const char* algorithm : {"direct", "shift", "team-shift"}) {
+    const ExchangeSpec spec = make_spec(algorithm, SendMode::isend, {ranks()}, {true}, {2});
+    const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, 1001, ClockOffset{}, few);
+    EXPECT_TRUE(timed.verified) << timed.mismatch;
+    EXPECT_EQ(timed.time_s.size(), own_rank() == 0 ? 3U : 0U);
+    if (ranks() >= 5) {
+      EXPECT_EQ(timed.messages_per_rank, 4) << algorithm;
+      EXPECT_EQ(timed.bytes_per_rank, 4 * 1001) << algorithm;
+    }
+  }
+}
+
+TEST(Timed, RefusesAGridOfAnotherSizeOnAllRanks) {
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks() + 1}, {true}, {1});
+  EXPECT_THROW((void)run_timed(MPI_COMM_WORLD, spec, 8, ClockOffset{}, few), std::invalid_argument);
+}
+
+TEST(Timed, RefusesBlocksThatAreTooLargeOnAllRanks) {
+  // Only the last rank's block is.
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks()}, {true}, {1});
+  const std::size_t bytes = own_rank() == ranks() - 1 ? std::size_t{1} << 40 : 8;
+  EXPECT_THROW((void)run_timed(MPI_COMM_WORLD, spec, bytes, ClockOffset{}, few), std::invalid_argument);
 }
 
 TEST(Clock, RanksOfOneHostShareIt) {

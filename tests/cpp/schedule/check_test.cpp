@@ -65,5 +65,84 @@ TEST(Check, NamesASlotThatIsSentBeforeItHasArrived) {
   EXPECT_TRUE(any_contains(check_schedules(spec, schedules), "sends a slot that it has not received"));
 }
 
+TEST(Check, NamesWhoWaitsForWhomWhenOneRankSwapsItsOrder) {
+  const ExchangeSpec spec = ring(SendMode::ssend, 6);
+  std::vector<RankSchedule> schedules = make_schedules(spec);
+  // Down first, while all others go up first.
+  std::vector<Step>& steps = schedules[3].steps;
+  std::rotate(steps.begin(), steps.begin() + 2, steps.end());
+  EXPECT_TRUE(any_contains(check_schedules(spec, schedules),
+                           "deadlock: rank 3 waits to receive from rank 4 in step 0, rank 4 waits to receive from "
+                           "rank 3 in step 1"));
+}
+
+TEST(Check, NamesAForwardingThatDoesNotWaitForItsBlock) {
+  const ExchangeSpec spec{"shift", SendMode::isend_self, Grid({7}, {true}), Window({2})};
+  std::vector<RankSchedule> schedules = make_schedules(spec);
+  for (Op& op : schedules[2].steps[0].ops) op.after.clear();
+  EXPECT_TRUE(any_contains(check_schedules(spec, schedules), "rank 2 in step 0 receives into place"));
+}
+
+ExchangeSpec teams(Index ranks, Index replication) {
+  return make_spec("team-shift", SendMode::isend, {ranks}, {true}, {2}, Shell::full, replication);
+}
+
+TEST(Check, NamesBoxesThatNeverMeet) {
+  const ExchangeSpec spec = teams(8, 2);
+  std::vector<RankSchedule> schedules = make_schedules(spec);
+  for (Step& step : schedules[5].steps) {
+    std::erase_if(step.ops, [](const Op& op) { return op.kind == Op::Kind::visit; });
+  }
+  EXPECT_TRUE(any_contains(check_schedules(spec, schedules), "meet 0 times, not once"));
+}
+
+TEST(Check, NamesBoxesThatMeetTwice) {
+  const ExchangeSpec spec = teams(8, 2);
+  std::vector<RankSchedule> schedules = make_schedules(spec);
+  for (Step& step : schedules[0].steps) {
+    for (std::size_t i = 0; i < step.ops.size(); ++i) {
+      if (step.ops[i].kind != Op::Kind::visit) continue;
+      step.ops.push_back(Op(step.ops[i]));
+      break;
+    }
+  }
+  EXPECT_TRUE(any_contains(check_schedules(spec, schedules), "meet 2 times, not once"));
+}
+
+TEST(Check, NamesAVisitOfABlockThatHasMadeRoomForAnother) {
+  const ExchangeSpec spec = teams(12, 1);
+  std::vector<RankSchedule> schedules = make_schedules(spec);
+  // The visit of the first step takes place at the very end.
+  std::vector<Step>& steps = schedules[4].steps;
+  for (Step& step : steps) {
+    const auto visit = std::find_if(step.ops.begin(), step.ops.end(),
+                                    [](const Op& op) { return op.kind == Op::Kind::visit; });
+    if (visit == step.ops.end()) continue;
+    const Op late = *visit;
+    step.ops.erase(visit);
+    steps.push_back({{late}});
+    break;
+  }
+  EXPECT_TRUE(any_contains(check_schedules(spec, schedules), "visits a slot that it has not received"));
+}
+
+TEST(Check, NamesAContributionThatIsLostOrAddedTwice) {
+  const ExchangeSpec spec = make_spec("direct", SendMode::isend, {6}, {true}, {1}, Shell::eighth);
+  std::vector<RankSchedule> schedules = make_reduces(spec);
+  const auto of_kind = [](Op::Kind kind) { return [kind](const Op& op) { return op.kind == kind; }; };
+  std::vector<RankSchedule> lost = schedules;
+  std::erase_if(lost[2].steps[0].ops, of_kind(Op::Kind::send));
+  std::erase_if(lost[3].steps[0].ops, of_kind(Op::Kind::recv));
+  EXPECT_TRUE(any_contains(check_reduces(spec, lost), "rank 3 misses the contribution of rank 2, slot 1"));
+  std::vector<RankSchedule> twice = schedules;
+  for (const Index rank : {Index{2}, Index{3}}) {
+    std::vector<Step>& steps = twice[static_cast<std::size_t>(rank)].steps;
+    Step again = steps[0];
+    std::erase_if(again.ops, of_kind(rank == 2 ? Op::Kind::recv : Op::Kind::send));
+    steps.push_back(again);
+  }
+  EXPECT_TRUE(any_contains(check_reduces(spec, twice), "rank 3 gets the contribution of rank 2, slot 1 2 times"));
+}
+
 }  // namespace
 }  // namespace rankwise

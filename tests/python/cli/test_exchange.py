@@ -59,6 +59,17 @@ def test_a_prediction_is_a_table_on_the_screen(rankwise: Callable[..., Any], jur
         (["--link-model", "loggp"], "no model 'loggp'"),
         (["--ranks-per-node", "2"], "no link class same-socket"),
         (["--dims", "2000x2000"], "stay below"),
+        (["--algorithm", "direct", "--mode", "isend-self"], "which only shift does"),
+        (["--algorithm", "neighbor-alltoall", "--mode", "ssend"], "its only send mode is isend"),
+        (["--algorithm", "team-shift", "-c", "0"], "at least 1"),
+        (["--algorithm", "team-shift", "-c", "65"], "replication 65 does not fit"),
+        (["--algorithm", "team-shift", "--ranks", "7", "-c", "2", "--team-boxes", "replicated"], "no multiple"),
+        (["--algorithm", "shift", "--team-boxes", "replicated"], "is for team-shift"),
+        (["--shell", "half"], "'half' is unknown"),
+        (["--cutoff", "1000000", "--dims", "3"], "2^40 slots"),
+        (["--cutoff", "1000000000000"], "cutoff 1000000000000 is too large"),
+        (["--bytes", "99999999999GiB"], "is too large"),
+        (["--cutoff", "9000", "--dims", "2"], "more than 200 million slots"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_2(
@@ -78,7 +89,7 @@ def test_real_ranks_deliver_every_byte(rankwise: Callable[..., Any]) -> None:
     )
     assert result.code == 0, result.err
     rows = result.json["rows"]
-    assert len(rows) == 3 * 3 * 4
+    assert len(rows) == 5 * 3 * 4
     for row in rows:
         assert row.keys() >= CONTRACT
         assert row["verified"] is True and row["engine"] == "real"
@@ -98,6 +109,104 @@ def test_more_ranks_than_cores_are_checked_and_said(rankwise: Callable[..., Any]
         assert row["verified"] is True
         assert row["oversubscribed"] is crowded
         assert any("oversubscribed" in note for note in row["notes"]) is crowded
+
+
+@pytest.mark.mpi
+def test_all_algorithms_and_modes_deliver_every_byte(rankwise: Callable[..., Any]) -> None:
+    result = rankwise(
+        "run", "exchange", "--algorithm", "all", "--mode", "all", "--dims", "2", "--cutoff", "1:2", "--bytes", "8,1000",
+        "--ranks", "6", "--verify", "--seconds", "0.01", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert len(rows) == (4 + 1 + 5 + 4 + 4) * 2 * 2
+    assert all(row["verified"] is True for row in rows)
+
+
+@pytest.mark.mpi
+def test_replications_and_shells_are_listed(rankwise: Callable[..., Any]) -> None:
+    result = rankwise(
+        "run", "exchange", "--algorithm", "team-shift", "--mode", "isend", "--ranks", "4", "-c", "1,2", "--cutoff", "2",
+        "--shell", "full,all-pairs", "--seconds", "0.01", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert [(row["shell"], row["cutoff"], row["replication"]) for row in rows] == [
+        ("full", 2, 1), ("full", 2, 2), ("all-pairs", 0, 1), ("all-pairs", 0, 2),
+    ]  # fmt: skip
+    replicated = rankwise(
+        "run", "exchange", "--algorithm", "team-shift", "--mode", "isend", "--ranks", "4", "-c", "1:4:", "--cutoff", "2"
+    )
+    assert replicated.code == 2
+    replicated = rankwise(
+        "run", "exchange", "--algorithm", "team-shift", "--mode", "isend", "--ranks", "4", "-c", "2,4", "--cutoff", "2",
+        "--team-boxes", "replicated", "--seconds", "0.01", "--json",
+    )  # fmt: skip
+    assert [(row["grid"], row["ranks"], row["verified"]) for row in replicated.json["rows"]] == [
+        ([2], 4, True), ([1], 4, True),
+    ]  # fmt: skip
+
+
+def test_a_schedule_is_printed(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("exchange", "show", "--algorithm", "shift", "--dims", "1x8", "--cutoff", "2")
+    assert result.code == 0
+    assert "send to 1: offsets (0,0)" in result.out
+    assert "receive from 7: offsets (0,-2)" in result.out
+    assert "each of 8 ranks sends 4 messages, 4 blocks, 4000 B" in result.out
+
+
+def test_a_schedule_is_data(rankwise: Callable[..., Any]) -> None:
+    result = rankwise(
+        "exchange", "show", "--algorithm", "shift", "--mode", "isend-self", "--dims", "1", "--ranks", "8", "--cutoff",
+        "2", "--rank", "3", "--json",
+    )  # fmt: skip
+    shown = result.json
+    assert (shown["rank"], shown["ranks"], shown["mode"]) == (3, 8, "isend-self")
+    (step,) = shown["import"]
+    forwarded = [op for op in step if op["after"]]
+    assert [(op["kind"], op["peer"], op["offsets"]) for op in forwarded] == [("send", 4, [[-1]]), ("send", 2, [[1]])]
+    assert shown["counts"] == [{"ranks": 8, "messages": 4, "blocks": 4, "bytes": 4000}]
+
+
+def test_a_team_s_way_back_is_shown(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("exchange", "show", "--algorithm", "team-shift", "--dims", "1", "--ranks", "8", "-c", "2", "--rank", "1")
+    assert "interact with: blocks of 0…1, team at offset 0" in result.out
+    assert "way back" in result.out
+
+
+def test_schedules_are_proved_on_demand(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("exchange", "check", "--dims", "3x2", "--cutoff", "1:2", "--shell", "full,eighth", "--json")
+    assert result.code == 0
+    rows = result.json["rows"]
+    assert len(rows) == (18 + 14) * 2
+    assert all(row["findings"] == [] for row in rows)
+    assert rankwise("exchange", "check", "--dims", "5", "--ranks", "5").code == 2
+
+
+def test_a_wrong_schedule_is_exit_1(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def check(self) -> list[str]:
+            return ["rank 2, slot 0 misses the block of rank 1"]
+
+    monkeypatch.setattr("rankwise.engines.exchange.ExchangeCase.schedules", lambda self: Broken())
+    result = rankwise("exchange", "check", "--algorithm", "shift", "--mode", "isend", "--dims", "1", "--ranks", "4")
+    assert result.code == 1
+    assert "misses the block of rank 1" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["show", "--rank", "8", "--dims", "1x8"], "--rank 8 does not exist"),
+        (["show", "--cutoff", "1:2"], "one is shown at a time"),
+        (["check", "--dims", "100x100x100", "--cutoff", "5"], "slots to prove"),
+    ],
+)
+def test_what_cannot_be_shown_is_exit_2(rankwise: Callable[..., Any], arguments: list[str], says: str) -> None:
+    result = rankwise("exchange", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert len(result.err.splitlines()) == 1
+    assert says in result.err
 
 
 @pytest.mark.mpi
@@ -134,3 +243,10 @@ def test_a_window_that_no_memory_holds_is_refused_before_anything_is_sent(rankwi
     assert result.code == 2
     assert len(result.err.splitlines()) == 1
     assert "more than 16 GiB a rank: make the cutoff or the blocks smaller" in result.err
+
+
+@pytest.mark.mpi
+def test_more_ranks_than_a_machine_can_carry_are_refused(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "exchange", "--ranks", "100000")
+    assert result.code == 2
+    assert "100000 ranks are too many" in result.err

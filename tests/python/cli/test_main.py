@@ -29,7 +29,8 @@ def test_the_verbs_of_the_contract_are_there() -> None:
     names = {" ".join(verb) for verb in VERBS}
     assert names >= {
         "quick", "doctor", "measure", "profile show", "profile import", "predict exchange", "run exchange",
-        "validate exchange", "map", "report",
+        "validate exchange", "map", "report", "machines list", "machines show", "project table", "project fft3d",
+        "project exchange", "project stencil", "reproduce czechowski2012",
     }  # fmt: skip
 
 

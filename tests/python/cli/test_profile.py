@@ -38,3 +38,56 @@ def test_an_unknown_link_class_is_refused(rankwise: Callable[..., Any]) -> None:
     result = rankwise("profile", "import", TABLE, "--link", "wormhole")
     assert result.code == 2
     assert "same-socket" in result.err
+
+
+SAMPLES = Path(__file__).parents[2] / "data" / "osu-samples"
+
+
+def test_osu_output_is_imported_and_its_doubts_are_told(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("profile", "import", SAMPLES / "osu74_latency_tail.txt", "-o", "a.json", "--link", "same-socket")
+    assert (result.code, result.out) == (0, "a.json\n")
+    assert "no 0 B row" in result.err
+    added = rankwise("profile", "import", SAMPLES / "osu74_bw_default.txt", "--add", "-o", "a.json",
+                     "--link", "same-socket", "--window", "32", "--json")  # fmt: skip
+    assert added.code == 0
+    assert set(added.json["links"]["same-socket"]["variants"]) == {"bandwidth-window-32"}
+    assert "no 0 B row" not in added.err  # said when it was imported
+    alone = rankwise("profile", "import", SAMPLES / "osu74_bw_default.txt", "-o", "b.json")
+    assert alone.code == 2 and len(alone.err.splitlines()) == 1 and "no ping-pong" in alone.err
+    assert not Path("b.json").exists()
+
+
+def test_compare_says_what_is_slower_and_exits_3(rankwise: Callable[..., Any]) -> None:
+    rows = {size: 1.0 + size / 1000 for size in (0, 8, 64, 512, 4096, 32768)}
+    for name, factor in (("a", 1.0), ("b", 1.3)):
+        text = "".join(f"{size},{factor * time},{0.01 * time}\n" for size, time in rows.items())
+        Path(f"{name}.csv").write_text("message_bytes,latency_us,sigma_us\n" + text)
+        assert rankwise("profile", "import", f"{name}.csv", "-o", f"{name}.json").code == 0
+    same = rankwise("profile", "compare", "a.json", "a.json")
+    assert (same.code, same.out.splitlines()[-1]) == (0, "the same within 10 %")
+    slower = rankwise("profile", "compare", "a.json", "b.json")
+    assert slower.code == 3 and "slower: " in slower.out
+    assert rankwise("profile", "compare", "a.json", "b.json", "--tolerance", "0.5").code == 0
+    faster = rankwise("profile", "compare", "b.json", "a.json", "--all", "--json")
+    assert faster.code == 0 and not faster.json["slower"]
+    times = [row for row in faster.json["comparisons"] if row["quantity"] == "time"]
+    assert [row["size_bytes"] for row in times] == list(rows)
+    assert all(row["ratio"] == pytest.approx(1 / 1.3) for row in times)
+    assert all(row["ratio_lo"] < row["ratio"] < row["ratio_hi"] for row in times)
+    wrong = rankwise("profile", "compare", "a.json", "b.json", "--tolerance", "-1")
+    assert wrong.code == 2 and len(wrong.err.splitlines()) == 1
+
+
+def test_export_writes_what_import_reads(rankwise: Callable[..., Any]) -> None:
+    assert rankwise("profile", "import", TABLE, "-o", "a.json").code == 0
+    assert rankwise("profile", "export", "a.json", "-o", "a.csv").out == "a.csv\n"
+    assert rankwise("profile", "import", "a.csv", "-o", "b.json").code == 0
+    assert rankwise("profile", "compare", "a.json", "b.json", "--tolerance", "0").code == 0
+    assert "# OSU MPI Latency Test" in rankwise("profile", "export", "a.json", "--format", "osu").out
+    assert "<platform" in rankwise("profile", "export", "a.json", "--format", "simgrid", "--link", "other-node").out
+    for arguments, says in (
+        (["--format", "pdf"], "choose csv, osu or simgrid"),
+        (["--format", "osu", "--link", "same-core"], "no link same-core"),
+    ):
+        result = rankwise("profile", "export", "a.json", *arguments)
+        assert result.code == 2 and len(result.err.splitlines()) == 1 and says in result.err

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.engines.exchange import ExchangeCase, make_cases
+from rankwise.engines.exchange import ALGORITHMS, Asked, ExchangeCase, make_cases
 from rankwise.engines.placement import blocked_locations
 from rankwise.engines.predict import Model
 from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
-from rankwise.measure.tables import profile_from_table
+from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
 
 DATA = Path(__file__).parents[2] / "data"
@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def paper() -> Profile:
-    return profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca")
+    return import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca")
 
 
 def _shift(mode: str, k: int, size_bytes: int, ranks: int = 64) -> ExchangeCase:
@@ -88,17 +88,25 @@ def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
         blocked_locations(4, paper, 0)
 
 
-def test_schedules_are_proved_before_they_are_costed() -> None:
-    from rankwise import _core
+def test_every_algorithm_and_mode_is_predicted(paper: Profile) -> None:
+    cases = make_cases(Asked(None, None, [1, 2], [100], shells=("full", "eighth", "all-pairs")), [4, 4], [True, True])
+    rows = predict_rows(paper, cases)
+    assert {row.case.algorithm for row in rows} == set(ALGORITHMS)
+    for row in rows:
+        assert row.time_s > 0
+        assert row.bytes_per_rank >= 100 * row.messages_per_rank > 0
+        assert row.to_dict()["replication"] == (2 if row.case.algorithm == "team-shift" else 1)
 
-    for mode in ("ssend", "send", "isend"):
-        for dims in ([5], [4, 3], [1, 2, 3]):
-            assert _core.Exchange("shift", mode, dims, [True] * len(dims), [2] * len(dims)).check() == []
+
+def test_replicated_boxes_have_more_ranks(paper: Profile) -> None:
+    case = ExchangeCase("team-shift", "isend", (8,), (True,), 2, 100, "full", 3, "replicated")
+    (row,) = predict_rows(paper, [case])
+    assert row.to_dict()["ranks"] == 24
 
 
 def test_a_thousand_cases_reuse_their_schedules(paper: Profile) -> None:
     model = Model(paper)
-    cases = make_cases(["shift"], ["ssend"], [64], [True], list(range(1, 11)), list(range(0, 100_000, 1000)))
+    cases = make_cases(Asked(["shift"], ["ssend"], list(range(1, 11)), list(range(0, 100_000, 1000))), [64], [True])
     rows = list(model.rows(cases, {64: blocked_locations(64, paper, None)}))
     assert len(rows) == 1000
     assert len(model._exchange_of) == 10

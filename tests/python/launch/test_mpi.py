@@ -47,7 +47,7 @@ def test_a_kernel_reports_where_its_ranks_are(mpi: Mpi) -> None:
         (["pingpong", "--cells", "teleport:8"], "teleport"),
         (["pingpong", "--cells", "send"], "operation:size"),
         (["pingpong", "--wings", "2"], "--wings is not known"),
-        (["exchange", "--grid", "3", "--cases", "shift:ssend:1:8"], "3 cells but 2 ranks"),
+        (["exchange", "--grid", "3", "--cases", "shift:ssend:1:8"], "needs 3 ranks but 2 run"),
         (["exchange", "--grid", "2", "--cases", "shift:ssend:0:8"], "cutoff 0"),
         (["exchange", "--grid", "2", "--cases", "shift:ssend:1:99999999999999"], "16 GiB"),
         (["dance"], "kernel 'dance' is unknown"),

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import SCHEMA, Profile
-from rankwise.measure.tables import profile_from_table
+from rankwise.measure.imports import import_profile
 
 DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture
 def record() -> dict[str, Any]:
-    return profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca").to_dict()
+    return import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca").to_dict()
 
 
 def test_a_profile_reads_back_as_it_was_written(tmp_path: Path, record: dict[str, Any]) -> None:
@@ -39,9 +39,14 @@ def test_the_contract_keys_are_there(record: dict[str, Any]) -> None:
         (lambda r: r["links"].update(wormhole=r["links"]["other-node"]), "'wormhole' is not a link class"),
         (lambda r: r["links"]["other-node"].update(alpha_s="fast"), "alpha_s 'fast' is not a finite number"),
         (lambda r: r["links"]["other-node"]["table"][0].update(time_s=-1e-6), "not positive"),
+        (lambda r: r["links"]["other-node"]["table"][0].update(time_s=0.0), "link other-node: time_s 0.0 at 0 B is not"),
+        (lambda r: r["links"]["other-node"]["table"][1].update(time_s=float("nan")), "time_s nan is not a finite"),
+        (lambda r: r["links"]["other-node"]["table"][1].pop("time_s"), "lacks the key 'time_s'"),
+        (lambda r: r["links"]["other-node"]["table"].__delitem__(slice(2, None)), r"sizes \[0, 10\]: at least 3"),
         (lambda r: r["links"]["other-node"]["table"].reverse(), "in order"),
         (lambda r: r["links"]["other-node"].update(model="psychic"), "not among its models"),
         (lambda r: r["links"]["other-node"].update(alpha_ci_s=[2.0, 1.0]), "low end above"),
+        (lambda r: r["links"]["other-node"].update(reference_loop_s=-1), "reference_loop_s -1 is not positive"),
         (lambda r: r["links"].update({"other-node": 5}), "machine.json"),
     ],
 )
@@ -72,7 +77,7 @@ _JSON = st.recursive(
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_no_damage_comes_out_as_anything_but_an_input_error(data: st.DataObject) -> None:
-    value: Any = profile_from_table(DATA / "werner2023_pingpong.csv", "other-node", "jureca").to_dict()
+    value: Any = import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca").to_dict()
     # Replace one value somewhere in the tree by something else.
     node, path = value, []
     while isinstance(node, dict | list) and node and (not path or data.draw(st.integers(0, 3)) > 0):

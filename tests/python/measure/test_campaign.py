@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,12 @@ def test_every_cell_is_sampled_verified_and_fitted(mpi: Mpi, plan: Plan, tmp_pat
     assert campaign.complete
     assert len(campaign.samples) == plan.steps()
     assert all(sample["verified"] and len(sample["time_s"]) >= 10 for sample in campaign.samples)
+    assert all(len(sample["reference_loop_s"]) == 2 for sample in campaign.samples)
+    assert len(campaign.witnesses) == plan.launches * len(plan.pairs)
+    assert all(0 <= witness["steal_share"] <= 1 for witness in campaign.witnesses)
     profile = profile_from_campaign(campaign, path)
     for link in profile.links.values():
+        assert link.reference_loop_s is not None and 2e-6 < link.reference_loop_s < 1e-2
         assert [point.size_bytes for point in link.send.table] == list(SIZES)
         assert 1e-8 < link.send.alpha_s < 1e-1
         assert link.variants.keys() >= {"ssend", "exchange"}
@@ -62,6 +67,27 @@ def test_a_campaign_goes_on_where_it_stopped(mpi: Mpi, plan: Plan, tmp_path: Pat
     cells = [(s["launch"], s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples]
     assert len(cells) == plan.steps()
     assert all(cells.count(cell) == plan.visits for cell in cells)
+
+
+def test_launches_go_on_until_the_time_is_spent_or_all_is_known(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    # Nothing is ever known this well.
+    plan = replace(plan, precision=1e-6, seconds=3.0)
+    campaign = measure(mpi, plan, {"hostname": "here"}, path, resume=False)
+    watched_s = sum(witness["seconds"] for witness in campaign.witnesses)
+    assert watched_s >= plan.seconds
+    assert (campaign.stop["stopped_by"], campaign.stop["precision"]) == ("time", 1e-6)
+    cells = {(s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples}
+    assert 0 < campaign.stop["imprecise_cells"] <= len(cells)
+    assert profile_from_campaign(campaign, path).source["stopped_by"] == "time"
+    # The end is lost: it goes on to the same end without measuring the planned launches again.
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    again = measure(mpi, plan, {}, path, resume=True)
+    assert len(again.samples) == len(campaign.samples) and again.stop == campaign.stop
+    # And this well all is known at once.
+    easy = measure(mpi, replace(plan, precision=1e6), {}, tmp_path / "y.samples.jsonl", resume=False)
+    assert easy.stop == {"precision": 1e6, "stopped_by": "precision", "imprecise_cells": 0}
+    assert len(easy.samples) == plan.steps()
 
 
 def _wait_for(path: Path, ready: Callable[[str], bool]) -> str:

@@ -11,6 +11,10 @@ HEAD = {"record": "campaign", "campaign": "a", "schema": SCHEMA, "plan": {}}
 SAMPLE = {"record": "samples", "campaign": "a", "time_s": [1e-6, 2e-6]}
 
 
+def _with_times(times: str) -> str:
+    return '{"record":"campaign","campaign":"a","schema":1}\n{"record":"samples","campaign":"a",' + times + "}\n"
+
+
 def test_campaigns_are_appended_and_read_back(tmp_path: Path) -> None:
     path = tmp_path / "x.samples.jsonl"
     with SamplesFile(path) as samples:
@@ -53,6 +57,12 @@ def test_a_full_disk_says_how_to_go_on() -> None:
         ('{"record":"samples","campaign":"z"}\n', "never began"),
         ('{"record":"campaign","campaign":"a","schema":99}\n', "schema 99"),
         ("[1]\n", "not a record"),
+        (_with_times('"time_s":[1e-6,0]'), "line 2: time_s holds 0,.*remove the line"),
+        (_with_times('"time_s":[-1e-6]'), "line 2: time_s holds -1e-06"),
+        (_with_times('"time_s":[NaN]'), "line 2: time_s holds nan"),
+        (_with_times('"time_s":["1 us"]'), "line 2: time_s holds '1 us'"),
+        (_with_times('"time_s":[]'), "line 2: no times"),
+        (_with_times('"time_us":[1.5]'), "line 2: no times in time_s but a time_us: samples are in seconds"),
     ],
 )
 def test_a_foreign_file_is_refused(tmp_path: Path, text: str, says: str) -> None:

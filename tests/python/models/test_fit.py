@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.models.curve import curve_from_replicates, curve_from_table
+from rankwise.models import hockney, piecewise
+from rankwise.models.curve import curve_from_table, curve_of
 from rankwise.machine.link import Curve, Point
 from rankwise.models.fit import find_lines, fit_line
+from rankwise.models.measured import Way
 
 SIZES = np.array([0, 1, 8, 64, 256, 512, 1024, 2048, 4096, 6000, 8192, 16384, 32768, 65536, 262144, 1048576], float)
 
@@ -54,7 +56,8 @@ def _measured(rng: np.random.Generator, truth: np.ndarray, samples: int = 150) -
     raw = truth[:, None] * rng.lognormal(0.0, 0.08, size=(truth.size, samples))
     drawn = rng.integers(0, samples, size=(200, samples))
     replicates = np.median(raw[:, drawn], axis=2)
-    return curve_from_replicates([int(s) for s in SIZES], np.median(raw, axis=1), replicates, [samples] * truth.size, "median")
+    way = Way(SIZES, np.median(raw, axis=1), replicates, (samples,) * truth.size)
+    return curve_of(way, {"hockney": hockney.fit(way), "piecewise": piecewise.fit(way)}, "piecewise", "median")
 
 
 def _covers(interval: tuple[float, float] | None, truth: float) -> bool:

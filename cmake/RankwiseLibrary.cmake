@@ -1,0 +1,47 @@
+# The library that C, C++ and Fortran programs link: librankwise, its header, a CMake package and a .pc file.
+# Wheels go without it. It is never bundled with an MPI: consumers bring the one that it was built with.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(RANKWISE_LIBRARY_VERSION 0.1.0)
+
+file(GLOB api_sources CONFIGURE_DEPENDS src/api/*.cpp)
+add_library(rankwise SHARED ${api_sources})
+add_library(rankwise::rankwise ALIAS rankwise)
+target_include_directories(rankwise PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(rankwise PRIVATE src)
+# Callers compile against mpi.h, too; installed, they find it by the package (rankwise-config.cmake).
+target_link_libraries(rankwise
+  PUBLIC $<BUILD_INTERFACE:rankwise_mpi_library>
+  PRIVATE $<BUILD_INTERFACE:rankwise_mpi> $<BUILD_INTERFACE:rankwise_options>)
+# Nothing is visible but the API, whatever the archives within show.
+target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL)
+set_target_properties(rankwise PROPERTIES
+  VERSION ${RANKWISE_LIBRARY_VERSION}
+  SOVERSION 0
+  INSTALL_RPATH_USE_LINK_PATH ON)
+
+if(TARGET MPI::MPI_CXX)
+  set(rankwise_mpi_abi OFF)
+  set(rankwise_pc_cflags "")
+else()
+  set(rankwise_mpi_abi ON)
+  set(rankwise_pc_cflags "-DMPI_ABI")
+endif()
+install(TARGETS rankwise EXPORT rankwise-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/rankwise/rankwise.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rankwise)
+install(EXPORT rankwise-targets NAMESPACE rankwise:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/rankwise-config.cmake.in rankwise-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(rankwise-config-version.cmake
+  VERSION ${RANKWISE_LIBRARY_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config-version.cmake DESTINATION ${package_dir})
+# The .pc file finds its prefix from where it lies, so that the tree may be installed or moved anywhere.
+file(RELATIVE_PATH rankwise_pc_to_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/rankwise.pc.in rankwise.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rankwise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

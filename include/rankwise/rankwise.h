@@ -1,0 +1,234 @@
+/* rankwise: communication of process grids, chosen and explained.
+ *
+ * One header for C11, C++ and, through ISO_C_BINDING and the functions that end in _f, Fortran.
+ *
+ * Life of an exchange (docs/c-api.md has an example):
+ *
+ *     rankwise_exchange_create       a plan from a Cartesian communicator and a cutoff      collective
+ *     rankwise_exchange_set_sizes    how many elements this rank's box holds now            collective
+ *     rankwise_exchange_import_*     the blocks of all boxes of the window come here        collective
+ *     rankwise_exchange_reduce_*     what was added to the ghosts goes back and is summed   collective
+ *     rankwise_exchange_destroy      frees the plan                                         collective
+ *
+ * Words. A rank owns one box of the process grid. Its window is the boxes within `cutoff` layers on each axis (all of
+ * them: full shell; those at offsets 0..cutoff only: eighth shell), its own one included. A slot is one place of the
+ * window, numbered 0 .. slots-1; the slot of offset o belongs to the rank at own coordinates + o. Where a periodic
+ * axis is shorter than the window, several slots are images of one box. A block is the elements of one box; an element
+ * (a particle, a cell) is any fixed number of consecutive bytes.
+ *
+ * Rules. "Collective": all ranks of the communicator call it, in the same order. create and set_sizes agree on the
+ * outcome: an error on one rank is returned on all of them, and nobody hangs. Functions print nothing unless
+ * RANKWISE_VERBOSE=1, use no communicator but a duplicate of the given one, and throw nothing. MPI must be initialised,
+ * and the plan destroyed before it is finalised. MPI_THREAD_SINGLE is enough as long as one thread makes the calls
+ * (MPI_THREAD_FUNNELED or SERIALIZED with more threads); different plans may be used by different threads at once
+ * under MPI_THREAD_MULTIPLE. One plan is used by one thread at a time.
+ */
+#ifndef RANKWISE_RANKWISE_H
+#define RANKWISE_RANKWISE_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define RANKWISE_API __attribute__((visibility("default")))
+#else
+#define RANKWISE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A Fortran handle (an INTEGER), as the functions that end in _f take them. */
+#if MPI_VERSION >= 5
+typedef int rankwise_fint; /* the header of the MPI ABI knows no MPI_Fint */
+#else
+typedef MPI_Fint rankwise_fint;
+#endif
+
+/* Results ---------------------------------------------------------------------------------------------------------- */
+
+/* What came of a call: whose fault it was. */
+typedef enum rankwise_result {
+  RANKWISE_SUCCESS = 0,
+  RANKWISE_ERROR_ARGUMENT = 1,    /* the caller's: an argument has no meaning, or differs between ranks */
+  RANKWISE_ERROR_USAGE = 2,       /* the caller's: calls out of order, as import started twice, or use after destroy */
+  RANKWISE_ERROR_UNSUPPORTED = 3, /* nobody's: a meaningful request that rankwise does not serve */
+  RANKWISE_ERROR_MEMORY = 4,      /* the machine's: no memory left */
+  RANKWISE_ERROR_MPI = 5,         /* MPI's: see rankwise_last_mpi_error */
+  RANKWISE_ERROR_INTERNAL = 6     /* ours: please report it */
+} rankwise_result;
+
+/* A short English name of a result; never NULL. Not collective. */
+RANKWISE_API const char* rankwise_result_string(rankwise_result result);
+
+/* One line on the last error of the calling thread: what is wrong and the mend. Empty when there was none; valid until
+ * the thread's next call of rankwise. Where the ranks agreed on an error, it names the rank that found it. */
+RANKWISE_API const char* rankwise_last_error(void);
+
+/* The MPI error code behind the thread's last RANKWISE_ERROR_MPI (for MPI_Error_string); MPI_SUCCESS before one. */
+RANKWISE_API int rankwise_last_mpi_error(void);
+
+/* Version of the library, and of this header, as 10000 major + 100 minor + patch. */
+#define RANKWISE_VERSION 100
+RANKWISE_API int rankwise_version(void);
+
+/* Options ---------------------------------------------------------------------------------------------------------- */
+
+/* How the blocks travel. */
+typedef enum rankwise_algorithm {
+  RANKWISE_ALGORITHM_AUTO = 0,              /* chosen by a cost rule; explain says why */
+  RANKWISE_ALGORITHM_DIRECT = 1,            /* one message a partner, all in flight together */
+  RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL = 2, /* one neighbourhood collective of MPI */
+  RANKWISE_ALGORITHM_SHIFT = 3,             /* axis by axis, from neighbour to neighbour: fewest messages */
+  RANKWISE_ALGORITHM_COMB = 4,              /* axis by axis, straight to the receivers */
+  RANKWISE_ALGORITHM_TEAM_SHIFT = 5         /* teams of ranks pool their boxes; only with rankwise_exchange_visit */
+} rankwise_algorithm;
+
+typedef enum rankwise_shell {
+  RANKWISE_SHELL_FULL = 0,  /* offsets -cutoff..cutoff on each axis */
+  RANKWISE_SHELL_EIGHTH = 1 /* offsets 0..cutoff: each pair of boxes meets on one rank, forces go back by reduce */
+} rankwise_shell;
+
+/* Which MPI calls send. */
+typedef enum rankwise_send_mode {
+  RANKWISE_SEND_AUTO = 0,       /* isend */
+  RANKWISE_SEND_SSEND = 1,      /* MPI_Ssend, one message at a time */
+  RANKWISE_SEND_SEND = 2,       /* MPI_Send, in the same order */
+  RANKWISE_SEND_ISEND = 3,      /* MPI_Isend, all messages of a step together */
+  RANKWISE_SEND_ISEND_SELF = 4, /* MPI_Isend, forwarding whatever has arrived */
+  RANKWISE_SEND_PERSISTENT = 5  /* MPI_Send_init; pays while the buffers stay the same from call to call */
+} rankwise_send_mode;
+
+/* Options of a plan, alike on all ranks. Fill them with rankwise_exchange_options_default, then change some: a program
+ * that was compiled against an older header keeps working, for what it does not know keeps its default. */
+typedef struct rankwise_exchange_options {
+  size_t struct_size;          /* set by rankwise_exchange_options_default; do not change */
+  int algorithm;               /* a rankwise_algorithm; default RANKWISE_ALGORITHM_AUTO */
+  int send_mode;               /* a rankwise_send_mode; default RANKWISE_SEND_AUTO */
+  int shell;                   /* a rankwise_shell; default RANKWISE_SHELL_FULL */
+  int replication;             /* team-shift: ranks per team (c), 1 .. ranks; default 1 */
+  size_t expected_block_bytes; /* auto: bytes of a typical block; default 4096 */
+} rankwise_exchange_options;
+
+/* Fills *options with the defaults. Not collective. Pass sizeof *options: the macro does. */
+RANKWISE_API rankwise_result rankwise_exchange_options_init(rankwise_exchange_options* options, size_t struct_size);
+#define rankwise_exchange_options_default(options) \
+  rankwise_exchange_options_init((options), sizeof(rankwise_exchange_options))
+
+/* Life of a plan --------------------------------------------------------------------------------------------------- */
+
+/* A plan. NULL is no plan. */
+typedef struct rankwise_exchange_plan* rankwise_exchange;
+
+/* Makes a plan; collective. cart: a communicator from MPI_Cart_create (its periods count), used only to duplicate it.
+ * cutoff: ndims layers, each >= 1, alike on all ranks; ndims must be that of the communicator. options: NULL for the
+ * defaults. *plan is NULL unless the call succeeds.
+ * ARGUMENT: no Cartesian topology, other ndims, cutoff < 1, replication that does not fit, unknown enumerators,
+ * arguments that differ between ranks. UNSUPPORTED: a combination of algorithm, shell and send mode that does not exist. */
+RANKWISE_API rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cutoff[],
+                                                      const rankwise_exchange_options* options,
+                                                      rankwise_exchange* plan);
+RANKWISE_API rankwise_result rankwise_exchange_create_f(rankwise_fint cart, int ndims, const int cutoff[],
+                                                        const rankwise_exchange_options* options,
+                                                        rankwise_exchange* plan);
+
+/* Says how many elements this rank's block holds and tells the neighbours; collective. They may differ between ranks
+ * and calls, and may be 0. element_bytes: the most bytes an element has in a later import or reduce, alike on all
+ * ranks. ARGUMENT: sizes whose messages would pass 2^31-1 bytes. USAGE: while an import or reduce is under way. */
+RANKWISE_API rankwise_result rankwise_exchange_set_sizes(rankwise_exchange plan, size_t elements,
+                                                         size_t element_bytes);
+
+/* Frees the plan and sets *plan to NULL; collective. A NULL *plan is no error. What is under way is completed first. */
+RANKWISE_API rankwise_result rankwise_exchange_destroy(rankwise_exchange* plan);
+
+/* Moving data ------------------------------------------------------------------------------------------------------ */
+
+/* Starts to bring the blocks of the window here; collective. element_bytes: bytes of an element now, 1 .. the
+ * element_bytes of set_sizes, alike on all ranks. The buffers stay untouched by the caller until import_wait.
+ * window: all blocks in the order of the slots with nothing between them; block s starts at element
+ * rankwise_exchange_slot_start(plan, s). The caller has put the own block into the own slot.
+ * Algorithms of several steps advance only inside import_wait. USAGE: sizes not set, or something is under way. */
+RANKWISE_API rankwise_result rankwise_exchange_import_start(rankwise_exchange plan, void* window,
+                                                            size_t element_bytes);
+/* The same with one pointer a slot (slots of them; NULL where the block is empty): each block lands where the caller
+ * wants it. The array itself may go after the call. */
+RANKWISE_API rankwise_result rankwise_exchange_import_blocks_start(rankwise_exchange plan, void* const blocks[],
+                                                                   size_t element_bytes);
+/* Completes the import. USAGE: none was started. */
+RANKWISE_API rankwise_result rankwise_exchange_import_wait(rankwise_exchange plan);
+
+/* Starts to send what lies in the ghost slots back to its owners, where it is combined into the own block by op, in an
+ * order that is the same in every call; collective. type: an intrinsic type of op; an element is values_per_element of
+ * them. op: commutative. Ghost slots hold partial sums of no meaning afterwards. Otherwise as import. */
+RANKWISE_API rankwise_result rankwise_exchange_reduce_start(rankwise_exchange plan, void* window,
+                                                            int values_per_element, MPI_Datatype type, MPI_Op op);
+RANKWISE_API rankwise_result rankwise_exchange_reduce_start_f(rankwise_exchange plan, void* window,
+                                                              int values_per_element, rankwise_fint type, rankwise_fint op);
+RANKWISE_API rankwise_result rankwise_exchange_reduce_blocks_start(rankwise_exchange plan, void* const blocks[],
+                                                                   int values_per_element, MPI_Datatype type,
+                                                                   MPI_Op op);
+RANKWISE_API rankwise_result rankwise_exchange_reduce_blocks_start_f(rankwise_exchange plan, void* const blocks[],
+                                                                     int values_per_element, rankwise_fint type,
+                                                                     rankwise_fint op);
+RANKWISE_API rankwise_result rankwise_exchange_reduce_wait(rankwise_exchange plan);
+
+/* Two boxes that meet in rankwise_exchange_visit. Pointers are valid during the callback only. */
+typedef struct rankwise_visit {
+  const void* own;          /* block of a box of this rank's team */
+  void* result;             /* what the visit adds up for that box */
+  size_t own_elements;
+  int own_rank;             /* whose box it is */
+  const void* visiting;     /* block of the other box */
+  size_t visiting_elements;
+  int visiting_rank;
+  const int* offset;        /* from the one to the other, in boxes, one number an axis; all 0: a box meets itself */
+} rankwise_visit;
+typedef void (*rankwise_visit_function)(const rankwise_visit* visit, void* context);
+
+/* Lets boxes meet without building a window; collective, returns when all is done. Only for team-shift plans after
+ * set_sizes. Over all ranks, each box meets each box of its full window exactly once, as `own` on some rank of its
+ * team. own: this rank's block, element_bytes an element. What the callbacks add to visit->result (which starts as
+ * zero bytes) is combined over the team by op, whose neutral element must be zero bytes (MPI_SUM, MPI_BOR ...), and
+ * then combined into this rank's result: a block of values_per_element values of an intrinsic type an element. */
+RANKWISE_API rankwise_result rankwise_exchange_visit(rankwise_exchange plan, const void* own, size_t element_bytes,
+                                                     void* result, int values_per_element, MPI_Datatype type,
+                                                     MPI_Op op, rankwise_visit_function visit, void* context);
+RANKWISE_API rankwise_result rankwise_exchange_visit_f(rankwise_exchange plan, const void* own, size_t element_bytes,
+                                                       void* result, int values_per_element, rankwise_fint type,
+                                                       rankwise_fint op, rankwise_visit_function visit,
+                                                       void* context);
+
+/* Questions; none of them collective ------------------------------------------------------------------------------- */
+
+/* Writes text on the plan: the algorithm and why it was chosen, messages and bytes of this rank. Writes at most
+ * capacity bytes, the last one NUL; *length (may be NULL) gets the bytes that the whole text needs, NUL included. */
+RANKWISE_API rankwise_result rankwise_exchange_explain(rankwise_exchange plan, char* text, size_t capacity,
+                                                       size_t* length);
+
+/* The number of slots of the window, and which one is the own. Team-shift plans keep no window: what follows is
+ * UNSUPPORTED for them. */
+RANKWISE_API rankwise_result rankwise_exchange_slots(rankwise_exchange plan, int* slots);
+RANKWISE_API rankwise_result rankwise_exchange_own_slot(rankwise_exchange plan, int* slot);
+
+/* A slot of an offset (ndims numbers, in boxes), and back. ARGUMENT: outside the window. */
+RANKWISE_API rankwise_result rankwise_exchange_slot_of_offset(rankwise_exchange plan, const int offset[], int* slot);
+RANKWISE_API rankwise_result rankwise_exchange_offset_of_slot(rankwise_exchange plan, int slot, int offset[]);
+
+/* The rank whose block belongs in a slot; MPI_PROC_NULL beyond an open border (such a slot stays empty). */
+RANKWISE_API rankwise_result rankwise_exchange_slot_rank(rankwise_exchange plan, int slot, int* rank);
+
+/* How often the way to a slot crosses the periodic border of each axis (ndims numbers, negative downwards): add
+ * crossings x domain length to imported positions to have them in this rank's frame. */
+RANKWISE_API rankwise_result rankwise_exchange_slot_crossings(rankwise_exchange plan, int slot, int crossings[]);
+
+/* Elements of the block in a slot, and elements in the slots before it; after set_sizes. start of slot `slots` is the
+ * number of elements of the whole window. */
+RANKWISE_API rankwise_result rankwise_exchange_slot_elements(rankwise_exchange plan, int slot, size_t* elements);
+RANKWISE_API rankwise_result rankwise_exchange_slot_start(rankwise_exchange plan, int slot, size_t* elements);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+"""``rankwise machines``: the machine descriptions, each figure with its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankwise.cli.base import Json, console, group, print_json, tell, verb
+
+if TYPE_CHECKING:
+    from rankwise.machine.description import Description
+
+machines_verbs = group("machines", "Machine descriptions with the source of each figure.")
+
+
+@verb("list", "rankwise machines list", under=machines_verbs)
+def list_machines(as_json: Json = False) -> None:
+    """List the known machines; RANKWISE_MACHINES names folders with descriptions of your own."""
+    from rankwise.machine.description import format_quantity
+    from rankwise.machine.library import all_machines
+
+    machines = all_machines()
+    if as_json:
+        print_json({"machines": [_summary(machine) for machine in machines]})
+        return
+    from rich.table import Table
+
+    table = Table("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
+    for machine in machines:
+
+        def shown(value: float | None, unit: str) -> str:
+            return "–" if value is None else format_quantity(value, unit)
+
+        table.add_row(
+            machine.name,
+            str(machine.year or "–"),
+            shown(machine.get("nodes"), "1"),
+            shown(machine.get("node_peak"), "flop/s"),
+            shown(machine.get("memory_bandwidth"), "B/s"),
+            shown(machine.get("link_bandwidth"), "B/s"),
+            shown(machine.injection(), "B/s"),
+            machine.topology.label() if machine.topology else "–",
+            str(len(machine.unverified())),
+        )
+    console().print(table)
+    tell("next: rankwise machines show NAME gives the source of each figure")
+
+
+@verb(
+    "show",
+    """
+    rankwise machines show frontier
+    rankwise machines show ./my-machine.toml --json
+    """,
+    under=machines_verbs,
+)
+def show(
+    machine: Annotated[str, typer.Argument(help="A name, a TOML description, or a measured profile (machine.json).")],
+    as_json: Json = False,
+) -> None:
+    """Show a machine: each figure with its kind (measured, published, projected, unverified), source and date."""
+    from rankwise.machine.description import QUANTITIES, format_quantity
+    from rankwise.machine.library import load_machine
+
+    described = load_machine(machine)
+    if as_json:
+        print_json(described.to_dict())
+        return
+    from rich.table import Table
+
+    print(f"{described.name}: {described.title}")
+    table = Table("figure", "value", "kind", "source", "date", "meaning")
+    topology = described.topology
+    if topology is not None:
+        table.add_row("topology", topology.label(), topology.kind, topology.source, topology.date, "how nodes are connected")
+    for key, figure in described.figures.items():
+        value = format_quantity(figure.value, figure.unit)
+        if figure.low != figure.high:
+            value += f" ({format_quantity(figure.low, figure.unit)} … {format_quantity(figure.high, figure.unit)})"
+        source = f"{figure.source} ({figure.note})" if figure.note else figure.source
+        table.add_row(key, value, figure.kind, source, figure.date, QUANTITIES[key].meaning)
+    console().print(table)
+    for note in described.notes:
+        tell(f"note: {note}")
+    missing = [key for key in ("nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency") if key not in described.figures]
+    if missing:
+        tell(f"not known: {', '.join(missing)}; what needs them asks for them")
+
+
+def _summary(machine: Description) -> dict[str, object]:
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        "year": machine.year,
+        "processor": machine.processor,
+        "topology": machine.topology.label() if machine.topology else None,
+        "nodes": machine.get("nodes"),
+        "machine_peak_flop_per_s": machine.machine_peak(),
+        "unverified": machine.unverified(),
+        "file": machine.where,
+    }

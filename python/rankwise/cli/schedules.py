@@ -1,0 +1,191 @@
+"""``exchange show`` prints a schedule, ``exchange check`` proves one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.exchange import Algorithm, Bytes, Mode, Periodic, Ranks, Replication, Shell, TeamBoxes, make_exchange_cases
+from rankwise.errors import EXIT_FAILURE, InputError
+from rankwise.units import format_size
+
+if TYPE_CHECKING:
+    from rankwise import _core
+    from rankwise.engines.exchange import ExchangeCase
+
+exchange_verbs = group("exchange", "Look at the schedules of a neighbour exchange: printed, counted, proved.")
+
+Dims = Annotated[str, typer.Option(help="The process grid's shape, as in 1x8, or a number of axes with --ranks.")]
+Cutoff = Annotated[str, typer.Option(help="Layers of neighbours k.")]
+
+_COUNTED_RANKS = 20_000
+_PROVED_SLOTS = 50_000_000
+
+
+@verb("show", "rankwise exchange show --algorithm shift --dims 1x8 --cutoff 2", under=exchange_verbs)
+def show(
+    algorithm: Algorithm = "shift",
+    mode: Mode = "isend",
+    dims: Dims = "1x8",
+    cutoff: Cutoff = "1",
+    ranks: Ranks = None,
+    shell: Shell = "full",
+    replication: Replication = None,
+    team_boxes: TeamBoxes = "pooled",
+    periodic: Periodic = "all",
+    size: Bytes = "1000",
+    rank: Annotated[int, typer.Option("--rank", help="Whose steps to print.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Print what one rank does, step by step, and how many messages and bytes every rank sends.
+
+    Offsets say which blocks travel, seen from the rank; after [n] stands for an operation that waits for the n-th of
+    its step.
+    """
+    case = _one(make_exchange_cases(
+        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
+    ))  # fmt: skip
+    if not 0 <= rank < case.ranks:
+        raise InputError(f"--rank {rank} does not exist: the {case.ranks} ranks count from 0")
+    exchange = case.schedules()
+    parts = {"import": exchange.steps(rank, False)}
+    if exchange.includes_reduce:
+        parts["reduce"] = exchange.steps(rank, True)
+    counts = _counts(exchange, rank, case)
+    if as_json:
+        from rankwise.engines.exchange import case_keys
+
+        steps = {name: [[_operation(op) for op in step] for step in part] for name, part in parts.items()}
+        print_json({**case_keys(case), "rank": rank, **steps, "counts": counts})
+        return
+    print(f"{case.algorithm}, {case.mode}, grid {'x'.join(map(str, case.grid))}, {case.ranks} ranks: what rank {rank} does")
+    for name, part in parts.items():
+        if len(parts) > 1:
+            print("import:" if name == "import" else "way back, what arrives is added:")
+        for number, step in enumerate(part):
+            for i, op in enumerate(step):
+                head = f"step {number}:" if i == 0 else ""
+                print(f"  {head:9s} {f'[{i}] ' if any(o.after for o in step) else ''}{_line(op, case)}")
+        if not part:
+            print("  nothing")
+    for count in counts:
+        whose = f"each of {count['ranks']} ranks" if count["ranks"] > 1 else "1 rank"
+        print(
+            f"{whose} sends {count['messages']} messages, {count['blocks']} blocks, "
+            f"{format_size(count['bytes'])} with blocks of {format_size(case.message_bytes)}"
+        )
+
+
+@verb("check", "rankwise exchange check --algorithm all --mode all --dims 4x3 --cutoff 1:3", under=exchange_verbs)
+def check(
+    algorithm: Algorithm = "all",
+    mode: Mode = "all",
+    dims: Dims = "1x8",
+    cutoff: Cutoff = "1",
+    ranks: Ranks = None,
+    shell: Shell = "full",
+    replication: Replication = None,
+    team_boxes: TeamBoxes = "pooled",
+    periodic: Periodic = "all",
+    as_json: Json = False,
+) -> None:
+    """Prove schedules: every block arrives exactly once, there and back, and no ranks wait for each other for ever.
+
+    Exit code 1 when a schedule is wrong, with what is missing or who waits for whom.
+    """
+    from rankwise.engines.exchange import case_keys
+
+    cases = make_exchange_cases(algorithm, mode, dims, cutoff, "0", ranks, periodic, shell, replication, team_boxes)
+    results = []
+    for case in cases:
+        _require_provable(case)
+        findings = case.schedules().check()
+        results.append({**case_keys(case), "findings": findings})
+        if as_json:
+            continue
+        title = f"{case.algorithm} {case.mode} {case.shell} k={case.cutoff} c={case.replication}"
+        print(f"{title}: {'right' if not findings else 'WRONG'}")
+        for finding in findings:
+            print(f"  {finding}")
+    if as_json:
+        print_json({"rows": results})
+    wrong = sum(bool(result["findings"]) for result in results)
+    if wrong:
+        tell(f"rankwise: {wrong} of {len(results)} schedules are wrong")
+        raise typer.Exit(EXIT_FAILURE)
+
+
+def _one(cases: Sequence[ExchangeCase]) -> ExchangeCase:
+    if len(cases) != 1:
+        raise InputError(f"{len(cases)} exchanges are asked for, but one is shown at a time: give one of each option")
+    return cases[0]
+
+
+def _require_provable(case: ExchangeCase) -> None:
+    slots = case.ranks * (2 * case.cutoff + 1 if case.cutoff else max(case.grid)) ** len(case.grid)
+    if slots > _PROVED_SLOTS:
+        raise InputError(
+            f"{case.ranks} ranks with a cutoff of {case.cutoff} have {slots} slots to prove: stay below {_PROVED_SLOTS}"
+        )
+
+
+def _counts(exchange: _core.Exchange, rank: int, case: ExchangeCase) -> list[dict[str, int]]:
+    """Return messages, blocks and bytes, with how many ranks send so much; of one rank where there are very many."""
+    ranks = range(case.ranks) if case.ranks <= _COUNTED_RANKS else [rank]
+    found = Counter(exchange.counts(r) for r in ranks)
+    return [
+        {"ranks": many, "messages": messages, "blocks": blocks, "bytes": blocks * case.message_bytes}
+        for (messages, blocks), many in sorted(found.items())
+    ]
+
+
+def _operation(op: _core.Operation) -> dict[str, Any]:
+    return {
+        "kind": op.kind,
+        "peer": op.peer,
+        "tag": op.tag,
+        "slots": [list(piece) for piece in op.slots],
+        "origins": list(op.origins),
+        "offsets": [list(offset) for offset in op.offsets],
+        "after": list(op.after),
+    }
+
+
+def _line(op: _core.Operation, case: ExchangeCase) -> str:
+    what = {
+        "send": f"send to {op.peer}", "recv": f"receive from {op.peer}", "copy": "copy to", "visit": "interact with",
+    }[op.kind]  # fmt: skip
+    if case.algorithm == "team-shift":
+        blocks = "blocks of " + ", ".join(_ranges(op.origins))
+        if op.kind == "visit":
+            blocks += f", team at offset {_coordinates(op.offsets[0])}"
+    else:
+        blocks = "offsets " + ", ".join(_stretches(op))
+    after = f" after {', '.join(f'[{i}]' for i in op.after)}" if op.after else ""
+    return f"{what}: {blocks}{after}"
+
+
+def _stretches(op: _core.Operation) -> Iterator[str]:
+    """Yield each range of slots as its first and last offset."""
+    at = 0
+    for _, count in op.slots:
+        first, last = op.offsets[at], op.offsets[at + count - 1]
+        yield _coordinates(first) if count == 1 else f"{_coordinates(first)}…{_coordinates(last)}"
+        at += count
+
+
+def _ranges(values: Sequence[int]) -> Iterator[str]:
+    start = 0
+    for i in range(1, len(values) + 1):
+        if i < len(values) and values[i] == values[i - 1] + 1:
+            continue
+        yield str(values[start]) if i - start == 1 else f"{values[start]}…{values[i - 1]}"
+        start = i
+
+
+def _coordinates(values: Sequence[int]) -> str:
+    return str(values[0]) if len(values) == 1 else f"({','.join(map(str, values))})"

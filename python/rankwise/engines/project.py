@@ -1,0 +1,438 @@
+"""Ask the 3-D FFT model of a described machine: terms, what bounds it, what would help, and by how much.
+
+Every parameter may be a range; then every result is one, with the extremes over all ranges together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rankwise.errors import InputError
+from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure, format_quantity
+from rankwise.models import fft3d
+from rankwise.models.uncertain import MOST_RANGES, Range, bounds
+
+TIME, OVERLAPPED_TIME, PEAK = "time", "overlapped-time", "peak"
+CRITERIA = (TIME, OVERLAPPED_TIME, PEAK)
+_TERMS = {
+    "flops_s": "flops",
+    "memory_s": "memory",
+    "shuffle_s": "shuffle",
+    "io_bus_s": "io-bus",
+    "network_s": "network",
+}
+_RATES = (
+    "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "links", "injection_bandwidth", "io_bus_bandwidth",
+    "taper",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FftQuestion:
+    """What is asked: the transform, how many nodes, and which reading of the model."""
+
+    n: Range
+    nodes: Range | None = None
+    reading: str = fft3d.LITERAL
+    constant: Range | None = None
+    bound: str = fft3d.BISECTION
+    torus_constant: str = "printed"
+    topology: str | None = None
+    overlap: bool = False
+    artifacts: bool = False
+    word_bytes: float = 16.0
+    exchanges: int = 2
+    real: bool = False
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The total time with one parameter at its low and at its high end, all others at their values."""
+
+    parameter: str
+    low: float
+    high: float
+    time_at_low_s: float
+    time_at_high_s: float
+
+
+@dataclass(frozen=True)
+class FftAnswer:
+    """The model's answer; ``results`` holds each term and each derived figure as a range."""
+
+    machine: Description
+    question: FftQuestion
+    parameters: Mapping[str, Range]
+    results: Mapping[str, Range]
+    memory: fft3d.Memory
+    network: str
+    bounded_by: str
+    reason: str
+    sensitivities: Sequence[Sensitivity]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def total_s(self) -> Range:
+        return self.results["total_s"]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "workload": "fft3d",
+            "machine": self.machine.name,
+            "reading": self.memory.reading,
+            "memory_constant": self.memory.constant,
+            "memory_words_per_point": self.results["memory_words_per_point"].value,
+            "network_model": self.network,
+            "overlap": self.question.overlap,
+            "artifacts_in_total": self.question.artifacts,
+            "word_bytes": self.question.word_bytes,
+            "exchanges": self.question.exchanges,
+            "real": self.question.real,
+            "parameters": {name: range_record(parameter) for name, parameter in self.parameters.items()},
+            "results": {
+                name: range_record(result) for name, result in self.results.items() if name != "memory_words_per_point"
+            },
+            "bounded_by": self.bounded_by,
+            "reason": self.reason,
+            "sensitivities": [vars(item) for item in self.sensitivities],
+            "notes": list(self.notes),
+        }
+
+
+def range_record(value: Range) -> dict[str, float]:
+    """A range as JSON."""
+    return {"value": value.value, "low": value.low, "high": value.high}
+
+
+def figure_range(figure: Figure) -> Range:
+    """The range in which a figure lies."""
+    return Range(figure.value, figure.low, figure.high)
+
+
+def project_fft(machine: Description, question: FftQuestion) -> FftAnswer:
+    """Ask the model. Raises InputError naming what the description lacks."""
+    model = FftModel(machine, question)
+    parameters = model.parameters()
+    _few(parameters)
+    results = bounds(model.evaluate, parameters)
+    bounded_by, reason = _bounded_by(results, question, model.network_label)
+    return FftAnswer(
+        machine=machine,
+        question=question,
+        parameters=parameters,
+        results=results,
+        memory=model.memory,
+        network=model.network_label,
+        bounded_by=bounded_by,
+        reason=reason,
+        sensitivities=model.sensitivities(parameters),
+        notes=tuple(model.notes(parameters)),
+    )
+
+
+def vary_fft(machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7) -> list[
+    dict[str, Any]
+]:
+    """The answer over a logarithmic row of values of one parameter (one of the question's, or a figure). Raises InputError."""
+    rows = []
+    for value in logarithmic(*ends, steps):
+        asked, varied = question, machine
+        if key == "n":
+            asked = replace(question, n=Range.exactly(value))
+        elif key == "nodes":
+            asked = replace(question, nodes=Range.exactly(value))
+        elif key == "memory_constant":
+            asked = replace(question, constant=Range.exactly(value))
+        else:
+            varied = with_value(machine, key, value)
+        answer = project_fft(varied, asked)
+        rows.append(
+            {
+                "parameter": key,
+                "value": value,
+                "results": {name: range_record(answer.results[name]) for name in _VARIED if name in answer.results},
+                "bounded_by": answer.bounded_by,
+            }
+        )
+    return rows
+
+
+_VARIED = ("memory_s", "network_s", "total_s", "performance_flop_per_s", "fraction_of_peak")
+
+
+def match_fft(answer: FftAnswer, other: Description, criterion: str) -> dict[str, Any]:
+    """How many nodes of another machine match the answer on peak, on time, or on time with full overlap.
+
+    Raises InputError when no number of nodes does.
+    """
+    question = replace(answer.question, nodes=Range.exactly(2.0), topology=None, overlap=criterion == OVERLAPPED_TIME)
+    model = FftModel(other, question)
+    parameters = model.parameters()
+    values = {name: parameter.value for name, parameter in parameters.items()}
+    if criterion == PEAK:
+        target = answer.results["peak_flop_per_s"].value
+        nodes = target / values["node_peak"]
+    else:
+        result = "overlapped_s" if criterion == OVERLAPPED_TIME else "sequential_s"
+        target = answer.results[result].value
+        try:
+            nodes = fft3d.solve_nodes(lambda count: model.evaluate(values | {"nodes": count})[result], target)
+        except ValueError:
+            raise InputError(
+                f"no number of nodes of {other.name} takes {target:.3g} s: ask a larger --n or other nodes of "
+                f"{answer.machine.name}"
+            ) from None
+    results = model.evaluate(values | {"nodes": nodes})
+    available = other.get("nodes")
+    return {
+        "machine": other.name,
+        "criterion": criterion,
+        "target": target,
+        "nodes": nodes,
+        "nodes_available": available,
+        "nodes_ratio": nodes / answer.parameters["nodes"].value,
+        "memory_s": results["memory_s"],
+        "network_s": results["network_s"],
+        "total_s": results["total_s"],
+        "peak_flop_per_s": results["peak_flop_per_s"],
+        "performance_flop_per_s": results["performance_flop_per_s"],
+        "network_model": model.network_label,
+        "notes": model.notes(parameters | {"nodes": Range.exactly(nodes)}),
+    }
+
+
+class FftModel:
+    """The model bound to one machine and one question."""
+
+    def __init__(self, machine: Description, question: FftQuestion) -> None:
+        self.machine, self.question = machine, question
+        self.topology, self.dimensions = self._topology()
+        self.memory = self._memory()
+        self._check_network()
+        self.network_label = self._network_label()
+
+    def parameters(self) -> dict[str, Range]:
+        """All parameters that matter, by name, those of the question first. Raises InputError for one that is missing."""
+        nodes = self.question.nodes
+        if nodes is None:
+            nodes = figure_range(self.machine.need("nodes", "a projection without --nodes"))
+        self.machine.need("node_peak", "the flops' time and the fraction of peak")
+        self.machine.need("memory_bandwidth", "T_mem")
+        known = {key: figure_range(self.machine.figures[key]) for key in _RATES if key in self.machine.figures}
+        unused = self._unused()
+        constant = self.question.constant or Range.exactly(self.memory.constant)
+        asked = {"n": self.question.n, "nodes": nodes, "memory_constant": constant}
+        return asked | {key: parameter for key, parameter in known.items() if key not in unused}
+
+    def evaluate(self, values: Mapping[str, float]) -> dict[str, float]:
+        """All results for one value of each parameter."""
+        question = self.question
+        transform = fft3d.Transform(values["n"], question.word_bytes, question.exchanges, question.real)
+        system = self._system(values)
+        memory = replace(self.memory, constant=values["memory_constant"])
+        terms = fft3d.predict(transform, system, memory)
+        total_s = terms.total_s(question.overlap, question.artifacts)
+        peak = values["nodes"] * values["node_peak"]
+        results = {
+            "flops_s": terms.flops_s,
+            "memory_s": terms.memory_s,
+            "shuffle_s": terms.shuffle_s,
+            "network_s": terms.network_s,
+            "total_s": total_s,
+            "sequential_s": terms.total_s(False, question.artifacts),
+            "overlapped_s": terms.total_s(True, question.artifacts),
+            "performance_flop_per_s": transform.flops / total_s,
+            "peak_flop_per_s": peak,
+            "fraction_of_peak": transform.flops / total_s / peak,
+            "memory_words_per_point": memory.words_per_point(
+                values["n"], system.cache_bytes / transform.word_bytes if system.cache_bytes else None
+            ),
+        }
+        return results | ({"io_bus_s": terms.io_bus_s} if terms.io_bus_s is not None else {})
+
+    def sensitivities(self, parameters: Mapping[str, Range]) -> list[Sensitivity]:
+        """What each parameter does to the total time."""
+        return sensitivities(lambda values: self.evaluate(values)["total_s"], parameters)
+
+    def notes(self, parameters: Mapping[str, Range]) -> list[str]:
+        """What a reader must know before believing the answer."""
+        machine, question, notes = self.machine, self.question, []
+        doubtful = [key for key in parameters if key in machine.unverified()]
+        if doubtful:
+            notes.append(f"unverified figures of {machine.name}: {', '.join(doubtful)}")
+        available = machine.get("nodes")
+        if available is not None and parameters["nodes"].high > available:
+            notes.append(f"{parameters['nodes'].high:,.0f} nodes are more than {machine.name} has ({available:,.0f})")
+        if self.memory.reading == fft3d.LITERAL and machine.get("cache") is None:
+            at_least = question.n.high * question.word_bytes
+            notes.append(
+                f"{machine.name} has no cache figure: log_Z n is taken as 1, right for a cache of {at_least:,.0f} B or more"
+            )
+        if self.topology in ("fat-tree", "dragonfly") and question.bound == fft3d.BISECTION and "taper" not in parameters:
+            notes.append(f"{machine.name} has no taper: its {self.topology} is taken to carry all that nodes inject")
+        if self.topology != "torus" and machine.injection() is None:
+            notes.append(f"{machine.name} has no number of links: one link a node is assumed")
+        capacity = machine.get("memory")
+        need = 2 * question.n.high**3 * question.word_bytes / parameters["nodes"].low
+        if capacity is not None and need > capacity:
+            notes.append(
+                f"input and output are {need / 1e9:.0f} GB a node, more than the {capacity / 1e9:.0f} GB of {machine.name}: "
+                "use more nodes or a smaller n"
+            )
+        if parameters["nodes"].value <= 1:
+            notes.append("a single node exchanges nothing: T_net is 0")
+        return notes
+
+    def _topology(self) -> tuple[str, int]:
+        asked = self.question.topology
+        if asked is None:
+            if self.machine.topology is None:
+                raise InputError(
+                    f"machine {self.machine.name} has no topology, so T_net cannot be computed: "
+                    "give --topology fully-connected, torus:3, fat-tree or dragonfly"
+                )
+            return self.machine.topology.name, self.machine.topology.dimensions or 3
+        name, colon, axes = asked.partition(":")
+        if name == "torus" and (not colon or axes.isdigit() and 1 <= int(axes) <= 12):
+            return name, int(axes) if colon else 3
+        if name in ("fully-connected", "fat-tree", "dragonfly") and not colon:
+            return name, 3
+        raise InputError(
+            f"--topology '{asked}' is unknown: choose fully-connected, torus:K with K from 1 to 12, fat-tree or dragonfly"
+        )
+
+    def _memory(self) -> fft3d.Memory:
+        question = self.question
+        if question.reading == fft3d.LITERAL:
+            return fft3d.literal(fft3d.PAPER_A if question.constant is None else question.constant.value)
+        if question.constant is not None:
+            raise InputError("--memory-constant belongs to --reading literal: leave one of the two out")
+        if self.machine.processor is None:
+            raise InputError(
+                f"machine {self.machine.name} does not say whether its processors are cpu or gpu, on which the reading "
+                "paper-effective depends: add processor to the description or use --reading literal"
+            )
+        return fft3d.effective(self.machine.processor)
+
+    def _check_network(self) -> None:
+        if self.question.bound == fft3d.IDEAL and self.topology == "torus" and self.dimensions != 3:
+            raise InputError(
+                f"--bound ideal is known for a 3-D torus only, and {self.machine.name} has a {self.dimensions}-D one: "
+                "use --bound bisection"
+            )
+        if self.topology == "torus" or self.machine.injection() is None:
+            self.machine.need("link_bandwidth", "T_net")
+
+    def _network_label(self) -> str:
+        question = self.question
+        if self.topology == "torus":
+            if question.bound == fft3d.IDEAL:
+                return "3-D torus, ideal mapping (Eq. 4)"
+            return f"{self.dimensions}-D torus, bisection (Eq. 5, {question.torus_constant} constant)"
+        if self.topology == "fully-connected":
+            return "fully connected (Eq. 3)"
+        taper = self.machine.get("taper")
+        if question.bound == fft3d.IDEAL or taper in (None, 1.0):
+            return f"{self.topology} that carries all that nodes inject (Eq. 3)"
+        return f"{self.topology}, global exchange (Eq. 3 over the taper {taper:.2g})"
+
+    def _unused(self) -> set[str]:
+        unused = set()
+        if self.memory.reading == fft3d.EFFECTIVE:
+            unused.add("cache")
+        if self.topology in ("fully-connected", "torus") or self.question.bound == fft3d.IDEAL:
+            unused.add("taper")
+        return unused
+
+    def _system(self, values: Mapping[str, float]) -> fft3d.System:
+        link, links = values.get("link_bandwidth"), values.get("links")
+        together = link * links if link is not None and links is not None else None
+        limits = [limit for limit in (together, values.get("injection_bandwidth")) if limit is not None]
+        injection = min(limits) if limits else (link if self.topology != "torus" else None)
+        return fft3d.System(
+            nodes=values["nodes"],
+            node_flop_per_s=values["node_peak"],
+            memory_bytes_per_s=values["memory_bandwidth"],
+            cache_bytes=values.get("cache"),
+            io_bus_bytes_per_s=values.get("io_bus_bandwidth"),
+            network=fft3d.Network(
+                topology=self.topology,
+                link_bytes_per_s=link,
+                injection_bytes_per_s=injection,
+                dimensions=self.dimensions,
+                taper=values.get("taper", 1.0),
+                bound=self.question.bound,
+                torus_constant=self.question.torus_constant,
+            ),
+        )
+
+
+def sensitivities(
+    time_of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Range]
+) -> list[Sensitivity]:
+    """A time at both ends of each parameter's range; at half and double where it is known exactly.
+
+    Parameters that change nothing are left out; the largest effect comes first.
+    """
+    values = {name: parameter.value for name, parameter in parameters.items()}
+    found = []
+    for name, parameter in parameters.items():
+        low, high = (parameter.low, parameter.high) if parameter.wide else (parameter.value / 2, parameter.value * 2)
+        if name == "taper":
+            high = min(high, 1.0)
+        times = [time_of(values | {name: end}) for end in (low, high)]
+        if abs(times[0] - times[1]) > 1e-9 * max(times):
+            found.append(Sensitivity(name, low, high, *times))
+    return sorted(found, key=lambda item: -abs(math.log(item.time_at_low_s / item.time_at_high_s)))
+
+
+def sensitivity_labels(items: Sequence[Sensitivity], parameters: Mapping[str, Range]) -> list[tuple[str, str, str]]:
+    """Name and both ends of each sensitivity: factors where the parameter is known, values where it is a range."""
+    labels = []
+    for item in items:
+        parameter = parameters[item.parameter]
+        if parameter.wide or item.parameter in ("n", "nodes"):
+            # A parameter of the question has no unit.
+            unit = QUANTITIES[item.parameter].unit if item.parameter in QUANTITIES else "1"
+            whole = unit == "1" and item.high >= 2
+            ends = [f"{end:,.0f}" if whole else format_quantity(end, unit) for end in (item.low, item.high)]
+        else:
+            ends = [f"x {end / parameter.value:.3g}" for end in (item.low, item.high)]
+        labels.append((item.parameter, ends[0], ends[1]))
+    return labels
+
+
+def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: str) -> tuple[str, str]:
+    counted = ["network_s", max(("flops_s", "memory_s"), key=lambda name: results[name].value)]
+    if question.artifacts:
+        counted += [name for name in ("shuffle_s", "io_bus_s") if name in results]
+    largest = max(counted, key=lambda name: results[name].value)
+    rest = max((name for name in counted if name != largest), key=lambda name: results[name].value)
+    time, other = results[largest].value, results[rest].value
+    share = time / results["total_s"].value
+    times = f"{time / other:.3g} times" if other > 0 else "infinitely"
+    through = f" on a {network}" if largest == "network_s" else ""
+    return _TERMS[largest], (
+        f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {times} the next term ({_TERMS[rest]})"
+    )
+
+
+def _few(parameters: Mapping[str, Range]) -> None:
+    wide = [name for name, parameter in parameters.items() if parameter.wide]
+    if len(wide) > MOST_RANGES:
+        raise InputError(f"{len(wide)} parameters are ranges: fix some, {MOST_RANGES} are the most")
+
+
+def with_value(machine: Description, key: str, value: float) -> Description:
+    """The machine with one figure set to a value."""
+    return machine.with_figure(key, Figure(value, value, value, QUANTITIES[key].unit, PROJECTED, "varied", "now"))
+
+
+def logarithmic(low: float, high: float, steps: int = 7) -> list[float]:
+    """Values from low to high, each by the same factor above the one before."""
+    if low == high:
+        return [low]
+    return [low * (high / low) ** (i / (steps - 1)) for i in range(steps)]

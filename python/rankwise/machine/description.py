@@ -1,0 +1,381 @@
+"""The description of a machine as data: each figure with its value, unit, source, date and kind.
+
+A description is a TOML file: ``name``, ``title``, ``year``, ``processor`` (cpu or gpu), a table ``topology`` and a table
+``figures.KEY`` for each quantity that is known. A quantity that nobody published is left out, and what needs it then
+says so. All bandwidths are per direction; figures are per node unless the quantity says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError
+
+MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
+KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
+PROCESSORS = ("cpu", "gpu")
+
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+UNITS: dict[str, dict[str, float]] = {
+    "B/s": {f"{p}B/s": f for p, f in _DECIMAL.items()} | {f"{p}b/s": f / 8 for p, f in _DECIMAL.items() if p},
+    "flop/s": {f"{p}F/s": f for p, f in _DECIMAL.items() if p} | {"flop/s": 1.0},
+    "B": {f"{p}B": f for p, f in (_DECIMAL | _BINARY).items()},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "1": {"1": 1.0, "": 1.0},
+}
+
+
+@dataclass(frozen=True)
+class QuantityKind:
+    """What a key of a description means, and its SI unit."""
+
+    unit: str
+    meaning: str
+    whole: bool = False
+
+
+QUANTITIES: dict[str, QuantityKind] = {
+    "nodes": QuantityKind("1", "nodes of the whole machine", whole=True),
+    "node_peak": QuantityKind("flop/s", "peak of a node in double precision (C_node)"),
+    "memory_bandwidth": QuantityKind("B/s", "main memory of a node (beta_mem)"),
+    "memory": QuantityKind("B", "capacity of that memory, a node"),
+    "cache": QuantityKind("B", "fast memory that one local FFT can use (Z)"),
+    "line": QuantityKind("B", "cache line (L)"),
+    "cores": QuantityKind("1", "cores of a node, as its maker counts them", whole=True),
+    "link_bandwidth": QuantityKind("B/s", "one network link, one direction (beta_link)"),
+    "links": QuantityKind("1", "links by which a node injects into a switched network", whole=True),
+    "injection_bandwidth": QuantityKind("B/s", "all that a node can inject, one direction"),
+    "io_bus_bandwidth": QuantityKind("B/s", "bus between host and accelerator, one direction (beta_PCIe)"),
+    "latency": QuantityKind("s", "time of an empty message between two nodes (alpha)"),
+    "taper": QuantityKind("1", "share of the injection bandwidth that the upper network level carries"),
+}
+
+TOPOLOGIES = ("fully-connected", "torus", "fat-tree", "dragonfly")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure in SI units; ``low`` and ``high`` bound it where it is only known as a range."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    kind: str
+    source: str
+    date: str
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"value": self.value, "unit": self.unit, "kind": self.kind}
+        if self.low != self.high:
+            record |= {"low": self.low, "high": self.high}
+        record |= {"source": self.source, "date": self.date}
+        return record | ({"note": self.note} if self.note else {})
+
+
+@dataclass(frozen=True)
+class Topology:
+    """How the nodes are connected; ``dimensions`` counts the axes of a torus."""
+
+    name: str
+    dimensions: int | None
+    kind: str
+    source: str
+    date: str
+
+    def label(self) -> str:
+        """Say it in words: ``3-D torus``."""
+        return f"{self.dimensions}-D torus" if self.name == "torus" else self.name
+
+    def to_dict(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"name": self.name, "kind": self.kind, "source": self.source, "date": self.date}
+        return record | ({"dimensions": self.dimensions} if self.dimensions else {})
+
+
+@dataclass(frozen=True)
+class Description:
+    """A machine as data. ``where`` names the file it came from."""
+
+    name: str
+    title: str
+    year: int | None
+    processor: str | None
+    topology: Topology | None
+    figures: Mapping[str, Figure]
+    where: str
+    notes: tuple[str, ...] = ()
+
+    def get(self, key: str) -> float | None:
+        """The value of a figure in SI units, or None where the description does not have it."""
+        figure = self.figures.get(key)
+        return figure.value if figure is not None else None
+
+    def need(self, key: str, what: str) -> Figure:
+        """The figure of ``key``; InputError saying that ``what`` cannot be computed where it is missing."""
+        if key not in self.figures:
+            raise InputError(
+                f"machine {self.name} has no {key} ({QUANTITIES[key].meaning}), so {what} cannot be computed: "
+                f"give it with --set {key}=VALUE or add it to the description"
+            )
+        return self.figures[key]
+
+    def with_figure(self, key: str, figure: Figure) -> Description:
+        """The same machine with one figure replaced or added."""
+        return replace(self, figures={**self.figures, key: figure})
+
+    def machine_peak(self) -> float | None:
+        """Peak of the whole machine in flop/s, where nodes and node peak are known."""
+        nodes, peak = self.get("nodes"), self.get("node_peak")
+        return nodes * peak if nodes is not None and peak is not None else None
+
+    def injection(self) -> float | None:
+        """What a node can inject in bytes/s: its links together, at most its injection bandwidth; None if unknown."""
+        link, links, injection = self.get("link_bandwidth"), self.get("links"), self.get("injection_bandwidth")
+        together = link * links if link is not None and links is not None else None
+        if together is not None and injection is not None:
+            return min(together, injection)
+        return together if together is not None else injection
+
+    def unverified(self) -> list[str]:
+        """Keys of the figures that nobody has checked against a source."""
+        return [key for key, figure in self.figures.items() if figure.kind == UNVERIFIED]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "title": self.title,
+            "year": self.year,
+            "processor": self.processor,
+            "topology": self.topology.to_dict() if self.topology else None,
+            "figures": {key: figure.to_dict() for key, figure in self.figures.items()},
+            "notes": list(self.notes),
+            "file": self.where,
+        }
+
+
+def parse_value(text: str, key: str, what: str) -> float:
+    """Read a value with its unit for a quantity: ``25GB/s``, ``200Gb/s``, ``1.5us``. Raises InputError."""
+    unit = QUANTITIES[key].unit
+    match = re.fullmatch(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", text)
+    try:
+        number = float(match[1]) if match else math.nan
+    except ValueError:
+        number = math.nan
+    if match is None or math.isnan(number):
+        raise InputError(f"{what} '{text}' is not a value: write a number with its unit, such as {_example(unit)}")
+    if match[2] not in UNITS[unit]:
+        raise InputError(f"{what} '{text}' needs a unit of {key}: one of {_some_units(unit)}")
+    value = number * UNITS[unit][match[2]]
+    if not math.isfinite(value) or value <= 0:
+        raise InputError(f"{what} '{text}' is out of range: it must be a finite number above 0")
+    return value
+
+
+def parse_range(text: str, key: str, what: str, base: float | None) -> tuple[float, float]:
+    """Read a value or a range ``LOW:HIGH`` of a quantity; ``0.5x`` means half of ``base``. Raises InputError."""
+    ends = []
+    for part in text.split(":"):
+        match = re.fullmatch(r"\s*([\d.]+(?:[eE][+-]?\d+)?)\s*x\s*", part)
+        if match is None:
+            ends.append(parse_value(part, key, what))
+            continue
+        if base is None:
+            raise InputError(f"{what} '{part}' is a factor, but the machine has no {key} to apply it to: give a value")
+        try:
+            ends.append(float(match[1]) * base)
+        except ValueError:
+            raise InputError(f"{what} '{part}' is not a factor: write it as 0.5x") from None
+        if not ends[-1] > 0 or not math.isfinite(ends[-1]):
+            raise InputError(f"{what} '{part}' is out of range: a factor must be a finite number above 0")
+    if len(ends) > 2:
+        raise InputError(f"{what} '{text}' has more than two ends: write LOW:HIGH")
+    if ends[-1] < ends[0]:
+        raise InputError(f"{what} '{text}' is an empty range: write the smaller end first")
+    return ends[0], ends[-1]
+
+
+def set_figures(machine: Description, settings: list[str]) -> Description:
+    """Apply ``KEY=VALUE`` and ``KEY=LOW:HIGH`` to a machine. Raises InputError."""
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or key not in QUANTITIES:
+            raise InputError(f"--set '{setting}' sets nothing: write KEY=VALUE with KEY one of {', '.join(QUANTITIES)}")
+        base = machine.get(key)
+        low, high = parse_range(text, key, f"--set {key}", base)
+        value = base if base is not None and low <= base <= high else math.sqrt(low * high)
+        value = low if low == high else value
+        figure = Figure(value, low, high, QUANTITIES[key].unit, PROJECTED, "given on the command line", "now")
+        machine = machine.with_figure(key, figure)
+    _check_taper(machine.get("taper"), "--set taper")
+    return machine
+
+
+def format_quantity(value: float, unit: str) -> str:
+    """Write a figure with three significant digits and a fitting unit: ``1.60 TB/s``, ``191 TF/s``."""
+    if unit == "1":
+        return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:.3g}"
+    if unit == "s":
+        scales = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
+    else:
+        base = {"flop/s": "F/s"}.get(unit, unit)
+        scales = [(f"{p}{base}", f) for p, f in sorted(_DECIMAL.items(), key=lambda item: -item[1]) if p]
+        scales.append((unit, 1.0))
+    name, scale = next(((name, scale) for name, scale in scales if value >= scale * 0.99995), scales[-1])
+    shown = value / scale
+    return f"{shown:.0f} {name}" if shown >= 99.95 else f"{shown:.3g} {name}"
+
+
+def parse_description(text: str, where: str) -> Description:
+    """Read a description. Raises InputError naming the file, the key and the mend."""
+    import tomllib
+
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"machine file {where} is not TOML ({error}): mend that line") from None
+    _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"), where, "")
+    name = _text(record, "name", where, "")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
+        raise InputError(
+            f"machine file {where}: name '{name}' is not a name: use lower-case letters, digits, '-', '_' and '.'"
+        )
+    year = record.get("year")
+    if year is not None and (not isinstance(year, int) or isinstance(year, bool)):
+        raise InputError(f"machine file {where}: year {year!r} is not a year: write it as 2022")
+    processor = record.get("processor")
+    if processor is not None and processor not in PROCESSORS:
+        raise InputError(f"machine file {where}: processor {processor!r} is unknown: choose one of cpu, gpu")
+    figures = record.get("figures", {})
+    if not isinstance(figures, dict) or not figures:
+        raise InputError(f"machine file {where}: there are no figures: add tables such as [figures.node_peak]")
+    notes = record.get("notes", [])
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise InputError(f"machine file {where}: notes is not a list of texts: write it as [\"...\"]")
+    described = Description(
+        name=name,
+        title=_text(record, "title", where, "") if "title" in record else name,
+        year=year,
+        processor=processor,
+        topology=_topology(record["topology"], where) if "topology" in record else None,
+        figures={key: _figure(key, figure, where) for key, figure in figures.items()},
+        where=where,
+        notes=tuple(notes),
+    )
+    _check_taper(described.get("taper"), f"machine file {where}: figures.taper")
+    return described
+
+
+def load_description(path: Path) -> Description:
+    """Read a description from a file. Raises InputError."""
+    try:
+        return parse_description(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        raise InputError(f"machine file {path} does not exist: 'rankwise machines list' names the known ones") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"machine file {path} cannot be read ({error}): give a TOML file") from None
+
+
+def _figure(key: str, record: Any, where: str) -> Figure:
+    at = f"figures.{key}"
+    if key not in QUANTITIES:
+        raise InputError(f"machine file {where}: {at} is unknown: choose one of {', '.join(QUANTITIES)}")
+    if not isinstance(record, dict):
+        raise InputError(f"machine file {where}: {at} is not a table: give it value, unit, kind, source and date")
+    _no_others(record, ("value", "low", "high", "unit", "kind", "source", "date", "note"), where, f"{at}.")
+    unit = QUANTITIES[key].unit
+    written = _text(record, "unit", where, f"{at}.")
+    if written not in UNITS[unit]:
+        raise InputError(
+            f"machine file {where}: {at}.unit '{written}' is not a unit of {key}: write one of {_some_units(unit)}"
+        )
+    scale = UNITS[unit][written]
+    value = _number(record, "value", where, at) * scale
+    low = _number(record, "low", where, at) * scale if "low" in record else value
+    high = _number(record, "high", where, at) * scale if "high" in record else value
+    if not low <= value <= high:
+        raise InputError(f"machine file {where}: {at} has its value outside low and high: put it between them")
+    if QUANTITIES[key].whole and value != round(value):
+        raise InputError(f"machine file {where}: {at}.value {value:g} is not a whole number: {key} are counted")
+    kind = _text(record, "kind", where, f"{at}.")
+    if kind not in KINDS:
+        raise InputError(f"machine file {where}: {at}.kind '{kind}' is unknown: choose one of {', '.join(KINDS)}")
+    return Figure(
+        value=value,
+        low=low,
+        high=high,
+        unit=unit,
+        kind=kind,
+        source=_text(record, "source", where, f"{at}."),
+        date=_text(record, "date", where, f"{at}."),
+        note=str(record.get("note", "")),
+    )
+
+
+def _topology(record: Any, where: str) -> Topology:
+    if not isinstance(record, dict):
+        raise InputError(f"machine file {where}: topology is not a table: give it name, kind, source and date")
+    _no_others(record, ("name", "dimensions", "kind", "source", "date"), where, "topology.")
+    name = _text(record, "name", where, "topology.")
+    if name not in TOPOLOGIES:
+        raise InputError(
+            f"machine file {where}: topology.name '{name}' is unknown: choose one of {', '.join(TOPOLOGIES)}"
+        )
+    dimensions = record.get("dimensions")
+    if name == "torus":
+        if not isinstance(dimensions, int) or isinstance(dimensions, bool) or not 1 <= dimensions <= 12:
+            raise InputError(
+                f"machine file {where}: topology.dimensions {dimensions!r} is not a number of axes: give 1 to 12"
+            )
+    elif dimensions is not None:
+        raise InputError(f"machine file {where}: topology.dimensions belongs to a torus: leave it out of a {name}")
+    kind = _text(record, "kind", where, "topology.")
+    if kind not in KINDS:
+        raise InputError(f"machine file {where}: topology.kind '{kind}' is unknown: choose one of {', '.join(KINDS)}")
+    return Topology(
+        name, dimensions, kind, _text(record, "source", where, "topology."), _text(record, "date", where, "topology.")
+    )
+
+
+def _check_taper(taper: float | None, what: str) -> None:
+    if taper is not None and taper > 1:
+        raise InputError(f"{what} {taper:g} is above 1: it is the share of the injection bandwidth, at most 1")
+
+
+def _text(record: Mapping[str, Any], key: str, where: str, prefix: str) -> str:
+    if key not in record:
+        raise InputError(f"machine file {where}: {prefix}{key} is missing: add it")
+    value = record[key]
+    if not isinstance(value, str) or not (value.strip() or key == "unit"):
+        raise InputError(f"machine file {where}: {prefix}{key} {value!r} is not a text: write it in quotes")
+    return value
+
+
+def _number(record: Mapping[str, Any], key: str, where: str, at: str) -> float:
+    if key not in record:
+        raise InputError(f"machine file {where}: {at}.{key} is missing: add it, or leave the figure out")
+    value = record[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise InputError(f"machine file {where}: {at}.{key} {value!r} is not a number above 0: mend it")
+    return float(value)
+
+
+def _no_others(record: Mapping[str, Any], known: tuple[str, ...], where: str, prefix: str) -> None:
+    for key in record:
+        if key not in known:
+            raise InputError(f"machine file {where}: {prefix}{key} is unknown: choose one of {', '.join(known)}")
+
+
+def _some_units(unit: str) -> str:
+    return ", ".join(name for name in UNITS[unit] if name) or unit
+
+
+def _example(unit: str) -> str:
+    return {"B/s": "25GB/s", "flop/s": "30TF/s", "B": "8MiB", "s": "2us", "1": "4096"}[unit]

@@ -1,0 +1,250 @@
+"""The output of the OSU micro-benchmarks, versions 5 to 7, point to point.
+
+osu_latency is a ping-pong: its one-way times are the send curve. What the others count has a place of its own, as the
+time of one message: of a stream with so many in flight (osu_bw, osu_mbw_mr), of one direction while both stream
+(osu_bibw), of a ping-pong beside others (osu_multi_lat). Everything else is refused.
+
+Times are printed in microseconds and bandwidths in 1e6 bytes/s with two decimals, as a rule: the rounding is the
+interval, since the output says nothing of the spread. Where percentiles were printed, the median stands for the row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.errors import InputError
+from rankwise.measure.imports.table import RERUN, SEND, Column, Printed, Rows, Table, is_other_text, read_size
+
+DEFAULT_WINDOW = 64
+_TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
+_PAIRS = re.compile(r"#\s*\[ pairs: (?P<pairs>\d+) \](?: \[ window size: (?P<window>\S+) \])?.*")
+_DATATYPE = re.compile(r"#\s*Datatype:\s*(?P<name>\S+?)\.?\s*")
+_BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) .*Receive Buffer on (\w+) .*")
+_USAGE = re.compile(r"Usage: osu_\w+.*")
+# The columns that hold the mean, and the one that holds the median.
+_WANTED = {
+    "latency": (("Latency (us)", "Avg Latency(us)", "Avg Latency (us)", "Avg Lat(us)"), "P50 Tail Lat(us)"),
+    "bandwidth": (("Bandwidth (MB/s)", "MB/s"), "P50 Tail BW(MB/s)"),
+}
+# Column titles, longest first; the rest of a header after these is unknown.
+_COLUMNS = re.compile(
+    r"P\d+(?:\.\d+)? Tail (?:Lat|BW)\((?:us|MB/s)\)|(?:Avg |Min |Max )?(?:Latency|Lat) ?\(us\)|Bandwidth \(MB/s\)|MB/s"
+    r"|Messages/s|Min(?:imum)?(?: BW)? ?\(MB/s\)|Max(?:imum)?(?: BW)? ?\(MB/s\)|Iterations|Validation|Transmit Size"
+)
+_MICRO, _MEGA = 1e-6, 1e6
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What the lines above a table say about it."""
+
+    program: str
+    window: int
+    pairs: int = 1
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    command: str
+    quantity: str  # of the column that counts: latency or bandwidth
+    keeps_as: Callable[[_Context], str]
+    what: Callable[[_Context], str]
+    messages: Callable[[_Context], int]  # that a bandwidth counts while one pair sends one message one way
+
+
+_BENCHMARKS = {
+    "Latency": _Benchmark("osu_latency", "latency", lambda c: SEND, lambda c: "a ping-pong", lambda c: 1),
+    "Multi Latency": _Benchmark(
+        "osu_multi_lat",
+        "latency",
+        lambda c: "latency-multi-pair",
+        lambda c: "the mean of ping-pongs of several pairs at once",
+        lambda c: 1,
+    ),
+    "Bandwidth": _Benchmark(
+        "osu_bw",
+        "bandwidth",
+        lambda c: f"bandwidth-window-{c.window}",
+        lambda c: f"a bandwidth with {c.window} messages in flight",
+        lambda c: 1,
+    ),
+    "Bi-Directional Bandwidth": _Benchmark(
+        "osu_bibw",
+        "bandwidth",
+        lambda c: f"bandwidth-bidirectional-window-{c.window}",
+        lambda c: f"a bandwidth of both directions together with {c.window} messages in flight each",
+        lambda c: 2,
+    ),
+    "Multiple Bandwidth / Message Rate": _Benchmark(
+        "osu_mbw_mr",
+        "bandwidth",
+        lambda c: f"bandwidth-pairs-{c.pairs}-window-{c.window}",
+        lambda c: f"a bandwidth and message rate of {c.pairs} pair(s) with {c.window} messages in flight",
+        lambda c: c.pairs,
+    ),
+}
+
+
+def recognises_osu(lines: Sequence[str]) -> bool:
+    """Tell whether an OSU benchmark wrote these lines."""
+    return any(_TITLE.fullmatch(line) or _USAGE.fullmatch(line) for line in lines)
+
+
+def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table]:
+    """Read all tables of an OSU benchmark's output; ``window`` is what ``-W`` was, where the output does not say it.
+
+    Raises InputError for what is damaged or is not point to point.
+    """
+    tables: list[Table] = []
+    benchmark: _Benchmark | None = None
+    context = _Context("", window or DEFAULT_WINDOW)
+    datatype = first_datatype = ""
+    number = 0
+    while number < len(lines):
+        line, where = lines[number].strip(), f"{path}, line {number + 1}"
+        number += 1
+        if _USAGE.fullmatch(line):
+            reason = next((f" ({x.strip()})" for x in lines[number:] if re.match(r"\s*(Invalid|Unknown)", x)), "")
+            raise InputError(f"{where}: the benchmark printed its usage instead of a table{reason}: run it again")
+        if title := _TITLE.fullmatch(line):
+            benchmark = _benchmark(title, where)
+            version = f" {title['version']}" if title["version"] else ""
+            context = _Context(benchmark.command + version, window or DEFAULT_WINDOW)
+            datatype = first_datatype = ""
+        elif benchmark is None:
+            continue  # a launcher's words before the title
+        elif buffers := _BUFFERS.fullmatch(line):
+            if set(buffers.groups()) != {"HOST"}:
+                raise InputError(f"{where}: buffers on an accelerator; a profile is of host memory: run it with H H")
+        elif pairs := _PAIRS.fullmatch(line):
+            if pairs["window"] is not None and not pairs["window"].isdigit():
+                raise InputError(f"{where}: window size '{pairs['window']}' is not one number: run it without -V")
+            context = _Context(
+                context.program, int(pairs["window"] or context.window), int(pairs["pairs"]), context.notes
+            )
+            if context.pairs < 1 or context.window < 1:
+                raise InputError(f"{where}: pairs and window size must be at least 1: {RERUN}")
+        elif named := _DATATYPE.fullmatch(line):
+            datatype = named["name"]
+        elif line.startswith("#") and "Size" in line.split():
+            number, table = _read_table(path, lines, number - 1, benchmark, context)
+            if first_datatype and datatype != first_datatype:
+                continue  # -T all: the tables of other types measure the same bytes again
+            first_datatype = datatype
+            tables.append(table)
+    if benchmark is not None and not tables:
+        raise InputError(f"{path}, line {len(lines)}: the file ends before the table of {benchmark.command} begins: {RERUN}")
+    return tables
+
+
+def _benchmark(title: re.Match[str], where: str) -> _Benchmark:
+    if title["api"] not in ("MPI", "MPI-CUDA", "MPI-ROCM", "MPI-OPENACC") or title["name"] not in _BENCHMARKS:
+        raise InputError(
+            f"{where}: OSU's '{title['name']}' test is not a point-to-point one between two ranks: give the output of "
+            f"{', '.join(b.command for b in _BENCHMARKS.values())}"
+        )
+    return _BENCHMARKS[title["name"]]
+
+
+def _read_table(
+    path: Path, lines: Sequence[str], start: int, benchmark: _Benchmark, context: _Context
+) -> tuple[int, Table]:
+    """Read the table whose header is line ``start`` (from 0); return the index of the line after it, and the table."""
+    titles = _titles(lines[start], f"{path}, line {start + 1}")
+    chosen = _chosen(titles, benchmark, f"{path}, line {start + 1}")
+    columns = [Column(title) for title in titles]
+    rows, skipped, number = Rows(), [], start + 1
+    while number < len(lines) and not lines[number].lstrip().startswith("#"):
+        line, where = lines[number], f"{path}, line {number + 1}"
+        number += 1
+        if not line.strip():
+            continue
+        if is_other_text(line):
+            skipped.append(number)
+            continue
+        cells = line.split()
+        if len(cells) != 1 + len(titles):
+            raise InputError(
+                f"{where}: {len(cells)} columns where the header has {1 + len(titles)}: the line is cut off, or two "
+                f"programs wrote into it: {RERUN}"
+            )
+        size = read_size(cells[0], where)
+        samples, figure = 1, None
+        for title, column, cell in zip(titles, columns, cells[1:], strict=True):
+            if title == "Validation":
+                if cell != "Pass":
+                    raise InputError(
+                        f"{where}: '{cell}' stands under Validation: wrong bytes arrived, so this time means nothing: "
+                        "mend the MPI and run it again"
+                    )
+            elif title == "Transmit Size":
+                if read_size(cell, where) != size:
+                    raise InputError(
+                        f"{where}: {cell} of {size} B travel (a derived datatype, -D): no plain message: run it without -D"
+                    )
+            elif title == "Iterations":
+                samples = max(1, read_size(cell, where))
+            else:
+                printed = column.read(cell, where)
+                figure = printed if title == chosen else figure
+        assert figure is not None  # the header has the chosen column
+        if (time_s := _time_s(figure, chosen, size, benchmark.messages(context))) is None:
+            context = _with_note(context, f"{path.name}, line {number}: rounding left nothing of the figure at {size} B: row left out")
+            continue
+        rows.add(size, *time_s, samples, where)
+    points = rows.finish(f"{path}, line {start + 1}")
+    notes = list(context.notes)
+    if skipped:
+        notes.append(f"{path.name}, line {skipped[0]}: {len(skipped)} line(s) of other text inside the table skipped")
+    if benchmark.command in ("osu_bw", "osu_bibw"):
+        notes.append(f"{path.name}: the output does not say how many messages were in flight: {context.window} assumed")
+    return number, Table(
+        path,
+        start + 1,
+        context.program,
+        benchmark.keeps_as(context),
+        benchmark.what(context),
+        "median" if chosen.startswith("P50 ") else "mean",
+        points,
+        tuple(notes),
+    )
+
+
+def _with_note(context: _Context, note: str) -> _Context:
+    return _Context(context.program, context.window, context.pairs, (*context.notes, note))
+
+
+def _titles(header: str, where: str) -> list[str]:
+    """Split a header into the titles of its columns, without the size."""
+    rest = header.lstrip("# \t").removeprefix("Size").strip()
+    titles = _COLUMNS.findall(rest)
+    if "".join("".join(titles).split()) != "".join(rest.split()) or len(set(titles)) != len(titles):
+        raise InputError(f"{where}: the columns '{' '.join(rest.split())[:100]}' are not OSU's: {RERUN}")
+    return titles
+
+
+def _chosen(titles: list[str], benchmark: _Benchmark, where: str) -> str:
+    """Return the column that counts: the median where there is one, else the mean; the message rate has most digits."""
+    wanted, median = _WANTED[benchmark.quantity]
+    if median in titles:
+        return median
+    if "Messages/s" in titles:
+        return "Messages/s"
+    found = [title for title in titles if title in wanted]
+    if len(found) != 1:
+        raise InputError(f"{where}: no column of {benchmark.quantity} in the header of {benchmark.command}: {RERUN}")
+    return found[0]
+
+
+def _time_s(figure: Printed, title: str, size: int, messages: int) -> tuple[float, float, float] | None:
+    """Return the time of one message and its bounds; None where the rounding leaves no time."""
+    if title.endswith("(us)"):
+        return None if figure.value <= 0 else (figure.value * _MICRO, figure.low * _MICRO, figure.high * _MICRO)
+    per_message = messages if title == "Messages/s" else messages * size / _MEGA
+    if figure.low <= 0 or per_message <= 0:
+        return None
+    return per_message / figure.value, per_message / figure.high, per_message / figure.low

@@ -1,0 +1,124 @@
+"""What every reader of a foreign file gives, and the strict reading of numbers and rows that they share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.errors import InputError
+from rankwise.machine.link import LEAST_SIZES, Point
+
+SEND = "send"
+_DECIMAL = re.compile(r"(\d{1,15})\.(\d{1,12})")
+_SIZE = re.compile(r"\d{1,15}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a foreign file.
+
+    ``keeps_as`` is ``send`` for a ping-pong, the name of a variant for what is no ping-pong but has a place in a
+    profile; ``what`` says in words what was counted; ``line`` is where the table's header stands.
+    """
+
+    path: Path
+    line: int
+    program: str
+    keeps_as: str
+    what: str
+    statistic: str
+    points: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
+    link: str | None = None  # where the file itself says it
+
+    def to_dict(self, link: str) -> dict[str, object]:
+        """Return where the table came from; ``link`` is its link class where the file does not say it."""
+        return {
+            "file": self.path.name,
+            "line": self.line,
+            "program": self.program,
+            "link": self.link or link,
+            "kept_as": self.keeps_as,
+            "statistic": self.statistic,
+        }
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as it was printed: the true value lies within half a unit of its last decimal."""
+
+    value: float
+    half_step: float
+
+    @property
+    def low(self) -> float:
+        return max(0.0, self.value - self.half_step)
+
+    @property
+    def high(self) -> float:
+        return self.value + self.half_step
+
+
+class Column:
+    """A column of printed decimals. All have as many decimals: one with fewer was cut off."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._decimals: int | None = None
+
+    def read(self, text: str, where: str) -> Printed:
+        """Return a cell's number. Raises InputError."""
+        match = _DECIMAL.fullmatch(text)
+        if match is None:
+            raise InputError(f"{where}: {self.name} '{text}' is not a number as the benchmark prints it: {RERUN}")
+        if self._decimals not in (None, len(match[2])):
+            raise InputError(
+                f"{where}: {self.name} '{text}' has {len(match[2])} decimals, the rows above {self._decimals}: the line "
+                f"is cut off or edited: {RERUN}"
+            )
+        self._decimals = len(match[2])
+        return Printed(float(text), 0.5 * 10.0**-self._decimals)
+
+
+RERUN = "correct the line, or write the file anew"
+
+
+class Rows:
+    """Collects the rows of one table; their sizes must ascend."""
+
+    def __init__(self) -> None:
+        self._points: list[Point] = []
+
+    def add(self, size_bytes: int, time_s: float, low_s: float, high_s: float, samples: int, where: str) -> None:
+        """Add a row. Raises InputError."""
+        if time_s <= 0:
+            raise InputError(f"{where}: the time at {size_bytes} B is not above 0: {RERUN}")
+        if self._points and size_bytes <= self._points[-1].size_bytes:
+            how = "stands there twice" if size_bytes == self._points[-1].size_bytes else "is out of order"
+            raise InputError(f"{where}: size {size_bytes} B {how}: is the file edited, or two runs in one? {RERUN}")
+        self._points.append(Point(size_bytes, time_s, low_s, high_s, samples))
+
+    def finish(self, where: str) -> tuple[Point, ...]:
+        """Return all rows. Raises InputError for too few."""
+        if len(self._points) < LEAST_SIZES:
+            raise InputError(
+                f"{where}: the table has {len(self._points)} size(s), a model needs at least {LEAST_SIZES}: {RERUN}"
+            )
+        return tuple(self._points)
+
+
+def read_size(text: str, where: str) -> int:
+    """Return a size in bytes as benchmarks print it. Raises InputError."""
+    if _SIZE.fullmatch(text) is None:
+        raise InputError(f"{where}: size '{text}' is not a number of bytes: {RERUN}")
+    return int(text)
+
+
+def is_other_text(line: str) -> bool:
+    """Tell whether a line inside a table is a launcher's word rather than a damaged row.
+
+    A row starts with its size and ends with a decimal number; what does either is held to be a row.
+    """
+    words = line.split()
+    return not (words[0][0].isdigit() or words[0][0] in "+-." or _DECIMAL.search(words[-1]))

@@ -1,0 +1,120 @@
+"""How far a campaign's figures can be trusted: what its witnesses saw, and the cure of what spoiled them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rankwise.machine.profile import Profile
+from rankwise.measure.samples import Campaign
+
+Level = Literal["good", "limited", "poor"]
+
+# What is noticed, and what makes figures poor. Ticks of /proc/stat are 10 ms: less than this may be their grain.
+_FOREIGN_CPUS = (0.15, 0.5)
+_STEAL = (0.02, 0.1)
+_SWITCHES_PER_S = (20.0, 200.0)  # of each rank; a polling rank that is alone sees a handful
+_SPEED_SPREAD = (0.05, 0.25)  # 95 % of cells lie within it around the median
+_HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
+_MOST_FINDINGS = 2
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The verdict: its level, one line, and one line for each thing that spoiled the figures, the gravest first."""
+
+    level: Level
+    line: str
+    findings: tuple[str, ...]
+
+
+def judge(campaign: Campaign, profile: Profile) -> Trust:
+    """Judge a campaign by its samples and witnesses and the intervals of the profile that was made of it."""
+    found = [f for f in (_others(campaign), _steal(campaign), _preempted(campaign), _speed(campaign)) if f is not None]
+    half_width = _half_width(profile)
+    if half_width >= _HALF_WIDTH[0] and not found:
+        found.append((half_width / _HALF_WIDTH[1], "the launches differ from each other: give it more --seconds and --launches"))
+    found.sort(key=lambda finding: -finding[0])
+    level: Level = "good"
+    if found:
+        level = "poor" if found[0][0] >= 1 or half_width >= _HALF_WIDTH[1] else "limited"
+    words = {"good": "nothing disturbed them", "limited": "with care", "poor": "do not build on them"}
+    line = f"trust in these figures: {level} ({words[level]}); half of the rows are known to ± {100 * half_width:.1f} % or better"
+    return Trust(level, line, tuple(text for _, text in found[:_MOST_FINDINGS]))
+
+
+# How grave (1 and above is poor) and what to say.
+Finding = tuple[float, str]
+
+
+def _others(campaign: Campaign) -> Finding | None:
+    cpus = _mean(campaign, "foreign_cpus")
+    waited = _mean(campaign, "pressure_share")
+    if cpus < _FOREIGN_CPUS[0]:
+        return None
+    pressure = f", and tasks waited for one {100 * waited:.0f} % of the time" if waited >= 0.05 else ""
+    return (
+        cpus / _FOREIGN_CPUS[1],
+        f"other programs kept {cpus:.1f} processors busy meanwhile{pressure}: stop what 'ps -eo pcpu,pid,comm "
+        "--sort=-pcpu | head -5' names, or take a node of your own",
+    )
+
+
+def _steal(campaign: Campaign) -> Finding | None:
+    share = _mean(campaign, "steal_share")
+    if share < _STEAL[0]:
+        return None
+    return (
+        share / _STEAL[1],
+        f"the hypervisor took {100 * share:.0f} % of the processors' time for others: ask for dedicated cores, or measure "
+        "when 'vmstat 1' shows 0 under st",
+    )
+
+
+def _preempted(campaign: Campaign) -> Finding | None:
+    """Ranks that lost their processor while they sampled."""
+    seconds = sum(float(np.sum(sample["time_s"])) for sample in campaign.samples)
+    switches = sum(int(sample.get("involuntary_switches", 0)) for sample in campaign.samples)
+    rate = switches / (2 * seconds) if seconds > 0 else 0.0
+    if rate < _SWITCHES_PER_S[0]:
+        return None
+    return (
+        rate / _SWITCHES_PER_S[1],
+        f"each rank lost its processor {rate:.0f} times a second: leave the ranks' cores to them alone "
+        "(fewer programs, a cpuset, or isolcpus)",
+    )
+
+
+def _speed(campaign: Campaign) -> Finding | None:
+    """A processor whose own speed changed, by the reference loop beside every cell."""
+    loops = np.array([max(s["reference_loop_s"]) for s in campaign.samples if s.get("reference_loop_s")])
+    if loops.size < 2:
+        return None
+    low, middle, high = np.quantile(loops, [0.025, 0.5, 0.975])
+    spread = float((high - low) / (2 * middle))
+    if spread < _SPEED_SPREAD[0]:
+        return None
+    return (
+        spread / _SPEED_SPREAD[1],
+        f"the processor's own speed changed by ± {100 * spread:.0f} % (reference loop): fix its clock ('rankwise doctor' "
+        "shows how), and compare sessions by alpha_loops and beta_loops_per_byte",
+    )
+
+
+def _half_width(profile: Profile) -> float:
+    """Return the median over all rows of plain sends of half the 95 % interval, relative."""
+    widths = [
+        (point.time_hi_s - point.time_lo_s) / (2 * point.time_s)
+        for link in profile.links.values()
+        for point in link.send.table
+    ]
+    return float(np.median(widths))
+
+
+def _mean(campaign: Campaign, key: str) -> float:
+    """Return the mean of what the witnesses saw, weighed by how long each watched; 0 where none could see it."""
+    seen = [(float(w[key]), float(w["seconds"])) for w in campaign.witnesses if w.get(key) is not None]
+    total_s = sum(seconds for _, seconds in seen)
+    return sum(value * seconds for value, seconds in seen) / total_s if total_s > 0 else 0.0

@@ -1,0 +1,52 @@
+"""What the machine did while ranks measured: other programs, the hypervisor, tasks that waited for a processor."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import time
+from pathlib import Path
+
+from rankwise.machine.snapshot import parse_stat, usage
+from rankwise.machine.sysfs import read_file
+
+
+class Watch:
+    """Watches from its making to ``witness()``, over the CPUs that this process may use."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._cpus = os.sched_getaffinity(0)
+        self._stat = parse_stat(read_file(root / "proc/stat"))
+        self._waited_s = _waited_s(root)
+        self._own_s = _own_s()
+        self._start_s = time.monotonic()
+
+    def witness(self) -> dict[str, float | None]:
+        """Return what was seen: ``foreign_cpus``, ``steal_share``, ``pressure_share`` (None: the system does not tell).
+
+        Call it when the ranks have ended: only then does the system count their time as ours.
+        """
+        wall_s = max(time.monotonic() - self._start_s, 1e-6)
+        busy, steal_share = usage(self._stat, parse_stat(read_file(self._root / "proc/stat")), self._cpus)
+        waited_s = _waited_s(self._root)
+        pressure = None if waited_s is None or self._waited_s is None else (waited_s - self._waited_s) / wall_s
+        return {
+            "seconds": wall_s,
+            "foreign_cpus": max(0.0, busy - (_own_s() - self._own_s) / wall_s),
+            "steal_share": steal_share,
+            "pressure_share": pressure,
+        }
+
+
+def _own_s() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in usages)
+
+
+def _waited_s(root: Path) -> float | None:
+    """Return for how long some task has waited for a CPU since the start of the machine."""
+    match = re.search(r"^some .*\btotal=(\d{1,18})", read_file(root / "proc/pressure/cpu"), re.MULTILINE)
+    return int(match[1]) * 1e-6 if match else None

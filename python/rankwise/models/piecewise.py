@@ -1,0 +1,64 @@
+"""The piecewise model: lines between breaks found from the data, or a table taken as it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.machine.link import LinkModel, Segment
+from rankwise.models.fit import Line, find_lines, refit, relative_residuals
+from rankwise.models.measured import Way
+from rankwise.statistics import interval_95
+
+NAME = "piecewise"
+_TABLE_NOISE = 0.05  # relative, of a row in a table that says nothing of its spread
+
+
+def fit(way: Way) -> LinkModel:
+    """Fit lines between breaks. An eager or rendezvous limit that the data shows is one of the breaks."""
+    x, y = way.sizes, way.times_s
+    lines = find_lines(x, y, way.noise())
+    refits = [refit(x, column, lines) for column in way.replicates_s.T]
+    segments = []
+    for i, line in enumerate(lines):
+        found = np.array([[fit[i].alpha_s, fit[i].beta_s_per_byte] for fit in refits])
+        intervals = (interval_95(found[:, 0]), interval_95(found[:, 1])) if refits else (None, None)
+        start = 0 if i == 0 else int(x[line.first])
+        end = None if i == len(lines) - 1 else int(x[lines[i + 1].first])
+        segments.append(Segment(start, end, line.alpha_s, line.beta_s_per_byte, *intervals))
+    residuals = relative_residuals(x, y, lines)
+    return LinkModel(
+        NAME,
+        tuple(segments),
+        f"relative least squares, {len(lines)} segment(s), breaks by the Bayesian information criterion",
+        float(np.sqrt(np.mean(residuals**2))),
+        parameter_count=3 * len(lines) - 1,
+    )
+
+
+def ends(way: Way) -> tuple[Line, Line]:
+    """Return the lines fitted to the two ends of a table: two neighbouring rows hold more noise than slope."""
+    lines = find_lines(way.sizes, way.times_s, _TABLE_NOISE)
+    return lines[0], lines[-1]
+
+
+def interpolate(way: Way) -> LinkModel:
+    """Take each row as it is, with straight lines between rows (werner2023 section 4.4: a beta for each size).
+
+    Outside the table answer the lines fitted to its ends, moved to go through its first and last row.
+    """
+    below, above = ends(way)
+    rows = [(int(size), float(time_s)) for size, time_s in zip(way.sizes, way.times_s, strict=True)]
+    (first, first_s), (last, last_s) = rows[0], rows[-1]
+    segments = []
+    if first > 0:
+        # An intercept at or below 0 is noise: the smallest message is then the best word on the empty one.
+        alpha_s = below.alpha_s or first_s
+        segments.append(Segment(0, first, alpha_s, (first_s - alpha_s) / first))
+    for (low, low_s), (high, high_s) in zip(rows, rows[1:], strict=False):
+        beta = (high_s - low_s) / (high - low)
+        segments.append(Segment(low, high, low_s - beta * low, beta))
+    beta = above.beta_s_per_byte
+    segments.append(Segment(last, None, last_s - beta * last, beta))
+    return LinkModel(
+        NAME, tuple(segments), "interpolation between the rows of the table", parameter_count=int(way.sizes.size)
+    )

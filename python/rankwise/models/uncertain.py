@@ -1,0 +1,52 @@
+"""Answers as intervals: a function of parameters of which some are only known as a range.
+
+Every model here rises or falls with each of its parameters, whatever the others are. Then its extremes over a box of
+ranges lie at corners of the box, and looking at the corners gives them exactly.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+MOST_RANGES = 12
+
+
+@dataclass(frozen=True)
+class Range:
+    """A parameter: its value and the ends between which it lies."""
+
+    value: float
+    low: float
+    high: float
+
+    @staticmethod
+    def exactly(value: float) -> Range:
+        """A parameter that is known."""
+        return Range(value, value, value)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is a range at all."""
+        return self.low < self.high
+
+
+def bounds(function: Callable[[Mapping[str, float]], Mapping[str, float]], ranges: Mapping[str, Range]) -> dict[str, Range]:
+    """Evaluate ``function`` at the values, and at all corners of the ranges; each of its results as a range.
+
+    The function must be monotonic in each parameter. Raises ValueError for more than ``MOST_RANGES`` wide ranges.
+    """
+    wide = [name for name, parameter in ranges.items() if parameter.wide]
+    if len(wide) > MOST_RANGES:
+        raise ValueError(f"{len(wide)} parameters are ranges, more than {MOST_RANGES}")
+    point = {name: parameter.value for name, parameter in ranges.items()}
+    central = function(point)
+    low, high = dict(central), dict(central)
+    for ends in itertools.product((False, True), repeat=len(wide)):
+        corner = point | {
+            name: ranges[name].high if upper else ranges[name].low for name, upper in zip(wide, ends, strict=True)
+        }
+        for name, value in function(corner).items():
+            low[name], high[name] = min(low[name], value), max(high[name], value)
+    return {name: Range(value, low[name], high[name]) for name, value in central.items()}

@@ -1,0 +1,458 @@
+"""What became of the predictions of 2012: machines that were built and transforms that were run, by the same model.
+
+Each figure stands with its source. Figures quoted second-hand or from memory are marked; nothing here was measured by us.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rankwise.machine.library import load_machine
+from rankwise.models import fft3d
+from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.report.reproduction import Picture, Section, Table
+
+BASE_YEAR = 2010
+DATA_SHEET = "vendor's data sheet"
+PROPERTIES = "Ultrason. Sonochem. 99 (2023) 106546, Table 3"
+LOCKWOOD = "G. K. Lockwood, glennklockwood.com/garden/processors/h100"
+CPC = "second-hand, on Comput. Phys. Commun. 306 (2025) 109364"
+SOURCES = (
+    "GESTS on Frontier: times of a step in single precision, second-hand, on Comput. Phys. Commun. 306 (2025) 109364; on "
+    "Summit: press of 2019.",
+    "cuFFTMp: NVIDIA's blog. Machines: 'rankwise machines show NAME' gives the source of each figure.",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A processor or a link that was built: what it is, when, and how fast in SI units."""
+
+    quantity: str
+    name: str
+    year: int
+    value: float
+    kind: str
+    source: str
+
+
+PARTS = (
+    Part("processor peak", "A100", 2020, 9.7e12, "published", DATA_SHEET),
+    Part("processor peak", "H100", 2022, 33.5e12, "published", LOCKWOOD),
+    Part("processor peak", "B200", 2024, 37.5e12, "unverified", "handed down without a source"),
+    Part("memory bandwidth", "A100", 2020, 1555e9, "published", PROPERTIES),
+    Part("memory bandwidth", "H100", 2022, 3352e9, "published", PROPERTIES),
+    Part("memory bandwidth", "B200", 2024, 7700e9, "unverified", "handed down without a source"),
+    Part("link", "200 Gb/s", 2020, 25e9, "published", "HDR InfiniBand, Slingshot 11"),
+    Part("link", "400 Gb/s", 2022, 50e9, "published", "NDR InfiniBand"),
+)
+# What Table 1 starts from, and the doubling time that it assumes, for the GPU-like design.
+ASSUMED = {
+    "processor peak": ("node_peak", "gpu"),
+    "memory bandwidth": ("memory_bandwidth", "gpu"),
+    "link": ("link_bandwidth", "both"),
+    "machine peak": ("machine_peak", "both"),
+}
+
+
+@dataclass(frozen=True)
+class TurbulenceStep:
+    """Steps of a pseudo-spectral turbulence code (GESTS) on so many nodes; times in seconds."""
+
+    machine: str
+    n: int
+    nodes: int
+    step_s: tuple[float, float]
+    source: str
+    exchange_s: float | None = None
+    fft_s: tuple[float, float] | None = None
+
+
+# Real fields in single precision, slab decomposition: one exchange a transform. 18 transforms a step are an assumption.
+GESTS_TRANSFORMS = 18
+GESTS = (
+    TurbulenceStep("frontier", 2048, 1, (4.09, 4.09), CPC),
+    TurbulenceStep("frontier", 4096, 8, (10.1, 10.1), CPC),
+    TurbulenceStep("frontier", 8192, 64, (10.8, 10.8), CPC),
+    TurbulenceStep("frontier", 16384, 512, (11.5, 11.5), CPC),
+    TurbulenceStep("frontier", 32768, 4096, (12.1, 13.1), CPC, exchange_s=8.5, fft_s=(2.7, 3.4)),
+)
+LARGEST = GESTS[-1]
+# Summit: the press gives an upper bound only (< 15 s a step, 18432^3 on 3072 nodes, 2019), so it enters no table.
+
+
+@dataclass(frozen=True)
+class LibraryRun:
+    """A run of an FFT library: complex single precision, performance in flop/s."""
+
+    library: str
+    n: int
+    processors: int
+    flop_per_s: float
+    injection_bytes_per_s: float
+    exchanges: int
+    source: str
+
+
+CUFFTMP = LibraryRun(
+    "cuFFTMp", 16384, 4096, 1.8e15, 25e9, 1, "NVIDIA's blog; one 200 Gb/s NIC a GPU, slabs, from memory"
+)  # fmt: skip
+# One of the eight dies of a Frontier node, the counterpart of the paper's processor.
+FRONTIER_DIES = 8
+
+
+def doubling_times() -> list[dict[str, Any]]:
+    """For each quantity the assumed doubling time and the real ones, from Table 1's base of 2010 to what was built."""
+    rows = []
+    for part in (*PARTS, *_machine_peaks()):
+        key, design = ASSUMED[part.quantity]
+        trend = table1.TREND[key]
+        growth = part.value / trend.values[design][0].value
+        rows.append(
+            {
+                **asdict(part),
+                "unit": trend.unit,
+                "assumed_years": trend.doubling.value,
+                "real_years": (part.year - BASE_YEAR) / math.log2(growth),
+                "predicted_value": trend.at(design, part.year),
+            }
+        )
+    return rows
+
+
+def _machine_peaks() -> list[Part]:
+    parts = []
+    for name in ("fugaku", "frontier", "el-capitan"):
+        machine = load_machine(name)
+        peak, node = machine.machine_peak(), machine.figures["node_peak"]
+        assert peak is not None and machine.year is not None
+        parts.append(Part("machine peak", name, machine.year, peak, node.kind, "nodes x node peak of its description"))
+    return parts
+
+
+def doubling_ranges() -> dict[str, dict[str, float]]:
+    """Assumed, shortest and longest real doubling time of each quantity, in years."""
+    ranges: dict[str, dict[str, float]] = {}
+    for row in doubling_times():
+        entry = ranges.setdefault(
+            row["quantity"], {"assumed": row["assumed_years"], "shortest": math.inf, "longest": 0.0}
+        )
+        entry["shortest"] = min(entry["shortest"], row["real_years"])
+        entry["longest"] = max(entry["longest"], row["real_years"])
+    return ranges
+
+
+def largest_step() -> dict[str, Any]:
+    """The 32768^3 step on Frontier, measured and by the model (Eq. 1 to 5), all 18 transforms together."""
+    machine, run = load_machine(LARGEST.machine), LARGEST
+    assert run.fft_s is not None and run.exchange_s is not None
+    transform = fft3d.Transform(run.n, word_bytes=4.0, exchanges=1, real=True)
+    injection = machine.injection()
+    memory, cache, taper = (machine.get(key) for key in ("memory_bandwidth", "cache", "taper"))
+    node_peak = machine.get("node_peak")
+    assert injection is not None and memory is not None and node_peak is not None and taper is not None
+
+    def memory_s(reading: fft3d.Memory) -> float:
+        return GESTS_TRANSFORMS * fft3d.memory_time(transform, run.nodes, memory, cache, reading)
+
+    flops = GESTS_TRANSFORMS * transform.flops
+    peak = run.nodes * node_peak
+    connected_s = GESTS_TRANSFORMS * fft3d.connected_network_time(transform, run.nodes, injection)
+    unit_s = memory_s(fft3d.literal(1.0))
+    return {
+        "field_bytes_per_node": transform.points * 4.0 / run.nodes,
+        "exchange_s": fft3d.connected_network_time(transform, run.nodes, injection),
+        "network_connected_s": connected_s,
+        "network_tapered_s": connected_s / taper,
+        "network_torus_s": GESTS_TRANSFORMS * fft3d.torus_bisection_time(transform, run.nodes, injection),
+        "network_measured_s": run.exchange_s,
+        "share_of_injection": connected_s / run.exchange_s,
+        "memory_literal_s": memory_s(fft3d.literal()),
+        "memory_effective_cpu_s": memory_s(fft3d.effective("cpu")),
+        "memory_effective_gpu_s": memory_s(fft3d.effective("gpu")),
+        "memory_measured_s": list(run.fft_s),
+        "memory_constant_measured": [time / unit_s for time in run.fft_s],
+        "mem_over_net_measured": [time / run.exchange_s for time in run.fft_s],
+        "net_over_mem_measured": [run.exchange_s / time for time in reversed(run.fft_s)],
+        "fraction_of_peak": [flops / (time * peak) for time in reversed(run.step_s)],
+        "performance_flop_per_s": [flops / time for time in reversed(run.step_s)],
+        "assumed_transforms": GESTS_TRANSFORMS,
+    }
+
+
+def library_run() -> dict[str, Any]:
+    """cuFFTMp on 4096 A100: its time, and the share of it that Eq. 3 explains."""
+    transform = fft3d.Transform(CUFFTMP.n, word_bytes=8.0, exchanges=CUFFTMP.exchanges)
+    time_s = transform.flops / CUFFTMP.flop_per_s
+    network_s = fft3d.connected_network_time(transform, CUFFTMP.processors, CUFFTMP.injection_bytes_per_s)
+    peak = CUFFTMP.processors * next(p.value for p in PARTS if p.quantity == "processor peak" and p.name == "A100")
+    return {
+        **asdict(CUFFTMP),
+        "time_s": time_s,
+        "network_connected_s": network_s,
+        "share_explained": network_s / time_s,
+        "fraction_of_fp64_peak": CUFFTMP.flop_per_s / peak,
+    }
+
+
+def balance() -> dict[str, float]:
+    """beta_link / beta_mem of the paper's GPU design of 2020 and of a die of Frontier."""
+    trend = table1.TREND
+    frontier = load_machine("frontier")
+    injection, memory = frontier.injection(), frontier.get("memory_bandwidth")
+    assert injection is not None and memory is not None
+    predicted = trend["link_bandwidth"].at("both", 2020) / trend["memory_bandwidth"].at("gpu", 2020)
+    return {
+        "predicted_2020": predicted,
+        "frontier_die": (injection / FRONTIER_DIES) / (memory / FRONTIER_DIES),
+        "shortfall": predicted / (injection / memory),
+    }
+
+
+def swim_lanes(n: int = 32768) -> dict[str, Any]:
+    """Prediction 2 asked of what was built: Frontier against as many Fugaku nodes as have its peak, by Eq. 2, 3 and 5."""
+    gpu, cpu = load_machine("frontier"), load_machine("fugaku")
+    peak = gpu.machine_peak()
+    cpu_peak = cpu.get("node_peak")
+    assert peak is not None and cpu_peak is not None
+    rows = {}
+    for machine, nodes in ((gpu, gpu.get("nodes")), (cpu, peak / cpu_peak)):
+        injection, memory, link = machine.injection(), machine.get("memory_bandwidth"), machine.get("link_bandwidth")
+        assert injection is not None and memory is not None and link is not None and nodes is not None
+        transform = fft3d.Transform(n)
+        network = fft3d.Network(
+            machine.topology.name if machine.topology else "fat-tree",
+            link_bytes_per_s=link, injection_bytes_per_s=injection,
+            dimensions=(machine.topology.dimensions if machine.topology else None) or 3, taper=machine.get("taper") or 1.0,
+        )  # fmt: skip
+        memory_s = fft3d.memory_time(transform, nodes, memory, machine.get("cache"), fft3d.literal())
+        rows[machine.name] = {
+            "nodes": nodes,
+            "memory_s": memory_s,
+            "network_injection_s": fft3d.connected_network_time(transform, nodes, injection),
+            "network_own_s": fft3d.network_time(transform, nodes, network),
+        }
+    frontier, fugaku = rows["frontier"], rows["fugaku"]
+
+    def gain(network: str) -> float:
+        return (frontier["memory_s"] + frontier[network]) / (fugaku["memory_s"] + fugaku[network])
+
+    return {
+        "n": n, "machines": rows, "cpu_over_gpu_injection": gain("network_injection_s"),
+        "cpu_over_gpu_own_network": gain("network_own_s"),
+    }  # fmt: skip
+
+
+def verdicts() -> list[dict[str, Any]]:
+    """Which prediction held, each computed from the figures above, with the reason."""
+    step, lanes, years = largest_step(), swim_lanes(), doubling_ranges()
+    low, high = step["fraction_of_peak"]
+    ratio_low, ratio_high = step["mem_over_net_measured"]
+    link, memory = years["link"], years["memory bandwidth"]
+    above = low / 0.0008
+    return [
+        {
+            "prediction": 1,
+            "claim": "a 3-D FFT reaches 0.08 % of peak on a GPU-like exascale machine",
+            "held": 0.5 <= above <= 2,
+            "why": f"the 32768³ steps on Frontier reach {100 * low:.2f} to {100 * high:.2f} % of the peak of their nodes, "
+            f"{above:.0f} times as much",
+        },
+        {
+            "prediction": 2,
+            "claim": "at equal peak a CPU-like machine is about 3.2 times as fast",
+            "held": None,
+            "why": "no CPU-like machine of that peak was built, so nobody could see; the model says that as many Fugaku nodes as "
+            f"have Frontier's peak would be {lanes['cpu_over_gpu_injection']:.0f} times as fast where injection is the limit and "
+            f"{lanes['cpu_over_gpu_own_network']:.2g} times over their own torus (printed Eq. 5)",
+        },
+        {
+            "prediction": 3,
+            "claim": "memory comes to take longer than the network",
+            "held": ratio_low > 1,
+            "why": f"measured T_mem / T_net is {ratio_low:.2f} to {ratio_high:.2f}; links took {link['shortest']:.1f} to "
+            f"{link['longest']:.1f} years to double ({link['assumed']:.2f} assumed), memory {memory['shortest']:.1f} to "
+            f"{memory['longest']:.1f} ({memory['assumed']:.1f} assumed): links fell behind, not memory",
+        },
+    ]
+
+
+_HELD = {True: "held", False: "did not hold", None: "was never put to the test"}
+
+
+def verdict_sentence() -> str:
+    """One sentence that says which prediction held."""
+    return " ".join(f"Prediction {row['prediction']} {_HELD[row['held']]}: {row['why']}." for row in verdicts())
+
+
+def weak_scaling() -> list[dict[str, Any]]:
+    """The published GESTS steps beside the model: 18 exchanges by Eq. 3, 18 memory terms by Eq. 2 as printed."""
+    machine = load_machine("frontier")
+    injection, memory = machine.injection(), machine.get("memory_bandwidth")
+    assert injection is not None and memory is not None
+    rows = []
+    for run in GESTS:
+        transform = fft3d.Transform(run.n, word_bytes=4.0, exchanges=1, real=True)
+        network = fft3d.Network("fully-connected", injection_bytes_per_s=injection)
+        network_s = GESTS_TRANSFORMS * fft3d.network_time(transform, run.nodes, network)
+        memory_s = GESTS_TRANSFORMS * fft3d.memory_time(transform, run.nodes, memory, machine.get("cache"), fft3d.literal())
+        rows.append(
+            {
+                "n": run.n, "nodes": run.nodes, "step_low_s": run.step_s[0], "step_high_s": run.step_s[1],
+                "model_network_s": network_s, "model_memory_s": memory_s, "source": run.source,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def record() -> dict[str, Any]:
+    """Everything as JSON."""
+    return {
+        "doubling_times": doubling_times(),
+        "largest_step": largest_step(),
+        "library_run": library_run(),
+        "balance": balance(),
+        "swim_lanes": swim_lanes(),
+        "weak_scaling": weak_scaling(),
+        "verdicts": verdicts(),
+    }
+
+
+def sections() -> list[Section]:
+    """What became of the predictions, for the page."""
+    step, run, ratio = largest_step(), library_run(), balance()
+    slow, fast = step["memory_constant_measured"][1], step["memory_constant_measured"][0]
+    return [
+        Section(
+            "since",
+            "What became of it",
+            [
+                verdict_sentence(),
+                f"The largest runs are steps of a turbulence code of 32768³ points on 4096 nodes of Frontier. With "
+                f"{step['assumed_transforms']} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
+                f"{step['network_connected_s']:.1f} s for the network ({step['network_tapered_s']:.1f} s over the taper, "
+                f"{step['network_torus_s']:.0f} s by Eq. 5, had it been a torus) against {step['network_measured_s']:.1f} s measured. Memory: "
+                f"A = 6.3 gives {step['memory_literal_s']:.1f} s and 72.1 gives {step['memory_effective_cpu_s']:.1f} s; measured are "
+                f"{step['memory_measured_s'][0]} to {step['memory_measured_s'][1]} s, an A of {fast:.0f} to {slow:.0f}.",
+                "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
+                "precision, the only one that the paper has; and a step holds more than its transforms.",
+                f"On 4096 A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at 16384³. A die of Frontier "
+                f"has {ratio['frontier_die']:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives its GPU design "
+                f"{ratio['predicted_2020']:.3f}, {ratio['shortfall']:.0f} times as many.",
+            ],
+            [
+                Picture("since", _CAPTION, _draw),
+                _predictions_table(),
+                _balance_table(),
+                _doubling_table(),
+                _scaling_table(),
+            ],
+        )
+    ]
+
+
+_CAPTION = (
+    "Left: years to double, assumed in 2012 and real. Middle: T_mem / T_net of a 3-D FFT, predicted for the GPU design under both "
+    "readings and measured on Frontier. Right: fraction of peak, predicted and reached."
+)
+
+
+def picture_figures() -> dict[str, Any]:
+    """What the picture shows: doubling times, T_mem / T_net and fractions of peak."""
+    from rankwise.papers.czechowski2012 import figure5, reproduced
+
+    step, run = largest_step(), library_run()
+    bars = {reading: figure5(reading)[0] for reading in fft3d.READINGS}
+    return {
+        "doubling": doubling_ranges(),
+        "ratio": {
+            "predicted, figures": (1 / 2.8, 1 / 2.8),
+            "ours, effective": (bars[fft3d.EFFECTIVE].memory_s / bars[fft3d.EFFECTIVE].network_s,) * 2,
+            "ours, literal": (bars[fft3d.LITERAL].memory_s / bars[fft3d.LITERAL].network_s,) * 2,
+            "GESTS, Frontier": tuple(step["mem_over_net_measured"]),
+        },
+        "fraction": {
+            "predicted, printed": (0.0008, 0.0008),
+            "ours, effective": (reproduced(fft3d.EFFECTIVE)["gpu_share"],) * 2,
+            "ours, literal": (reproduced(fft3d.LITERAL)["gpu_share"],) * 2,
+            "GESTS, Frontier": tuple(step["fraction_of_peak"]),
+            "cuFFTMp, A100": (run["fraction_of_fp64_peak"],) * 2,
+        },
+    }
+
+
+def _draw() -> str:
+    from rankwise.report.projections import since_picture
+
+    return since_picture(picture_figures())
+
+
+def _predictions_table() -> Table:
+    rows = verdicts()
+    shown = [[str(r["prediction"]), r["claim"], _HELD[r["held"]], r["why"]] for r in rows]
+    return Table(
+        "verdicts", "The predictions, held against what was built.", list(rows[0]), [list(r.values()) for r in rows],
+        [["prediction", "claim", "verdict", "why"], *shown],
+    )  # fmt: skip
+
+
+def _balance_table() -> Table:
+    figures = picture_figures()
+    rows = [
+        [quantity, whose, low, high]
+        for quantity, key in (("T_mem / T_net", "ratio"), ("fraction of peak", "fraction"))
+        for whose, (low, high) in figures[key].items()
+    ]
+    shown = [[quantity, whose, _span(low, high, quantity == "fraction of peak")] for quantity, whose, low, high in rows]
+    return Table(
+        "predicted-and-real", "T_mem / T_net and fraction of peak, predicted in 2012 and real.",
+        ["quantity", "whose", "low", "high"], rows, [["quantity", "whose", "value"], *shown],
+    )  # fmt: skip
+
+
+def _span(low: float, high: float, percent: bool) -> str:
+    ends = dict.fromkeys(f"{100 * end:.2g} %" if percent else f"{end:.2g}" for end in (low, high))
+    return " to ".join(ends)
+
+
+def _doubling_table() -> Table:
+    from rankwise.machine.description import format_quantity
+
+    rows = doubling_times()
+    shown = [
+        [
+            r["quantity"], r["name"], str(r["year"]), format_quantity(r["value"], r["unit"]),
+            format_quantity(r["predicted_value"], r["unit"]), f"{r['real_years']:.1f}", f"{r['assumed_years']:g}",
+            r["kind"], r["source"],
+        ]
+        for r in rows
+    ]  # fmt: skip
+    names = ["quantity", "built", "year", "value", "trend of 2012", "years to double", "assumed", "kind", "source"]
+    return Table(
+        "doubling", "Years to double since Table 1's base of 2010.", list(rows[0]), [list(r.values()) for r in rows],
+        [names, *shown],
+    )  # fmt: skip
+
+
+def _scaling_table() -> Table:
+    rows = weak_scaling()
+    shown = [_scaling_row(r) for r in rows]
+    return Table(
+        "weak-scaling",
+        "Published steps of GESTS on Frontier (the whole step, not only its transforms) beside the model's terms.",
+        list(rows[0]),
+        [list(r.values()) for r in rows],
+        [["n", "nodes", "step", "T_net, Eq. 3", "T_mem, A = 6.3", "source"], *shown],
+    )
+
+
+def _scaling_row(row: Mapping[str, Any]) -> Sequence[str]:
+    low, high = row["step_low_s"], row["step_high_s"]
+    step = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
+    return [
+        f"{row['n']}³", f"{row['nodes']}", step, f"{row['model_network_s']:.2f} s", f"{row['model_memory_s']:.2f} s",
+        row["source"],
+    ]  # fmt: skip

@@ -1,0 +1,291 @@
+#include "api/plan.hpp"
+
+#include <climits>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace rankwise::api {
+
+namespace {
+
+std::string names_of(const Grid& grid) {
+  std::string text;
+  for (int axis = 0; axis < grid.ndim(); ++axis) {
+    text += (axis > 0 ? "x" : "") + std::to_string(grid.dim(axis)) + (grid.periodic(axis) ? "" : " (open)");
+  }
+  return text;
+}
+
+}  // namespace
+
+Plan::Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange_options* options)
+    : comm_(cart),
+      design_(design_exchange(comm_, ndims, cutoff, options)),
+      reduce_schedule_(make_reduce(design_.spec, comm_.rank())),
+      own_slot_(static_cast<int>(rankwise::own_slot(design_.spec, comm_.rank()))),
+      check_every_call_(environment_flag("RANKWISE_CHECK")),
+      import_{Mover(comm_.get(), design_.schedule, design_.spec.mode, {})},
+      reduce_{Mover(comm_.get(), reduce_schedule_, design_.spec.mode, {adder(), {}})} {
+  if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
+}
+
+std::function<void(std::byte*, const std::byte*, std::size_t)> Plan::adder() {
+  return [this](std::byte* into, const std::byte* from, std::size_t bytes) {
+    int size = 1;
+    check_mpi(MPI_Type_size(combination_.type, &size), "MPI_Type_size");
+    check_mpi(MPI_Reduce_local(from, into, static_cast<int>(bytes / static_cast<std::size_t>(size)), combination_.type,
+                               combination_.op),
+              "MPI_Reduce_local");
+  };
+}
+
+void Plan::close() {
+  if (under_way_ == UnderWay::import) import_wait();
+  if (under_way_ == UnderWay::reduce) reduce_wait();
+  comm_.free();
+}
+
+// Sizes ------------------------------------------------------------------------------------------------------------
+
+void Plan::set_sizes(std::size_t elements, std::size_t element_bytes) {
+  Agreement before;
+  before.attempt([&] {
+    require_idle("set_sizes");
+    if (element_bytes < 1 || element_bytes > INT_MAX) {
+      refuse_argument("element_bytes is " + std::to_string(element_bytes) + ": give 1 to 2^31-1");
+    }
+    if (elements > INT_MAX / element_bytes) {
+      refuse_argument(std::to_string(elements) + " elements of " + std::to_string(element_bytes) +
+                      " B pass 2^31-1 B, the most a block may have: split the data or make the boxes smaller");
+    }
+  });
+  before.alike("element_bytes", static_cast<std::int64_t>(element_bytes));
+  before.reach(comm_.get());
+
+  const std::vector<std::size_t> found = exchange_sizes(comm_.get(), design_.spec, elements);
+  Agreement after;
+  after.attempt([&] {
+    require_messages_fit(design_.schedule, found, element_bytes);
+    require_messages_fit(reduce_schedule_, found, element_bytes);
+    std::vector<std::size_t> starts{0};
+    for (const std::size_t count : found) starts.push_back(starts.back() + count);
+    placed_.resize(found.size());
+    elements_ = found;
+    starts_ = std::move(starts);
+    import_.window = nullptr;  // the same buffer is cut differently now
+    reduce_.window = nullptr;
+  });
+  sized_ = false;  // should the ranks not agree, nobody goes on with sizes that others do not have
+  after.reach(comm_.get());
+  element_bytes_ = element_bytes;
+  sized_ = true;
+}
+
+void Plan::require_messages_fit(const RankSchedule& schedule, const std::vector<std::size_t>& elements,
+                                std::size_t element_bytes) const {
+  for (const Step& step : schedule.steps) {
+    for (const Op& op : step.ops) {
+      std::size_t count = 0;  // no overflow: at most 2^31 slots of 2^31 elements
+      for (const SlotRange& range : op.slots) {
+        for (Index i = 0; i < range.count; ++i) count += elements[static_cast<std::size_t>(range.first + i)];
+      }
+      if (op.kind == Op::Kind::send && count > INT_MAX / element_bytes) {
+        refuse_argument("a message of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) +
+                        " B passes 2^31-1 B: make the boxes smaller, or choose direct, whose messages are smallest");
+      }
+    }
+  }
+}
+
+// Checks -----------------------------------------------------------------------------------------------------------
+
+void Plan::require_window() const {
+  if (!is_team_shift()) return;
+  throw Failure(RANKWISE_ERROR_UNSUPPORTED, "a team-shift plan builds no window: use rankwise_exchange_visit");
+}
+
+void Plan::require_slot(int slot) const {
+  require_window();
+  if (slot >= 0 && slot < slots()) return;
+  refuse_argument("slot " + std::to_string(slot) + " does not exist: the window has slots 0 to " +
+                  std::to_string(slots() - 1));
+}
+
+void Plan::require_sizes() const {
+  if (!sized_) refuse_usage("the sizes are not known: call rankwise_exchange_set_sizes first");
+}
+
+void Plan::require_idle(const char* call) const {
+  if (under_way_ == UnderWay::nothing) return;
+  refuse_usage(std::string(under_way_ == UnderWay::import ? "an import" : "a reduce") +
+               " is under way: complete it with its wait before " + call);
+}
+
+void Plan::require_element(std::size_t element_bytes) const {
+  if (element_bytes >= 1 && element_bytes <= element_bytes_) return;
+  refuse_argument("an element of " + std::to_string(element_bytes) + " B is not within the 1 to " +
+                  std::to_string(element_bytes_) + " B of set_sizes");
+}
+
+void Plan::place(Direction& direction, const Buffers& buffers, std::size_t element_bytes) {
+  if (buffers.window != nullptr && buffers.window == direction.window && element_bytes == direction.element_bytes) return;
+  if (buffers.blocks == nullptr && buffers.window == nullptr && total_elements() > 0) {
+    refuse_argument("the buffer is NULL: give room for " + std::to_string(total_elements() * element_bytes) + " B");
+  }
+  for (std::size_t slot = 0; slot < placed_.size(); ++slot) {
+    const std::size_t bytes = elements_[slot] * element_bytes;
+    if (buffers.blocks != nullptr) {
+      placed_[slot] = {static_cast<std::byte*>(buffers.blocks[slot]), bytes};
+      if (bytes > 0 && placed_[slot].data == nullptr) {
+        refuse_argument("the pointer of slot " + std::to_string(slot) + " is NULL: give room for " +
+                        std::to_string(bytes) + " B");
+      }
+    } else {
+      placed_[slot] = {static_cast<std::byte*>(buffers.window) + starts_[slot] * element_bytes, bytes};
+    }
+  }
+  direction.mover.bind(placed_);
+  direction.window = buffers.window;
+  direction.element_bytes = element_bytes;
+}
+
+std::size_t Plan::element_bytes_of(const Combination& combination) {
+  if (combination.values_per_element < 1) refuse_argument("values_per_element is below 1: give at least one");
+  if (combination.type == MPI_DATATYPE_NULL) refuse_argument("the type is MPI_DATATYPE_NULL: give one such as MPI_DOUBLE");
+  if (combination.op == MPI_OP_NULL) refuse_argument("the operation is MPI_OP_NULL: give one such as MPI_SUM");
+  int integers = 0, addresses = 0, types = 0, combiner = 0, commutes = 0, size = 0;
+  check_mpi(MPI_Type_get_envelope(combination.type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
+  if (combiner != MPI_COMBINER_NAMED) refuse_argument("the type is a derived one: give an intrinsic type such as MPI_DOUBLE");
+  check_mpi(MPI_Op_commutative(combination.op, &commutes), "MPI_Op_commutative");
+  if (commutes == 0) refuse_argument("the operation does not commute: give one that does, such as MPI_SUM");
+  check_mpi(MPI_Type_size(combination.type, &size), "MPI_Type_size");
+  return static_cast<std::size_t>(combination.values_per_element) * static_cast<std::size_t>(size);
+}
+
+// Moving -----------------------------------------------------------------------------------------------------------
+
+void Plan::import_start(const Buffers& buffers, std::size_t element_bytes) {
+  checked([&] {
+    require_window();
+    require_idle("import_start");
+    require_sizes();
+    require_element(element_bytes);
+    place(import_, buffers, element_bytes);
+  });
+  import_.mover.start();
+  under_way_ = UnderWay::import;
+}
+
+void Plan::reduce_start(const Buffers& buffers, const Combination& combination) {
+  checked([&] {
+    require_window();
+    require_idle("reduce_start");
+    require_sizes();
+    const std::size_t element_bytes = element_bytes_of(combination);
+    require_element(element_bytes);
+    place(reduce_, buffers, element_bytes);
+  });
+  combination_ = combination;
+  reduce_.mover.start();
+  under_way_ = UnderWay::reduce;
+}
+
+void Plan::finish(UnderWay what, const char* call, Direction& direction) {
+  if (under_way_ != what) refuse_usage(std::string("nothing to wait for: call ") + call + " first");
+  under_way_ = UnderWay::nothing;
+  direction.mover.wait();
+}
+
+void Plan::import_wait() { finish(UnderWay::import, "rankwise_exchange_import_start", import_); }
+void Plan::reduce_wait() { finish(UnderWay::reduce, "rankwise_exchange_reduce_start", reduce_); }
+
+// Questions --------------------------------------------------------------------------------------------------------
+
+std::string Plan::explain() const {
+  const ExchangeSpec& spec = design_.spec;
+  std::string text = "exchange on a grid of " + names_of(spec.grid) + ", " + to_string(spec.window.shell()) +
+                     " shell, cutoff";
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) text += " " + std::to_string(spec.window.upper(axis));
+  text += ": " + spec.algorithm + ", " + to_string(spec.mode) + "; " + design_.why + "\n";
+  const RankSchedule& schedule = design_.schedule;
+  text += "rank " + std::to_string(comm_.rank()) + " sends " + std::to_string(schedule.messages_sent()) +
+          " messages with " + std::to_string(schedule.blocks_sent()) + " blocks in " +
+          std::to_string(schedule.steps.size()) + " steps";
+  if (sized_) {
+    std::size_t elements = 0;
+    for (const Step& step : schedule.steps) {
+      for (const Op& op : step.ops) {
+        if (op.kind != Op::Kind::send) continue;
+        for (const SlotRange& range : op.slots) {
+          for (Index i = 0; i < range.count; ++i) elements += elements_[static_cast<std::size_t>(range.first + i)];
+        }
+      }
+    }
+    text += ", " + std::to_string(elements) + " elements of at most " + std::to_string(element_bytes_) + " B";
+  }
+  return text + "\n";
+}
+
+int Plan::slots() const {
+  require_window();
+  return static_cast<int>(design_.spec.window.slots());
+}
+
+int Plan::own_slot() const {
+  require_window();
+  return own_slot_;
+}
+
+int Plan::slot_of_offset(const int offset[]) const {
+  require_window();
+  if (offset == nullptr) refuse_argument("offset is NULL: give one number an axis");
+  const Window& window = design_.spec.window;
+  const Coords coords(offset, offset + window.ndim());
+  for (int axis = 0; axis < window.ndim(); ++axis) {
+    const Index o = coords[static_cast<std::size_t>(axis)];
+    if (o >= -window.lower(axis) && o <= window.upper(axis)) continue;
+    refuse_argument("offset " + std::to_string(o) + " on axis " + std::to_string(axis) + " is outside the window: stay within " +
+                    std::to_string(-window.lower(axis)) + " to " + std::to_string(window.upper(axis)));
+  }
+  return static_cast<int>(window.slot(coords));
+}
+
+void Plan::offset_of_slot(int slot, int offset[]) const {
+  require_slot(slot);
+  if (offset == nullptr) refuse_argument("offset is NULL: give room for one number an axis");
+  const Coords coords = design_.spec.window.offset(slot);
+  for (std::size_t axis = 0; axis < coords.size(); ++axis) offset[axis] = static_cast<int>(coords[axis]);
+}
+
+int Plan::slot_rank(int slot) const {
+  require_slot(slot);
+  const Index rank = origin_of_slot(design_.spec, comm_.rank(), slot);
+  return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank);
+}
+
+void Plan::slot_crossings(int slot, int crossings[]) const {
+  require_slot(slot);
+  if (crossings == nullptr) refuse_argument("crossings is NULL: give room for one number an axis");
+  const Grid& grid = design_.spec.grid;
+  const Coords own = grid.coords(comm_.rank());
+  const Coords offset = design_.spec.window.offset(slot);
+  for (int axis = 0; axis < grid.ndim(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    crossings[i] = grid.periodic(axis) ? static_cast<int>(floored_quotient(own[i] + offset[i], grid.dim(axis))) : 0;
+  }
+}
+
+std::size_t Plan::slot_elements(int slot) const {
+  require_slot(slot);
+  require_sizes();
+  return elements_[static_cast<std::size_t>(slot)];
+}
+
+std::size_t Plan::slot_start(int slot) const {
+  if (slot != slots()) require_slot(slot);
+  require_sizes();
+  return starts_[static_cast<std::size_t>(slot)];
+}
+
+}  // namespace rankwise::api

@@ -1,0 +1,115 @@
+// The plan behind a handle: what the functions rankwise_exchange_* do, with exceptions (Failure and others).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/agreement.hpp"
+#include "api/communicator.hpp"
+#include "api/design.hpp"
+#include "api/mover.hpp"
+#include "rankwise/rankwise.h"
+
+namespace rankwise::api {
+
+// How values are combined: so many in an element, of an intrinsic type, by a commutative operation.
+struct Combination {
+  int values_per_element;
+  MPI_Datatype type;
+  MPI_Op op;
+};
+
+// Where blocks lie: in one window buffer, slot after slot, or at one pointer a slot.
+struct Buffers {
+  void* window = nullptr;
+  void* const* blocks = nullptr;
+};
+
+// One direction of a plan, and the window that it was bound to last (NULL: none, or pointers).
+struct Direction {
+  Mover mover;
+  void* window = nullptr;
+  std::size_t element_bytes = 0;
+};
+
+// a / b rounded down, for b > 0: how often a coordinate has gone round an axis.
+[[nodiscard]] constexpr Index floored_quotient(Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+class Plan {
+ public:
+  // The meaning, errors and collectiveness of all functions are those of rankwise.h.
+  Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange_options* options);
+
+  void set_sizes(std::size_t elements, std::size_t element_bytes);
+  void import_start(const Buffers& buffers, std::size_t element_bytes);
+  void import_wait();
+  void reduce_start(const Buffers& buffers, const Combination& combination);
+  void reduce_wait();
+  void visit(const void* own, std::size_t element_bytes, void* result, const Combination& combination,
+             rankwise_visit_function function, void* context);
+  // Completes what is under way and frees the communicator; afterwards the plan can only be deleted.
+  void close();
+
+  [[nodiscard]] std::string explain() const;
+  [[nodiscard]] int slots() const;
+  [[nodiscard]] int own_slot() const;
+  [[nodiscard]] int slot_of_offset(const int offset[]) const;
+  void offset_of_slot(int slot, int offset[]) const;
+  [[nodiscard]] int slot_rank(int slot) const;
+  void slot_crossings(int slot, int crossings[]) const;
+  [[nodiscard]] std::size_t slot_elements(int slot) const;
+  [[nodiscard]] std::size_t slot_start(int slot) const;
+
+ private:
+  enum class UnderWay { nothing, import, reduce };
+
+  [[nodiscard]] bool is_team_shift() const { return design_.spec.algorithm == "team-shift"; }
+  [[nodiscard]] std::size_t total_elements() const { return starts_.back(); }
+  // Checks the buffers and binds the direction to them unless it is already.
+  void place(Direction& direction, const Buffers& buffers, std::size_t element_bytes);
+  [[nodiscard]] std::size_t element_bytes_of(const Combination& combination);
+  void require_window() const;
+  void require_slot(int slot) const;
+  void require_sizes() const;
+  void require_idle(const char* call) const;
+  void require_element(std::size_t element_bytes) const;
+  void require_messages_fit(const RankSchedule& schedule, const std::vector<std::size_t>& elements,
+                            std::size_t element_bytes) const;
+  void finish(UnderWay what, const char* call, Direction& direction);
+  // Combines bytes of one buffer into another by combination_.
+  [[nodiscard]] std::function<void(std::byte* into, const std::byte* from, std::size_t bytes)> adder();
+  // Runs the checks of a call; with RANKWISE_CHECK they fail on all ranks where they fail on one.
+  template <class Checks>
+  void checked(Checks&& checks) const {
+    if (!check_every_call_) {
+      checks();
+      return;
+    }
+    Agreement agreement;
+    agreement.attempt(checks);
+    agreement.reach(comm_.get());
+  }
+
+  Communicator comm_;
+  Design design_;
+  RankSchedule reduce_schedule_;
+  int own_slot_;
+  bool check_every_call_;
+
+  bool sized_ = false;
+  std::vector<std::size_t> elements_;  // of each slot of the schedule
+  std::vector<std::size_t> starts_;    // elements in the slots before each, then of all
+  std::size_t element_bytes_ = 0;      // the most that an element may have
+
+  UnderWay under_way_ = UnderWay::nothing;
+  Combination combination_{};  // of the reduce under way
+  Direction import_;
+  Direction reduce_;
+  std::vector<SlotBuffer> placed_;
+};
+
+}  // namespace rankwise::api

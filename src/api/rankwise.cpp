@@ -1,0 +1,260 @@
+// The C API: handles and the boundary that no exception crosses. What the calls do is in plan.cpp.
+#include "rankwise/rankwise.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "api/failure.hpp"
+#include "api/plan.hpp"
+
+using namespace rankwise::api;
+
+// What a handle points to. Handles are never given back to the system, and reused as late as possible: a stale copy of
+// a destroyed handle points to memory that says so.
+struct rankwise_exchange_plan {
+  std::uint64_t magic;
+  std::atomic<Plan*> plan;
+};
+
+namespace {
+
+constexpr std::uint64_t handle_magic = 0x72616E6B77697365ULL;
+
+class Handles {
+ public:
+  rankwise_exchange make(std::unique_ptr<Plan> plan) {
+    const std::lock_guard lock(mutex_);
+    constexpr std::size_t kept_idle = 64;
+    rankwise_exchange handle = nullptr;
+    if (idle_.size() > kept_idle) {
+      handle = idle_.front();
+      idle_.pop_front();
+    } else {
+      all_.push_back(std::make_unique<rankwise_exchange_plan>());
+      handle = all_.back().get();
+    }
+    handle->magic = handle_magic;
+    handle->plan = plan.release();
+    return handle;
+  }
+
+  // Takes the plan out of its handle.
+  std::unique_ptr<Plan> take(rankwise_exchange handle) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(handle);
+    return std::unique_ptr<Plan>(handle->plan.exchange(nullptr));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<rankwise_exchange_plan>> all_;
+  std::deque<rankwise_exchange> idle_;
+};
+
+Handles& handles() {
+  static Handles instance;
+  return instance;
+}
+
+Plan& plan_of(rankwise_exchange handle) {
+  if (handle == nullptr) refuse_usage("the plan is NULL: create it first; it may have been destroyed");
+  if (handle->magic != handle_magic) refuse_usage("this is no plan: pass what rankwise_exchange_create gave");
+  Plan* plan = handle->plan;
+  if (plan == nullptr) refuse_usage("the plan has been destroyed: create another one");
+  return *plan;
+}
+
+// Answers a question about a plan into *answer.
+template <class Answer, class Question>
+rankwise_result ask(rankwise_exchange handle, Answer* answer, Question&& question) noexcept {
+  return guarded([&] {
+    const Plan& plan = plan_of(handle);
+    if (answer == nullptr) refuse_argument("the pointer for the answer is NULL");
+    *answer = question(plan);
+  });
+}
+
+MPI_Comm comm_of(rankwise_fint handle) {
+#if MPI_VERSION >= 5
+  return MPI_Comm_fromint(handle);
+#else
+  return MPI_Comm_f2c(handle);
+#endif
+}
+
+MPI_Datatype type_of(rankwise_fint handle) {
+#if MPI_VERSION >= 5
+  return MPI_Type_fromint(handle);
+#else
+  return MPI_Type_f2c(handle);
+#endif
+}
+
+MPI_Op op_of(rankwise_fint handle) {
+#if MPI_VERSION >= 5
+  return MPI_Op_fromint(handle);
+#else
+  return MPI_Op_f2c(handle);
+#endif
+}
+
+}  // namespace
+
+const char* rankwise_result_string(rankwise_result result) {
+  switch (result) {
+    case RANKWISE_SUCCESS: return "success";
+    case RANKWISE_ERROR_ARGUMENT: return "wrong argument";
+    case RANKWISE_ERROR_USAGE: return "calls out of order";
+    case RANKWISE_ERROR_UNSUPPORTED: return "not supported";
+    case RANKWISE_ERROR_MEMORY: return "out of memory";
+    case RANKWISE_ERROR_MPI: return "error of MPI";
+    case RANKWISE_ERROR_INTERNAL: return "internal error of rankwise";
+  }
+  return "unknown result";
+}
+
+const char* rankwise_last_error(void) { return last_message(); }
+int rankwise_last_mpi_error(void) { return last_mpi_error(); }
+int rankwise_version(void) { return RANKWISE_VERSION; }
+
+rankwise_result rankwise_exchange_options_init(rankwise_exchange_options* options, size_t struct_size) {
+  return guarded([&] {
+    if (options == nullptr) refuse_argument("options is NULL: give the struct to fill");
+    rankwise_exchange_options defaults = default_options();
+    // A caller of another version has a shorter or longer struct; what we do not know is zero.
+    std::memset(options, 0, struct_size);
+    defaults.struct_size = struct_size;
+    std::memcpy(options, &defaults, std::min(struct_size, sizeof defaults));
+  });
+}
+
+rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cutoff[],
+                                         const rankwise_exchange_options* options, rankwise_exchange* plan) {
+  return guarded([&] {
+    if (plan == nullptr) refuse_argument("plan is NULL: give the handle to fill, on all ranks");
+    *plan = nullptr;
+    *plan = handles().make(std::make_unique<Plan>(cart, ndims, cutoff, options));
+  });
+}
+
+rankwise_result rankwise_exchange_create_f(rankwise_fint cart, int ndims, const int cutoff[],
+                                           const rankwise_exchange_options* options, rankwise_exchange* plan) {
+  return rankwise_exchange_create(comm_of(cart), ndims, cutoff, options, plan);
+}
+
+rankwise_result rankwise_exchange_set_sizes(rankwise_exchange plan, size_t elements, size_t element_bytes) {
+  return guarded([&] { plan_of(plan).set_sizes(elements, element_bytes); });
+}
+
+rankwise_result rankwise_exchange_destroy(rankwise_exchange* plan) {
+  return guarded([&] {
+    if (plan == nullptr) refuse_argument("plan is NULL: give the handle to destroy");
+    if (*plan == nullptr) return;
+    static_cast<void>(plan_of(*plan));
+    const std::unique_ptr<Plan> taken = handles().take(*plan);
+    *plan = nullptr;
+    require_mpi();
+    taken->close();
+  });
+}
+
+rankwise_result rankwise_exchange_import_start(rankwise_exchange plan, void* window, size_t element_bytes) {
+  return guarded([&] { plan_of(plan).import_start({window, nullptr}, element_bytes); });
+}
+
+rankwise_result rankwise_exchange_import_blocks_start(rankwise_exchange plan, void* const blocks[],
+                                                      size_t element_bytes) {
+  return guarded([&] { plan_of(plan).import_start({nullptr, blocks}, element_bytes); });
+}
+
+rankwise_result rankwise_exchange_import_wait(rankwise_exchange plan) {
+  return guarded([&] { plan_of(plan).import_wait(); });
+}
+
+rankwise_result rankwise_exchange_reduce_start(rankwise_exchange plan, void* window, int values_per_element,
+                                               MPI_Datatype type, MPI_Op op) {
+  return guarded([&] { plan_of(plan).reduce_start({window, nullptr}, {values_per_element, type, op}); });
+}
+
+rankwise_result rankwise_exchange_reduce_start_f(rankwise_exchange plan, void* window, int values_per_element,
+                                                 rankwise_fint type, rankwise_fint op) {
+  return rankwise_exchange_reduce_start(plan, window, values_per_element, type_of(type), op_of(op));
+}
+
+rankwise_result rankwise_exchange_reduce_blocks_start(rankwise_exchange plan, void* const blocks[],
+                                                      int values_per_element, MPI_Datatype type, MPI_Op op) {
+  return guarded([&] { plan_of(plan).reduce_start({nullptr, blocks}, {values_per_element, type, op}); });
+}
+
+rankwise_result rankwise_exchange_reduce_blocks_start_f(rankwise_exchange plan, void* const blocks[],
+                                                        int values_per_element, rankwise_fint type, rankwise_fint op) {
+  return rankwise_exchange_reduce_blocks_start(plan, blocks, values_per_element, type_of(type), op_of(op));
+}
+
+rankwise_result rankwise_exchange_reduce_wait(rankwise_exchange plan) {
+  return guarded([&] { plan_of(plan).reduce_wait(); });
+}
+
+rankwise_result rankwise_exchange_visit(rankwise_exchange plan, const void* own, size_t element_bytes, void* result,
+                                        int values_per_element, MPI_Datatype type, MPI_Op op,
+                                        rankwise_visit_function visit, void* context) {
+  return guarded([&] {
+    plan_of(plan).visit(own, element_bytes, result, {values_per_element, type, op}, visit, context);
+  });
+}
+
+rankwise_result rankwise_exchange_visit_f(rankwise_exchange plan, const void* own, size_t element_bytes, void* result,
+                                          int values_per_element, rankwise_fint type, rankwise_fint op,
+                                          rankwise_visit_function visit, void* context) {
+  return rankwise_exchange_visit(plan, own, element_bytes, result, values_per_element, type_of(type), op_of(op), visit,
+                                 context);
+}
+
+rankwise_result rankwise_exchange_explain(rankwise_exchange plan, char* text, size_t capacity, size_t* length) {
+  return guarded([&] {
+    const std::string whole = plan_of(plan).explain();
+    if (length != nullptr) *length = whole.size() + 1;
+    if (capacity == 0) return;
+    if (text == nullptr) refuse_argument("text is NULL: give room for the text, or capacity 0");
+    const std::size_t copied = std::min(whole.size(), capacity - 1);
+    std::memcpy(text, whole.data(), copied);
+    text[copied] = '\0';
+  });
+}
+
+rankwise_result rankwise_exchange_slots(rankwise_exchange plan, int* slots) {
+  return ask(plan, slots, [](const Plan& p) { return p.slots(); });
+}
+
+rankwise_result rankwise_exchange_own_slot(rankwise_exchange plan, int* slot) {
+  return ask(plan, slot, [](const Plan& p) { return p.own_slot(); });
+}
+
+rankwise_result rankwise_exchange_slot_of_offset(rankwise_exchange plan, const int offset[], int* slot) {
+  return ask(plan, slot, [&](const Plan& p) { return p.slot_of_offset(offset); });
+}
+
+rankwise_result rankwise_exchange_offset_of_slot(rankwise_exchange plan, int slot, int offset[]) {
+  return guarded([&] { plan_of(plan).offset_of_slot(slot, offset); });
+}
+
+rankwise_result rankwise_exchange_slot_rank(rankwise_exchange plan, int slot, int* rank) {
+  return ask(plan, rank, [&](const Plan& p) { return p.slot_rank(slot); });
+}
+
+rankwise_result rankwise_exchange_slot_crossings(rankwise_exchange plan, int slot, int crossings[]) {
+  return guarded([&] { plan_of(plan).slot_crossings(slot, crossings); });
+}
+
+rankwise_result rankwise_exchange_slot_elements(rankwise_exchange plan, int slot, size_t* elements) {
+  return ask(plan, elements, [&](const Plan& p) { return p.slot_elements(slot); });
+}
+
+rankwise_result rankwise_exchange_slot_start(rankwise_exchange plan, int slot, size_t* elements) {
+  return ask(plan, elements, [&](const Plan& p) { return p.slot_start(slot); });
+}

@@ -1,0 +1,40 @@
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def test_werner2023_writes_a_page_tables_and_pictures(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("reproduce", "werner2023", "--json", "-o", "out")
+    assert result.code == 0, result.err
+    assert result.json["published_prediction_max_abs_diff_ns"] <= 20
+    files = [Path(name) for name in result.json["files"]]
+    assert files[0] == Path("out/werner2023.html") and all(path.stat().st_size > 0 for path in files)
+    page = files[0].read_text()
+    assert page.count("<svg") == 2 and "look-up" in page and "<script" not in page
+    assert all(f"Table {number}: " in page for number in range(1, 7))
+    with Path("out/werner2023-table-2.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["k"]) for row in rows] == list(range(1, 11))
+    assert rows[0]["measured_s"] == "1.3804e-05"
+
+
+def test_the_same_figures_give_the_same_bytes(rankwise: Callable[..., Any]) -> None:
+    for folder in ("a", "b"):
+        assert rankwise("reproduce", "werner2023", "-o", folder).code == 0
+    for path in Path("a").iterdir():
+        assert path.read_bytes() == (Path("b") / path.name).read_bytes()
+
+
+def test_without_a_folder_the_tables_are_on_the_screen(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("reproduce", "werner2023")
+    assert result.code == 0
+    assert "7.05 %" in result.out and "Table 6" in result.out
+    assert "-o werner2023" in result.err
+
+
+def test_a_file_in_place_of_the_folder_is_refused(rankwise: Callable[..., Any]) -> None:
+    Path("out").write_text("")
+    result = rankwise("reproduce", "werner2023", "-o", "out")
+    assert result.code == 2
+    assert "name a folder" in result.err

@@ -1,0 +1,73 @@
+"""The verdict on campaigns whose disturbance is known."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise.machine.link import Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.measure.samples import Campaign
+from rankwise.measure.trust import judge
+from rankwise.models.curve import curve_from_table
+
+
+def _campaign(switches: int = 0, loop_spread: float = 0.0, **witness: Any) -> Campaign:
+    rng = np.random.default_rng(1)
+    samples = [
+        {
+            "time_s": [1e-3] * 100,
+            "involuntary_switches": switches,
+            "reference_loop_s": [20e-6, 20e-6 * (1 + loop_spread * rng.standard_normal())],
+        }
+        for _ in range(50)
+    ]
+    seen = {"seconds": 5.0, "foreign_cpus": 0.02, "steal_share": 0.0, "pressure_share": None, **witness}
+    return Campaign({"campaign": "a"}, samples, [], [seen, {**seen, "seconds": 1.0}])
+
+
+def _profile(half_width: float = 0.01) -> Profile:
+    points = [Point(size, 1e-6, 1e-6 * (1 - half_width), 1e-6 * (1 + half_width), 9) for size in (0, 8, 64)]
+    return Profile({}, {"same-socket": Link(curve_from_table(points, "median"))}, "now", {})
+
+
+def test_a_quiet_machine_is_trusted() -> None:
+    trust = judge(_campaign(), _profile())
+    assert (trust.level, trust.findings) == ("good", ())
+    assert "± 1.0 %" in trust.line
+
+
+@pytest.mark.parametrize(
+    ("campaign", "level", "says"),
+    [
+        (_campaign(foreign_cpus=0.3), "limited", "other programs kept 0.3"),
+        (_campaign(foreign_cpus=1.0, pressure_share=0.8), "poor", "waited for one 80 %.*ps -eo"),
+        (_campaign(steal_share=0.05), "limited", "hypervisor took 5 %"),
+        (_campaign(steal_share=0.2), "poor", "dedicated cores"),
+        (_campaign(switches=10), "limited", "lost its processor 50 times a second.*cpuset"),
+        (_campaign(switches=100), "poor", "lost its processor 500 times"),
+        (_campaign(loop_spread=0.1), "limited", "own speed changed.*doctor"),
+    ],
+)
+def test_each_disturbance_is_named_with_its_cure(campaign: Campaign, level: str, says: str) -> None:
+    trust = judge(campaign, _profile())
+    assert trust.level == level
+    assert re.search(says, trust.findings[0])
+    assert all("\n" not in line for line in (trust.line, *trust.findings))
+
+
+def test_at_most_two_findings_the_gravest_first() -> None:
+    trust = judge(_campaign(switches=10, foreign_cpus=2.0, steal_share=0.03, loop_spread=0.05), _profile())
+    assert len(trust.findings) == 2 and "other programs" in trust.findings[0]
+
+
+def test_wide_intervals_alone_are_told_with_what_helps() -> None:
+    trust = judge(_campaign(), _profile(0.1))
+    assert trust.level == "limited" and "--launches" in trust.findings[0]
+    assert judge(_campaign(), _profile(0.4)).level == "poor"
+
+
+def test_samples_of_before_the_witnesses_can_be_judged() -> None:
+    old = Campaign({"campaign": "a"}, [{"time_s": [1e-6]}], [])
+    assert judge(old, _profile()).level == "good"

@@ -1,0 +1,32 @@
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from rankwise.measure.witness import Watch
+
+
+def _machine(root: Path, busy: int, idle: int, steal: int, waited_us: int) -> None:
+    (root / "proc/pressure").mkdir(parents=True, exist_ok=True)
+    lines = [f"cpu{cpu} {busy} 0 0 {idle} 0 0 0 {steal} 0 0" for cpu in os.sched_getaffinity(0)]
+    (root / "proc/stat").write_text("\n".join(lines) + "\n")
+    (root / "proc/pressure/cpu").write_text(f"some avg10=0.00 avg60=0.00 avg300=0.00 total={waited_us}\n")
+
+
+def test_a_witness_tells_foreign_load_steal_and_pressure(tmp_path: Path) -> None:
+    _machine(tmp_path, 0, 0, 0, 0)
+    watch = Watch(tmp_path)
+    time.sleep(0.05)
+    _machine(tmp_path, 70, 20, 10, 10**9)
+    seen = watch.witness()
+    cpus = len(os.sched_getaffinity(0))
+    foreign, steal, pressure = seen["foreign_cpus"], seen["steal_share"], seen["pressure_share"]
+    assert foreign is not None and 0.7 * cpus - 1 < foreign <= 0.7 * cpus  # less what this test itself used
+    assert steal == pytest.approx(0.1)
+    assert pressure is not None and pressure > 1
+
+
+def test_a_system_that_tells_nothing_gives_none(tmp_path: Path) -> None:
+    seen = Watch(tmp_path).witness()
+    assert (seen["foreign_cpus"], seen["steal_share"], seen["pressure_share"]) == (0.0, 0.0, None)

@@ -1,0 +1,90 @@
+"""Machines of known truth: times by the models' own formulas, replayed as noisy samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.measure.samples import SCHEMA
+from rankwise.models.measured import Way
+
+Array = NDArray[np.float64]
+SIZES = np.array([0, 8, 64, 256, 512, 1024, 2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072, 262144, 1048576], float)
+
+LOGGP = {
+    "latency_s": 1e-6, "overhead_s": 0.3e-6, "gap_s": 0.8e-6, "gap_s_per_byte": 0.3e-9, "overlap": 0.4,
+    "handshake_s": 2e-6, "rendezvous_from_bytes": 8192.0, "rendezvous_gap_s_per_byte": 0.1e-9,
+}  # fmt: skip
+MAX_RATE = {
+    "alpha_s": 2e-6, "beta_s_per_byte": 0.2e-9, "injection_bytes_per_s": 6e9, "handshake_s": 1e-6,
+    "contention_factor": 1.4, "contention_from_bytes": 8192.0,
+}  # fmt: skip
+
+
+def loggp_times(sizes: Array = SIZES) -> dict[str, Array]:
+    p = LOGGP
+    alpha = 2 * p["overhead_s"] + p["latency_s"]
+    late = sizes >= p["rendezvous_from_bytes"]
+    ssend = alpha + p["handshake_s"] + p["rendezvous_gap_s_per_byte"] * sizes
+    send = np.where(late, ssend, alpha + p["gap_s_per_byte"] * sizes)
+    bytes_s = np.where(late, p["rendezvous_gap_s_per_byte"], p["gap_s_per_byte"]) * sizes
+    return {
+        "send": send,
+        "ssend": ssend,
+        "exchange": send + np.maximum(p["overhead_s"], (1 - p["overlap"]) * bytes_s),
+        "exchange-gap": np.maximum(p["gap_s"], (2 - p["overlap"]) * bytes_s),
+    }
+
+
+def max_rate_times(sizes: Array = SIZES) -> dict[str, Array]:
+    p = MAX_RATE
+    one = p["alpha_s"] + p["beta_s_per_byte"] * sizes
+    rate = min(p["injection_bytes_per_s"], 2 / p["beta_s_per_byte"])
+    two = p["alpha_s"] + 2 * sizes / rate
+    two = two * np.where(sizes >= p["contention_from_bytes"], p["contention_factor"], 1.0)
+    return {"send": one, "ssend": one + p["handshake_s"], "exchange": two, "exchange-gap": two.copy()}
+
+
+def measure(times: Mapping[str, Array], seed: int, samples: int = 100, sigma: float = 0.08) -> dict[str, Way]:
+    """Sample a machine: right-skewed noise whose median is the truth, and bootstrap replicates of the median."""
+    rng = np.random.default_rng(seed)
+    ways = {}
+    for name, truth in times.items():
+        raw = truth[:, None] * rng.lognormal(0.0, sigma, size=(truth.size, samples))
+        drawn = rng.integers(0, samples, size=(200, samples))
+        ways[name] = Way(
+            SIZES, np.median(raw, axis=1), np.median(raw[:, drawn], axis=2), (samples,) * truth.size
+        )
+    return ways
+
+
+def write_samples(path: Path, times: Mapping[str, Array], seed: int = 1, link: str = "same-socket") -> None:
+    """Write a samples file as 'measure' would, of a machine with these times."""
+    rng = np.random.default_rng(seed)
+    plan = {"pairs": {link: [0, 1]}, "sizes": [int(s) for s in SIZES], "launches": 1, "visits": 1, "seconds": 1, "seed": 1}
+    records: list[dict[str, object]] = [
+        {"record": "campaign", "campaign": "a", "schema": SCHEMA, "created": "2026-01-01", "plan": plan,
+         "machine": {"hostname": "synthetic"}},
+        {"record": "start", "campaign": "a", "timer_cost_s": 0.0},
+    ]  # fmt: skip
+    messages = 8
+    raw = {
+        "send": 2 * times["send"],
+        "ssend": 2 * times["ssend"],
+        "exchange": 4 * times["exchange"],
+        "burst": 4 * (times["exchange"] + (messages - 1) * times["exchange-gap"]),
+    }
+    for operation, truth in raw.items():
+        for size, time_s in zip(SIZES, truth, strict=True):
+            noisy = time_s * rng.lognormal(0.0, 0.05, size=60)
+            records.append(
+                {"record": "samples", "campaign": "a", "launch": 0, "class": link, "operation": operation,
+                 "size_bytes": int(size), "rounds": 4, "messages": messages if operation == "burst" else 1,
+                 "verified": True, "time_s": noisy.tolist()}
+            )  # fmt: skip
+    records.append({"record": "complete", "campaign": "a"})
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))

@@ -1,0 +1,53 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthetic_machine import MAX_RATE, SIZES, max_rate_times, measure
+
+from rankwise.machine.link import LinkModel, Segment
+from rankwise.models.max_rate import fit, with_contention
+from rankwise.models.measured import Way
+
+MODEL = LinkModel("piecewise", (Segment(0, 100, 1e-6, 1e-9), Segment(100, None, 5e-6, 2e-10)), "by hand")
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**5), st.floats(0.5, 3.0))
+def test_contention_multiplies_times_from_its_size_on(size: int, from_bytes: int, factor: float) -> None:
+    busy = with_contention(MODEL, factor, from_bytes)
+    expected = MODEL.time_s(size) * (factor if size >= from_bytes else 1.0)
+    assert busy.time_s(size) == pytest.approx(expected, rel=1e-12)
+    assert busy.name == "max-rate" and f"from {from_bytes} B" in busy.method
+
+
+def test_exact_times_give_the_exact_parameters() -> None:
+    times = max_rate_times()
+    fitted = fit({name: Way.exact(SIZES, time_s) for name, time_s in times.items()})
+    for name, time_s in times.items():
+        assert [fitted[name].time_s(int(size)) for size in SIZES] == pytest.approx(time_s.tolist(), rel=1e-9)
+    found = {name: parameter.value for name, parameter in fitted["send"].parameters.items()}
+    assert found == pytest.approx(MAX_RATE, rel=1e-6)
+
+
+def test_without_a_shared_limit_two_messages_take_no_longer_than_one() -> None:
+    one = max_rate_times()["send"]
+    fitted = fit({"send": Way.exact(SIZES, one), "exchange": Way.exact(SIZES, one)})
+    found = {name: parameter.value for name, parameter in fitted["send"].parameters.items()}
+    assert found["injection_bytes_per_s"] == pytest.approx(2 / MAX_RATE["beta_s_per_byte"])
+    assert "contention_factor" not in found
+
+
+def test_without_two_messages_at_once_it_says_what_it_needs() -> None:
+    with pytest.raises(ValueError, match="exchange not measured"):
+        fit({"send": Way.exact(SIZES, max_rate_times()["send"])})
+
+
+def test_intervals_cover_known_parameters_in_90_of_100_seeds() -> None:
+    covered: Counter[str] = Counter()
+    for seed in range(100):
+        for name, parameter in fit(measure(max_rate_times(), seed))["send"].parameters.items():
+            low, high = parameter.ci or (parameter.value, parameter.value)
+            covered[name] += low <= MAX_RATE.get(name, -1.0) <= high
+    assert covered.keys() == MAX_RATE.keys()
+    assert min(covered.values()) >= 90, covered
