@@ -19,6 +19,7 @@
 #include "grid/stencil.hpp"
 #include "mapping/bound.hpp"
 #include "mapping/chains.hpp"
+#include "mapping/levels.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
 
@@ -176,6 +177,30 @@ std::pair<Index, std::string> lower_bound(std::vector<Index> dims, const std::ve
   return {bound.j_sum, std::string(bound.kind)};
 }
 
+// The parts of a deeper level and their sizes.
+std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dims, std::vector<bool> periodic,
+                                                          std::vector<Coords> stencil, std::vector<Index> weights,
+                                                          const NodeOfCell& part_of_cell, std::vector<Index> sizes,
+                                                          Index ways, Index steps, std::uint64_t seed) {
+  const Grid grid(std::move(dims), std::move(periodic));
+  const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
+  const rankwise::Level level{{part_of_cell.data(), part_of_cell.data() + part_of_cell.size()}, std::move(sizes)};
+  rankwise::Level inner;
+  {
+    const nb::gil_scoped_release unlocked;
+    inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed, 0));
+  }
+  auto parts = filled_array<NodeId>(grid.size(), [&](std::span<NodeId> result) {
+    std::ranges::copy(inner.part_of_cell, result.begin());
+  });
+  return {std::move(parts), std::move(inner.sizes)};
+}
+
+Index total_edges(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
+                  std::vector<Index> weights) {
+  const Grid grid(std::move(dims), std::move(periodic));
+  return rankwise::total_edges(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights)));
+}
 
 std::pair<Index, Index> score(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
                               const NodeOfCell& node_of_cell, std::vector<Index> weights) {
@@ -228,6 +253,15 @@ void bind_mapping(nb::module_& m) {
         nb::arg("weights") = std::vector<Index>(),
         "Return (J_sum, J_max) of a map: the directed stencil edges between nodes, and those that leave the node with "
         "most of them. periodic: one flag an axis, or empty for open axes. Raises ValueError.");
+  m.def("divide_level", &divide_level, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),
+        nb::arg("part_of_cell"), nb::arg("sizes"), nb::arg("ways"), nb::arg("steps"),
+        nb::arg("seed") = MappingOptions().seed,
+        "Divide each node (or part of one) into ways parts, nearly equal, by a search of about steps steps; 0: in the "
+        "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
+        "ValueError.");
+  m.def("total_edges", &total_edges, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"),
+        nb::arg("weights") = std::vector<Index>(),
+        "Return the weight of all edges of the stencil, within nodes and between them. Raises ValueError.");
   m.def("balance_map", &balance_map, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         nb::arg("node_of_cell"), nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
         "Return a map in which every node holds exactly its ranks, by moving cells of a map where some do not. Raises "

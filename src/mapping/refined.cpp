@@ -17,7 +17,8 @@ namespace rankwise {
 
 namespace {
 
-std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& problem) {
+std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& problem,
+                                                          const MappingOptions& options) {
   std::vector<std::unique_ptr<Mapping>> found;
   for (const auto prepare : {prepare_blocked, prepare_hyperplane, prepare_kd_tree, prepare_stencil_strips_paper,
                              prepare_stencil_strips_code, prepare_nodecart}) {
@@ -26,6 +27,8 @@ std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& 
     } catch (const std::invalid_argument&) {  // it cannot handle the problem
     }
   }
+  // Where messages go so far that no shape helps, chance may do better than any of them.
+  found.push_back(prepare_random(problem, options));
   return found;
 }
 
@@ -44,7 +47,7 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
 
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
   if (edges > options.steps) return std::move(plans.front());
-  std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem);
+  std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem, options);
   std::ranges::move(plans, std::back_inserter(maps));
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
 

@@ -1,6 +1,7 @@
 #include "mapping/score.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -114,6 +115,22 @@ void add_leaving(const Grid& grid, const Stencil& stencil, std::span<const NodeI
 }
 
 }  // namespace
+
+Index total_edges(const Grid& grid, const Stencil& stencil) {
+  Index total = 0;
+  for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
+    Index edges = 1;
+    bool leads_away = false;
+    for (int axis = 0; axis < grid.ndim(); ++axis) {
+      const Index step = stencil.offsets()[k][static_cast<std::size_t>(axis)];
+      const Index size = grid.dim(axis);
+      leads_away = leads_away || (grid.periodic(axis) ? step % size : step) != 0;
+      edges *= grid.periodic(axis) ? size : std::max<Index>(0, size - std::abs(step));
+    }
+    if (leads_away) total += stencil.weights()[k] * edges;
+  }
+  return total;
+}
 
 Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell) {
   if (stencil.ndim() != grid.ndim()) {

@@ -21,4 +21,7 @@ struct Score {
 // Throws std::invalid_argument where sizes do not fit or a node id is negative or not below the number of cells.
 Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);
 
+// The weight of all edges of the stencil, wherever they lead: the J_sum of a map with one cell a node.
+Index total_edges(const Grid& grid, const Stencil& stencil);
+
 }  // namespace rankwise

@@ -38,50 +38,65 @@ std::map<Coords, Both> both_ways(const Stencil& stencil) {
 
 }  // namespace
 
-bool StencilGraph::fits(const Grid& grid, const Stencil& stencil) {
+bool StencilGraph::fits(Index cells, const Stencil& stencil) {
   const auto offsets = static_cast<Index>(stencil.offsets().size());
-  return stencil.total_weight() < (Index{1} << 30) && grid.size() <= most_edges / (2 * offsets + 2 * grid.ndim());
+  return stencil.total_weight() < (Index{1} << 30) && cells <= most_edges / (2 * offsets + 2 * stencil.ndim());
 }
 
 StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil) {
-  if (!fits(grid, stencil)) invalid("the grid has too many edges for a search: lower the effort");
+  add_cells(grid, stencil, grid.size(), nullptr, [](Index cell) { return cell; });
+}
+
+StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil, std::span<const Index> cells) {
+  add_cells(grid, stencil, static_cast<Index>(cells.size()), cells.data(), [&](Index cell) -> Index {
+    const auto found = std::ranges::lower_bound(cells, cell);
+    return found != cells.end() && *found == cell ? found - cells.begin() : -1;
+  });
+}
+
+template <typename IndexOf>
+void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells,
+                             IndexOf index_of) {
+  if (!fits(count, stencil)) invalid("the grid has too many edges for a search: lower the effort");
   const std::map<Coords, Both> ways = both_ways(stencil);
-  const auto cells = static_cast<std::size_t>(grid.size());
-  first_.reserve(cells + 1);
-  edges_.reserve(cells * ways.size());
+  first_.reserve(static_cast<std::size_t>(count) + 1);
+  edges_.reserve(static_cast<std::size_t>(count) * ways.size());
   std::int64_t weight = 0;
   std::int64_t weighted = 0;
   Coords at(static_cast<std::size_t>(grid.ndim()), 0);
-  for (Index cell = 0; cell < grid.size(); ++cell) {
+  for (Index i = 0; i < count; ++i) {
+    const Index cell = cells == nullptr ? i : cells[i];
+    Index rest = cell;
+    for (int axis = grid.ndim(); axis-- > 0;) {
+      at[static_cast<std::size_t>(axis)] = rest % grid.dim(axis);
+      rest /= grid.dim(axis);
+    }
     first_.push_back(static_cast<std::uint32_t>(edges_.size()));
     const auto begin = static_cast<std::ptrdiff_t>(edges_.size());
     for (const auto& [offset, sent] : ways) {
       Index other = 0;
       bool inside = true;
       for (int axis = 0; axis < grid.ndim() && inside; ++axis) {
-        const auto i = static_cast<std::size_t>(axis);
-        const Index moved = grid.shifted(axis, at[i], offset[i]);
+        const auto k = static_cast<std::size_t>(axis);
+        const Index moved = grid.shifted(axis, at[k], offset[k]);
         inside = moved >= 0;
         other = other * grid.dim(axis) + moved;
       }
       if (!inside || other == cell) continue;
+      const Index index = index_of(other);
+      if (index < 0) continue;
       weight += sent.out + sent.in;
       weighted += sent.out + sent.in > 0 ? 1 : 0;
       // Several offsets may wrap to the same cell.
-      const auto same = std::ranges::find(edges_.begin() + begin, edges_.end(), static_cast<std::int32_t>(other),
+      const auto same = std::ranges::find(edges_.begin() + begin, edges_.end(), static_cast<std::int32_t>(index),
                                           &Edge::cell);
       if (same != edges_.end()) {
         same->out += static_cast<std::int32_t>(sent.out);
         same->in += static_cast<std::int32_t>(sent.in);
       } else {
-        edges_.push_back({static_cast<std::int32_t>(other), static_cast<std::int32_t>(sent.out),
+        edges_.push_back({static_cast<std::int32_t>(index), static_cast<std::int32_t>(sent.out),
                           static_cast<std::int32_t>(sent.in)});
       }
-    }
-    for (int axis = grid.ndim(); axis-- > 0;) {
-      auto& coordinate = at[static_cast<std::size_t>(axis)];
-      if (++coordinate < grid.dim(axis)) break;
-      coordinate = 0;
     }
   }
   first_.push_back(static_cast<std::uint32_t>(edges_.size()));

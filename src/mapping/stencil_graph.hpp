@@ -21,9 +21,13 @@ class StencilGraph {
 
   // Throws std::invalid_argument where fits() is false.
   StencilGraph(const Grid& grid, const Stencil& stencil);
+  // The part of the graph among some cells, in ascending order; edges and the graph's cells count within these.
+  StencilGraph(const Grid& grid, const Stencil& stencil, std::span<const Index> cells);
 
   // Whether the graph of that problem is small enough to be held: edges in both directions of all cells.
-  static bool fits(const Grid& grid, const Stencil& stencil);
+  static bool fits(const Grid& grid, const Stencil& stencil) { return fits(grid.size(), stencil); }
+  // Likewise for a part of the graph with so many cells.
+  static bool fits(Index cells, const Stencil& stencil);
 
   [[nodiscard]] std::int32_t cells() const { return static_cast<std::int32_t>(first_.size()) - 1; }
   [[nodiscard]] std::span<const Edge> edges(std::int32_t cell) const {
@@ -35,6 +39,10 @@ class StencilGraph {
   [[nodiscard]] std::size_t edge_count() const { return edges_.size(); }
 
  private:
+  // index_of(cell): its number in this graph, negative where it is not part of it.
+  template <typename IndexOf>
+  void add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells, IndexOf index_of);
+
   std::vector<std::uint32_t> first_;  // where each cell's edges begin
   std::vector<Edge> edges_;
   std::int64_t mean_weight_ = 1;

@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any
 
 from rankwise.mapping import map_grid
-from rankwise.report.reproduction import Picture, Reproduction, Section, Table
+from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 NODES = tuple(range(10, 32, 3))
 RANKS_PER_NODE = (*range(10, 32, 3), 32)
@@ -362,7 +362,7 @@ def _instance_record(row: Scored) -> dict[str, Any]:
 
 def _claims_table(judged: Sequence[Claim]) -> Table:
     header = ("claim", "section", "says", "holds", "numbers")
-    rows = [[claim.key, claim.section, claim.says, claim.holds, claim.numbers] for claim in judged]
+    rows: list[list[Cell]] = [[claim.key, claim.section, claim.says, claim.holds, claim.numbers] for claim in judged]
     shown = [["section", "the paper says", "holds", "here"]]
     shown += [[claim.section, claim.says, "yes" if claim.holds else "no", claim.numbers] for claim in judged]
     return Table("claims", "Sentences of the paper about scores.", header, rows, shown)
@@ -370,7 +370,7 @@ def _claims_table(judged: Sequence[Claim]) -> Table:
 
 def _box_table(boxes: Mapping[tuple[str, str, str], Distribution]) -> Table:
     header = ("stencil", "objective", "mapper", "median", "notch_low", "notch_high", "quartile_low", "quartile_high")
-    rows = [
+    rows: list[list[Cell]] = [
         [box.stencil, box.objective, box.mapper, box.median, *box.notch, *box.quartiles] for box in boxes.values()
     ]
     shown = [["mapper", *(f"{stencil}, {objective}" for stencil in STENCILS for objective in ("J_sum", "J_max"))]]
@@ -382,7 +382,7 @@ def _box_table(boxes: Mapping[tuple[str, str, str], Distribution]) -> Table:
 
 def _bound_table(results: Sequence[Scored]) -> Table:
     kinds = [(stencil, ndim) for stencil in STENCILS for ndim in (2, 3)]
-    rows = []
+    rows: list[list[Cell]] = []
     for mapper in SHOWN:
         ratios = []
         for stencil, ndim in kinds:
@@ -397,7 +397,7 @@ def _bound_table(results: Sequence[Scored]) -> Table:
 
 def _score_table(large: Sequence[Scored]) -> Table:
     header = ("nodes", "grid", "stencil", "mapper", "j_sum", "j_max", "j_sum_bound")
-    rows: list[list[str | int]] = []
+    rows: list[list[Cell]] = []
     for row in large:
         at = row.instance
         for mapper in SHOWN:

@@ -62,14 +62,12 @@ TEST(TubePlan, CostIsTheScore) {
                                                                                 {{31, 26}, 13},
                                                                                 {{12, 9}, 27},
                                                                                 {{13, 10, 8}, 20},
-                                                                                {{9, 9, 9}, 27},
-                                                                                {{5, 4, 7, 3}, 14}}) {
+                                                                                {{9, 9, 9}, 27}}) {
     const MappingProblem problem = problem_of(dims, n, "nearest-neighbor");
     const Index missing = cut_off(problem.grid, problem.stencil);
     for (const TubeAxes& axes : tube_axes(problem)) {
       const auto plan = plan_tubes(problem, axes, 100'000);
-      const Index beyond = dims.size() > 3 ? -1 : 0;  // along further axes a plan counts nothing
-      if (beyond == 0) EXPECT_EQ(plan->cost() - missing, score_of(*plan, problem).j_sum) << axes.along << axes.across;
+      EXPECT_EQ(plan->cost() - missing, score_of(*plan, problem).j_sum) << axes.along << axes.across;
     }
   }
 }
@@ -221,7 +219,7 @@ TEST(Refined, WithHardlyAnySearchIsNearTheBoundOnThePapersInstances) {
     kind.j_sum += static_cast<double>(score_of(*mapping_algorithm("refined").prepare(problem, steps(50'000)), problem).j_sum);
     kind.bound += std::stod(fields[7]);
   }
-  // What the issue asks of 10 ms an instance; this is about 2 ms.
+  // Asked of 10 ms an instance; this is about 0.3 ms.
   const std::map<std::string, double> most{{"nearest-neighbor 2", 1.015},           {"nearest-neighbor 3", 1.06},
                                            {"nearest-neighbor-with-hops 2", 1.055}, {"nearest-neighbor-with-hops 3", 1.095},
                                            {"component 2", 1.0},                    {"component 3", 1.095}};
