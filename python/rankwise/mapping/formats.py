@@ -1,4 +1,4 @@
-"""Mappings as files that launchers read, and back.
+"""Mappings as files that launchers read (reading.py reads them back).
 
 A mapping says which node is to hold each cell of the process grid. The files place rank r on the node of cell r, so a
 program that numbers its grid row-major (as ``MPI_Cart_create`` does without reordering) runs unchanged.
@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rankwise.errors import InputError
@@ -87,31 +87,53 @@ def default_hosts(nodes: int) -> list[str]:
     return [f"node{node:0{width}d}" for node in range(nodes)]
 
 
-def write_mapping(kind: str, grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
-    """Return a mapping in one of the formats of ``USES``; ``hosts`` names each node. Raises InputError."""
+Parts = Mapping[str, Sequence[int]]
+
+
+def write_mapping(
+    kind: str, grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts | None = None
+) -> str:
+    """Return a mapping in one of the formats of ``USES``; ``hosts`` names each node. Raises InputError.
+
+    ``parts`` holds the part of every cell at each level below the node, the outer first: formats that name cores place
+    the ranks accordingly, those that name nodes only leave that to the launcher.
+    """
     if kind not in _WRITERS:
         raise InputError(f"--format {kind} is unknown: take {', '.join(USES)}")
     nodes = max(node_of_cell) + 1
     if len(hosts) < nodes:
         raise InputError(f"--hosts names {len(hosts)} nodes but the mapping has {nodes}: name one for each node")
-    return _WRITERS[kind](grid, node_of_cell, hosts)
+    return _WRITERS[kind](grid, node_of_cell, hosts, parts or {})
 
 
-def _slurm(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
+def _core_order(node_of_cell: Sequence[int], parts: Parts) -> list[int]:
+    """Ranks node by node, within a node part by part (the innermost parts are numbered in that order)."""
+    inner = list(parts.values())[-1] if parts else node_of_cell
+    return sorted(range(len(node_of_cell)), key=lambda rank: (node_of_cell[rank], inner[rank], rank))
+
+
+def _slurm(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
     # Slurm takes every line for a host, comments too.
     return "".join(f"{hosts[node]}\n" for node in node_of_cell)
 
 
-def _openmpi(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
-    used = dict.fromkeys(range(len(hosts)), 0)
+def _openmpi(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
+    slots = [""] * len(node_of_cell)
+    sockets = parts.get("socket")
+    first_socket: dict[int, int] = {}  # of each node
+    used: dict[int, int] = {}
+    for rank in _core_order(node_of_cell, parts):
+        group = node_of_cell[rank] if sockets is None else sockets[rank]
+        core = used.get(group, 0)
+        used[group] = core + 1
+        first = first_socket.setdefault(node_of_cell[rank], group)
+        slots[rank] = f"{core}" if sockets is None else f"{group - first}:{core}"
     lines = [f"# {USES['openmpi-rankfile']}\n"]
-    for rank, node in enumerate(node_of_cell):
-        lines.append(f"rank {rank}={hosts[node]} slot={used[node]}\n")
-        used[node] += 1
+    lines += [f"rank {rank}={hosts[node]} slot={slots[rank]}\n" for rank, node in enumerate(node_of_cell)]
     return "".join(lines)
 
 
-def _hydra(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
+def _hydra(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
     lines = [f"# {USES['hydra-hostfile']}\n"]
     start = 0
     for rank in range(1, len(node_of_cell) + 1):
@@ -121,11 +143,11 @@ def _hydra(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str
     return "".join(lines)
 
 
-def _cray(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
+def _cray(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
     # The list fills the nodes of the job in their order, so the hosts' names play no part.
     ranks_of: dict[int, list[int]] = {}
-    for rank, node in enumerate(node_of_cell):
-        ranks_of.setdefault(node, []).append(rank)
+    for rank in _core_order(node_of_cell, parts):
+        ranks_of.setdefault(node_of_cell[rank], []).append(rank)
     lines = [f"# {USES['cray-rank-order']}\n"]
     nodes = sorted(ranks_of)
     for node in nodes:
@@ -134,18 +156,20 @@ def _cray(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]
     return "".join(lines)
 
 
-def _json(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
-    record = {"grid": list(grid), "hosts": list(hosts), "node_of_cell": list(node_of_cell)}
+def _json(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
+    record: dict[str, object] = {"grid": list(grid), "hosts": list(hosts), "node_of_cell": list(node_of_cell)}
+    if parts:
+        record["parts"] = {level: list(part) for level, part in parts.items()}
     return json.dumps(record) + "\n"
 
 
-def _csv(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str]) -> str:
+def _csv(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["rank", *(f"axis{axis}" for axis in range(len(grid))), "node", "host"])
+    writer.writerow(["rank", *(f"axis{axis}" for axis in range(len(grid))), "node", "host", *parts])
     at = [0] * len(grid)
     for rank, node in enumerate(node_of_cell):
-        writer.writerow([rank, *at, node, hosts[node]])
+        writer.writerow([rank, *at, node, hosts[node], *(part[rank] for part in parts.values())])
         for axis in reversed(range(len(grid))):
             at[axis] += 1
             if at[axis] < grid[axis]:
@@ -154,7 +178,7 @@ def _csv(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str])
     return stream.getvalue()
 
 
-_WRITERS: dict[str, Callable[[Sequence[int], Sequence[int], Sequence[str]], str]] = {
+_WRITERS: dict[str, Callable[[Sequence[int], Sequence[int], Sequence[str], Parts], str]] = {
     "slurm-hostfile": _slurm,
     "openmpi-rankfile": _openmpi,
     "hydra-hostfile": _hydra,
@@ -162,88 +186,3 @@ _WRITERS: dict[str, Callable[[Sequence[int], Sequence[int], Sequence[str]], str]
     "json": _json,
     "csv": _csv,
 }
-
-
-def read_mapping(path: Path, node_sizes: Sequence[int]) -> dict[str, list[int]]:
-    """Read mappings from a file of another program or of this one: the node of every cell under each mapping's name.
-
-    Takes JSON (``rankwise map --json --with-mapping``, or an object with ``node_of_cell``), CSV with a column ``node``
-    in the order of cells, a rank order (ranks separated by commas, node by node), or a host for each rank (a line
-    each). Raises InputError.
-    """
-    mend = "give JSON with node_of_cell, CSV with a column node, a rank order, or one host a line"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"--compare {path} does not exist: {mend}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--compare {path} cannot be read ({error}): {mend}") from None
-    name = path.name
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
-        raise InputError(f"--compare {path} is empty: {mend}")
-    try:
-        if lines[0].startswith(("{", "[")):
-            found = _from_json(json.loads(text), name)
-        elif "node" in (header := [word.strip() for word in lines[0].split(",")]):
-            column = header.index("node")
-            found = {name: [int(row[column]) for row in csv.reader(lines[1:])]}
-        elif re.fullmatch(r"[\d,\s-]+", "".join(lines)) and ("," in text or len(lines) == 1):
-            found = {name: _from_rank_order("".join(f"{line.strip(',')}," for line in lines), node_sizes)}
-        else:
-            hosts: dict[str, int] = {}
-            found = {name: [hosts.setdefault(line, len(hosts)) for line in lines]}
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        raise InputError(f"--compare {path} is no mapping: {mend}") from None
-    if not found:
-        raise InputError(f"--compare {path} holds no node_of_cell: write it with --json --with-mapping")
-    for nodes in found.values():
-        check_mapping(nodes, node_sizes, f"--compare {path}")
-    return found
-
-
-def _from_json(record: object, name: str) -> dict[str, list[int]]:
-    if isinstance(record, list):
-        return {name: [int(node) for node in record]}
-    if not isinstance(record, dict):
-        raise TypeError
-    if "node_of_cell" in record:
-        return {name: [int(node) for node in record["node_of_cell"]]}
-    return {
-        f"{name}:{row['algorithm']}": [int(node) for node in row["node_of_cell"]]
-        for row in record["results"]
-        if "node_of_cell" in row
-    }
-
-
-def _from_rank_order(text: str, node_sizes: Sequence[int]) -> list[int]:
-    order: list[int] = []
-    for word in text.split(","):
-        if word.strip():
-            first, _, last = word.strip().partition("-")
-            order += range(int(first), int(last or first) + 1)
-    node_of_slot = [node for node, size in enumerate(node_sizes) for _ in range(size)]
-    if sorted(order) != list(range(len(node_of_slot))):
-        raise ValueError
-    node_of_cell = [0] * len(order)
-    for slot, rank in enumerate(order):
-        node_of_cell[rank] = node_of_slot[slot]
-    return node_of_cell
-
-
-def check_mapping(node_of_cell: Sequence[int], node_sizes: Sequence[int], where: str) -> None:
-    """Raise InputError where a mapping is not for that many cells or gives a node more ranks than it holds."""
-    if len(node_of_cell) != sum(node_sizes):
-        raise InputError(
-            f"{where} maps {len(node_of_cell)} cells but the grid has {sum(node_sizes)}: give one node for each cell"
-        )
-    held = [0] * len(node_sizes)
-    for node in node_of_cell:
-        if not 0 <= node < len(node_sizes):
-            raise InputError(f"{where} has the node {node}: the nodes count from 0 to {len(node_sizes) - 1}")
-        held[node] += 1
-    if sorted(held) != sorted(node_sizes):
-        node = next(i for i, (has, size) in enumerate(zip(held, node_sizes, strict=True)) if has != size)
-        raise InputError(
-            f"{where} puts {held[node]} ranks on node {node}, which holds {node_sizes[node]}: every node must be full"
-        )

@@ -5,25 +5,18 @@ KaHIP is an optional extra (``pip install 'rankwise[graph]'``) and is imported o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def map_graph(
-    dims: Sequence[int],
-    node_sizes: Sequence[int],
-    offsets: Sequence[Sequence[int]],
-    weights: Sequence[int],
-    periodic: Sequence[bool],
-    seed: int,
-) -> NDArray[np.int32]:
+def map_graph(problem: Problem, seed: int) -> NDArray[np.int32]:
     """Return the node of every cell: KaHIP's strong partition into equal parts, with exact sizes by repair.
 
     Raises InputError where KaHIP is not installed.
@@ -34,7 +27,8 @@ def map_graph(
         raise InputError("the algorithm graph needs KaHIP: install it with pip install 'rankwise[graph]'") from None
     import numpy as np
 
-    first, others, heavy = _core.stencil_graph(dims, periodic, offsets, weights)
+    node_sizes = problem.nodes
+    first, others, heavy = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
     if len(node_sizes) == 1 or len(others) == 0:
         parts = np.repeat(np.arange(len(node_sizes), dtype=np.int32), node_sizes)
     else:
@@ -47,4 +41,6 @@ def map_graph(
     held = np.bincount(parts, minlength=len(node_sizes))
     node_of_part = np.empty(len(node_sizes), dtype=np.int32)
     node_of_part[np.argsort(-held, kind="stable")] = np.argsort(-np.array(node_sizes), kind="stable")
-    return _core.balance_map(dims, node_sizes, offsets, node_of_part[parts], weights, periodic)
+    return _core.balance_map(
+        problem.dims, node_sizes, problem.offsets, node_of_part[parts], problem.weights, problem.periodic
+    )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from rankwise.mapping import map_grid
+from rankwise.mapping.dims import balanced_dims
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 NODES = tuple(range(10, 32, 3))
@@ -49,22 +50,6 @@ class Scored:
     instance: Instance
     scores: Scores
     bound: int
-
-
-def balanced_dims(ranks: int, ndim: int) -> tuple[int, ...]:
-    """Return sizes that multiply up to ``ranks``, as close to each other as possible, the largest first."""
-
-    def factorisations(rest: int, axes: int, most: int) -> Iterator[tuple[int, ...]]:
-        if axes == 1:
-            if rest <= most:
-                yield (rest,)
-            return
-        for size in range(min(rest, most), 0, -1):
-            if rest % size == 0:
-                for others in factorisations(rest // size, axes - 1, size):
-                    yield (size, *others)
-
-    return min(factorisations(ranks, ndim, ranks), key=lambda dims: (dims[0] - dims[-1], dims))
 
 
 def instances() -> list[Instance]:

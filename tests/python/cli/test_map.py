@@ -8,9 +8,32 @@ from typing import Any
 
 import pytest
 
+from rankwise.machine.link import Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.models.curve import curve_from_table
 from rankwise.report.inputs import load_mappings
 
 Rankwise = Callable[..., Any]
+
+
+@pytest.fixture
+def two_level_profile(tmp_path: Path) -> Path:
+    """A profile of nodes with two sockets, and beside it one-node.json, which knows nothing between nodes."""
+    line = {"same-socket": (2e-7, 1e-10), "other-socket": (5e-7, 4e-10), "other-node": (1e-6, 1e-9)}
+    sizes = (0, 1000, 1_000_000)
+    links = {
+        name: Link(
+            curve_from_table([Point(size, a + b * size, a + b * size, a + b * size, 9) for size in sizes], "median")
+        )
+        for name, (a, b) in line.items()
+    }
+    profile = Profile({"sockets": 2, "cores": 48}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"})
+    profile.save(tmp_path / "two.json")
+    inside = {name: link for name, link in links.items() if name != "other-node"}
+    Profile(profile.machine, inside, profile.created, profile.source).save(tmp_path / "one-node.json")
+    return tmp_path / "two.json"
+
+
 PAPER = ("map", "--grid", "50x48", "--nodes", "50", "--ppn", "48")
 
 
@@ -33,7 +56,7 @@ def test_the_paper_s_grid_as_json(rankwise: Rankwise) -> None:
     }
     assert (record["bound"], record["bound_kind"], record["objective"]) == (1204, "isoperimetric", "j_sum")
     for row in record["results"]:
-        assert row.keys() == {"algorithm", "j_sum", "j_max", "seconds", "gap", "optimal"}
+        assert row.keys() == {"algorithm", "j_sum", "j_max", "seconds", "gap", "optimal", "levels"}
         assert row["gap"] == pytest.approx(row["j_sum"] / 1204 - 1)
         assert row["optimal"] == (row["algorithm"] == "refined")
     assert all(0 < row["seconds"] < 1 for row in record["results"])
@@ -143,7 +166,26 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         ([*FITTING, "--periodic", "1"], "does not fit 2 axes"),
         ([*FITTING, "--algorithm", "kdtree"], "did you mean kd-tree?"),
         ([*FITTING, "--algorithm", "blocked,"], "is unknown"),
-        (["--nodes", "4", "--ppn", "4"], "--grid"),
+        (["--nodes", "4", "--ppn", "4"], "either --grid"),
+        ([*FITTING, "--mesh", "40x40"], "either --grid"),
+        ([*FITTING, "--ranks", "16"], "--ranks is for --mesh"),
+        (["--mesh", "40x40", "--ppn", "4"], "needs the number of ranks"),
+        (["--mesh", "40x40", "--ranks", "16"], "the nodes are missing"),
+        (["--mesh", "40x40", "--ranks", "17", "--ppn", "4"], "--ranks 17 is no multiple of --ppn 4"),
+        (["--mesh", "40x40", "--ranks", "16", "--nodes", "3"], "--ranks 16 is no multiple of --nodes 3"),
+        (["--mesh", "40x40", "--ranks", "16", "--nodes", "4", "--ppn", "5"], "--nodes 4 x --ppn 5 are 20 ranks"),
+        (["--mesh", "40x40", "--ranks", "0", "--nodes", "1"], "--ranks 0 is too small"),
+        (["--mesh", "3x3", "--ranks", "16", "--ppn", "4"], "9 cells for 16 ranks"),
+        (["--mesh", "4x4", "--ranks", "13", "--ppn", "13"], "no grid of 13 ranks"),
+        (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--weights", "1,1,2,2"], "leave --weights out"),
+        (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--halo", "0"], "--halo 0 is too small"),
+        (["--mesh", "x".join(["90"] * 8), "--ranks", "720720", "--ppn", "720720"], "too many to try"),
+        ([*FITTING, "--levels", "socket"], "write it as socket:2"),
+        ([*FITTING, "--levels", "core:2"], "write it as socket:2"),
+        ([*FITTING, "--levels", "numa:2,socket:2"], "inside out"),
+        ([*FITTING, "--bytes", "many"], "write it as 1000"),
+        ([*FITTING, "--profile", "missing.json"], "missing.json"),
+        (["--grid", "65536x65536", "--nodes", "65536", "--ppn", "65536"], "--int64"),
         ([*FITTING, "--effort", "soon"], "write it as 10ms"),
         ([*FITTING, "--effort", "999999min"], "0 to 86400 s"),
         ([*FITTING, "--objective", "j"], "take j_sum or j_max"),
@@ -204,7 +246,9 @@ def test_a_tiny_grid_has_its_optimum_proved(rankwise: Rankwise) -> None:
     assert "within" in rankwise(*grid).out
 
 
-@pytest.mark.parametrize("kind", ["slurm-hostfile", "cray-rank-order", "json", "csv"])
+@pytest.mark.parametrize(
+    "kind", ["slurm-hostfile", "openmpi-rankfile", "hydra-hostfile", "cray-rank-order", "json", "csv"]
+)
 def test_a_written_mapping_can_be_read_back_and_scores_the_same(rankwise: Rankwise, kind: str) -> None:
     grid = ("map", "--grid", "6x4", "--nodes", "3", "--ppn", "8")
     written = rankwise(*grid, "--format", kind, "--hosts", "n[08-10]", "--algorithm", "kd-tree")
@@ -239,3 +283,63 @@ def test_the_maps_can_be_drawn(rankwise: Rankwise, grid: tuple[str, str, str]) -
     assert rankwise("map", "--grid", shape, "--nodes", nodes, "--ppn", ppn, "--plot", "map.svg").code == 0
     picture = Path("map.svg").read_text()
     assert picture.startswith("<svg") and "refined" in picture and picture.rstrip().endswith("</svg>")
+
+
+def test_levels_divide_each_node_and_count_what_crosses_where(rankwise: Rankwise) -> None:
+    grid = ("map", "--grid", "8x8", "--nodes", "2", "--ppn", "32", "--levels", "socket:2,numa:2", "--bytes", "1kB")
+    record = rankwise(*grid, "--algorithm", "blocked,refined", "--with-mapping", "--json").json
+    assert record["levels"] == [{"level": "socket", "ways": 2}, {"level": "numa", "ways": 2}]
+    blocked, refined = record["results"]
+    assert [(level["level"], level["edges"]) for level in blocked["levels"]] == [
+        ("node", 16), ("socket", 32), ("numa", 64), ("core", 112)
+    ]  # fmt: skip
+    # Halves of 4x8 are 4x4, quarters 2x4 or 4x2: no cut of them is shorter.
+    assert [level["edges"] for level in refined["levels"]] == [16, 16, 32, 160]
+    for row in record["results"]:
+        assert sum(level["edges"] for level in row["levels"]) == 2 * 2 * 7 * 8
+        assert all(level["bytes"] == 1000 * level["edges"] and level["time_s"] is None for level in row["levels"])
+        for cell, node in enumerate(row["node_of_cell"]):
+            socket, numa = row["parts"]["socket"][cell], row["parts"]["numa"][cell]
+            assert (socket // 2, numa // 2) == (node, socket)
+    out = rankwise(*grid, "--algorithm", "refined").out
+    assert "Its messages: 16 between nodes (16 kB), 16 between sockets (16 kB), 32 between NUMA domains" in out
+    rankfile = rankwise(*grid, "--algorithm", "refined", "--format", "openmpi-rankfile").out.splitlines()[1:]
+    assert len(set(line.split("=", 1)[1] for line in rankfile)) == 64
+    slot_of_rank = {int(line.split()[1].split("=")[0]): line.split("slot=")[1] for line in rankfile}
+    for rank, slot in slot_of_rank.items():
+        assert int(slot.split(":")[0]) == refined["parts"]["socket"][rank] % 2
+        assert int(slot.split(":")[1]) // 8 == refined["parts"]["numa"][rank] % 2
+
+
+def test_a_profile_says_what_messages_cost_and_decides(rankwise: Rankwise, two_level_profile: Path) -> None:
+    grid = ("map", "--grid", "12x12", "--nodes", "4", "--ppn", "36", "--bytes", "1MB", "--profile", str(two_level_profile))
+    record = rankwise(*grid, "--json").json
+    assert record["levels"] == [{"level": "socket", "ways": 2}]
+    per_message = {"node": 1e-6 + 1e6 * 1e-9, "socket": 5e-7 + 1e6 * 4e-10, "core": 2e-7 + 1e6 * 1e-10}
+    for row in record["results"]:
+        for level in row["levels"]:
+            assert level["time_s"] == pytest.approx(level["edges"] * per_message[level["level"]])
+    times = {row["algorithm"]: sum(level["time_s"] for level in row["levels"]) for row in record["results"]}
+    assert times[record["recommended"]] == min(times.values())
+    out = rankwise(*grid).out
+    assert "all messages together take least" in out and "messages' time" in out
+    lone = rankwise(*grid[:-1], str(two_level_profile.with_name("one-node.json")))
+    assert (lone.code, lone.err.count("\n")) == (2, 1) and "no link class other-node" in lone.err
+
+
+def test_a_mesh_has_its_grid_chosen_together_with_the_mapping(rankwise: Rankwise) -> None:
+    mesh = ("map", "--mesh", "1000x100", "--ranks", "24", "--ppn", "6", "--algorithm", "refined")
+    record = rankwise(*mesh, "--json").json
+    choice = record["choice"]
+    best = choice["candidates"][0]
+    assert record["grid"] == best["grid"] and record["weights"] == best["weights"]
+    assert record["results"][0]["j_sum"] == best["j_sum"]
+    # Four nodes side by side along the long axis: three borders of 100 cells, crossed both ways.
+    assert best["j_sum"] == 2 * 3 * 100
+    assert choice["usual"]["grid"] == [6, 4] and choice["usual"]["j_sum"] > best["j_sum"]
+    assert all(entry["j_sum"] >= entry["bound"] for entry in choice["candidates"])
+    assert len(choice["candidates"]) + choice["ruled_out"] == 8  # 24 = 1x24, 2x12, 3x8, 4x6 and turned
+    out = rankwise(*mesh).out
+    assert "Recommended grid: 24x1" in out or "Recommended grid: 8x3" in out or "Recommended grid: 12x2" in out
+    deep = rankwise(*mesh, "--halo", "3", "--json").json["choice"]["candidates"][0]
+    assert deep["j_sum"] == 3 * best["j_sum"]

@@ -132,11 +132,18 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         "bound": 2,
         "bound_kind": "open-axes",
         "optimum": None,
+        "message_bytes": 8,
+        "levels": [],
+        "recommended": "blocked",
         "results": [
             {
                 "algorithm": "blocked",
                 "j_sum": 12,
                 "j_max": 6,
+                "levels": [
+                    {"level": "node", "edges": 12, "bytes": 96, "time_s": None},
+                    {"level": "core", "edges": 0, "bytes": 0, "time_s": None},
+                ],
                 "node_of_cell": [0, 0, 0, 1, 1, 1],
                 "gap": 5.0,
                 "optimal": False,
@@ -168,7 +175,8 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         ([4, 4], [8, 8], "nearest-neighbor", None, ["kd_tree"], "did you mean kd-tree"),
         ([4, 4], [8, 8], "nearest-neighbor", None, ["?"], "take all, or some of blocked"),
         ([4, 4], [8, 8], "nearest-neighbor", None, [], "no mapping algorithm"),
-        ([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", None, ["all"], "GiB"),
+        ([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", None, ["all"], "2\\^31 - 1 ranks that MPI can number"),
+        ([2**16, 2**15], [2**30, 2**30], "nearest-neighbor", None, ["all"], "allow 64-bit ranks"),
     ],
 )  # fmt: skip
 def test_input_that_does_not_fit_is_refused(
@@ -182,6 +190,11 @@ def test_input_that_does_not_fit_is_refused(
     with pytest.raises(InputError, match=says) as caught:
         map_grid(grid, nodes, stencil, periodic, algorithms)
     assert "\n" not in str(caught.value)
+
+
+def test_more_ranks_than_the_machine_can_hold_are_refused_before_the_work() -> None:
+    with pytest.raises(InputError, match="GiB"):
+        map_grid([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", int64=True)
 
 
 def test_the_core_refuses_a_rank_that_does_not_exist() -> None:
