@@ -1,0 +1,156 @@
+"""Nodes on one machine: network, host name and IPC namespaces of their own, joined by a switch, links of a known rate.
+
+MPI finds hosts that share no memory; what they say to each other crosses veth pairs whose ends the kernel shapes (HTB, both
+ways) and counts. Needs root, ip, tc, nsenter and unshare; everything is gone when the context is left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+TOOLS = ("ip", "tc", "nsenter", "unshare", "mount", "umount")
+# Frames of 9000 B, never sent in batches: headers are 0.7 % of what crosses, and the one frame that the shaper lets pass at
+# once after a pause is 1 % of a message of 1 MB. The payload's rate is the link's to within a percent.
+_MTU = 9000
+_BURST = "9kb"
+_NET = "10.91.7"
+
+
+@cache
+def why_not() -> str | None:
+    """Return why there can be no nodes here, or None."""
+    if os.geteuid() != 0:
+        return "making network namespaces needs root"
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        return f"no {missing[0]} here (Debian: apt-get install iproute2 util-linux)"
+    try:
+        with Nodes("1gbit", ("probe",)):
+            return None
+    except subprocess.CalledProcessError as error:
+        return f"the kernel refuses: {' '.join(error.cmd)}: {error.stderr.strip()}"
+
+
+class Nodes:
+    """Nodes, ``hosts``; ``command`` runs something on one of them, ``shell`` is a stand-in for ssh to them."""
+
+    def __init__(self, rate: str | None, names: Sequence[str] = ("n1", "n2")) -> None:
+        """``rate`` is tc's (100mbit, 1gbit), each way of each node's link; None: as fast as it goes."""
+        self.rate = rate
+        self._prefix = f"rw{os.getpid()}"
+        self.hosts = tuple(f"{self._prefix}{name}" for name in names)
+        self._switch = f"{self._prefix}switch"
+
+    def __enter__(self) -> Nodes:
+        self._folder = tempfile.TemporaryDirectory(prefix="rankwise-nodes-")
+        self.state = Path(self._folder.name)
+        try:
+            self._make()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _make(self) -> None:
+        # Handles of namespaces are mounts, and must not travel to other mount namespaces.
+        _do("mount", "-t", "tmpfs", "none", str(self.state))
+        _do("mount", "--make-private", str(self.state))
+        names = "".join(f"{self.address(host)} {host}\n" for host in self.hosts)
+        (self.state / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
+        _do("ip", "netns", "add", self._switch)
+        _do("ip", "-n", self._switch, "link", "add", "switch", "type", "bridge")
+        _do("ip", "-n", self._switch, "link", "set", "switch", "mtu", str(_MTU), "up")
+        for i, host in enumerate(self.hosts, start=1):
+            _do("ip", "netns", "add", host)
+            for kind in ("uts", "ipc"):
+                (self.state / f"{host}.{kind}").touch()
+            (self.state / f"{host}.shm").mkdir()
+            (self.state / f"{host}.shm").chmod(0o1777)
+            _do("unshare", f"--uts={self.state}/{host}.uts", f"--ipc={self.state}/{host}.ipc", "hostname", host)
+            port = f"port{i}"
+            _do("ip", "-n", self._switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", host)
+            for space, device in ((self._switch, port), (host, "eth0")):
+                _do("ip", "-n", space, "link", "set", device,
+                    "mtu", str(_MTU), "gso_max_size", str(_MTU), "gso_max_segs", "1")  # fmt: skip
+                self._shape(space, device)
+            _do("ip", "-n", self._switch, "link", "set", port, "master", "switch", "up")
+            _do("ip", "-n", host, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
+            for device in ("lo", "eth0"):
+                _do("ip", "-n", host, "link", "set", device, "up")
+        self._enter = self.state / "enter"
+        self._enter.write_text(
+            f"#!/bin/sh\nhost=$1; shift; state={self.state}\n"
+            'exec nsenter --net=/run/netns/$host --uts=$state/$host.uts --ipc=$state/$host.ipc --wd="$PWD" '
+            "unshare -m /bin/sh -c 'state=$1; host=$2; shift 2; mount -t sysfs none /sys && "
+            "mount --bind $state/hosts /etc/hosts && mount --bind $state/$host.shm /dev/shm && "
+            'exec "$@"\' sh $state $host "$@"\n'
+        )
+        # What a launcher calls as ssh: the options it gives are not for us, its words are one command for a shell.
+        self.shell.write_text(
+            "#!/bin/sh\n"
+            "while :; do case $1 in -x|-q|-n) shift;; -*) shift 2;; *) break;; esac; done\n"
+            f'host=$1; shift\nexec {self._enter} $host /bin/sh -c "$*"\n'
+        )
+        for script in (self._enter, self.shell):
+            script.chmod(0o755)
+
+    def _shape(self, space: str, device: str) -> None:
+        if self.rate is None:
+            return
+        _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
+        _do("tc", "-n", space, "class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb",
+            "rate", self.rate, "burst", _BURST, "cburst", _BURST)  # fmt: skip
+
+    def address(self, host: str) -> str:
+        return f"{_NET}.{1 + self.hosts.index(host)}"
+
+    @property
+    def shell(self) -> Path:
+        return self.state / "shell"
+
+    def __exit__(self, *exception: object) -> None:
+        for host in self.hosts:
+            self.kill_all(host)
+        for host in (*self.hosts, self._switch):
+            subprocess.run(["ip", "netns", "del", host], capture_output=True, check=False)
+            for kind in ("uts", "ipc"):
+                subprocess.run(["umount", f"{self.state}/{host}.{kind}"], capture_output=True, check=False)
+        subprocess.run(["umount", "-l", str(self.state)], capture_output=True, check=False)
+        self._folder.cleanup()
+
+    def kill_all(self, host: str) -> None:
+        """End every process of a host at once, as a power cut would."""
+        pids = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True, check=False).stdout
+        for pid in map(int, pids.split()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def command(self, host: str, words: Sequence[str]) -> list[str]:
+        """Return the command that runs words on a host."""
+        return [str(self._enter), host, *words]
+
+    def environment(self) -> dict[str, str]:
+        """Return what makes MPICH's launcher reach the nodes."""
+        return {**os.environ, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell)}
+
+    def crossed_bytes(self, host: str) -> int:
+        """Return what the host's interface has sent and received so far, by the kernel's own counters."""
+        folder = "/sys/class/net/eth0/statistics"
+        text = subprocess.run(
+            self.command(host, ["cat", f"{folder}/tx_bytes", f"{folder}/rx_bytes"]),
+            check=True, capture_output=True, text=True,
+        ).stdout  # fmt: skip
+        return sum(map(int, text.split()))
+
+
+def _do(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True)
