@@ -31,8 +31,13 @@ def group(name: str, help: str) -> typer.Typer:
     return verbs
 
 
-def verb(name: str, example: str, under: typer.Typer = app) -> Callable[[Verb], Verb]:
-    """Register a function as a verb whose ``--help`` starts with ``example`` (one command a line)."""
+def verb(
+    name: str, example: str, under: typer.Typer = app, settings: dict[str, Any] | None = None
+) -> Callable[[Verb], Verb]:
+    """Register a function as a verb whose ``--help`` starts with ``example`` (one command a line).
+
+    ``settings`` are those of click's context.
+    """
 
     class WithExample(TyperCommand):
         def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -41,7 +46,7 @@ def verb(name: str, example: str, under: typer.Typer = app) -> Callable[[Verb], 
             super().format_help(ctx, formatter)
 
     def register(function: Verb) -> Verb:
-        under.command(name, cls=WithExample)(function)
+        under.command(name, cls=WithExample, context_settings=settings)(function)
         return function
 
     return register

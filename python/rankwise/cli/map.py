@@ -114,8 +114,9 @@ def map_ranks(
     """
     from rankwise.cli.map_table import show, show_grids
     from rankwise.files import write_json
+    from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping import map_grid
-    from rankwise.mapping.formats import USES, default_hosts, parse_hosts, write_mapping
+    from rankwise.mapping.formats import USES, default_hosts, write_mapping
     from rankwise.mapping.reading import read_mapping
 
     sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)

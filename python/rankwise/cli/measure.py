@@ -51,7 +51,7 @@ def measure(
         int, typer.Option(metavar="N", help="Measure plain sends also while N other pairs of ranks keep the link busy.")
     ] = 0,
     hosts: Annotated[
-        str | None, typer.Option(help="Nodes whose link to measure too, as in node1,node2 (alike this one).")
+        str | None, typer.Option(help="Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation.")
     ] = None,
     links: Annotated[
         str | None, typer.Option(help="Link classes to measure, as in same-socket,other-node. Default: all there are.")
@@ -63,11 +63,12 @@ def measure(
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
     """
+    from rankwise.machine.hosts import parse_hosts
     from rankwise.measure.session import measure_machine, samples_path_of
 
     profile = measure_machine(
         output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision,
-        what, background, _names(hosts), _names(links),
+        what, background, tuple(parse_hosts(hosts)) if hosts else (), _names(links),
     )  # fmt: skip
     if as_json:
         print_json(profile.to_dict())

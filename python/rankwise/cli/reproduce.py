@@ -19,11 +19,19 @@ Folder = Annotated[
 ]
 
 
+Measured = Annotated[
+    list[Path] | None,
+    typer.Option(help="Profiles of repeated 'measure bandwidth', or folders of them, to set beside the tables; may be repeated."),
+]
+
+
 def _register(paper: Paper) -> None:
-    def reproduce(output: Folder = None, as_json: Json = False) -> None:
+    def reproduce(output: Folder = None, measured: Measured = None, as_json: Json = False) -> None:
         if output is not None and output.exists() and not output.is_dir():
             raise InputError(f"--output {output} is a file: name a folder")
-        reproduction = paper.reproduce()
+        if measured and not paper.takes_profiles:
+            raise InputError(f"{paper.name} sets no profiles beside its tables: leave --measured out")
+        reproduction = paper.reproduce(measured or ())
         written: list[Path] = []
         if output is not None:
             from rankwise.report.paper_page import write_reproduction

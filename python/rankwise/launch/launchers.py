@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from rankwise.errors import InputError
+from rankwise.machine.hosts import distinct
+
 
 @dataclass(frozen=True)
 class Launcher:
@@ -24,10 +27,20 @@ class Launcher:
     ) -> list[str]:
         """Return the command that starts a program on so many ranks, unbound (the kernels bind).
 
-        With ``hosts`` each of them gets as many ranks, one host filled after the other; else all run on this node.
+        ``hosts`` holds the host of each rank; without it all run on this node. Raises InputError where this launcher
+        cannot place ranks like that.
         """
-        placed = ["-hosts", ",".join(hosts), "-ppn", str(ranks // len(hosts))] if hosts else []
-        return [str(self.path), *placed, "-n", str(ranks), *program]
+        return [str(self.path), *(self.placed(hosts) if hosts else ()), "-n", str(ranks), *program]
+
+    def placed(self, hosts: Sequence[str]) -> list[str]:
+        """Return the options that place each rank on its host."""
+        each = ranks_of_each(hosts)
+        if each is None:
+            raise InputError(
+                f"{self.path} places ranks on hosts one after the other, as many on each: this placement needs MPICH's "
+                "or Open MPI's mpiexec"
+            )
+        return ["-hosts", ",".join(distinct(hosts)), "-ppn", str(each)]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         """Return what the ranks' environment needs beside ours."""
@@ -39,6 +52,13 @@ class Hydra(Launcher):
 
     family = "mpich"
     understands = ("mpich", "intel")
+
+    def placed(self, hosts: Sequence[str]) -> list[str]:
+        if ranks_of_each(hosts) is not None:
+            return super().placed(hosts)
+        # Not by a list of hosts in the order of ranks: each run in it would be a node that shares no memory with the others.
+        names = distinct(hosts)
+        return ["-hosts", ",".join(names), "-rankmap", ",".join(str(names.index(host)) for host in hosts)]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         # Ranks that share a core must give it up while they wait, or each message costs a time slice.
@@ -62,13 +82,59 @@ class OpenMpi(Launcher):
         self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
     ) -> list[str]:
         options = ["--bind-to", "none"]
-        if hosts:
-            options += ["--host", ",".join(f"{host}:{ranks // len(hosts)}" for host in hosts)]
         if os.geteuid() == 0:
             options.append("--allow-run-as-root")
         if oversubscribed:
             options.append("--oversubscribe")
-        return [str(self.path), *options, "-n", str(ranks), *program]
+        return [str(self.path), *options, *(self.placed(hosts) if hosts else ()), "-n", str(ranks), *program]
+
+    def placed(self, hosts: Sequence[str]) -> list[str]:
+        return ["--host", ",".join(hosts), "--map-by", "seq"]
+
+
+class Srun(Launcher):
+    """Slurm's srun, inside an allocation or making one."""
+
+    family = "slurm"
+    understands = ("mpich", "intel", "openmpi")
+    _pmi: ClassVar[str] = "pmi2"
+
+    def command(
+        self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
+    ) -> list[str]:
+        options = [f"--mpi={self._pmi}", *(("--overcommit",) if oversubscribed else ())]
+        return [str(self.path), *options, *(self.placed(hosts) if hosts else ("-N", "1")), "-n", str(ranks), *program]
+
+    def placed(self, hosts: Sequence[str]) -> list[str]:
+        names = distinct(hosts)
+        each = ranks_of_each(hosts)
+        if each is not None and names == sorted(names):
+            return ["-w", ",".join(names), "-N", str(len(names)), f"--ntasks-per-node={each}", "--distribution=block"]
+        # Ranks placed so do not share memory under PMI-2, which is found out when they run.
+        return ["-w", ",".join(hosts), "-N", str(len(names)), "--distribution=arbitrary"]
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        # The kernels bind. A step inherits the job's tasks per node, which are not the step's.
+        return {"SLURM_CPU_BIND": "none", **Hydra.environment(Hydra(self.path, ""), oversubscribed)}
+
+
+class SrunPmix(Srun):
+    """Slurm's srun for Open MPI."""
+
+    _pmi = "pmix"
+
+
+def ranks_of_each(hosts: Sequence[str]) -> int | None:
+    """Return how many ranks each host has where hosts are filled one after the other, all alike; else None."""
+    names = distinct(hosts)
+    each = len(hosts) // len(names)
+    return each if list(hosts) == filled(names, len(hosts)) and each * len(names) == len(hosts) else None
+
+
+def filled(hosts: Sequence[str], ranks: int) -> list[str]:
+    """Return the host of each rank: one host filled after the other, the first ones with one more where it must be."""
+    each, more = divmod(ranks, len(hosts))
+    return [host for i, host in enumerate(hosts) for _ in range(each + (i < more))]
 
 
 def family_of_library(version: str) -> str:
@@ -79,14 +145,15 @@ def family_of_library(version: str) -> str:
     return "other"
 
 
-def make_launcher(path: Path, version: str) -> Launcher:
-    """Return the launcher of the family that ``mpiexec --version`` tells."""
+def make_launcher(path: Path, version: str, library_family: str = "mpich") -> Launcher:
+    """Return the launcher of the family that ``mpiexec --version`` tells, to start ranks of a library."""
     kinds: tuple[tuple[str, type[Launcher]], ...] = (
         ("Intel(R) MPI", IntelHydra),
         ("HYDRA", Hydra),
         ("OpenRTE", OpenMpi),
         ("Open MPI", OpenMpi),
         ("PRRTE", OpenMpi),
+        ("slurm", SrunPmix if library_family == "openmpi" else Srun),
     )
     lines = [line.strip() for line in version.splitlines() if line.strip()]
     # Hydra's first line is only a title; its version stands on a line of its own.

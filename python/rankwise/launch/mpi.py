@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.launch.allocation import find_allocation
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
 from rankwise.launch.process import Child, output_of
 
@@ -135,22 +136,22 @@ def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:
             raise UnusableEnvironmentError(
                 f"RANKWISE_MPIEXEC names {named}, which is not an executable: correct it or unset it"
             )
-        return _launcher_at(Path(found))
+        return _launcher_at(Path(found), library_family)
     folders = dict.fromkeys([*beside, *map(Path, os.get_exec_path())])
     paths = [folder / "mpiexec" for folder in folders if os.access(folder / "mpiexec", os.X_OK)]
     if not paths:
         raise UnusableEnvironmentError(
             "no mpiexec beside the MPI library nor on PATH: install the default MPI with 'pip install mpich'"
         )
-    launchers = map(_launcher_at, paths)
+    launchers = (_launcher_at(path, library_family) for path in paths)
     first = next(launchers)
     if library_family in first.understands:
         return first
     return next((launcher for launcher in launchers if library_family in launcher.understands), first)
 
 
-def _launcher_at(path: Path) -> Launcher:
-    return make_launcher(path, output_of([str(path), "--version"])[1])
+def _launcher_at(path: Path, library_family: str) -> Launcher:
+    return make_launcher(path, output_of([str(path), "--version"])[1], library_family)
 
 
 def _about(kernels: Path) -> Mapping[str, Any]:
@@ -170,7 +171,9 @@ def _about(kernels: Path) -> Mapping[str, Any]:
 def stream_kernel(
     mpi: Mpi, arguments: Sequence[str], ranks: int, oversubscribed: bool, doing: str, hosts: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Start a kernel on so many ranks, of this node or evenly over ``hosts``, and yield its records as they come.
+    """Start a kernel on so many ranks and yield its records as they come.
+
+    ``hosts`` holds the host of each rank; without it all run on this node.
 
     ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies,
     when nothing is heard for five minutes, or when the kernel's output is not what it should be; InputError when the
@@ -196,13 +199,14 @@ def stream_kernel(
                 yield record
         except TimeoutError:
             raise RankwiseError(
-                f"nothing heard for {_SILENCE_S:.0f} s while {doing}: the ranks hang and were ended"
+                f"nothing heard for {_SILENCE_S:.0f} s while {doing}: the ranks hang and were ended{_because(_loss())}"
             ) from None
         code = child.wait()
         if code == EXIT_USAGE and _REFUSAL in child.complaint():
             raise InputError(child.complaint().partition(_REFUSAL)[2].partition(" / ")[0])
         if code != 0 or not ended:
-            raise RankwiseError(f"a rank died while {doing} ({describe_exit(code)}{_because(child.complaint())})")
+            why = _because(child.complaint()) + _because(_loss())
+            raise RankwiseError(f"a rank died while {doing} ({describe_exit(code)}{why})")
 
 
 def describe_exit(code: int) -> str:
@@ -216,6 +220,12 @@ def describe_exit(code: int) -> str:
         return f"launcher's exit code {code}"
     # Launchers pass a rank's signal on as 128 + signal, as its plain number, or die of it themselves.
     return f"signal {name}" if code < 0 or code > 128 or code in (6, 9, 11, 15) else f"launcher's exit code {code}"
+
+
+def _loss() -> str:
+    """Say which nodes the allocation that we run in has lost; empty outside of one."""
+    allocation = find_allocation()
+    return "" if allocation is None else allocation.loss()
 
 
 def _because(complaint: str) -> str:

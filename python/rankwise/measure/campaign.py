@@ -11,14 +11,15 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
-from rankwise.measure.places import Places
+from rankwise.launch.placement import require_placement
+from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, now, read_campaigns
 from rankwise.measure.witness import Watch, crossed_bytes
@@ -101,9 +102,17 @@ def default_sizes(largest_size_bytes: int = 4 << 20) -> tuple[int, ...]:
 
 
 def measure(
-    mpi: Mpi, plan: Plan, machine: Mapping[str, Any], path: Path, resume: bool, meter: Meter = SILENT
+    mpi: Mpi,
+    plan: Plan,
+    machine: Mapping[str, Any],
+    path: Path,
+    resume: bool,
+    meter: Meter = SILENT,
+    hosts: Sequence[str] = (),
 ) -> Campaign:
     """Run a campaign, or with ``resume`` the rest of the last one in the file; return it as read back.
+
+    ``hosts`` are the nodes at hand now: a resumed campaign goes on between those when it has lost its own.
 
     Raises RankwiseError when a rank dies, InputError when there is nothing to resume, and leaves all samples taken so
     far in the file whatever happens.
@@ -115,6 +124,7 @@ def measure(
         if campaign.complete:
             meter.advance(plan.steps())
             return campaign
+        plan = replace(plan, places=moved_to(plan.places, hosts))
     else:
         identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
     with SamplesFile(path) as samples:
@@ -129,6 +139,9 @@ def measure(
                     "machine": dict(machine),
                 }
             )
+        else:
+            between = {link: places.hosts for link, places in plan.places.items() if places.hosts}
+            samples.append({"record": "resumed", "campaign": identity, "at": now(), "hosts": between})
         run = _Run(mpi, plan, identity, samples, meter)
         for launch, link, part, cells, share in run.planned():
             meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
@@ -249,9 +262,9 @@ class _Run:
         watch = Watch()
         doing = f"measuring {link} (launch {launch + 1})"
         try:
-            for record in stream_kernel(self.mpi, arguments, len(part.cpus), part.shared_cpus, doing, part.hosts):
+            for record in stream_kernel(self.mpi, arguments, len(part.cpus), part.shared_cpus, doing, part.host_of_rank):
                 if record["record"] in ("start", "end"):
-                    require_placement(record["placements"], part, link)
+                    require_placement(record["placements"], link, part.cpus, part.host_of_rank)
                     placements.append(record["placements"])
                     begun_s = time.monotonic() if record["record"] == "start" else begun_s
                 elif not record.get("verified", True):
@@ -279,21 +292,3 @@ def _shuffled(plan: Plan, cells: Sequence[Cell], launch: int, link: str, visit: 
     shuffled = list(cells)
     random.Random(f"{plan.seed}/{launch}/{link}/{visit}").shuffle(shuffled)
     return shuffled
-
-
-def require_placement(placements: Sequence[Mapping[str, Any]], part: Part, link: str) -> None:
-    """Refuse samples whose ranks were not where their label says (read back from inside the ranks)."""
-    for placement, cpu in zip(placements, part.cpus, strict=True):
-        if placement["cpus_allowed"] != [cpu] or placement["cpu"] != cpu:
-            raise RankwiseError(
-                f"rank {placement['rank']} ran on CPU {placement['cpu']} instead of {cpu}: its samples would not be "
-                f"{link}; something rebinds the ranks (a launcher's or cgroup's binding)"
-            )
-    groups = len({placement["memory_group"] for placement in placements})
-    hosts = len({placement["host"] for placement in placements})
-    wanted = max(1, len(part.hosts))
-    if (groups, hosts) != (wanted, wanted):
-        raise RankwiseError(
-            f"the ranks ran on {hosts} host(s), {groups} by what MPI shares memory on, instead of {wanted}: its samples would "
-            f"not be {link}; see which hosts the launcher uses"
-        )

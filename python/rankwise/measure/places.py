@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankwise.errors import InputError
@@ -68,3 +68,21 @@ def find_places(topology: Topology, hosts: Sequence[str] = (), links: Sequence[s
             + ("" if hosts else f"; {OTHER_NODE} needs --hosts")
         )
     return {link: places for link, places in found.items() if not links or link in links}
+
+
+def moved_to(places: Mapping[str, Places], hosts: Sequence[str]) -> dict[str, Places]:
+    """Return places whose nodes are among ``hosts``: those stay, the others move to the first of these.
+
+    Without ``hosts`` all stay. Raises InputError when there are too few.
+    """
+    moved = {}
+    for link, at in places.items():
+        if hosts and not set(at.hosts) <= set(hosts):
+            if len(hosts) < len(at.hosts):
+                raise InputError(
+                    f"{link} was begun between {len(at.hosts)} nodes and there are {len(hosts)} now: "
+                    f"go on with --resume on {len(at.hosts)} nodes, or measure anew without it"
+                )
+            at = replace(at, hosts=tuple(hosts[: len(at.hosts)]))
+        moved[link] = at
+    return moved

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rankwise.errors import InputError, InterruptedWorkError, UnusableEnvironmentError
+from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import find_mpi
+from rankwise.launch.allocation import allocated_hosts
 from rankwise.machine.discover import discover
 from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
-from rankwise.measure.campaign import Plan, default_sizes
+from rankwise.measure.campaign import Plan, default_sizes, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
@@ -67,6 +68,7 @@ def measure_machine(
             f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
         )
     topology = discover()
+    hosts = hosts or allocated_hosts()
     places = find_places(topology, hosts, links)
     if not places:
         raise UnusableEnvironmentError(
@@ -80,10 +82,11 @@ def measure_machine(
     samples_path = samples_path_of(output)
     try:
         with meter("measuring", plan.steps()) as progress:
-            campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress)
+            campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress, hosts)
     except KeyboardInterrupt:
         raise InterruptedWorkError(
-            f"interrupted: all samples so far are in {samples_path}; go on with 'rankwise measure -o {output} --resume'"
+            f"interrupted: all samples so far are in {samples_path}{_keep_what_there_is(samples_path, output, statistic)}; "
+            f"go on with 'rankwise measure -o {output} --resume'"
         ) from None
     what = str(campaign.head["plan"]["what"])  # a resumed campaign's own
     profile = profile_from_campaign(campaign, samples_path, statistic)
@@ -98,6 +101,21 @@ def measure_machine(
         profile = profile.with_additions(present) if what in COMPLETE else present.with_additions(profile)
     profile.save(output)
     return profile
+
+
+def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str:
+    """Write the profile of an interrupted campaign where its samples suffice for one and there is none yet; say so."""
+    if output.exists():
+        return ""
+    try:
+        campaign = last_campaign(samples_path)
+        profile = profile_from_campaign(campaign, samples_path, statistic)
+    except (RankwiseError, ValueError):
+        return ", too few yet for a profile"
+    left_out = Plan.from_dict(campaign.head["plan"]).steps() - len(campaign.samples)
+    warning = f"interrupted: {max(0, left_out)} of the planned visits are not in it; go on with --resume"
+    replace(profile, warnings=(*profile.warnings, warning)).save(output)
+    return f", and what they tell is in {output}"
 
 
 def _why_it_stopped(campaign: Campaign) -> str:

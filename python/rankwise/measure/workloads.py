@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankwise.launch.launchers import filled
 from rankwise.measure.places import Places
 
 PINGPONG_OPERATIONS = ("send", "ssend", "exchange", "burst")
@@ -32,6 +33,11 @@ class Part:
     cpus: tuple[int, ...]
     hosts: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+
+    @property
+    def host_of_rank(self) -> tuple[str, ...]:
+        """The host of each rank: as many on each, one filled after the other; empty where all run on this node."""
+        return tuple(filled(self.hosts, len(self.cpus))) if self.hosts else ()
 
     @property
     def shared_cpus(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 from rankwise.report.reproduction import Reproduction
 
@@ -16,9 +18,12 @@ class Paper:
     citation: str
     module: str
     help: str
+    takes_profiles: bool = False  # whether it sets profiles measured here beside the paper's tables
 
-    def reproduce(self) -> Reproduction:
-        reproduction: Reproduction = import_module(self.module).reproduce()
+    def reproduce(self, profiles: Sequence[Path] = ()) -> Reproduction:
+        """Redo it. Raises InputError when profiles are given that cannot be set beside it."""
+        module = import_module(self.module)
+        reproduction: Reproduction = module.reproduce(profiles) if self.takes_profiles else module.reproduce()
         return reproduction
 
 
@@ -36,6 +41,13 @@ PAPERS = (
         "Stencil Computations, IEEE CLUSTER 2020",
         "rankwise.papers.hunold2020",
         "Redo the comparison of mapping algorithms on 432 instances and two throughput grids, with ours beside them.",
+    ),
+    Paper(
+        "wagner2024",
+        "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1 (OSU latency and bandwidth by placement under Slurm), 2024",
+        "rankwise.papers.wagner2024",
+        "Redo latency and bandwidth by placement under Slurm, name the effects from the figures, and set yours beside them.",
+        takes_profiles=True,
     ),
     Paper(
         "werner2023",

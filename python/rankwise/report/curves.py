@@ -16,6 +16,7 @@ from rankwise.report.style import (
     WIDTH_PT,
     Look,
     SizeAxis,
+    data_rate,
     drawing,
     look,
     new_figure,
@@ -112,7 +113,7 @@ def bandwidth_picture(links: Mapping[str, Link]) -> str:
             )
         sizes.apply(axes, room_pt=460)
         rates = [point.size_bytes / point.time_s for table in tables.values() for point in table]
-        set_log_axis(axes, rates, _rate)
+        set_log_axis(axes, rates, data_rate)
         axes.set_ylabel("size / time of one message")
         axes.legend(loc="upper left", handlelength=3)
         peaks = (
@@ -207,10 +208,3 @@ def _low(point: Point) -> float:
 
 def _values(table: Iterable[Point]) -> list[float]:
     return [value for point in table for value in (_low(point), point.time_s, max(point.time_hi_s, point.time_s))]
-
-
-def _rate(bytes_per_s: float) -> str:
-    for unit, scale in (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
-        if bytes_per_s >= scale * 0.999:
-            return f"{bytes_per_s / scale:.3g} {unit}"
-    return f"{bytes_per_s:.3g} B/s"

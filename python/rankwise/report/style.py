@@ -223,3 +223,11 @@ def duration(time_s: float) -> str:
         if time_s >= scale * 0.999:
             return f"{time_s / scale:.3g} {unit}"
     return f"{time_s / 1e-9:.3g} ns"
+
+
+def data_rate(bytes_per_s: float) -> str:
+    """Write a round bandwidth with a fitting unit, for an axis: ``20 GB/s``."""
+    for unit, scale in (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
+        if bytes_per_s >= scale * 0.999:
+            return f"{bytes_per_s / scale:.3g} {unit}"
+    return f"{bytes_per_s:.3g} B/s"

@@ -146,12 +146,13 @@ PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
         def die_with_parent() -> None:
             _libc.prctl(1, signal.SIGTERM)
 
-        self._daemons.append(
-            subprocess.Popen(
-                command, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=(self.folder / "log" / "daemons").open("ab"), start_new_session=True, preexec_fn=die_with_parent,
-            )
-        )  # fmt: skip
+        with (self.folder / "log" / "daemons").open("ab") as log:
+            self._daemons.append(
+                subprocess.Popen(
+                    command, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
+                    start_new_session=True, preexec_fn=die_with_parent,
+                )
+            )  # fmt: skip
 
     def _until(self, what: str, holds: object, seconds: float = 60.0) -> None:
         assert callable(holds)

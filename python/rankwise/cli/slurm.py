@@ -1,0 +1,240 @@
+"""``rankwise slurm``: measuring on a cluster's nodes as jobs; scripts, submission, states in words, results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankwise.cli.base import Json, app, console, group, print_json, tell, verb
+from rankwise.errors import EXIT_FAILURE, InputError
+
+if TYPE_CHECKING:
+    from rankwise.slurm.script import Settings, Work
+    from rankwise.slurm.states import JobState
+
+slurm_verbs = group("slurm", "Hand work to Slurm: readable job scripts, submission, states in words, results.")
+
+FOLDER = Path("rankwise-job")
+_IN_JOBS = ("measure", "run", "validate", "quick", "doctor", "simulate", "reproduce")
+
+Jobs = Annotated[
+    list[str] | None, typer.Argument(metavar="[FOLDER|JOB]...", help=f"Folders of jobs, or their numbers. Default: {FOLDER}.")
+]
+
+
+def _register(name: str, example: str, submits: bool, about: str) -> None:
+    """Register ``script`` or ``submit``: both take the same, one prints the script and the other hands it to Slurm."""
+
+    def job(
+        work: Annotated[
+            list[str] | None, typer.Argument(metavar="VERB...", help="What to run: a verb of rankwise with its options.")
+        ] = None,
+        nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 1,
+        tasks: Annotated[int | None, typer.Option(help="Ranks in all.")] = None,
+        tasks_per_node: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
+        cpus_per_task: Annotated[int | None, typer.Option(help="Processors for each rank.")] = None,
+        time: Annotated[str | None, typer.Option(help="Time limit: 30 (minutes), 1:30:00, 1-12:00.")] = None,
+        partition: Annotated[str | None, typer.Option(help="Partition (see sinfo).")] = None,
+        account: Annotated[str | None, typer.Option(help="Project that pays.")] = None,
+        qos: Annotated[str | None, typer.Option(help="Quality of service.")] = None,
+        nodelist: Annotated[str | None, typer.Option(help="These nodes: n[01-04].")] = None,
+        exclusive: Annotated[
+            bool, typer.Option("--exclusive/--shared", help="Whole nodes, or beside other people's jobs.")
+        ] = True,
+        array: Annotated[str | None, typer.Option(help="Repetitions as a job array: 1-10, or 1-10%1 one at a time.")] = None,
+        dependency: Annotated[str | None, typer.Option(help="Begin after other jobs: afterok:1234.")] = None,
+        mail_user: Annotated[str | None, typer.Option(help="Whom to write to.")] = None,
+        mail_type: Annotated[str | None, typer.Option(help="When to write: BEGIN, END, FAIL, TIME_LIMIT, ALL.")] = None,
+        grace: Annotated[
+            int | None,
+            typer.Option(metavar="SECONDS", help="Be told to stop so long before the time limit. Default: at the limit."),
+        ] = None,
+        requeue: Annotated[
+            bool | None, typer.Option("--requeue/--no-requeue", help="Whether Slurm may begin the job anew when a node dies.")
+        ] = None,
+        module: Annotated[list[str] | None, typer.Option(help="Module to load first; may be repeated.")] = None,
+        env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Variable to set; may be repeated.")] = None,
+        launcher: Annotated[
+            str, typer.Option(help="What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI).")
+        ] = "mpiexec",
+        sbatch: Annotated[list[str] | None, typer.Option(help="Further option of sbatch; may be repeated.")] = None,
+        job_name: Annotated[str, typer.Option(help="Name in the queue.")] = "rankwise",
+        folder: Annotated[Path, typer.Option(help="Where the job runs and its script, settings and results are kept.")] = FOLDER,
+        resume: Annotated[
+            bool, typer.Option("--resume", help="Without VERB: the last job of the folder again, going on where it stopped.")
+        ] = False,
+        as_json: Json = False,
+    ) -> None:
+        from rankwise.slurm.jobs import submit
+        from rankwise.slurm.script import Settings, job_script
+
+        if launcher not in ("mpiexec", "srun"):
+            raise InputError(f"--launcher '{launcher}' is unknown: take mpiexec or srun")
+        environment = {} if launcher == "mpiexec" else {"RANKWISE_MPIEXEC": launcher}
+        for text in env or ():
+            variable, equals, value = text.partition("=")
+            if not equals:
+                raise InputError(f"--env '{text}' sets nothing: write --env NAME=VALUE")
+            environment[variable] = value
+        settings = Settings(
+            job_name, nodes, tasks, tasks_per_node, cpus_per_task, time, partition, account, qos, nodelist, exclusive, array,
+            dependency, mail_user, mail_type, grace, requeue, tuple(module or ()), environment, tuple(sbatch or ()),
+        )  # fmt: skip
+        if work:
+            asked = _work([*work, *(["--resume"] if resume else [])])
+        elif resume:
+            settings, asked = _next_job(folder)
+        else:
+            raise InputError("what is the job to do? Name a verb with its options, as in: rankwise slurm submit measure")
+        if not submits:
+            script = job_script(settings, asked, _program())
+            print_json({"script": script}) if as_json else print(script, end="")
+            return
+        submission = submit(folder, settings, asked, _program())
+        if as_json:
+            print_json({"folder": str(folder), **submission.to_dict()})
+        else:
+            print(submission.job)
+            tell(f"submitted job {submission.job}; script, settings and results: {folder}; next: rankwise slurm wait {folder}")
+
+    job.__doc__ = about
+    # What is no option of ours belongs to the verb.
+    verb(name, example, slurm_verbs, {"ignore_unknown_options": True})(job)
+
+
+_register(
+    "script",
+    """rankwise slurm script measure --nodes 2 --time 10 --partition lva -o machine.json
+    rankwise slurm script measure --array 1-10%1 --module openmpi --mail-user me@example.org --mail-type END""",
+    submits=False,
+    about="Print a job script for a verb of rankwise: Slurm's settings first, readable, and nothing that is not needed.",
+)
+_register(
+    "submit",
+    """rankwise slurm submit measure --nodes 2 --time 10 --folder lva-2 -o machine.json
+    rankwise slurm submit --resume --folder lva-2""",
+    submits=True,
+    about="Hand a verb of rankwise to Slurm as a job, and keep its script, number and settings beside the results.\n\n"
+    "Prints the job's number. A campaign that ran out of time goes on in the next job with --resume.",
+)
+
+
+@verb("status", "rankwise slurm status rankwise-job", slurm_verbs)
+def status(names: Jobs = None, as_json: Json = False) -> None:
+    """Say how jobs are doing, and why, from squeue and (where the cluster keeps accounts) sacct."""
+    from rankwise.slurm.jobs import jobs_named
+    from rankwise.slurm.states import states_of
+
+    _show(states_of(jobs_named(names or [str(FOLDER)])), as_json)
+
+
+@verb("wait", "rankwise slurm wait rankwise-job", slurm_verbs)
+def wait_for(
+    names: Jobs = None,
+    interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two questions to Slurm, 5 at least.")] = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Wait for jobs to end; exit code 1 when one did not complete."""
+    from rankwise.slurm.jobs import jobs_named, wait
+
+    states = wait(jobs_named(names or [str(FOLDER)]), interval, lambda state: tell(f"job {state.job} {state.words}"))
+    _show(states, as_json)
+    if any(state.state != "COMPLETED" for state in states):
+        raise typer.Exit(EXIT_FAILURE)
+
+
+@verb("cancel", "rankwise slurm cancel rankwise-job", slurm_verbs)
+def cancel_jobs(names: Jobs = None) -> None:
+    """Cancel jobs; a campaign keeps what it has measured."""
+    from rankwise.slurm.jobs import cancel, jobs_named
+
+    jobs = jobs_named(names or [str(FOLDER)])
+    cancel(jobs)
+    tell(f"cancelled: {', '.join(jobs)}")
+
+
+@verb("fetch", "rankwise slurm fetch rankwise-job -o results", slurm_verbs)
+def fetch_results(
+    folder: Annotated[Path, typer.Argument(help="Folder of the jobs.")] = FOLDER,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Copy them into this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what the jobs of a folder have written, and copy it with their scripts and settings."""
+    from rankwise.slurm.jobs import fetch, results_of
+
+    files = results_of(folder) if output is None else fetch(folder, output)
+    if as_json:
+        print_json({"files": [str(path) for path in files]})
+        return
+    for path in files:
+        print(path if output is not None else folder / path)
+
+
+def _show(states: list[JobState], as_json: bool) -> None:
+    if as_json:
+        print_json({"jobs": [state.to_dict() for state in states]})
+        return
+    from rich.table import Table
+
+    table = Table("job", "state", "in words")
+    for state in states:
+        table.add_row(state.job, state.state, state.words)
+    console().print(table)
+    if any(state.state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "CANCELLED") for state in states):
+        tell("next: rankwise slurm submit --resume --folder FOLDER  # goes on with the samples that were kept")
+
+
+def _work(words: list[str]) -> Work:
+    """Check a verb and its options as the command line would, without running it. Raises InputError."""
+    from typer.main import get_command
+
+    from rankwise.slurm.script import Work
+
+    command: Any = get_command(app)
+    left = list(words)
+    if left[0] not in _IN_JOBS:
+        raise InputError(f"'{left[0]}' is no work for a job: choose of {', '.join(_IN_JOBS)}")
+    while hasattr(command, "commands"):
+        if not left or left[0] not in command.commands:
+            raise InputError(f"'{' '.join(words)}' is no verb of rankwise: see 'rankwise --help'")
+        command, left = command.commands[left[0]], left[1:]
+    if "--help" in left:
+        raise InputError(f"a job that shows help does nothing: see 'rankwise {' '.join(words)}' here")
+    try:
+        parameters = command.make_context(" ".join(words), left).params
+    except Exception as error:
+        # Typer's errors of usage, whichever click is behind it.
+        if not callable(format_message := getattr(error, "format_message", None)):
+            raise
+        raise InputError(
+            f"the job's command is wrong: {str(format_message()).rstrip('.')}: see 'rankwise {words[0]} --help'"
+        ) from None
+    samples = None
+    if words[0] == "measure":
+        from rankwise.measure.session import samples_path_of
+
+        samples = str(samples_path_of(parameters["output"]))
+    return Work(tuple(words), samples)
+
+
+def _next_job(folder: Path) -> tuple[Settings, Work]:
+    """Return the settings and the work of a folder's last job, to go on with what it measured."""
+    from dataclasses import replace
+
+    from rankwise.slurm.jobs import read_submissions
+    from rankwise.slurm.script import Work
+
+    last = read_submissions(folder)[-1]
+    if last.work.samples is None:
+        raise InputError(f"'{last.work.words[0]}' cannot be gone on with: submit it anew without --resume")
+    words = tuple(word for word in last.work.words if word != "--resume")
+    return replace(last.settings, dependency=None), Work((*words, "--resume"), last.work.samples)
+
+
+def _program() -> list[str]:
+    """Return how the job starts rankwise: by the path of the command that we are, for PATH may differ there."""
+    command = Path(sys.prefix) / "bin" / "rankwise"
+    return [str(command)] if command.exists() else [sys.executable, "-m", "rankwise"]

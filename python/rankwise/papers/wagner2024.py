@@ -1,0 +1,397 @@
+"""Wagner 2024: OSU latency and bandwidth by placement under Slurm, ten runs; fitted, its effects named, ours beside it.
+
+The published tables give mean and standard deviation over ten runs for two ranks on cores of a socket, sockets of a node
+and nodes. From them: alpha and beta of each placement, and the effects that the author describes, found in the figures by the
+rules of ``osu_effects`` rather than taken from the text. Profiles of repeated ``measure bandwidth`` give the same tables.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.errors import InputError
+from rankwise.machine.link import LinkModel
+from rankwise.machine.profile import Profile
+from rankwise.models import hockney, piecewise
+from rankwise.models.measured import Way
+from rankwise.papers.osu_effects import (
+    Array,
+    Series,
+    constant_up_to,
+    crossings,
+    drop_of,
+    growth_exponent,
+    largest_spread,
+    saturation_of,
+)
+from rankwise.report.reproduction import Picture, Reproduction, Section, Table
+from rankwise.units import format_bandwidth, format_size, format_time
+
+DATA = Path(__file__).with_name("data")
+BANDWIDTH = "bandwidth-window-64"  # 64 messages in flight, as osu_bw has by default
+_RUNS = 10
+_RESOLUTION_S = 0.01e-6  # latencies are printed so
+_REPLICATES = 200
+# The paper's placements are our link classes.
+LINKS = {"different_cores": "same-socket", "different_sockets": "other-socket", "different_nodes": "other-node"}
+WORDS = {
+    "same-core": "hardware threads of a core", "shared-cache": "cores that share a cache", "same-socket": "cores of a socket",
+    "other-socket": "sockets of a node", "other-node": "nodes",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A placement with its models: Hockney's line over all sizes, and lines between breaks."""
+
+    series: Series
+    line: LinkModel
+    pieces: LinkModel
+
+    @property
+    def words(self) -> str:
+        return WORDS.get(self.series.name, self.series.name)
+
+
+def published() -> list[Series]:
+    """Return Table 3: mean and standard deviation over ten runs, one series a placement."""
+    with (DATA / "wagner2024_ten_runs.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+
+    def column(placement: str, name: str, unit: float) -> Array:
+        return np.array([float(row[name] or "nan") * unit for row in rows if row["placement"] == placement])
+
+    return [
+        Series(
+            name=link,
+            runs=_RUNS,
+            sizes=column(placement, "message_bytes", 1).astype(np.int64),
+            latency_s=column(placement, "latency_us_mean", 1e-6),
+            latency_sigma_s=column(placement, "latency_us_sigma", 1e-6),
+            bandwidth=column(placement, "bandwidth_MBps_mean", 1e6),
+            bandwidth_sigma=column(placement, "bandwidth_MBps_sigma", 1e6),
+            resolution_s=_RESOLUTION_S,
+        )
+        for placement, link in LINKS.items()
+    ]
+
+
+def single_run() -> dict[str, dict[int, tuple[float, float]]]:
+    """Return Table 2: latency in s and bandwidth in bytes/s of one run, by link class and size."""
+    found: dict[str, dict[int, tuple[float, float]]] = {}
+    with (DATA / "wagner2024_single_run.csv").open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            pair = (float(row["latency_us"]) * 1e-6, float(row["bandwidth_MBps"] or "nan") * 1e6)
+            found.setdefault(LINKS[row["placement"]], {})[int(row["message_bytes"])] = pair
+    return found
+
+
+def measured(paths: Sequence[Path]) -> list[Series]:
+    """Return the tables of repeated ``measure bandwidth``: profiles, or folders that hold them (of a job array, say).
+
+    Raises InputError when there are fewer than two runs, or they are of different machines or sizes.
+    """
+    files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
+    profiles = [Profile.load(file) for file in files if file.name != "jobs.json"]
+    if len(profiles) < 2:
+        raise InputError(
+            f"--measured names {len(profiles)} profile(s): a spread needs two runs or more, as by "
+            "'rankwise slurm submit measure bandwidth --array 1-10%1'"
+        )
+    machines = {(str(profile.machine.get("cpu_model")), profile.machine.get("cores")) for profile in profiles}
+    if len(machines) > 1:
+        raise InputError(f"--measured mixes {len(machines)} kinds of machines: give the runs of one")
+    common = [name for name in WORDS if all(name in profile.links for profile in profiles)]
+    series = []
+    for name in common:
+        links = [profile.links[name] for profile in profiles]
+        if any(BANDWIDTH not in link.variants for link in links):
+            raise InputError(f"--measured has a profile without bandwidth of {name}: measure with 'rankwise measure bandwidth'")
+        times = [{point.size_bytes: point.time_s for point in link.send.table} for link in links]
+        rates = [{p.size_bytes: p.size_bytes / p.time_s for p in link.variants[BANDWIDTH].table} for link in links]
+        sizes = sorted(set.intersection(*(set(table) for table in times)))
+        latency = np.array([[table[size] for size in sizes] for table in times])
+        rate = np.array([[table.get(size, np.nan) if size else np.nan for size in sizes] for table in rates])
+        series.append(
+            Series(
+                name, len(profiles), np.array(sizes), latency.mean(axis=0), latency.std(axis=0, ddof=1),
+                rate.mean(axis=0), rate.std(axis=0, ddof=1), hosts=tuple(sorted({str(p.machine["hostname"]) for p in profiles})),
+            )  # fmt: skip
+        )
+    if not series:
+        raise InputError("--measured has no link class that all runs share: measure the same --links in each")
+    return series
+
+
+def fit(series: Series) -> Fitted:
+    """Fit alpha and beta; intervals come from the spread over runs and from how finely latencies were printed."""
+    rng = np.random.default_rng(2024)
+    error = np.hypot(series.latency_sigma_s / np.sqrt(series.runs), series.resolution_s / np.sqrt(12))
+    drawn = series.latency_s[:, None] + error[:, None] * rng.standard_normal((series.sizes.size, _REPLICATES))
+    way = Way(
+        series.sizes.astype(np.float64), series.latency_s, np.maximum(drawn, series.latency_s[:, None] / 10),
+        (series.runs,) * series.sizes.size,
+    )  # fmt: skip
+    return Fitted(series, hockney.fit(way), piecewise.fit(way))
+
+
+def effects(series: Series) -> dict[str, Any]:
+    """Return what the figures of one placement show."""
+    drop, saturation = drop_of(series), saturation_of(series)
+    spread, at = largest_spread(series)
+    constant = constant_up_to(series)
+    return {
+        "constant_latency_up_to_bytes": constant,
+        "constant_latency_s": float(np.mean(series.latency_s[series.sizes <= constant])),
+        "bandwidth_drop": None if drop is None else drop.to_dict(),
+        "saturated_from_bytes": None if saturation is None else saturation[0],
+        "saturated_bytes_per_s": None if saturation is None else saturation[1],
+        "growth_exponent": growth_exponent(series, 65536) if series.sizes[-1] > 65536 else None,
+        "largest_sigma_share": spread,
+        "largest_sigma_share_bytes": at,
+    }
+
+
+def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
+    """Compute everything from the paper's tables, and from ``profiles`` of repeated runs where there are any."""
+    theirs = [fit(series) for series in published()]
+    ours = [fit(series) for series in measured(profiles)] if profiles else []
+    answer = _answer(theirs)
+    sections = [
+        Section(
+            "effects",
+            "The effects, found in the figures",
+            (
+                *(sentence for fitted in theirs for sentence in _sentences(fitted)),
+                *_comparisons(theirs),
+            ),
+            (_fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs), *_pictures("", theirs)),
+        ),
+        Section(
+            "tables",
+            "The published tables",
+            (f"Mean and standard deviation over {_RUNS} runs (the paper's Table 3); the single run is its Table 2.",),
+            (*(_table(fitted, "table-3", "Table 3") for fitted in theirs), _single_table()),
+        ),
+    ]
+    if ours:
+        hosts = sorted({host for fitted in ours for host in fitted.series.hosts})
+        sections.append(
+            Section(
+                "ours",
+                "The same tables, measured here",
+                (
+                    f"Mean and standard deviation over {ours[0].series.runs} runs on {', '.join(hosts)}; each rank's place was "
+                    "read back from inside it.",
+                    *(sentence for fitted in ours for sentence in _sentences(fitted)),
+                ),
+                (
+                    _fits_table("our-fits", "Alpha and beta of each placement here, with 95 % intervals", ours),
+                    *_pictures("our-", ours),
+                    *(_table(fitted, "ours", "Measured here") for fitted in ours),
+                ),
+            )
+        )
+        answer = (*answer, f"Here, {'; '.join(_line(fitted) for fitted in ours)} ({ours[0].series.runs} runs).")
+    return Reproduction(
+        paper="wagner2024",
+        title="Wagner 2024: latency and bandwidth by placement under Slurm",
+        answer=answer,
+        sections=sections,
+        record={
+            "paper": "wagner2024",
+            "placements": [_record(fitted) for fitted in theirs],
+            "farther_is_faster_bytes": crossings(theirs[0].series, theirs[1].series),
+            "measured": [_record(fitted) for fitted in ours],
+        },
+        sources=(
+            "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1, 2024. Tables 2 and 3: OSU micro-benchmarks 5.8 "
+            "with Open MPI 3.1.6 on LCC3 (two sockets of six cores, InfiniBand); all other figures on this page are computed "
+            "from them.",
+        ),
+        next_command="rankwise slurm submit measure bandwidth --array 1-10%1 --nodes 2   # then: rankwise reproduce "
+        "wagner2024 --measured rankwise-job",
+    )
+
+
+def _record(fitted: Fitted) -> dict[str, Any]:
+    series = fitted.series
+    alpha, beta = fitted.line.segments[0], fitted.pieces.segments[-1]
+    return {
+        "link": series.name,
+        "runs": series.runs,
+        "alpha_s": alpha.alpha_s,
+        "alpha_ci_s": list(alpha.alpha_ci_s or ()),
+        "beta_s_per_byte": beta.beta_s_per_byte,
+        "beta_ci_s_per_byte": list(beta.beta_ci_s_per_byte or ()),
+        "hockney": fitted.line.to_dict(),
+        "piecewise": fitted.pieces.to_dict(),
+        "effects": effects(series),
+        "rows": [
+            {
+                "message_bytes": int(size), "latency_s": latency, "latency_sigma_s": sigma,
+                "bandwidth_bytes_per_s": rate if np.isfinite(rate) else None,
+                "bandwidth_sigma_bytes_per_s": spread if np.isfinite(spread) else None,
+            }
+            for size, latency, sigma, rate, spread in zip(
+                series.sizes.tolist(), series.latency_s.tolist(), series.latency_sigma_s.tolist(),
+                series.bandwidth.tolist(), series.bandwidth_sigma.tolist(), strict=True,
+            )
+        ],
+    }  # fmt: skip
+
+
+def _line(fitted: Fitted) -> str:
+    record = _record(fitted)
+    rate = format_bandwidth(1 / record["beta_s_per_byte"])
+    return f"{fitted.words}: alpha {format_time(record['alpha_s'])}, {rate} for large messages"
+
+
+def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
+    found = {fitted.series.name: effects(fitted.series) for fitted in theirs}
+    dropping = [fitted for fitted in theirs if found[fitted.series.name]["bandwidth_drop"]]
+    steady = [fitted for fitted in theirs if not found[fitted.series.name]["bandwidth_drop"]]
+    drops = "; ".join(_drop_words(fitted) for fitted in dropping)
+    return (
+        f"{'; '.join(_line(fitted) for fitted in theirs)}.",
+        f"Bandwidth falls as messages grow only between {drops}. Between {' and '.join(f.words for f in steady)} it does not.",
+        *_comparisons(theirs),
+    )
+
+
+def _drop_words(fitted: Fitted) -> str:
+    drop = drop_of(fitted.series)
+    assert drop is not None
+    back = "and is never that high again" if drop.recovered_bytes is None else f"and is back at {format_size(drop.recovered_bytes)}"
+    return (
+        f"{fitted.words}, from {format_bandwidth(drop.peak)} at {format_size(drop.peak_bytes)} to "
+        f"{format_bandwidth(drop.bottom)} at {format_size(drop.bottom_bytes)} {back}"
+    )
+
+
+def _sentences(fitted: Fitted) -> list[str]:
+    found = effects(fitted.series)
+    sentences = [
+        f"Between {fitted.words}: latency is constant, {format_time(found['constant_latency_s'])}, up to "
+        f"{format_size(found['constant_latency_up_to_bytes'])}"
+    ]
+    if found["growth_exponent"] is not None:
+        sentences[0] += f", and from 64 KiB on it grows like size to the power {found['growth_exponent']:.2f}"
+    if found["saturated_from_bytes"] is not None:
+        sentences[0] += (
+            f"; bandwidth stays within 10 % of {format_bandwidth(found['saturated_bytes_per_s'])} from "
+            f"{format_size(found['saturated_from_bytes'])} on"
+        )
+    sentences[0] += (
+        f"; no latency's standard deviation is above {100 * found['largest_sigma_share']:.1f} % "
+        f"(at {format_size(found['largest_sigma_share_bytes'])})."
+    )
+    if found["bandwidth_drop"]:
+        sentences.append(f"Bandwidth drops between {_drop_words(fitted)}.")
+    return sentences
+
+
+def _comparisons(fitted: Sequence[Fitted]) -> list[str]:
+    """Say where a farther placement is the faster one."""
+    sentences = []
+    for near, far in zip(fitted, fitted[1:], strict=False):
+        sizes = crossings(near.series, far.series)
+        if sizes:
+            i = near.series.sizes.tolist().index(sizes[-1])
+            sentences.append(
+                f"Farther is not always slower: latency between {far.words} is below that between {near.words} at "
+                f"{', '.join(map(format_size, sizes))} ({format_time(far.series.latency_s[i])} against "
+                f"{format_time(near.series.latency_s[i])} at the last)."
+            )
+    return sentences
+
+
+def _fits_table(name: str, caption: str, fitted: Sequence[Fitted]) -> Table:
+    header = ["link", "alpha_s", "alpha_lo_s", "alpha_hi_s", "beta_s_per_byte", "beta_lo_s_per_byte", "beta_hi_s_per_byte",
+              "hockney_relative_error", "piecewise_relative_error", "breaks_bytes"]  # fmt: skip
+    shown = [["between", "alpha", "95 %", "1 / beta", "95 %", "error of one line", "of pieces", "breaks"]]
+    rows: list[list[str | float]] = []
+    for one in fitted:
+        alpha, beta = one.line.segments[0], one.pieces.segments[-1]
+        alpha_ci, beta_ci = alpha.alpha_ci_s or (np.nan, np.nan), beta.beta_ci_s_per_byte or (np.nan, np.nan)
+        breaks = [segment.from_bytes for segment in one.pieces.segments[1:]]
+        rows.append(
+            [one.series.name, alpha.alpha_s, *alpha_ci, beta.beta_s_per_byte, *beta_ci, one.line.relative_error,
+             one.pieces.relative_error, " ".join(map(str, breaks))]  # fmt: skip
+        )
+        shown.append(
+            [one.words, format_time(alpha.alpha_s), f"{format_time(alpha_ci[0])} – {format_time(alpha_ci[1])}",
+             format_bandwidth(1 / beta.beta_s_per_byte),
+             f"{format_bandwidth(1 / beta_ci[1])} – {format_bandwidth(1 / beta_ci[0])}",
+             f"{100 * one.line.relative_error:.1f} %", f"{100 * one.pieces.relative_error:.1f} %",
+             ", ".join(map(format_size, breaks)) or "none"]  # fmt: skip
+        )
+    return Table(name, caption, header, rows, shown)
+
+
+def _table(fitted: Fitted, name: str, title: str) -> Table:
+    series = fitted.series
+    shown = [["size", "latency, us", "σ", "bandwidth, MB/s", "σ"]]
+    rows: list[list[float | int | None]] = []
+    for i, size in enumerate(series.sizes.tolist()):
+        rate, spread = float(series.bandwidth[i]), float(series.bandwidth_sigma[i])
+        known = bool(np.isfinite(rate))
+        rows.append(
+            [size, float(series.latency_s[i]), float(series.latency_sigma_s[i]), rate if known else None, spread if known else None]
+        )
+        shown.append(
+            [format_size(size), f"{1e6 * series.latency_s[i]:.2f}", f"{1e6 * series.latency_sigma_s[i]:.2f}",
+             f"{rate / 1e6:.2f}" if known else "–", f"{spread / 1e6:.2f}" if known else "–"]  # fmt: skip
+        )
+    return Table(
+        f"{name}-{series.name}",
+        f"{title}: between {fitted.words}, mean and standard deviation over {series.runs} runs",
+        ["message_bytes", "latency_s", "latency_sigma_s", "bandwidth_bytes_per_s", "bandwidth_sigma_bytes_per_s"],
+        rows,
+        shown,
+    )
+
+
+def _single_table() -> Table:
+    runs = single_run()
+    names = list(LINKS.values())
+    shown = [["size", *(f"{WORDS[name]}: us" for name in names), *(f"{WORDS[name]}: MB/s" for name in names)]]
+    rows: list[list[float | int | None]] = []
+    for size in runs[names[0]]:
+        latencies = [runs[name][size][0] for name in names]
+        rates = [None if np.isnan(runs[name][size][1]) else runs[name][size][1] for name in names]
+        rows.append([size, *latencies, *rates])
+        shown.append(
+            [format_size(size), *(f"{1e6 * one:.2f}" for one in latencies),
+             *("–" if rate is None else f"{rate / 1e6:.2f}" for rate in rates)]  # fmt: skip
+        )
+    return Table(
+        "table-2",
+        "Table 2: a single run",
+        ["message_bytes", *(f"{name}_latency_s" for name in names), *(f"{name}_bandwidth_bytes_per_s" for name in names)],
+        rows,
+        shown,
+    )
+
+
+def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
+    def draw(function: str) -> Callable[[], str]:
+        def picture() -> str:
+            from rankwise.report import placements
+
+            drawn: Callable[[str, Sequence[Fitted]], str] = getattr(placements, function)
+            return drawn(prefix, fitted)
+
+        return picture
+
+    runs = fitted[0].series.runs
+    return (
+        Picture(f"{prefix}latency", f"Latency by placement, mean of {runs} runs, with one standard deviation.", draw("latency_picture")),
+        Picture(f"{prefix}bandwidth", f"Bandwidth by placement, mean of {runs} runs, with one standard deviation.", draw("bandwidth_picture")),
+    )

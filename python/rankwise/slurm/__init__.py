@@ -1,0 +1,1 @@
+"""Work handed to Slurm: job scripts, submission, states in words."""

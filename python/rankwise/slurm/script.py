@@ -1,0 +1,146 @@
+"""The job script: every setting a readable #SBATCH line, then modules, environment, and one rankwise command."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from rankwise.errors import InputError
+
+_TIME = r"\d{1,7}|\d{1,7}:\d\d|\d{1,5}:\d\d:\d\d|\d{1,4}-\d{1,2}(:\d\d){0,2}"
+_ARRAY = r"\d{1,7}(-\d{1,7}(:\d{1,7})?)?(,\d{1,7}(-\d{1,7}(:\d{1,7})?)?)*(%\d{1,7})?"
+_MAIL_TYPES = ("NONE", "BEGIN", "END", "FAIL", "REQUEUE", "TIME_LIMIT", "TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90",
+               "ARRAY_TASKS", "STAGE_OUT", "INVALID_DEPEND", "ALL")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a job asks of Slurm; None and empty leave it to the site's defaults."""
+
+    name: str = "rankwise"
+    nodes: int = 1
+    tasks: int | None = None
+    tasks_per_node: int | None = None
+    cpus_per_task: int | None = None
+    time: str | None = None  # as Slurm writes it: 30, 1:30:00, 1-12
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    nodelist: str | None = None
+    exclusive: bool = True
+    array: str | None = None
+    dependency: str | None = None
+    mail_user: str | None = None
+    mail_type: str | None = None
+    grace_s: int | None = None  # SIGTERM so long before the time limit; None: at the limit, as the site does it
+    requeue: bool | None = None
+    modules: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+    extra: tuple[str, ...] = ()  # further options of sbatch
+
+    def __post_init__(self) -> None:
+        """Raises InputError for what could not stand in a script, or that Slurm would misread."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            option = f"--{field.name.replace('_', '-')}"
+            for text in value if isinstance(value, tuple) else (value,):
+                if isinstance(text, str) and (not text.strip() or not text.isprintable()):
+                    raise InputError(f"{option} '{text!r}' is empty or has characters that cannot stand in a script")
+        for option, number in (("--nodes", self.nodes), ("--tasks", self.tasks), ("--tasks-per-node", self.tasks_per_node),
+                               ("--cpus-per-task", self.cpus_per_task), ("--grace", self.grace_s)):  # fmt: skip
+            if number is not None and number < 1:
+                raise InputError(f"{option} {number} is too small: it must be at least 1")
+        if self.tasks is not None and self.tasks < self.nodes:
+            raise InputError(f"--tasks {self.tasks} are fewer than --nodes {self.nodes}: give each node one at least")
+        if self.time is not None and not re.fullmatch(_TIME, self.time):
+            raise InputError(f"--time '{self.time}' is no time of Slurm's: write 30 (minutes), 1:30:00 or 1-12:00")
+        if self.array is not None and not re.fullmatch(_ARRAY, self.array):
+            raise InputError(f"--array '{self.array}' is no array of Slurm's: write 1-10, 1-10%2 or 1,3,7")
+        for option, name in (("--partition", self.partition), ("--account", self.account), ("--qos", self.qos),
+                             ("--dependency", self.dependency), ("--mail-user", self.mail_user)):  # fmt: skip
+            if name is not None and not re.fullmatch(r"[\w.,:;?+@%/-]+", name):
+                raise InputError(f"{option} '{name}' has characters that Slurm's names do not have")
+        for kind in (self.mail_type or "NONE").split(","):
+            if kind.upper() not in _MAIL_TYPES:
+                raise InputError(f"--mail-type '{kind}' is unknown: choose of {', '.join(_MAIL_TYPES)}")
+        for name in self.environment or {}:
+            if not re.fullmatch(r"[A-Za-z_]\w*", name):
+                raise InputError(f"--env '{name}' is no name of a variable: write --env NAME=VALUE")
+        if self.nodelist is not None:
+            from rankwise.machine.hosts import parse_hosts
+
+            parse_hosts(self.nodelist)
+        for option in self.extra:
+            if not option.startswith("-"):
+                raise InputError(f"--sbatch '{option}' is no option of sbatch: write --sbatch=--gres=gpu:1")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Settings:
+        """Read settings back. Raises InputError when they are not ours."""
+        try:
+            lists = {name: tuple(record[name]) for name in ("modules", "extra")}
+            return Settings(**{**record, **lists})
+        except (KeyError, TypeError):
+            raise InputError("the job's settings cannot be read: submit it anew without --resume") from None
+
+    def directives(self) -> list[str]:
+        """Return the options of sbatch, in the order in which a reader looks for them."""
+        asked: list[tuple[str, object]] = [
+            ("job-name", self.name), ("partition", self.partition), ("account", self.account), ("qos", self.qos),
+            ("nodes", self.nodes), ("ntasks", self.tasks), ("ntasks-per-node", self.tasks_per_node),
+            ("cpus-per-task", self.cpus_per_task), ("nodelist", self.nodelist), ("time", self.time), ("array", self.array),
+            ("dependency", self.dependency), ("mail-user", self.mail_user), ("mail-type", self.mail_type),
+        ]  # fmt: skip
+        lines = [f"--{name}={value}" for name, value in asked if value is not None]
+        if self.exclusive:
+            lines.append("--exclusive")
+        if self.requeue is not None:
+            lines.append("--requeue" if self.requeue else "--no-requeue")
+        if self.grace_s is not None:
+            lines.append(f"--signal=B:TERM@{self.grace_s}")
+        lines.append(f"--output={'log-%A_%a.txt' if self.array else 'log-%j.txt'}")
+        lines.append("--open-mode=append")
+        return [*lines, *self.extra]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A command of rankwise for a job: its words after ``rankwise``, and the samples file that it can go on with."""
+
+    words: tuple[str, ...]
+    samples: str | None = None
+
+
+def job_script(settings: Settings, work: Work, program: Sequence[str]) -> str:
+    """Return the script; ``program`` starts rankwise. Each task of an array works in a folder of its number."""
+    lines = ["#!/bin/bash", *(f"#SBATCH {line}" for line in settings.directives()), "", "set -euo pipefail"]
+    if settings.modules:
+        lines += ["", *(f"module load {shlex.quote(module)}" for module in settings.modules)]
+    if settings.environment:
+        lines += ["", *(f"export {name}={shlex.quote(value)}" for name, value in settings.environment.items())]
+    lines.append("")
+    if settings.array:
+        lines += ["# Each task of the array has its own results.",
+                  'mkdir -p "task-$SLURM_ARRAY_TASK_ID" && cd "task-$SLURM_ARRAY_TASK_ID"', ""]  # fmt: skip
+    words = [word for word in work.words if not (work.samples and word == "--resume")]
+    command = " ".join(shlex.quote(word) for word in (*program, *words))
+    if work.samples is None:
+        return "\n".join([*lines, *_IN_PLACE, f"exec {command}"]) + "\n"
+    samples = shlex.quote(work.samples)
+    if "--resume" in work.words:
+        lines.append("# Go on with what the job before has measured.")
+        condition = f"[ -s {samples} ]"
+    else:
+        lines.append("# When Slurm has put the job back into the queue (a node died, say): go on with what was measured.")
+        condition = f'[ "${{SLURM_RESTART_COUNT:-0}}" -gt 0 ] && [ -s {samples} ]'
+    lines += [f"if {condition}; then set -- --resume; else set --; fi", *_IN_PLACE, f'exec {command} "$@"']
+    return "\n".join(lines) + "\n"
+
+
+_IN_PLACE = ["# In place of the shell, so that SIGTERM (time limit, scancel) reaches it and nothing that was measured is lost."]

@@ -1,0 +1,153 @@
+"""What Slurm says of jobs, in words: out of squeue, then sacct where the cluster keeps accounts, else scontrol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rankwise.slurm.commands import slurm, try_slurm
+
+_WORDS = {
+    "PENDING": "waits in the queue",
+    "CONFIGURING": "has its nodes, which are being made ready",
+    "RUNNING": "runs",
+    "COMPLETING": "has ended, its nodes are being cleared",
+    "SUSPENDED": "is suspended",
+    "COMPLETED": "has completed",
+    "FAILED": "failed",
+    "TIMEOUT": "was stopped at its time limit; samples are kept",
+    "CANCELLED": "was cancelled; samples are kept",
+    "NODE_FAIL": "ended because a node died; samples are kept",
+    "PREEMPTED": "was ended for a job of higher priority; samples are kept",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "BOOT_FAIL": "ended because its nodes did not start",
+    "DEADLINE": "was ended at its deadline",
+    "REQUEUED": "was put back into the queue",
+    "REQUEUE_HOLD": "was put back into the queue and is held",
+    "SPECIAL_EXIT": "was put back into the queue and is held",
+    "UNKNOWN": "is not known to Slurm any more: see its log",
+}  # fmt: skip
+_REASONS = {
+    "Resources": "no nodes are free",
+    "Priority": "others are before it",
+    "Dependency": "the job that it depends on has not ended",
+    "DependencyNeverSatisfied": "the job that it depends on has failed: cancel it",
+    "BeginTime": "its time to begin has not come (a job put back into the queue waits a little)",
+    "JobHeldUser": "it is held: scontrol release",
+    "JobHeldAdmin": "it is held by the site: ask them",
+    "PartitionTimeLimit": "its time limit is above the partition's: submit with a lower --time",
+    "PartitionNodeLimit": "it asks for more nodes than the partition has: submit with fewer --nodes",
+    "PartitionDown": "the partition is down",
+    "PartitionInactive": "the partition takes no jobs",
+    "ReqNodeNotAvail": "a node that it needs is down or reserved",
+    "NodeDown": "a node that it needs is down",
+    "JobArrayTaskLimit": "as many tasks of the array run as are allowed at once",
+    "QOSMaxJobsPerUserLimit": "you run as many jobs as you may",
+    "AssocGrpCpuLimit": "your project uses as many processors as it may",
+    "Licenses": "a licence is missing",
+    "Reservation": "its reservation has not begun",
+    "NonZeroExitCode": "its command ended with an error",
+    "TimeLimit": "",
+    "None": "",
+}  # fmt: skip
+LIVE = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT",
+        "RESIZING", "SIGNALING", "STOPPED", "STAGE_OUT", "REQUEUE_FED")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JobState:
+    """One job, or one task of an array (``12_3``): its state as Slurm calls it, and where that is from."""
+
+    job: str
+    state: str
+    reason: str
+    nodes: str
+    elapsed: str
+    limit: str
+    restarts: int | None
+    exit_code: str | None
+    source: str
+
+    @property
+    def live(self) -> bool:
+        return self.state in LIVE
+
+    @property
+    def words(self) -> str:
+        """The state as a sentence without its subject."""
+        text = _WORDS.get(self.state, f"is {self.state.lower().replace('_', ' ')}")
+        reason = _REASONS.get(self.reason, _REASONS.get(self.reason.split(",")[0], self.reason))
+        if self.state == "FAILED" and self.exit_code:
+            code, _, number = self.exit_code.partition(":")
+            text += f" with {f'signal {number}' if number not in ('', '0') else f'exit code {code}'}"
+        elif reason and self.live and self.state != "RUNNING":
+            text += f": {reason}"
+        if self.nodes and self.state in ("RUNNING", "COMPLETING", "NODE_FAIL"):
+            text += f" on {self.nodes}"
+        if self.state == "RUNNING":
+            text += f" since {self.elapsed} of {self.limit}"
+        if self.restarts:
+            text += f"; begun anew {self.restarts} time(s)"
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "live": self.live, "words": self.words}
+
+
+def states_of(jobs: Sequence[str]) -> list[JobState]:
+    """Ask Slurm once for all jobs, in their order; an array gives one state a task.
+
+    Raises UnusableEnvironmentError where Slurm is missing or silent.
+    """
+    found: list[JobState] = []
+    for job in jobs:
+        found += _queued(job) or _accounted(job) or [_unknown(job)]
+    return found
+
+
+def _queued(job: str) -> list[JobState]:
+    text = try_slurm("squeue", "--noheader", "--array", "--states=all", f"--jobs={job}", "--format=%i|%T|%r|%N|%M|%l")
+    if text is None:
+        slurm("scontrol", "ping")  # tells a job that has left the queue from a controller that does not answer
+        return []
+    details = _details(job)
+    states = []
+    for line in text.splitlines():
+        if line.count("|") != 5:
+            continue
+        identity, state, reason, nodes, elapsed, limit = line.strip().split("|")
+        restarts, exit_code = details.get(identity, (None, None))
+        states.append(JobState(identity, state, reason, nodes, elapsed, limit, restarts, exit_code, "squeue"))
+    return states
+
+
+def _details(job: str) -> dict[str, tuple[int | None, str | None]]:
+    """Return restarts and exit code of each job or task, which squeue does not tell."""
+    found: dict[str, tuple[int | None, str | None]] = {}
+    for line in (try_slurm("scontrol", "show", "job", "-o", job) or "").splitlines():
+        words = dict(re.findall(r"\b(\w+)=(\S+)", line))
+        if "JobId" in words:
+            array = words.get("ArrayJobId")
+            identity = f"{array}_{words.get('ArrayTaskId')}" if array else words["JobId"]
+            found[identity] = (int(words.get("Restarts", "0")), words.get("ExitCode"))
+    return found
+
+
+def _accounted(job: str) -> list[JobState]:
+    text = try_slurm("sacct", "-X", "-n", "-P", "-j", job, "-o", "JobID,State,Reason,NodeList,Elapsed,Timelimit,ExitCode")
+    states = []
+    for line in (text or "").splitlines():
+        if line.count("|") != 6:
+            continue
+        identity, state, reason, nodes, elapsed, limit, exit_code = line.strip().split("|")
+        # "CANCELLED by 1000"
+        states.append(
+            JobState(identity, state.split()[0] if state else "UNKNOWN", reason, nodes, elapsed, limit, None, exit_code, "sacct")
+        )
+    return states
+
+
+def _unknown(job: str) -> JobState:
+    return JobState(job, "UNKNOWN", "", "", "", "", None, None, "none")

@@ -1,0 +1,35 @@
+"""One Slurm for all tests of this folder, and rankwise on its login node."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import slurm_cluster
+from slurm_cluster import Slurm
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Slurm]:
+    why = slurm_cluster.why_not()
+    if why is not None:
+        pytest.skip(why)
+    with Slurm(4) as slurm:
+        yield slurm
+
+
+@pytest.fixture
+def on_login(cluster: Slurm, tmp_path: Path) -> Iterator[Callable[..., tuple[int, str, str]]]:
+    """Run rankwise on the login node, in an empty folder; the nodes are free again afterwards."""
+
+    def run(*words: str | Path, extra: dict[str, str] | None = None) -> tuple[int, str, str]:
+        # More ranks than processors: who waits gives way.
+        environment = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", **(extra or {})}
+        done = cluster.run(sys.executable, "-m", "rankwise", *map(str, words), cwd=tmp_path, extra=environment)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    yield run
+    cluster.wait_idle()
