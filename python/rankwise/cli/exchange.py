@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.places import Hosts, Placement, host_of_each_rank, hosts_to_run_on, node_of_each_rank
 from rankwise.errors import EXIT_FAILURE, InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_shape, parse_sizes
 
@@ -68,6 +69,7 @@ def predict_exchange(
     ranks_per_node: Annotated[
         int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
     ] = None,
+    placement: Placement = "blocked",
     periodic: Periodic = "all",
     link_model: Annotated[str | None, typer.Option(help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")] = None,
     as_json: Json = False,
@@ -84,7 +86,12 @@ def predict_exchange(
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
+    node_of_rank: list[int] = []
+    if placement != "blocked":
+        if ranks_per_node is None or len({case.ranks for case in cases}) > 1:
+            raise InputError(f"--placement {placement} needs --ranks-per-node, and one number of ranks")
+        node_of_rank = node_of_each_rank(placement, cases[0].ranks, cases[0].ranks // max(1, ranks_per_node))
+    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model, node_of_rank)
     _show_rows(rows, as_json)
 
 
@@ -99,6 +106,8 @@ def run_exchange(
     shell: Shell = "full",
     replication: Replication = None,
     team_boxes: TeamBoxes = "pooled",
+    hosts: Hosts = None,
+    placement: Placement = "blocked",
     periodic: Periodic = "all",
     seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
     samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
@@ -116,11 +125,12 @@ def run_exchange(
     from rankwise.machine.discover import discover
 
     topology = discover()
-    ranks = _default_ranks(ranks, dims, topology)
+    nodes = hosts_to_run_on(hosts)
+    ranks = _default_ranks(ranks, dims, topology, max(1, len(nodes)))
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    rows = run_rows(cases, topology, samples, seconds)
+    rows = run_rows(cases, topology, samples, seconds, host_of_each_rank(placement, cases, nodes))
     _show_rows(rows, as_json)
     _fail_unless_verified(rows)
 
@@ -137,6 +147,8 @@ def validate_exchange(
     shell: Shell = "full",
     replication: Replication = None,
     team_boxes: TeamBoxes = "pooled",
+    hosts: Hosts = None,
+    placement: Placement = "blocked",
     periodic: Periodic = "all",
     seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
     samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
@@ -154,11 +166,12 @@ def validate_exchange(
     from rankwise.machine.discover import discover
 
     topology = discover()
-    ranks = _default_ranks(ranks, dims, topology)
+    nodes = hosts_to_run_on(hosts)
+    ranks = _default_ranks(ranks, dims, topology, max(1, len(nodes)))
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    validation = validate_cases(profile, cases, topology, samples, seconds)
+    validation = validate_cases(profile, cases, topology, samples, seconds, host_of_each_rank(placement, cases, nodes))
     if output is not None:
         write_json(output, validation.to_dict())
     if as_json:
@@ -309,8 +322,8 @@ def _fail_unless_verified(rows: Sequence[Row]) -> None:
         raise typer.Exit(EXIT_FAILURE)
 
 
-def _default_ranks(ranks: int | None, dims: str, topology: Topology) -> int | None:
+def _default_ranks(ranks: int | None, dims: str, topology: Topology, nodes: int) -> int | None:
     if ranks is not None or "x" in dims.lower():
         return ranks
-    return max(2, topology.allowed_core_count)
+    return max(2, topology.allowed_core_count * nodes)
 

@@ -152,8 +152,9 @@ def cancel_jobs(names: Jobs = None) -> None:
     from rankwise.slurm.jobs import cancel, jobs_named
 
     jobs = jobs_named(names or [str(FOLDER)])
-    cancel(jobs)
-    tell(f"cancelled: {', '.join(jobs)}")
+    live = cancel(jobs)
+    for job in jobs:
+        tell(f"job {job} {'is cancelled' if job in live else 'had ended already'}")
 
 
 @verb("fetch", "rankwise slurm fetch rankwise-job -o results", slurm_verbs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rankwise.errors import InputError
@@ -25,10 +26,17 @@ def blocked_locations(ranks: int, profile: Profile, ranks_per_node: int | None) 
         raise InputError(f"ranks per node {ranks_per_node} is too small: it must be at least 1")
     if ranks_per_node is None:
         ranks_per_node = 1 if "other-node" in profile.links else ranks
+    return locations_on_nodes([rank // ranks_per_node for rank in range(ranks)], profile)
+
+
+def locations_on_nodes(node_of_rank: Sequence[int], profile: Profile) -> list[Location]:
+    """Return the location of each rank on its node, where ranks fill one socket after the other, each a core of its own."""
     sockets = max(1, int(profile.machine.get("sockets") or 1)) if "other-socket" in profile.links else 1
-    cores = profile.machine.get("cores")
-    per_socket = max(1, -(-min(ranks_per_node, int(cores or ranks_per_node)) // sockets))
-    return [
-        (rank // ranks_per_node, (rank // ranks_per_node) * sockets + (rank % ranks_per_node) // per_socket % sockets, rank)
-        for rank in range(ranks)
-    ]
+    most = max(Counter(node_of_rank).values())
+    per_socket = max(1, -(-min(most, int(profile.machine.get("cores") or most)) // sockets))
+    seen: Counter[int] = Counter()
+    locations = []
+    for rank, node in enumerate(node_of_rank):
+        locations.append((node, node * sockets + seen[node] // per_socket % sockets, rank))
+        seen[node] += 1
+    return locations

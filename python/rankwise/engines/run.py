@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ import numpy as np
 from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, stream_kernel
+from rankwise.launch.placement import require_placement
 from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
@@ -24,9 +26,9 @@ _MOST_CASES_A_LAUNCH = 1000  # they travel as one argument of a command
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs exchanges on this node. ``cpus`` are the CPUs that ranks are bound to, one each while there are enough.
+    """Runs exchanges. ``cpus`` are the CPUs of a node that ranks are bound to, one each while there are enough.
 
-    With more ranks than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the
+    ``hosts`` holds the host of each rank (none: all on this node), which is verified from inside the ranks. With more ranks than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the
     machine's, only the check of the bytes counts.
     """
 
@@ -35,6 +37,7 @@ class Runner:
     samples_path: Path
     seconds_per_case: float = 0.3
     meter: Meter = SILENT
+    hosts: Sequence[str] = ()
     name = "real"
 
     def rows(self, cases: Sequence[ExchangeCase]) -> Iterator[Row]:
@@ -57,10 +60,13 @@ class Runner:
         self, cases: list[ExchangeCase], samples: SamplesFile, identity: str
     ) -> Iterator[Row]:
         ranks, grid, periodic = cases[0].ranks, cases[0].grid, cases[0].periodic
-        oversubscribed = ranks > len(self.cpus)
-        if ranks > _MOST_RANKS_PER_CPU * len(self.cpus):
+        if self.hosts and len(self.hosts) != ranks:
+            raise InputError(f"{len(self.hosts)} ranks are placed on hosts and {ranks} are to run: place them all")
+        on_node = max(Counter(self.hosts).values(), default=ranks)
+        oversubscribed = on_node > len(self.cpus)
+        if on_node > _MOST_RANKS_PER_CPU * len(self.cpus):
             raise InputError(
-                f"{ranks} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
+                f"{on_node} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
                 "ask the model ('rankwise predict exchange')"
             )
         arguments = [
@@ -72,12 +78,16 @@ class Runner:
             # Where only the check counts, a few repetitions are enough.
             *(("--least", "3", "--most", "10", "--warm-up", "1") if oversubscribed else ("--least", "30")),
         ]  # fmt: skip
-        if not oversubscribed:
-            arguments += ["--cpus", ",".join(map(str, self.cpus[:ranks]))]
+        cpus = [] if oversubscribed else self._cpus_of_ranks(ranks)
+        if cpus:
+            arguments += ["--cpus", ",".join(map(str, cpus))]
         waiting = iter(cases)
         timer_cost_s = 0.0
         try:
-            for record in stream_kernel(self.mpi, arguments, ranks, oversubscribed, f"running on {ranks} ranks"):
+            doing = f"running on {ranks} ranks"
+            for record in stream_kernel(self.mpi, arguments, ranks, oversubscribed, doing, self.hosts):
+                if record["record"] in ("start", "end"):
+                    require_placement(record["placements"], "of this placement", cpus, self.hosts)
                 samples.append({**record, "campaign": identity})
                 if record["record"] == "start":
                     timer_cost_s = float(record["timer_cost_s"])
@@ -96,7 +106,7 @@ class Runner:
                     messages_per_rank=int(record["messages_per_rank"]),
                     bytes_per_rank=int(record["bytes_per_rank"]),
                     verified=bool(record["verified"]),
-                    notes=self._notes(record["late"], times.size, ranks, oversubscribed),
+                    notes=self._notes(record["late"], times.size, on_node, oversubscribed),
                     repetitions=int(times.size),
                     oversubscribed=oversubscribed,
                     pingpong_time_s=_one_way_s(record["pingpong_time_s"], timer_cost_s),
@@ -105,6 +115,17 @@ class Runner:
             raise
         except RankwiseError as error:
             raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
+
+    def _cpus_of_ranks(self, ranks: int) -> list[int]:
+        """Return the CPU of each rank: on every host the first rank has the first CPU, and so on."""
+        if not self.hosts:
+            return list(self.cpus[:ranks])
+        seen: Counter[str] = Counter()
+        cpus = []
+        for host in self.hosts:
+            cpus.append(self.cpus[seen[host]])
+            seen[host] += 1
+        return cpus
 
     def _notes(self, late: int, repetitions: int, ranks: int, oversubscribed: bool) -> tuple[str, ...]:
         notes = []

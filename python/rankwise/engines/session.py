@@ -6,39 +6,56 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus
+from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus, locations_on_nodes
 from rankwise.engines.predict import Model
 from rankwise.engines.run import Runner
 from rankwise.engines.validate import Comparison, Validation
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.launch import find_mpi
+from rankwise.machine.hosts import distinct
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
 from rankwise.progress import meter
 
 
 def predict_rows(
-    profile: Profile, cases: Sequence[ExchangeCase], ranks_per_node: int | None = None, link_model: str | None = None
+    profile: Profile,
+    cases: Sequence[ExchangeCase],
+    ranks_per_node: int | None = None,
+    link_model: str | None = None,
+    node_of_rank: Sequence[int] = (),
 ) -> list[Row]:
-    """Ask the model for all cases, ranks placed by default (nodes filled one after the other)."""
-    placement = {ranks: blocked_locations(ranks, profile, ranks_per_node) for ranks in {case.ranks for case in cases}}
+    """Ask the model for all cases, ranks placed by default (nodes filled one after the other) or as ``node_of_rank`` says."""
+    placement = {
+        ranks: locations_on_nodes(node_of_rank, profile)
+        if node_of_rank
+        else blocked_locations(ranks, profile, ranks_per_node)
+        for ranks in {case.ranks for case in cases}
+    }
     return list(Model(profile, link_model).rows(cases, placement))
 
 
-def run_rows(cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float) -> list[Row]:
-    """Run all cases on this machine, one rank a core. Raises RankwiseError and its kinds."""
+def run_rows(
+    cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float, hosts: Sequence[str] = ()
+) -> list[Row]:
+    """Run all cases on this machine, or each rank on its host, one rank a core. Raises RankwiseError and its kinds."""
     if not 0 < seconds < 1e6:
         raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
     mpi = find_mpi()
     try:
         with meter("running", len(cases)) as progress:
-            return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress).rows(cases))
+            return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress, hosts).rows(cases))
     except KeyboardInterrupt:
         raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}") from None
 
 
 def validate_cases(
-    profile_path: Path, cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float
+    profile_path: Path,
+    cases: Sequence[ExchangeCase],
+    topology: Topology,
+    samples: Path,
+    seconds: float,
+    hosts: Sequence[str] = (),
 ) -> Validation:
     """Predict and run all cases with the same placement."""
     profile = Profile.load(profile_path)
@@ -51,8 +68,11 @@ def validate_cases(
         else [(0, 0, rank) for rank in range(case.ranks)]
         for case in cases
     }
+    if hosts:
+        names = distinct(hosts)
+        placement = {len(hosts): locations_on_nodes([names.index(host) for host in hosts], profile)}
     predicted = list(Model(profile).rows(cases, placement))
-    measured = run_rows(cases, topology, samples, seconds)
+    measured = run_rows(cases, topology, samples, seconds, hosts)
     return Validation(
         str(profile_path),
         [
@@ -66,7 +86,7 @@ def _profile_pingpong_s(profile: Profile, locations: Sequence[Location], measure
     """Return what the profile says of a block between ranks 0 and 1."""
     if measured.oversubscribed or len(locations) < 2:
         return None
-    (_, socket_a, core_a), (_, socket_b, core_b) = locations[:2]
-    name = "other-socket" if socket_a != socket_b else "same-socket" if core_a != core_b else "same-core"
+    (node_a, socket_a, core_a), (node_b, socket_b, core_b) = locations[:2]
+    name = "other-node" if node_a != node_b else "other-socket" if socket_a != socket_b else "same-socket" if core_a != core_b else "same-core"
     link = profile.links.get(name)
     return None if link is None else link.send.time_s(measured.case.message_bytes)

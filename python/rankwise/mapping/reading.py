@@ -11,25 +11,25 @@ from pathlib import Path
 from rankwise.errors import InputError
 
 
-def read_mapping(path: Path, node_sizes: Sequence[int]) -> dict[str, list[int]]:
+def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare") -> dict[str, list[int]]:
     """Read mappings from a file of another program or of this one: the node of every cell under each mapping's name.
 
     Takes JSON (``rankwise map --json --with-mapping``, or an object with ``node_of_cell``), CSV with a column ``node``
     in the order of cells, a rank order (ranks separated by commas, node by node), an Open MPI rankfile, or hosts in the
     order of ranks (one a line, ``host:count`` for several ranks in a row). Hosts become nodes in the order of their first
-    ranks. Raises InputError.
+    ranks. ``option`` named the file. Raises InputError.
     """
     mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"--compare {path} does not exist: {mend}") from None
+        raise InputError(f"{option} {path} does not exist: {mend}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--compare {path} cannot be read ({error}): {mend}") from None
+        raise InputError(f"{option} {path} cannot be read ({error}): {mend}") from None
     name = path.name
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
-        raise InputError(f"--compare {path} is empty: {mend}")
+        raise InputError(f"{option} {path} is empty: {mend}")
     try:
         if lines[0].startswith(("{", "[")):
             found = _from_json(json.loads(text), name)
@@ -43,11 +43,11 @@ def read_mapping(path: Path, node_sizes: Sequence[int]) -> dict[str, list[int]]:
         else:
             found = {name: _numbered(_from_hosts(lines, sum(node_sizes)))}
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, csv.Error):
-        raise InputError(f"--compare {path} is no mapping: {mend}") from None
+        raise InputError(f"{option} {path} is no mapping: {mend}") from None
     if not found:
-        raise InputError(f"--compare {path} holds no node_of_cell: write it with --json --with-mapping")
+        raise InputError(f"{option} {path} holds no node_of_cell: write it with --json --with-mapping")
     for nodes in found.values():
-        check_mapping(nodes, node_sizes, f"--compare {path}")
+        check_mapping(nodes, node_sizes, f"{option} {path}")
     return found
 
 

@@ -111,10 +111,19 @@ def wait(jobs: Sequence[str], interval_s: float, told: Callable[[JobState], None
         ) from None
 
 
-def cancel(jobs: Sequence[str]) -> None:
-    """Cancel jobs: SIGTERM first, so that they keep what they have. Raises InputError as scancel refuses."""
-    for job in jobs:
+def cancel(jobs: Sequence[str]) -> list[str]:
+    """Cancel jobs that have not ended: SIGTERM first, so that they keep what they have. Return those that were live.
+
+    Raises InputError for a job that Slurm does not know, and as scancel refuses.
+    """
+    states = [states_of([job]) for job in jobs]
+    for job, (first, *_) in zip(jobs, states, strict=True):
+        if first.state == "UNKNOWN":
+            raise InputError(f"Slurm knows no job {job}: see 'squeue --me' for those that there are")
+    live = [job for job, tasks in zip(jobs, states, strict=True) if any(state.live for state in tasks)]
+    for job in live:
         slurm("scancel", job)
+    return live
 
 
 def results_of(folder: Path) -> list[Path]:

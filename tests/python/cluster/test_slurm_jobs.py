@@ -29,7 +29,7 @@ def _records(path: Path) -> list[dict]:
 def test_a_measurement_between_two_nodes_as_a_job(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "--nodes", "2", "--time", "5", "--folder", "job", "-o", "m.json",
-        "--links", "other-node", "--launches", "1", "--seconds", "2", *QUICK,
+        "--links", "other-node", "--launches", "1", "--seconds", "15", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     job = out.strip()
@@ -50,7 +50,7 @@ def test_a_measurement_between_two_nodes_as_a_job(cluster: Slurm, on_login: Logi
 def test_srun_starts_the_ranks_of_an_array(on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "bandwidth", "--array", "1-2", "--nodes", "2", "--launcher", "srun", "--time", "5",
-        "-o", "m.json", "--links", "other-node", "--launches", "1", "--seconds", "1", *QUICK,
+        "-o", "m.json", "--links", "other-node", "--launches", "1", "--seconds", "15", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     code, out, err = on_login("slurm", "wait", "--interval", "5", "--json")
@@ -66,7 +66,7 @@ def test_srun_starts_the_ranks_of_an_array(on_login: Login, tmp_path: Path) -> N
 def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "--nodes", "2", "--time", "5", "-o", "m.json", "--links", "other-node",
-        "--launches", "3", "--seconds", "9", *QUICK,
+        "--launches", "3", "--seconds", "30", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     job = out.strip()
@@ -95,7 +95,7 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(
 ) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "--nodes", "2", "--requeue", "--time", "5", "--nodelist", ",".join(cluster.hosts[1:3]),
-        "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "6", *QUICK,
+        "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "30", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     job = out.strip()
@@ -139,7 +139,7 @@ def test_a_cancelled_job_is_told_and_keeps_its_samples(cluster: Slurm, on_login:
         (["--nodes", "9"], ["sbatch refuses", "--nodes"]),
         (["--partition", "short", "--nodes", "3"], ["sbatch refuses", "--nodes"]),
         (["--nodelist", "elsewhere"], ["nvalid node name", "--nodelist"]),
-        (["--dependency", "afterok:999999"], ["ependency", "afterok:1234"]),
+        (["--dependency", "bogus:1"], ["ependency", "afterok:1234"]),
         (["--sbatch=--no-such-option"], ["sbatch refuses", "no-such-option"]),
     ],
 )
@@ -156,7 +156,7 @@ def test_jobs_that_slurm_does_not_know(on_login: Login) -> None:
     code, out, _ = on_login("slurm", "status", "999999", "--json")
     assert code == 0 and json.loads(out)["jobs"][0]["state"] == "UNKNOWN"
     code, _, err = on_login("slurm", "cancel", "999999")
-    assert code == 2 and "nvalid job id" in err
+    assert code == 2 and "knows no job 999999" in err
 
 
 def test_without_a_controller_the_environment_is_unusable(on_login: Login) -> None:
