@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rankwise.engines.exchange import ExchangeCase, Row
+from rankwise.engines.injection import bounded
 from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus, locations_on_nodes
 from rankwise.engines.predict import Model
 from rankwise.engines.run import Runner
@@ -32,7 +33,14 @@ def predict_rows(
         else blocked_locations(ranks, profile, ranks_per_node)
         for ranks in {case.ranks for case in cases}
     }
-    return list(Model(profile, link_model).rows(cases, placement))
+    return _predicted(Model(profile, link_model), profile, cases, placement)
+
+
+def _predicted(
+    model: Model, profile: Profile, cases: Sequence[ExchangeCase], placement: Mapping[int, Sequence[Location]]
+) -> list[Row]:
+    """Ask the model, and let no node send more than it can."""
+    return [bounded(row, profile, placement[row.case.ranks]) for row in model.rows(cases, placement)]
 
 
 def run_rows(
@@ -71,7 +79,7 @@ def validate_cases(
     if hosts:
         names = distinct(hosts)
         placement = {len(hosts): locations_on_nodes([names.index(host) for host in hosts], profile)}
-    predicted = list(Model(profile).rows(cases, placement))
+    predicted = _predicted(Model(profile), profile, cases, placement)
     measured = run_rows(cases, topology, samples, seconds, hosts)
     return Validation(
         str(profile_path),

@@ -6,6 +6,7 @@ ways) and counts. Needs root, ip, tc, nsenter and unshare; everything is gone wh
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ TOOLS = ("ip", "tc", "nsenter", "unshare", "mount", "umount")
 _MTU = 9000
 _BURST = "9kb"
 _NET = "10.91.7"
+_NUMBERS = map("abcdefghijklmnopqrstuvwxyz".__getitem__, itertools.cycle(range(26)))
 
 
 @cache
@@ -44,7 +46,7 @@ class Nodes:
     def __init__(self, rate: str | None, names: Sequence[str] = ("n1", "n2")) -> None:
         """``rate`` is tc's (100mbit, 1gbit), each way of each node's link; None: as fast as it goes."""
         self.rate = rate
-        self._prefix = f"rw{os.getpid()}"
+        self._prefix = f"rw{os.getpid()}{next(_NUMBERS)}"
         self.hosts = tuple(f"{self._prefix}{name}" for name in names)
         self._switch = f"{self._prefix}switch"
 

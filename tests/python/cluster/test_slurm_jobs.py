@@ -28,7 +28,7 @@ def _records(path: Path) -> list[dict]:
 
 def test_a_measurement_between_two_nodes_as_a_job(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
-        "slurm", "submit", "measure", "--nodes", "2", "--time", "5", "--folder", "job", "-o", "m.json",
+        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--time", "5", "--folder", "job", "-o", "m.json",
         "--links", "other-node", "--launches", "1", "--seconds", "15", *QUICK,
     )  # fmt: skip
     assert code == 0, err
@@ -65,7 +65,7 @@ def test_srun_starts_the_ranks_of_an_array(on_login: Login, tmp_path: Path) -> N
 
 def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
-        "slurm", "submit", "measure", "--nodes", "2", "--time", "5", "-o", "m.json", "--links", "other-node",
+        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--time", "5", "-o", "m.json", "--links", "other-node",
         "--launches", "3", "--seconds", "30", *QUICK,
     )  # fmt: skip
     assert code == 0, err
@@ -94,7 +94,7 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(
     cluster: Slurm, on_login: Login, tmp_path: Path
 ) -> None:
     code, out, err = on_login(
-        "slurm", "submit", "measure", "--nodes", "2", "--requeue", "--time", "5", "--nodelist", ",".join(cluster.hosts[1:3]),
+        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--requeue", "--time", "5", "--nodelist", ",".join(cluster.hosts[1:3]),
         "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "30", *QUICK,
     )  # fmt: skip
     assert code == 0, err
@@ -119,7 +119,7 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(
 
 def test_a_cancelled_job_is_told_and_keeps_its_samples(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
-        "slurm", "submit", "measure", "--nodes", "2", "-o", "m.json", "--links", "other-node", "--seconds", "20", *QUICK
+        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "-o", "m.json", "--links", "other-node", "--seconds", "20", *QUICK
     )
     assert code == 0, err
     samples = tmp_path / "rankwise-job/m.samples.jsonl"
