@@ -2,7 +2,19 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.launch.launchers import Hydra, IntelHydra, Launcher, OpenMpi, family_of_library, make_launcher
+from rankwise.errors import InputError
+from rankwise.launch.launchers import (
+    Hydra,
+    IntelHydra,
+    Launcher,
+    OpenMpi,
+    Srun,
+    SrunPmix,
+    family_of_library,
+    filled,
+    make_launcher,
+    ranks_of_each,
+)
 
 MPICH = "MPICH Version:      5.0.2\nMPICH Release date: ..."
 VERSIONS = {
@@ -10,6 +22,8 @@ VERSIONS = {
     "mpiexec (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/": OpenMpi,
     "mpiexec (Open MPI) 5.0.11": OpenMpi,
     "Intel(R) MPI Library for Linux* OS, Version 2021.18 Build": IntelHydra,
+    "slurm-wlm 22.05.8": Srun,
+    "slurm 23.11.4": Srun,
     "something else": Launcher,
 }
 
@@ -42,3 +56,43 @@ def test_oversubscribed_ranks_give_up_the_core() -> None:
     assert Hydra(Path("m"), "").environment(False) == {}
     assert "--oversubscribe" in OpenMpi(Path("m"), "").command(8, ["x"], True)
     assert "--oversubscribe" not in OpenMpi(Path("m"), "").command(8, ["x"], False)
+
+
+def test_srun_speaks_the_library_s_language() -> None:
+    assert type(make_launcher(Path("srun"), "slurm 23.11.4", "openmpi")) is SrunPmix
+    assert SrunPmix(Path("srun"), "").command(2, ["x"], False)[1] == "--mpi=pmix"
+    assert Srun(Path("srun"), "").command(2, ["x"], True)[1:3] == ["--mpi=pmi2", "--overcommit"]
+
+
+BLOCKED, CYCLIC, UNEVEN = ["a", "a", "b", "b"], ["a", "b", "a", "b"], ["a", "b", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "hosts", "options"),
+    [
+        (Hydra, BLOCKED, ["-hosts", "a,b", "-ppn", "2"]),
+        (Hydra, CYCLIC, ["-hosts", "a,b", "-rankmap", "0,1,0,1"]),
+        (Hydra, UNEVEN, ["-hosts", "a,b", "-rankmap", "0,1,1,1"]),
+        (IntelHydra, BLOCKED, ["-hosts", "a,b", "-ppn", "2"]),
+        (OpenMpi, CYCLIC, ["--host", "a,b,a,b", "--map-by", "seq"]),
+        (Srun, BLOCKED, ["-w", "a,b", "-N", "2", "--ntasks-per-node=2", "--distribution=block"]),
+        (Srun, ["b", "b", "a", "a"], ["-w", "b,b,a,a", "-N", "2", "--distribution=arbitrary"]),
+        (Srun, CYCLIC, ["-w", "a,b,a,b", "-N", "2", "--distribution=arbitrary"]),
+    ],
+)
+def test_each_launcher_places_ranks_in_its_own_words(kind: type[Launcher], hosts: list[str], options: list[str]) -> None:
+    command = kind(Path("m"), "").command(4, ["x"], False, hosts)
+    start = command.index(options[0])
+    assert command[start : start + len(options)] == options and command[-3:] == ["-n", "4", "x"]
+
+
+def test_a_placement_that_a_launcher_cannot_make_is_refused() -> None:
+    with pytest.raises(InputError, match="this placement needs"):
+        IntelHydra(Path("m"), "").command(4, ["x"], False, CYCLIC)
+
+
+def test_hosts_filled_one_after_the_other() -> None:
+    assert filled(["a", "b"], 5) == ["a", "a", "a", "b", "b"]
+    assert ranks_of_each(filled(["a", "b", "c"], 9)) == 3
+    assert ranks_of_each(filled(["a", "b", "c"], 8)) is None
+    assert ranks_of_each(CYCLIC) is None

@@ -1,0 +1,78 @@
+"""What a better placement saves for real: a halo exchange on four nodes in namespaces whose links are shaped (root needed).
+
+Measures the link classes, then runs the exchange on a 4x4 grid with ranks placed blocked, cyclic, and as ``rankwise map``
+recommends, and prints the measured speed-up beside the predicted one.
+
+    python benchmarks/placement_gain.py --rate 1gbit --bytes 300kB
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
+import nodes  # noqa: E402
+from nodes import Nodes  # noqa: E402
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rate", default="1gbit", help="of each node's link, each way, as tc writes it")
+    parser.add_argument("--bytes", default="300kB", help="of one block")
+    parser.add_argument("--seconds", type=float, default=40, help="to measure the links")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each placement, taken in turns")
+    options = parser.parse_args()
+    if (why := nodes.why_not()) is not None:
+        sys.exit(f"no nodes here: {why}")
+    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4")) as four:
+
+        def rankwise(*words: str) -> str:
+            done = subprocess.run(
+                four.command(four.hosts[0], [sys.executable, "-m", "rankwise", *words]),
+                cwd=folder, env=four.environment(), capture_output=True, text=True,
+            )  # fmt: skip
+            if done.returncode != 0:
+                sys.exit(f"{' '.join(words)}: {done.stderr}")
+            return done.stdout
+
+        hosts = ",".join(four.hosts)
+        rankwise("measure", "pairs", "--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
+                 "--sizes", "0,100kB,200kB,500kB", "--precision", "0.9", "--statistic", "minimum", "-o", "m.json")  # fmt: skip
+        links = json.loads(Path(folder, "m.json").read_text())["links"]
+        print(f"links shaped to {options.rate} each way; load {os.getloadavg()[0]:.1f}")
+        for name, link in links.items():
+            print(f"{name}: alpha {1e6 * link['alpha_s']:.1f} us, {8e-6 / link['beta_s_per_byte']:.0f} Mbit/s")
+        mapping = rankwise("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1",
+                           "--format", "slurm-hostfile", "--hosts", hosts)  # fmt: skip
+        Path(folder, "recommended").write_text(mapping)
+        grid = ["--algorithm", "direct", "--mode", "isend", "--dims", "4x4", "--cutoff", "1", "--periodic", "none",
+                "--bytes", options.bytes, "--json"]  # fmt: skip
+        placements = ("blocked", "cyclic", "recommended")
+        predicted = {
+            placement: json.loads(
+                rankwise("predict", "exchange", *grid, "--profile", "m.json", "--ranks-per-node", "4", "--placement", placement)
+            )["rows"][0]["time_s"]
+            for placement in placements
+        }
+        measured: dict[str, list[float]] = {placement: [] for placement in placements}
+        for _ in range(options.rounds):
+            for placement in placements:
+                row = json.loads(rankwise("run", "exchange", *grid, "--hosts", hosts, "--placement", placement, "--seconds", "2"))
+                measured[placement].append(row["rows"][0]["time_s"])
+        print(f"{'placement':<12} {'predicted, ms':>14} {'measured, ms (median of each run)':>36} {'speed-up predicted':>20} {'measured':>9}")
+        middle = {placement: sorted(times)[len(times) // 2] for placement, times in measured.items()}
+        for placement in placements:
+            print(
+                f"{placement:<12} {1e3 * predicted[placement]:>14.1f} {', '.join(f'{1e3 * t:.1f}' for t in measured[placement]):>36} "
+                f"{predicted['blocked'] / predicted[placement]:>20.2f} {middle['blocked'] / middle[placement]:>9.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

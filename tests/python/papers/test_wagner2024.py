@@ -1,0 +1,124 @@
+"""The published tables, their effects found by rule, and the same from profiles that are measured here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise.errors import InputError
+from rankwise.launch import Mpi
+from rankwise.papers.osu_effects import Series, constant_up_to, drop_of, growth_exponent, saturation_of
+from rankwise.papers.wagner2024 import fit, measured, published, reproduce, single_run
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    return dict(reproduce().record)
+
+
+def _of(record: dict[str, Any], link: str) -> dict[str, Any]:
+    (one,) = [placement for placement in record["placements"] if placement["link"] == link]
+    return one
+
+
+def test_table_3_is_as_printed(record: dict[str, Any]) -> None:
+    rows = {row["message_bytes"]: row for row in _of(record, "same-socket")["rows"]}
+    assert len(rows) == 24
+    assert rows[0]["latency_s"] == pytest.approx(0.16e-6) and rows[0]["bandwidth_bytes_per_s"] is None
+    assert rows[16384]["bandwidth_bytes_per_s"] == pytest.approx(6486.81e6)
+    assert rows[4194304]["latency_sigma_s"] == pytest.approx(11.75e-6)
+    assert _of(record, "other-node")["rows"][-1]["bandwidth_sigma_bytes_per_s"] == pytest.approx(0.03e6)
+    assert single_run()["other-socket"][8192] == (pytest.approx(2.62e-6), pytest.approx(5539.04e6))
+
+
+def test_what_the_author_describes_is_found_in_the_figures(record: dict[str, Any]) -> None:
+    cores = _of(record, "same-socket")["effects"]
+    # "for message sizes up to 16 bytes, the latency remains constant at 0.16 microseconds"
+    assert cores["constant_latency_up_to_bytes"] == 16 and cores["constant_latency_s"] == pytest.approx(0.16e-6)
+    # "a noticeable drop in bandwidth between 8KB and 65KB"
+    drop = cores["bandwidth_drop"]
+    assert (drop["peak_bytes"], drop["bottom_bytes"], drop["recovered_bytes"]) == (8192, 16384, 65536)
+    # "above 130KB ... stabilizes, fluctuating around 11500 MB/s"
+    assert cores["saturated_from_bytes"] <= 131072 and cores["saturated_bytes_per_s"] == pytest.approx(11.5e9, rel=0.05)
+
+
+def test_what_the_author_does_not_say_is_found_too(record: dict[str, Any]) -> None:
+    # No drop at 8 KiB between sockets or nodes; one at 64 B between sockets.
+    assert _of(record, "other-node")["effects"]["bandwidth_drop"] is None
+    assert _of(record, "other-socket")["effects"]["bandwidth_drop"]["peak_bytes"] == 64
+    # "exponential increase in latency": in proportion to size.
+    assert _of(record, "same-socket")["effects"]["growth_exponent"] == pytest.approx(1, abs=0.1)
+    # "as the physical distance increases there is a rise in latency": not at 4 MiB.
+    assert record["farther_is_faster_bytes"] == [4194304]
+
+
+def test_alpha_and_beta_rise_with_distance(record: dict[str, Any]) -> None:
+    alphas = [placement["alpha_s"] for placement in record["placements"]]
+    assert alphas == sorted(alphas)
+    for placement in record["placements"]:
+        assert placement["alpha_ci_s"][0] <= placement["alpha_s"] <= placement["alpha_ci_s"][1]
+        assert placement["beta_ci_s_per_byte"][0] <= placement["beta_s_per_byte"] <= placement["beta_ci_s_per_byte"][1]
+    # Large messages between nodes: 4 MiB took 1243.28 us more than nothing.
+    assert 1 / _of(record, "other-node")["beta_s_per_byte"] == pytest.approx(4194304 / 1243.28e-6, rel=0.02)
+
+
+def _synthetic(alpha_s: float, beta: float, sigma: float) -> Series:
+    sizes = np.array([0, *(2**k for k in range(23))])
+    latency = alpha_s + beta * sizes
+    bandwidth = np.where(sizes > 0, sizes / (alpha_s / 20 + beta * sizes), np.nan)
+    return Series("same-socket", 10, sizes, latency, sigma * latency, bandwidth, sigma * bandwidth)
+
+
+def test_the_rules_on_tables_whose_truth_is_known() -> None:
+    series = _synthetic(1e-6, 1e-10, 0.01)
+    assert constant_up_to(series) == 512  # 10 % of alpha are 1000 B
+    assert drop_of(series) is None
+    assert growth_exponent(series, 1 << 20) == pytest.approx(1, abs=0.01)
+    saturated_from, plateau = saturation_of(series) or (0, 0.0)
+    assert plateau == pytest.approx(1e10, rel=0.01) and saturated_from == 8192  # 90 %: m = 9 alpha / 20 beta
+    fitted = fit(series)
+    assert fitted.line.segments[0].alpha_s == pytest.approx(1e-6) and fitted.pieces.segments[-1].beta_s_per_byte == pytest.approx(1e-10)
+    slower = series.bandwidth.copy()
+    slower[(series.sizes >= 4096) & (series.sizes < 65536)] *= 0.5
+    drop = drop_of(replace(series, bandwidth=slower))
+    assert drop is not None and (drop.peak_bytes, drop.bottom_bytes) == (2048, 4096)
+    # Within the noise it is no drop.
+    assert drop_of(replace(series, bandwidth=slower, bandwidth_sigma=0.3 * slower)) is None
+
+
+@pytest.mark.mpi
+def test_the_same_tables_measured_here(rankwise: Callable[..., Any], mpi: Mpi) -> None:
+    for run in (1, 2):
+        done = rankwise("measure", "bandwidth", "-o", f"runs/task-{run}/m.json", "--sizes", "0,8,1000,4kB,30kB,100kB", "--launches", "1",
+                        "--seconds", "20", "--precision", "0.9", "--links", "same-socket")  # fmt: skip
+        assert done.code == 0, done.err
+    result = rankwise("reproduce", "wagner2024", "--measured", "runs", "-o", "out", "--json")
+    assert result.code == 0, result.err
+    (ours,) = result.json["measured"]
+    assert (ours["link"], ours["runs"]) == ("same-socket", 2)
+    tables = [json.loads(Path(f"runs/task-{run}/m.json").read_text())["links"]["same-socket"] for run in (1, 2)]
+    times = [next(row["time_s"] for row in table["table"] if row["size_bytes"] == 1000) for table in tables]
+    row = next(row for row in ours["rows"] if row["message_bytes"] == 1000)
+    assert row["latency_s"] == pytest.approx(np.mean(times)) and row["latency_sigma_s"] == pytest.approx(np.std(times, ddof=1))
+    assert "measured here" in Path("out/wagner2024.html").read_text()
+    assert {"out/wagner2024-our-latency.svg", "out/wagner2024-ours-same-socket.csv"} <= set(result.json["files"])
+
+
+def test_one_run_has_no_spread(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a spread needs two runs"):
+        measured([tmp_path])
+
+
+def test_a_paper_without_measurements_takes_none(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("reproduce", "werner2023", "--measured", "x.json")
+    assert result.code == 2 and "leave --measured out" in result.err
+
+
+def test_published_series_have_ten_runs() -> None:
+    assert [(series.name, series.runs) for series in published()] == [("same-socket", 10), ("other-socket", 10), ("other-node", 10)]
