@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -75,7 +75,7 @@ class Slurm:
             ["munged", "-F", f"--key-file={key}", f"--socket={self._socket}", f"--pid-file={self.folder}/munge/pid",
              f"--log-file={self.folder}/munge/log", f"--seed-file={self.folder}/munge/seed", "--num-threads=2"],
         )  # fmt: skip
-        self._until("munged answers", lambda: self._socket.exists())
+        self.until("munged answers", lambda: self._socket.exists())
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # or slurmd insists on a cgroup file system
         self._conf.write_text(self._configuration())
         self._daemon(self.nodes.command(self.login, ["slurmctld", "-D"]))
@@ -83,7 +83,7 @@ class Slurm:
             for name in ("spool", "tmp"):
                 (self.folder / f"{name}.{host}").mkdir()
             self.boot(host)
-        self._until("all nodes are idle", lambda: self.output("sinfo", "-h", "-t", "idle", "-o", "%D") == str(len(self.hosts)))
+        self.until("all nodes are idle", lambda: self.output("sinfo", "-h", "-t", "idle", "-o", "%D") == str(len(self.hosts)))
 
     @property
     def _socket(self) -> Path:
@@ -142,6 +142,14 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=60 State=UP OverSubscribe=NO
 PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
 """
 
+    def silent_conf(self) -> Path:
+        """Return a configuration whose controller is a node where none runs."""
+        path = self.folder / "silent.conf"
+        controller = f"SlurmctldHost={self.login}({self.nodes.address(self.login)})"
+        elsewhere = f"SlurmctldHost={self.hosts[0]}({self.nodes.address(self.hosts[0])})"
+        path.write_text(self._configuration().replace(controller, elsewhere) + "MessageTimeout=2\n")
+        return path
+
     def _daemon(self, command: Sequence[str]) -> None:
         def die_with_parent() -> None:
             _libc.prctl(1, signal.SIGTERM)
@@ -154,8 +162,8 @@ PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
                 )
             )  # fmt: skip
 
-    def _until(self, what: str, holds: object, seconds: float = 60.0) -> None:
-        assert callable(holds)
+    def until(self, what: str, holds: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Wait until something holds; what Slurm's logs say when it does not."""
         until = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > until:
@@ -195,11 +203,11 @@ PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
         self.run("scancel", "-u", "root")
         for host in self.hosts:
             self.run("scontrol", "update", f"node={host}", "state=resume")
-        self._until("all nodes are idle", lambda: self.output("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == str(len(self.hosts)))
+        self.until("all nodes are idle", lambda: self.output("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == str(len(self.hosts)))
 
     def wait_state(self, job: str, *states: str, seconds: float = 60.0) -> None:
         """Wait until a job is in one of some states (RUNNING, PENDING, ...)."""
-        self._until(f"job {job} is {states}", lambda: self.state(job) in states, seconds)
+        self.until(f"job {job} is {states}", lambda: self.state(job) in states, seconds)
 
     def state(self, job: str) -> str:
         text = self.output("scontrol", "show", "job", "-o", job)

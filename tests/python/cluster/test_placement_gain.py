@@ -6,15 +6,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import nodes
 import pytest
 from nodes import Nodes
 
+from rankwise.machine.link import Parameter, Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.models.curve import curve_from_table
+
 pytestmark = [pytest.mark.namespaces, pytest.mark.mpi]
 
 BLOCK_BYTES = 100_000
+RATE = 12.5e6  # bytes/s, 100 Mbit/s
 GRID = ("--algorithm", "direct", "--mode", "isend", "--dims", "4x4", "--cutoff", "1", "--periodic", "none", "--bytes", str(BLOCK_BYTES))
 
 
@@ -28,27 +34,47 @@ def _rankwise(four: Nodes, folder: Path, *words: str) -> str:
 
 
 @pytest.fixture
-def four() -> Iterator[Nodes]:
+def four(request: pytest.FixtureRequest) -> Iterator[Nodes]:
     if (why := nodes.why_not()) is not None:
         pytest.skip(why)
-    with Nodes("100mbit", ("n1", "n2", "n3", "n4")) as up:
+    with Nodes(request.param, ("n1", "n2", "n3", "n4")) as up:
         yield up
 
 
+@pytest.mark.parametrize("four", ["1gbit"], indirect=True)
+def test_two_link_classes_are_found_and_the_shaped_one_has_its_bandwidth(four: Nodes, tmp_path: Path) -> None:
+    # Nothing is faster than the shaper, and what else the machine does only makes it slower: the minimum is the link's.
+    _rankwise(four, tmp_path, "measure", "one-to-all", "--hosts", ",".join(four.hosts[2:]), "--launches", "1", "--seconds", "20",
+              "--sizes", "0,300kB,500kB,900kB", "--precision", "0.9", "--statistic", "minimum", "-o", "m.json")  # fmt: skip
+    links = json.loads((tmp_path / "m.json").read_text())["links"]
+    assert list(links) == ["same-socket", "other-node"]
+    assert 1 / links["other-node"]["beta_s_per_byte"] == pytest.approx(125e6, rel=0.05)
+    assert 1 / links["same-socket"]["beta_s_per_byte"] > 4 * 125e6
+
+
+def _write_profile(path: Path) -> None:
+    """Write a profile of links as the shaper keeps them, and of messages in a node that cost next to nothing."""
+
+    def link(alpha_s: float, bytes_per_s: float) -> Link:
+        sizes = (0, 1000, BLOCK_BYTES)
+        points = [Point(size, alpha_s + size / bytes_per_s, alpha_s, alpha_s + 2 * size / bytes_per_s, 1) for size in sizes]
+        return Link(curve_from_table(points, "as shaped"))
+
+    between = replace(link(20e-6, RATE), parameters={"injection_bytes_per_s": Parameter(RATE)})
+    machine = {"hostname": "node", "sockets": 1, "cores": 4}
+    Profile(machine, {"same-socket": link(1e-6, 5e9), "other-node": between}, "2024-01-01T00:00:00+00:00", {"kind": "imported"}).save(path)
+
+
+@pytest.mark.parametrize("four", ["100mbit"], indirect=True)
 def test_the_recommended_placement_sends_less_and_is_as_much_faster_as_predicted(four: Nodes, tmp_path: Path) -> None:
     hosts = ",".join(four.hosts)
-    # Pairs over the shaped link: what a node can send, however many of its ranks do.
-    _rankwise(four, tmp_path, "measure", "pairs", "--hosts", ",".join(four.hosts[:2]), "--links", "other-node", "--launches", "1",
-              "--seconds", "12", "--sizes", "0,30kB,100kB", "--precision", "0.9", "--statistic", "minimum", "-o", "m.json")  # fmt: skip
+    _write_profile(tmp_path / "m.json")
     mapped = ("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1")
     (tmp_path / "best").write_text(_rankwise(four, tmp_path, *mapped, "--format", "slurm-hostfile", "--hosts", hosts))
     scores = {row["algorithm"]: row for row in json.loads(_rankwise(four, tmp_path, *mapped, "--json"))["results"]}
     best = min(scores.values(), key=lambda row: (row["j_sum"], row["j_max"]))
     assert (scores["blocked"]["j_sum"], best["j_sum"]) == (60, 36) and (scores["blocked"]["j_max"], best["j_max"]) == (20, 9)
 
-    profile = json.loads((tmp_path / "m.json").read_text())
-    profile["links"]["same-socket"] = {**profile["links"]["other-node"], "parameters": {}}  # within a node: no slower
-    (tmp_path / "m.json").write_text(json.dumps(profile))
     predicted, measured, crossed = {}, {}, {}
     for placement in ("blocked", "cyclic", "best"):
         row = json.loads(

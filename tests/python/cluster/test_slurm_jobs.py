@@ -71,7 +71,7 @@ def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, 
     assert code == 0, err
     job = out.strip()
     samples = tmp_path / "rankwise-job/m.samples.jsonl"
-    cluster._until("samples are there", lambda: samples.exists() and '"samples"' in samples.read_text())
+    cluster.until("samples are there", lambda: samples.exists() and '"samples"' in samples.read_text())
     end = datetime.now() + timedelta(seconds=1)
     cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%Y-%m-%dT%H:%M:%S}")
     state = _wait(on_login, "rankwise-job")
@@ -100,7 +100,7 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(
     assert code == 0, err
     job = out.strip()
     samples = tmp_path / "rankwise-job/m.samples.jsonl"
-    cluster._until("samples are there", lambda: samples.exists() and '"samples"' in samples.read_text())
+    cluster.until("samples are there", lambda: samples.exists() and '"samples"' in samples.read_text())
     cluster.kill(cluster.hosts[2])
     try:
         cluster.wait_state(job, "PENDING")
@@ -123,12 +123,12 @@ def test_a_cancelled_job_is_told_and_keeps_its_samples(cluster: Slurm, on_login:
     )
     assert code == 0, err
     samples = tmp_path / "rankwise-job/m.samples.jsonl"
-    cluster._until("samples are there", lambda: samples.exists() and '"samples"' in samples.read_text())
+    cluster.until("samples are there", lambda: samples.exists() and '"samples"' in samples.read_text())
     assert on_login("slurm", "cancel")[0] == 0
     cluster.wait_state(out.strip(), "CANCELLED")
     code, text, _ = on_login("slurm", "status")
     assert code == 0 and "was cancelled; samples are kept" in " ".join(text.split())
-    cluster._until("rankwise has ended", lambda: "interrupted" in (tmp_path / f"rankwise-job/log-{out.strip()}.txt").read_text())
+    cluster.until("rankwise has ended", lambda: "interrupted" in (tmp_path / f"rankwise-job/log-{out.strip()}.txt").read_text())
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,11 @@ def test_jobs_that_slurm_does_not_know(on_login: Login) -> None:
     assert code == 2 and "knows no job 999999" in err
 
 
-def test_without_a_controller_the_environment_is_unusable(on_login: Login) -> None:
-    code, _, err = on_login("slurm", "submit", "measure", extra={"SLURM_CONF": "/nonexistent/slurm.conf"})
-    assert code == 4 and "Slurm does not answer" in err and err.count("\n") == 1
+def test_without_a_controller_the_environment_is_unusable(cluster: Slurm, on_login: Login) -> None:
+    silent = cluster.silent_conf()
+    for words in (("submit", "measure"), ("status", "1"), ("cancel", "1")):
+        code, _, err = on_login("slurm", *words, extra={"SLURM_CONF": str(silent)})
+        assert code == 4 and "Slurm does not answer" in err and err.count("\n") == 1, err
 
 
 def test_a_placement_that_srun_gives_up_on_is_refused(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
