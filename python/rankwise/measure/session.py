@@ -23,6 +23,7 @@ from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
 
 MOST_BACKGROUND_PAIRS = 64
+_INTERRUPTED = "interrupted:"
 
 
 def samples_path_of(profile: Path) -> Path:
@@ -104,16 +105,16 @@ def measure_machine(
 
 
 def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str:
-    """Write the profile of an interrupted campaign where its samples suffice for one and there is none yet; say so."""
-    if output.exists():
-        return ""
+    """Write the profile of an interrupted campaign where its samples suffice and no complete one is there; say so."""
     try:
+        if output.exists() and not any(warning.startswith(_INTERRUPTED) for warning in Profile.load(output).warnings):
+            return ""
         campaign = last_campaign(samples_path)
         profile = profile_from_campaign(campaign, samples_path, statistic)
     except (RankwiseError, ValueError):
         return ", too few yet for a profile"
     left_out = Plan.from_dict(campaign.head["plan"]).steps() - len(campaign.samples)
-    warning = f"interrupted: {max(0, left_out)} of the planned visits are not in it; go on with --resume"
+    warning = f"{_INTERRUPTED} {max(0, left_out)} of the planned visits are not in it; go on with --resume"
     replace(profile, warnings=(*profile.warnings, warning)).save(output)
     return f", and what they tell is in {output}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +147,16 @@ def test_without_slurm_the_mend_is_told(rankwise: Callable[..., Any], monkeypatc
 def test_slurm_is_not_asked_more_often_than_every_five_seconds(rankwise: Callable[..., Any]) -> None:
     result = rankwise("slurm", "wait", "1", "--interval", "1")
     assert result.code == 2 and "give 5 or more" in result.err
+
+
+def test_the_commands_of_the_cluster_page_are_understood(rankwise: Callable[..., Any]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "cluster.md").read_text()
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
+    jobs = [line for line in blocks.splitlines() if re.match(r"rankwise slurm (script|submit) [^-]", line)]
+    assert len(jobs) >= 3
+    for line in jobs:
+        result = rankwise("slurm", "script", *shlex.split(line)[3:])
+        assert result.code == 0 and result.out.startswith("#!/bin/bash\n#SBATCH"), (line, result.err)
+    (mapped,) = [line for line in blocks.splitlines() if line.startswith("rankwise map")]
+    result = rankwise(*shlex.split(mapped)[1:])
+    assert result.code == 0 and sorted(result.out.split()) == sorted(f"n{i}" for i in range(1, 5) for _ in range(4))
