@@ -42,12 +42,16 @@ def main() -> None:
             return done.stdout
 
         hosts = ",".join(four.hosts)
-        rankwise("measure", "pairs", "--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
-                 "--sizes", "0,100kB,200kB,500kB", "--precision", "0.9", "--statistic", "minimum", "-o", "m.json")  # fmt: skip
+        measuring = ["--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
+                     "--precision", "0.9", "--statistic", "minimum", "-o", "m.json"]  # fmt: skip
+        rankwise("measure", "pairs", "--links", "other-node", "--sizes", "0,100kB,200kB,500kB", *measuring)
+        rankwise("measure", "one-to-all", "--links", "same-socket", "--sizes", "0,100kB,500kB", *measuring)
         links = json.loads(Path(folder, "m.json").read_text())["links"]
         print(f"links shaped to {options.rate} each way; load {os.getloadavg()[0]:.1f}")
         for name, link in links.items():
             print(f"{name}: alpha {1e6 * link['alpha_s']:.1f} us, {8e-6 / link['beta_s_per_byte']:.0f} Mbit/s")
+            if (injection := link["parameters"].get("injection_bytes_per_s")) is not None:
+                print(f"  a node's ranks together: {8e-6 * injection['value']:.0f} Mbit/s")
         mapping = rankwise("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1",
                            "--format", "slurm-hostfile", "--hosts", hosts)  # fmt: skip
         Path(folder, "recommended").write_text(mapping)
