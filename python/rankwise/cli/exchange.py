@@ -325,5 +325,9 @@ def _fail_unless_verified(rows: Sequence[Row]) -> None:
 def _default_ranks(ranks: int | None, dims: str, topology: Topology, nodes: int) -> int | None:
     if ranks is not None or "x" in dims.lower():
         return ranks
-    return max(2, topology.allowed_core_count * nodes)
+    from rankwise.launch.allocation import find_allocation
+
+    allocation = find_allocation()
+    each = allocation.ranks_per_node if allocation is not None else None
+    return max(2, (each or topology.allowed_core_count) * nodes)
 

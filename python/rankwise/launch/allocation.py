@@ -16,11 +16,11 @@ _GONE = ("down", "fail", "drain", "not_responding", "unknown", "power")
 
 @dataclass(frozen=True)
 class Allocation:
-    """A job's nodes as it was given them, and how many tasks each is to take (where the job was asked that)."""
+    """A job's nodes as it was given them, and how many ranks each is to take (None: the job did not say)."""
 
     job_id: str
     hosts: tuple[str, ...]
-    tasks_of_node: tuple[int, ...] = ()
+    ranks_per_node: int | None = None
 
     def present_hosts(self) -> tuple[str, ...]:
         """Return the nodes that the job still has and that work, in their order; those it was given where Slurm is silent."""
@@ -57,7 +57,8 @@ def find_allocation() -> Allocation | None:
     job, nodes = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_JOB_NODELIST")
     if not job or not nodes:
         return None
-    return Allocation(job, tuple(parse_hosts(nodes)), _repeated(os.environ.get("SLURM_TASKS_PER_NODE", "")))
+    asked = os.environ.get("SLURM_NTASKS_PER_NODE", "")
+    return Allocation(job, tuple(parse_hosts(nodes)), int(asked) if asked.isdecimal() and int(asked) > 0 else None)
 
 
 def allocated_hosts() -> tuple[str, ...]:
@@ -72,14 +73,6 @@ def allocated_hosts() -> tuple[str, ...]:
     if len(present) < len(allocation.hosts):
         tell(f"{allocation.loss()}: going on with these")
     return present if len(present) > 1 else ()
-
-
-def _repeated(text: str) -> tuple[int, ...]:
-    """Read Slurm's counts of each node: ``4(x3),2``."""
-    counts: list[int] = []
-    for number, times in re.findall(r"(\d{1,9})(?:\(x(\d{1,9})\))?", text):
-        counts += [int(number)] * min(int(times or 1), 1_000_000)
-    return tuple(counts)
 
 
 def _ask(*command: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 
@@ -77,13 +78,15 @@ def _openmpi(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[s
 
 
 def _hydra(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:
+    runs = [(node, len(list(same))) for node, same in itertools.groupby(node_of_cell)]
     lines = [f"# {USES['hydra-hostfile']}\n"]
-    start = 0
-    for rank in range(1, len(node_of_cell) + 1):
-        if rank == len(node_of_cell) or node_of_cell[rank] != node_of_cell[start]:
-            lines.append(f"{hosts[node_of_cell[start]]}:{rank - start}\n")
-            start = rank
-    return "".join(lines)
+    if len(runs) > len(set(node_of_cell)):
+        # MPICH takes each run of ranks for a node of its own.
+        names = list(dict.fromkeys(node_of_cell))
+        order = ",".join(str(names.index(node)) for node in node_of_cell)
+        lines.append("# Ranks of a node that do not stand together will not share its memory under MPICH; they do with:\n")
+        lines.append(f"# mpiexec -hosts {','.join(hosts[node] for node in names)} -rankmap {order} -n {len(node_of_cell)} PROGRAM\n")
+    return "".join([*lines, *(f"{hosts[node]}:{count}\n" for node, count in runs)])
 
 
 def _cray(grid: Sequence[int], node_of_cell: Sequence[int], hosts: Sequence[str], parts: Parts) -> str:

@@ -94,6 +94,15 @@ def test_hydra_hostfile(four: Nodes, mpi: Mpi, tmp_path: Path) -> None:
         env=four.environment(), capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert _hosts_of_ranks(done.stdout) == _wanted(four.hosts)
+    # The file's own comment tells how the ranks of a node come to share its memory.
+    advice = next(line for line in path.read_text().splitlines() if "-rankmap" in line).split()
+    words = [str(mpi.launcher_path), *advice[advice.index("mpiexec") + 1 : -1], str(mpi.kernels_path), "hello"]
+    done = subprocess.run(
+        four.command(four.hosts[0], words), env=four.environment(), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert _hosts_of_ranks(done.stdout) == _wanted(four.hosts)
+    start = json.loads(done.stdout.splitlines()[0])
+    assert len({placement["memory_group"] for placement in start["placements"]}) == 4
 
 
 @pytest.mark.namespaces

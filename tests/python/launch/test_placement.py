@@ -50,7 +50,7 @@ def slurm_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Put programs on PATH that print what Slurm's would, for states that a healthy cluster does not show."""
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-3]")
-    monkeypatch.setenv("SLURM_TASKS_PER_NODE", "4(x2),2")
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "4")
 
     def say(job: str, nodes: str) -> None:
         for name, text in (("scontrol", job), ("sinfo", nodes)):
@@ -64,7 +64,7 @@ def slurm_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_an_allocation_is_read_from_the_environment(slurm_says: Any) -> None:
     slurm_says("JobId=7 JobState=RUNNING NodeList=n[1-3]", "n1|allocated|none\nn2|allocated|none\nn3|allocated|none")
-    assert find_allocation() == Allocation("7", ("n1", "n2", "n3"), (4, 4, 2))
+    assert find_allocation() == Allocation("7", ("n1", "n2", "n3"), 4)
     assert allocated_hosts() == ("n1", "n2", "n3")
     allocation = find_allocation()
     assert allocation is not None and allocation.loss() == ""
