@@ -30,7 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     if (why := nodes.why_not()) is not None:
         sys.exit(f"no nodes here: {why}")
-    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4")) as four:
+    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4"), batches=True) as four:
 
         def rankwise(*words: str) -> str:
             done = subprocess.run(
@@ -44,7 +44,7 @@ def main() -> None:
         hosts = ",".join(four.hosts)
         measuring = ["--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
                      "--precision", "0.9", "--statistic", "minimum", "-o", "m.json"]  # fmt: skip
-        rankwise("measure", "pairs", "--links", "other-node", "--sizes", "0,100kB,200kB,500kB", *measuring)
+        rankwise("measure", "pairs", "--links", "other-node", "--sizes", "0,4kB,30kB,500kB,900kB", *measuring)
         rankwise("measure", "one-to-all", "--links", "same-socket", "--sizes", "0,100kB,500kB", *measuring)
         links = json.loads(Path(folder, "m.json").read_text())["links"]
         print(f"links shaped to {options.rate} each way; load {os.getloadavg()[0]:.1f}")

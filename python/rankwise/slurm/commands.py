@@ -35,7 +35,7 @@ def slurm(command: str, *arguments: str, folder: Path | None = None) -> str:
     code, out, complaint = _run([command, *arguments], folder)
     if code == 0:
         return out
-    if re.search(r"unable to contact|connect|communication|controller|socket timed out|munge|configuration source|slurm.conf", complaint, re.IGNORECASE):
+    if re.search(r"unable to contact|connect|communication|controller|socket timed out|munge|configuration source|slurm.conf| is down", complaint, re.IGNORECASE):
         raise UnusableEnvironmentError(f"Slurm does not answer ('{complaint}'): is its controller up (scontrol ping)? Try again later")
     raise InputError(f"{command} refuses: '{complaint or f'exit code {code}'}'{_mend(complaint)}")
 
@@ -62,7 +62,7 @@ def _run(command: Sequence[str], folder: Path | None) -> tuple[int, str, str]:
         ) from None
     except OSError as error:
         raise RankwiseError(f"{command[0]} cannot be started ({error.strerror})") from None
-    words = done.stderr.decode("utf-8", "replace")
+    words = (done.stderr or done.stdout).decode("utf-8", "replace")  # scontrol ping complains on stdout
     lines = [re.sub(rf"^{re.escape(command[0])}: (error: )?", "", line.strip()) for line in words.splitlines()]
     complaint = "; ".join(dict.fromkeys(line for line in lines if line))[-500:]
     return done.returncode, done.stdout.decode("utf-8", "replace"), complaint

@@ -43,9 +43,13 @@ def why_not() -> str | None:
 class Nodes:
     """Nodes, ``hosts``; ``command`` runs something on one of them, ``shell`` is a stand-in for ssh to them."""
 
-    def __init__(self, rate: str | None, names: Sequence[str] = ("n1", "n2")) -> None:
-        """``rate`` is tc's (100mbit, 1gbit), each way of each node's link; None: as fast as it goes."""
+    def __init__(self, rate: str | None, names: Sequence[str] = ("n1", "n2"), batches: bool = False) -> None:
+        """``rate`` is tc's (100mbit, 1gbit), each way of each node's link; None: as fast as it goes.
+
+        With ``batches`` up to seven frames are sent as one: many nodes on few processors need that to keep such a link busy.
+        """
         self.rate = rate
+        self._batch = 7 if batches else 1
         self._prefix = f"rw{os.getpid()}{next(_NUMBERS)}"
         self.hosts = tuple(f"{self._prefix}{name}" for name in names)
         self._switch = f"{self._prefix}switch"
@@ -80,7 +84,7 @@ class Nodes:
             _do("ip", "-n", self._switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", host)
             for space, device in ((self._switch, port), (host, "eth0")):
                 _do("ip", "-n", space, "link", "set", device,
-                    "mtu", str(_MTU), "gso_max_size", str(_MTU), "gso_max_segs", "1")  # fmt: skip
+                    "mtu", str(_MTU), "gso_max_size", str(self._batch * _MTU), "gso_max_segs", str(self._batch))  # fmt: skip
                 self._shape(space, device)
             _do("ip", "-n", self._switch, "link", "set", port, "master", "switch", "up")
             _do("ip", "-n", host, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
