@@ -47,6 +47,8 @@ class Contest {
  public:
   // Throws std::invalid_argument where no candidate fits.
   Contest(const Question& question, const AxisLinks& links);
+  Contest(Contest&&) = default;  // not copied, like its walks
+  Contest& operator=(Contest&&) = default;
 
   // The candidates, fastest first. Throws std::invalid_argument where the machine lacks a link.
   [[nodiscard]] std::vector<Ranked> ranked(Index block_bytes, const Machine& machine) const;
