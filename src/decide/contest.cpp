@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -98,8 +99,10 @@ std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) c
     ranked.push_back(
         {entry.candidate, cost.time_s(), empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes});
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.time_s < b.time_s; });
+  // By picoseconds, so that what costs the same stays in order whatever was rounded.
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return std::llround(1e12 * a.time_s) < std::llround(1e12 * b.time_s);
+  });
   return ranked;
 }
 

@@ -48,7 +48,7 @@ std::string decisive_term(const Ranked& best, const Ranked& rival) {
 }
 
 std::string against(const Ranked& best, const Ranked& rival) {
-  if (equal_time(best, rival)) return "as fast as " + to_string(rival.candidate);
+  if (equal_time(best, rival)) return to_string(rival.candidate) + " takes as long";
   char percent[32];
   std::snprintf(percent, sizeof percent, "%.3g %%", 100 * (rival.time_s / best.time_s - 1));
   return to_string(rival.candidate) + " would take " + duration(rival.time_s) + ", " + percent + " more";
@@ -60,12 +60,14 @@ std::string reason(const std::vector<Ranked>& ranked) {
   if (ranked.empty()) return "";
   const Ranked& best = ranked.front();
   std::string text = to_string(best.candidate) + " takes " + duration(best.time_s);
-  const auto other_algorithm = std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& r) {
-    return !same_algorithm(best, r) && !equal_time(best, r);
+  // Against another algorithm; else against teams of another size.
+  auto rival = std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& r) {
+    return best.candidate.algorithm != r.candidate.algorithm && !equal_time(best, r);
   });
-  if (other_algorithm != ranked.end()) {
-    text += "; " + against(best, *other_algorithm) + "; " + decisive_term(best, *other_algorithm);
+  if (rival == ranked.end()) {
+    rival = std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& r) { return !same_algorithm(best, r); });
   }
+  if (rival != ranked.end()) text += "; " + against(best, *rival) + "; " + decisive_term(best, *rival);
   const auto other_mode = std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& r) {
     return same_algorithm(best, r) && is_blocking(r.candidate.mode) != is_blocking(best.candidate.mode);
   });

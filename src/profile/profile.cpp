@@ -90,11 +90,20 @@ std::vector<TimeLine> without_alpha(std::vector<TimeLine> lines, double alpha_s)
   return lines;
 }
 
+// o of a processor at either end: the mean of sending and receiving where they were measured, or else LogGP's.
 std::optional<double> overhead_of(const Json& link) {
-  const Json* loggp = link.at("models").find("loggp");
-  const Json* parameters = loggp == nullptr ? nullptr : loggp->find("parameters");
-  const Json* overhead = parameters == nullptr ? nullptr : parameters->find("overhead_s");
-  return overhead == nullptr ? std::nullopt : std::optional(overhead->at("value").number());
+  const auto parameter = [](const Json* owner, const char* key) -> std::optional<double> {
+    const Json* parameters = owner == nullptr ? nullptr : owner->find("parameters");
+    const Json* found = parameters == nullptr ? nullptr : parameters->find(key);
+    if (found == nullptr) return std::nullopt;
+    const double value = found->at("value").number();
+    if (value < 0) wrong(*found, std::string(key) + " is negative");
+    return value;
+  };
+  const std::optional<double> sending = parameter(&link, "send_overhead_s");
+  const std::optional<double> receiving = parameter(&link, "receive_overhead_s");
+  if (sending && receiving) return (*sending + *receiving) / 2;
+  return parameter(link.at("models").find("loggp"), "overhead_s");
 }
 
 LinkCost link_cost(const Json& link, const ProfileUse& use) {
@@ -123,7 +132,8 @@ Machine read_machine(const std::string& profile, const ProfileUse& use) {
   }
   Machine machine;
   for (const auto& [name, link] : root.at("links").members()) {
-    bool known = false;
+    // Places know of cores and sockets: a pair that shares a cache is costed as any of its socket.
+    bool known = name == "shared-cache";
     for (std::size_t i = 0; i < link_class_count; ++i) {
       if (to_string(static_cast<LinkClass>(i)) != name) continue;
       machine.links[i] = link_cost(link, use);

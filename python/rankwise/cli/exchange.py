@@ -46,7 +46,15 @@ Ranks = Annotated[int | None, typer.Option(help="Number of ranks.")]
 Periodic = Annotated[str, typer.Option(help="Axes that wrap around: all, none, or a flag an axis: 1,0.")]
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
 
-_PREDICTED_RANKS = 64
+RanksPerNode = Annotated[
+    int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
+]
+LinkModelName = Annotated[
+    str | None, typer.Option("--link-model", help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
+]
+Loaded = Annotated[bool, typer.Option("--loaded", help="As beside background traffic, where the profile has that.")]
+
+PREDICTED_RANKS = 64  # as in the paper that the Shift model comes from
 
 
 @verb(
@@ -65,11 +73,10 @@ def predict_exchange(
     shell: Shell = "full",
     replication: Replication = None,
     team_boxes: TeamBoxes = "pooled",
-    ranks_per_node: Annotated[
-        int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
-    ] = None,
+    ranks_per_node: RanksPerNode = None,
     periodic: Periodic = "all",
-    link_model: Annotated[str | None, typer.Option(help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")] = None,
+    link_model: LinkModelName = None,
+    loaded: Loaded = False,
     as_json: Json = False,
 ) -> None:
     """Predict how long an exchange takes, with the interval that the profile's uncertainty gives.
@@ -80,11 +87,11 @@ def predict_exchange(
     from rankwise.machine.profile import Profile
 
     if ranks is None and "x" not in dims.lower():
-        ranks = _PREDICTED_RANKS
+        ranks = PREDICTED_RANKS
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
+    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model, loaded)
     _show_rows(rows, as_json)
 
 

@@ -18,11 +18,15 @@ from rankwise.progress import meter
 
 
 def predict_rows(
-    profile: Profile, cases: Sequence[ExchangeCase], ranks_per_node: int | None = None, link_model: str | None = None
+    profile: Profile,
+    cases: Sequence[ExchangeCase],
+    ranks_per_node: int | None = None,
+    link_model: str | None = None,
+    loaded: bool = False,
 ) -> list[Row]:
     """Ask the model for all cases, ranks placed by default (nodes filled one after the other)."""
     placement = {ranks: blocked_locations(ranks, profile, ranks_per_node) for ranks in {case.ranks for case in cases}}
-    return list(Model(profile, link_model).rows(cases, placement))
+    return list(Model(profile, link_model, loaded).rows(cases, placement))
 
 
 def run_rows(cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float) -> list[Row]:

@@ -1,7 +1,7 @@
 """The profile of a machine: what it is, and how long a message takes over each class of link.
 
 A profile is a JSON file (schema 1): ``schema``, ``machine`` (the record that ``doctor`` shows), and ``links``, which
-maps a link class (same-core, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
+maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it).
 """
@@ -9,16 +9,16 @@ one message each) and ``exchange-gap`` (each further message in flight with it).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
-from rankwise.machine.link import Curve, finite
+from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
 
 SCHEMA = 1
-LINK_CLASSES = ("same-core", "same-socket", "other-socket", "other-node")
+LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
 VARIANTS = ("ssend", "exchange", "exchange-gap")
 _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
@@ -32,9 +32,50 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Loaded:
+    """Alpha and beta of a plain send while ``pairs`` other pairs of ranks keep the link busy, and how many times those of
+    the free link they are."""
+
+    alpha_s: float
+    beta_s_per_byte: float
+    alpha_ci_s: Interval | None
+    beta_ci_s_per_byte: Interval | None
+    pairs: int
+    alpha_ratio: float
+    beta_ratio: float | None  # None where the free link's beta is 0
+    alpha_ratio_ci: Interval | None = None
+    beta_ratio_ci: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Loaded:
+        def figure(key: str) -> float:
+            return finite(record[key], key)
+
+        def spread(key: str) -> Interval | None:
+            return interval(record.get(key), key)
+
+        return Loaded(
+            figure("alpha_s"),
+            figure("beta_s_per_byte"),
+            spread("alpha_ci_s"),
+            spread("beta_ci_s_per_byte"),
+            int(record["pairs"]),
+            figure("alpha_ratio"),
+            None if record["beta_ratio"] is None else figure("beta_ratio"),
+            spread("alpha_ratio_ci"),
+            spread("beta_ratio_ci"),
+        )
+
+
+@dataclass(frozen=True)
 class Link:
     """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen.
 
+    ``parameters`` are what was measured directly rather than fitted (LogGP's o, g and l, limits of the protocol, what a node
+    injects at most); ``loaded`` is the link while others use it.
     ``reference_loop_s`` is the time of a fixed piece of work beside the samples: times divided by it can be compared
     between hours in which the processor was faster or slower. None where none was timed.
     """
@@ -43,6 +84,17 @@ class Link:
     variants: Mapping[str, Curve] = field(default_factory=dict)
     choice: Choice | None = None
     reference_loop_s: float | None = None
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    loaded: Loaded | None = None
+
+    def with_additions(self, other: Link) -> Link:
+        """Return this link with what another measurement of it has beside the plain send."""
+        return replace(
+            self,
+            variants={**self.variants, **other.variants},
+            parameters={**self.parameters, **other.parameters},
+            loaded=other.loaded or self.loaded,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         loop_s = self.reference_loop_s
@@ -53,6 +105,8 @@ class Link:
             "beta_loops_per_byte": None if loop_s is None else self.send.beta_s_per_byte / loop_s,
             "reason": None if self.choice is None else self.choice.reason,
             "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
+            "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
+            "loaded": None if self.loaded is None else self.loaded.to_dict(),
         }
 
     @staticmethod
@@ -66,6 +120,8 @@ class Link:
             {str(name): Curve.from_dict(curve) for name, curve in variants.items()},
             None if reason is None else Choice(send.model, str(reason)),
             loop_s,
+            {str(name): Parameter.from_dict(value, str(name)) for name, value in record.get("parameters", {}).items()},
+            None if record.get("loaded") is None else Loaded.from_dict(record["loaded"]),
         )
 
 
@@ -78,6 +134,18 @@ class Profile:
     created: str
     source: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
+
+    def with_additions(self, other: Profile) -> Profile:
+        """Return this profile with what another one of the same machine has beside plain sends, and its own links."""
+        links = {
+            **{name: link for name, link in other.links.items() if name not in self.links},
+            **{
+                name: link.with_additions(other.links[name]) if name in other.links else link
+                for name, link in self.links.items()
+            },
+        }
+        warnings = dict.fromkeys((*self.warnings, *other.warnings))
+        return replace(self, links={name: links[name] for name in LINK_CLASSES if name in links}, warnings=tuple(warnings))
 
     def to_dict(self) -> dict[str, Any]:
         return {
