@@ -107,20 +107,25 @@ class Prices {
   const Price& of(std::size_t rank, std::size_t peer, std::size_t size, std::optional<LinkClass> known) {
     const LinkClass link = known ? *known : link_between((*placement_)[rank], (*placement_)[peer]);
     Price& price = prices_[static_cast<std::size_t>(link)][size];
-    if (!price.known) look_up(link, rank, peer, size, price);
+    if (!price.known) {
+      if (!machine_.links[static_cast<std::size_t>(link)]) {
+        refuse(link, known ? "messages between neighbours"
+                           : "ranks " + std::to_string(rank) + " and " + std::to_string(peer));
+      }
+      look_up(*machine_.links[static_cast<std::size_t>(link)], size, price);
+    }
     return price;
   }
 
  private:
-  void look_up(LinkClass link, std::size_t rank, std::size_t peer, std::size_t size, Price& price) const {
-    const std::optional<LinkCost>& cost = machine_.links[static_cast<std::size_t>(link)];
-    if (!cost) {
-      invalid("the profile has no link class " + to_string(link) + ", which ranks " + std::to_string(rank) + " and " +
-              std::to_string(peer) + " need: measure or import it");
-    }
+  [[noreturn]] static void refuse(LinkClass link, const std::string& who) {
+    invalid("the profile has no link class " + to_string(link) + ", which " + who + " need: measure or import it");
+  }
+
+  void look_up(const LinkCost& cost, std::size_t size, Price& price) const {
     const Index bytes = sizes_[size] * block_bytes_;
-    price = {true, cost->send(bytes), cost->ssend(bytes), cost->exchange(bytes), cost->exchange_gap(bytes),
-             cost->overhead(), cost->acknowledgement_s.value_or(0.0)};
+    price = {true, cost.send(bytes), cost.ssend(bytes), cost.exchange(bytes), cost.exchange_gap(bytes),
+             cost.overhead(), cost.acknowledgement_s.value_or(0.0)};
   }
 
   const std::vector<Index>& sizes_;

@@ -123,7 +123,7 @@ def run_exchange(
     from rankwise.machine.discover import discover
 
     topology = discover()
-    ranks = _default_ranks(ranks, dims, topology)
+    ranks = default_ranks(ranks, dims, topology)
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
@@ -152,16 +152,17 @@ def validate_exchange(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict an exchange and run it on this machine, and say how far the prediction was off.
+    """Predict an exchange and run it twice on this machine, and say how far the prediction was off.
 
-    The prediction knows the ping-pong alone, never the exchange's own timings.
+    The prediction knows the ping-pong alone, never the exchange's own timings. The second run tells the noise: no
+    prediction can be expected to come closer.
     """
     from rankwise.engines.session import validate_cases
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
 
     topology = discover()
-    ranks = _default_ranks(ranks, dims, topology)
+    ranks = default_ranks(ranks, dims, topology)
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
@@ -257,8 +258,10 @@ def show_validation(validation: Validation) -> None:
         )
     console().print(table)
     summary = validation.summary()
+    floor = summary["noise_floor"]
+    noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
     print(
-        f"mean absolute error {_percent(summary['mape'])}, mean error {_percent(summary['bias'])}, "
+        f"mean absolute error {_percent(summary['mape'])}{noise}, mean error {_percent(summary['bias'])}, "
         f"{_percent(summary['share_inside'])} of the measurements inside the predicted interval"
     )
     drift = summary["drift"]
@@ -316,7 +319,8 @@ def _fail_unless_verified(rows: Sequence[Row]) -> None:
         raise typer.Exit(EXIT_FAILURE)
 
 
-def _default_ranks(ranks: int | None, dims: str, topology: Topology) -> int | None:
+def default_ranks(ranks: int | None, dims: str, topology: Topology) -> int | None:
+    """Return how many ranks a real run has: those asked for, those of a shape (None), or one a core, at least two."""
     if ranks is not None or "x" in dims.lower():
         return ranks
     return max(2, topology.allowed_core_count)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankwise.engines.exchange import ExchangeCase
-from rankwise.engines.placement import blocked_locations
+from rankwise.engines.placement import Location, blocked_locations
 from rankwise.engines.predict import Model, message_sizes
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
@@ -148,7 +148,10 @@ class WinnerMap:
 
 
 class Chooser:
-    """Answers questions from one profile. Ranks sit as the scheduler's default places them, or one node all."""
+    """Answers questions from one profile.
+
+    Ranks sit where ``placement`` puts so many of them; None: as the scheduler's default does, with ``ranks_per_node``.
+    """
 
     def __init__(
         self,
@@ -156,10 +159,10 @@ class Chooser:
         ranks_per_node: int | None = None,
         link_model: str | None = None,
         loaded: bool = False,
+        placement: Callable[[int], list[Location]] | None = None,
     ) -> None:
         """Raises InputError like Model."""
-        self._profile = profile
-        self._ranks_per_node = ranks_per_node
+        self._placement = placement or (lambda ranks: blocked_locations(ranks, profile, ranks_per_node))
         self._model = Model(profile, link_model, loaded)
         self._contests: dict[tuple[object, ...], _core.Contest] = {}
 
@@ -197,12 +200,11 @@ class Chooser:
             question.replications,
         )  # fmt: skip
         if key not in self._contests:
-            ranks = math.prod(question.grid)
             try:
                 self._contests[key] = _core.Contest(
                     list(question.grid), list(question.periodic), [cutoff] * len(question.grid), question.shell,
                     list(question.algorithms), list(question.modes), list(question.replications),
-                    list(blocked_locations(ranks, self._profile, self._ranks_per_node)),
+                    list(self._placement(math.prod(question.grid))),
                 )  # fmt: skip
             except ValueError as error:
                 raise InputError(str(error)) from None
