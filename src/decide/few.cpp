@@ -1,6 +1,8 @@
 #include "decide/few.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "schedule/teams.hpp"
@@ -12,113 +14,95 @@ namespace {
 // A grid of at most so many operations is walked whole.
 constexpr Index few_operations = 600;
 
-using Peers = std::vector<Index>;  // the ranks of the true grid that stand for all
-
 Index operations(const RankSchedule& schedule) {
   Index count = 0;
   for (const Step& step : schedule.steps) count += static_cast<Index>(step.ops.size());
   return count;
 }
 
-bool in_pairs(const ExchangeSpec& spec) { return is_blocking(spec.mode) && spec.algorithm == "shift"; }
-
-// How long an open axis must be for two neighbours to have all their partners.
-Index enough(const ExchangeSpec& spec, int axis) { return 2 * std::max(spec.window.lower(axis), spec.window.upper(axis)) + 2; }
+bool in_turn(const ExchangeSpec& spec) { return is_blocking(spec.mode) && spec.algorithm == "shift"; }
 
 // Whether the ranks around the middle of an axis meet no border and, where they send in turn, no seam of an odd ring.
 bool has_middle(const ExchangeSpec& spec, int axis) {
   const Index length = spec.grid.dim(axis);
-  if (spec.grid.periodic(axis)) return !in_pairs(spec) || length != 3;
-  return length >= enough(spec, axis);
+  if (spec.grid.periodic(axis)) return !in_turn(spec) || length != 3;
+  return length >= 2 * std::max(spec.window.lower(axis), spec.window.upper(axis)) + 2;
 }
 
-bool has_middle(const ExchangeSpec& spec) {
-  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
-    if (!has_middle(spec, axis)) return false;
+// The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one.
+class AxisClasses {
+ public:
+  AxisClasses(const ExchangeSpec& spec, int axis) : length_(spec.grid.dim(axis)), all_(!has_middle(spec, axis)) {
+    count_ = all_ ? length_ : in_turn(spec) && length_ > 1 ? 2 : 1;
   }
-  return true;
-}
-
-// A grid on which the same happens: axes are cut to the shortest that has a middle and the same parity.
-ExchangeSpec cut(ExchangeSpec spec) {
-  std::vector<Index> dims = spec.grid.dims();
-  std::vector<bool> periodic;
-  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
-    Index& length = dims[static_cast<std::size_t>(axis)];
-    const Index least = enough(spec, axis);
-    if (length > least + 1) length = least + (length - least) % 2;
-    periodic.push_back(spec.grid.periodic(axis));
+  [[nodiscard]] Index count() const { return count_; }
+  [[nodiscard]] Index coordinate(Index number) const { return all_ ? number : length_ / 2 - number; }
+  // The number of the coordinate that stands for one.
+  [[nodiscard]] Index number(Index coordinate) const {
+    if (all_) return coordinate;
+    return count_ == 1 || coordinate % 2 == length_ / 2 % 2 ? 0 : 1;
   }
-  spec.grid = Grid(std::move(dims), std::move(periodic));
-  return spec;
-}
 
-Peers all_of(const ExchangeSpec& spec) {
-  Peers ranks;
-  for (Index rank = 0; rank < spec.ranks(); ++rank) ranks.push_back(rank);
-  return ranks;
-}
-
-// The rank in the middle; in pairs, those around it of every parity of coordinates.
-Peers middle_of(const ExchangeSpec& spec) {
-  std::vector<Coords> found{{}};
-  for (const Index length : spec.grid.dims()) {
-    const Index middle = length / 2;
-    const bool both = in_pairs(spec) && length > 1;
-    std::vector<Coords> longer;
-    for (const Coords& coords : found) {
-      for (Index beside = 0; beside <= (both ? 1 : 0); ++beside) {
-        longer.push_back(coords);
-        longer.back().push_back(middle - beside);
-      }
-    }
-    found = std::move(longer);
-  }
-  Peers ranks;
-  for (const Coords& coords : found) ranks.push_back(spec.grid.cell(coords));
-  return ranks;
-}
+ private:
+  Index length_;
+  bool all_;
+  Index count_;
+};
 
 // Which ranks are walked, and whom of them a message to any rank goes to.
 class Few {
  public:
-  explicit Few(const ExchangeSpec& spec) {
+  explicit Few(const ExchangeSpec& spec) : grid_(spec.grid) {
     if (spec.algorithm == "team-shift") {
-      teams_.emplace(spec);
-      all_ = !has_middle(spec);
-      if (all_) {
-        ranks_ = all_of(spec);
-      } else {
-        for (Index member = 0; member < teams_->members(0); ++member) ranks_.push_back(teams_->rank_of(0, member));
-      }
+      choose_members(spec);
       return;
     }
-    ranks_ = middle_of(spec);
-    grid_ = spec.grid;
-    all_ = !has_middle(spec) || spec.ranks() <= few_operations / std::max<Index>(1, operations(make_schedule(spec, ranks_[0])));
-    if (all_) ranks_ = all_of(spec);
+    std::vector<Index> counts;
+    for (int axis = 0; axis < grid_.ndim(); ++axis) {
+      axes_.emplace_back(spec, axis);
+      counts.push_back(axes_.back().count());
+    }
+    classes_ = Grid(counts);
+    for (Index number = 0; number < classes_.size(); ++number) {
+      Coords coords = classes_.coords(number);
+      for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].coordinate(coords[axis]);
+      ranks_.push_back(grid_.cell(coords));
+    }
+    if (spec.ranks() <= few_operations / std::max<Index>(1, operations(make_schedule(spec, ranks_.back())))) choose_all(spec);
   }
 
-  [[nodiscard]] const Peers& ranks() const { return ranks_; }
+  [[nodiscard]] const std::vector<Index>& ranks() const { return ranks_; }
 
   // The position among the ranks of the one that stands for a rank.
   [[nodiscard]] Index stand_in(Index rank) const {
     if (all_) return rank;
     if (teams_) return teams_->member_of(rank);
     if (ranks_.size() == 1) return 0;
-    const Coords coords = grid_.coords(rank);
-    Index position = 0;
-    for (std::size_t axis = 0; axis < coords.size(); ++axis) {
-      const Index length = grid_.dims()[axis];
-      if (length > 1) position = 2 * position + (coords[axis] % 2 == (length / 2) % 2 ? 0 : 1);
-    }
-    return position;
+    Coords coords = grid_.coords(rank);
+    for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].number(coords[axis]);
+    return classes_.cell(coords);
   }
 
  private:
+  void choose_members(const ExchangeSpec& spec) {
+    for (int axis = 0; axis < grid_.ndim(); ++axis) {
+      if (!has_middle(spec, axis)) return choose_all(spec);
+    }
+    teams_.emplace(spec);
+    for (Index member = 0; member < teams_->members(0); ++member) ranks_.push_back(teams_->rank_of(0, member));
+  }
+
+  void choose_all(const ExchangeSpec& spec) {
+    all_ = true;
+    ranks_.resize(static_cast<std::size_t>(spec.ranks()));
+    std::iota(ranks_.begin(), ranks_.end(), Index{0});
+  }
+
+  Grid grid_;
+  Grid classes_{{1}};
+  std::vector<AxisClasses> axes_;
   std::optional<Teams> teams_;
-  Grid grid_{{1}};
-  Peers ranks_;
+  std::vector<Index> ranks_;
   bool all_ = false;
 };
 
@@ -177,13 +161,11 @@ AxisLinks axis_links(const Grid& grid, const Window& window, const Placement& pl
 }
 
 Walk walk_of_few(const ExchangeSpec& spec, const AxisLinks& links) {
-  const bool whole = spec.algorithm == "team-shift" || has_middle(spec);
-  const ExchangeSpec walked = whole ? spec : cut(spec);
-  const Few few(walked);
+  const Few few(spec);
   std::vector<LinkedSchedules> parts;
-  parts.push_back(linked(walked, few, links, [](const ExchangeSpec& s, Index rank) { return make_schedule(s, rank); }));
+  parts.push_back(linked(spec, few, links, [](const ExchangeSpec& s, Index rank) { return make_schedule(s, rank); }));
   if (includes_reduce(spec)) {
-    parts.push_back(linked(walked, few, links, [](const ExchangeSpec& s, Index rank) { return make_reduce(s, rank); }));
+    parts.push_back(linked(spec, few, links, [](const ExchangeSpec& s, Index rank) { return make_reduce(s, rank); }));
   }
   return Walk(spec.mode, std::move(parts));
 }

@@ -1,10 +1,10 @@
 // A few ranks that stand for all, so that the time of an exchange can be told without walking thousands of ranks.
 //
-// In the middle of a grid every rank does the same as its partners, at the same time. So the schedule of one rank,
-// matched with itself, takes as long as that of all; blocking shift needs neighbours that send first and neighbours
-// that receive first on each axis; team-shift the members of one team. Small grids are walked whole, and so are those whose open
-// border no rank is far enough from, after axes of which a shorter one does the same are cut. On the machine's side each
-// axis has the farthest link that any message along it takes, for the others wait for those messages.
+// In the middle of an axis every rank does the same as its partners, at the same time. So one coordinate, matched with
+// itself, stands for all; blocking shift needs two, for ranks of one parity send first while the others receive; an axis
+// whose open border no rank is far enough from is walked whole, and so are small grids. Of team-shift the members of one
+// team stand for all. On the machine's side each axis has the farthest link that any message along it takes, for the
+// others wait for those messages.
 #pragma once
 
 #include <vector>

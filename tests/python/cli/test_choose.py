@@ -163,7 +163,7 @@ def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     out, err = capsys.readouterr()
     assert out.startswith("direct, isend takes 2.83 us; comb, isend would take 4.45 us")
     assert "the latency of messages decides: 8 messages a rank instead of 4" in out
-    assert "fastest for blocks of 8 B: direct, isend; from cutoff 4 on comb, isend" in out
+    assert "fastest for blocks of 8 B: direct, isend; from cutoff 3 on comb, isend" in out
     assert "Traceback" not in err
 
 
