@@ -126,6 +126,22 @@ def test_blocking_and_non_blocking_sends_are_decided_differently_at_the_papers_a
     assert picked["ssend"].count("shift") > 16 > picked["isend"].count("shift")
 
 
+@pytest.mark.parametrize(
+    ("d", "k", "c"), [(1, 4, 2), (2, 2, 4), (3, 2, 8), (1, 1, None), (3, 1, None)]
+)
+def test_teams_pay_where_the_specification_says_so_for_blocking_sends_only(
+    d: int, k: int, c: int | None, paper: Path
+) -> None:
+    """One message at a time: 1-D c = 2 from k = 4 on, 2-D c = 4 from k = 2 on, 3-D c = 8 from k = 2 on, never at k = 1."""
+    chooser = Chooser(Profile.load(paper))
+    grid = {1: (512,), 2: (32, 16), 3: (8, 8, 8)}[d]
+    blocking, overlapping = (
+        chooser.choose(Question(grid, (True,) * d, k, 100, modes=(mode,))).best.case for mode in ("ssend", "isend")
+    )
+    assert (blocking.replication if blocking.algorithm == "team-shift" else None) == c
+    assert overlapping.algorithm != "team-shift"
+
+
 def test_hockney_decides_for_direct_only_where_overlap_is_known(tmp_path: Path) -> None:
     """With a processor's overhead a message, direct's advantage of overlapping sends ends: max(2no, ...)."""
     question = Question((16,) * 3, (True,) * 3, 2, 8, modes=("isend",), algorithms=("direct", "comb"))
