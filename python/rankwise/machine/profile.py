@@ -1,7 +1,7 @@
 """The profile of a machine: what it is, and how long a message takes over each class of link.
 
 A profile is a JSON file (schema 1): ``schema``, ``machine`` (the record that ``doctor`` shows), and ``links``, which
-maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
+maps a link class (same-core, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it).
 """
@@ -18,7 +18,7 @@ from rankwise.files import read_json, write_json
 from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
 
 SCHEMA = 1
-LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
+LINK_CLASSES = ("same-core", "same-socket", "other-socket", "other-node")
 VARIANTS = ("ssend", "exchange", "exchange-gap")
 _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
