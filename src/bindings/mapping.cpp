@@ -2,15 +2,24 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "grid/stencil.hpp"
+#include "mapping/bound.hpp"
+#include "mapping/chains.hpp"
+#include "mapping/levels.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
 
@@ -22,6 +31,7 @@ using rankwise::Coords;
 using rankwise::Grid;
 using rankwise::Index;
 using rankwise::MappingAlgorithm;
+using rankwise::MappingOptions;
 using rankwise::MappingProblem;
 using rankwise::NodeId;
 using rankwise::NodeSizes;
@@ -29,6 +39,8 @@ using rankwise::Stencil;
 
 template <typename T>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+using NodeOfCell = nb::ndarray<const NodeId, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename T, typename Fill>
 Array<T> filled_array(Index length, Fill fill) {
@@ -42,27 +54,57 @@ Array<T> filled_array(Index length, Fill fill) {
   return Array<T>(data.release(), {entries}, owner);
 }
 
-MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil) {
-  Grid grid(std::move(dims));
-  Stencil offsets(grid.ndim(), std::move(stencil));
+MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                       std::vector<Index> weights = {}, std::vector<bool> periodic = {}) {
+  Grid grid(std::move(dims), std::move(periodic));
+  Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
   return {std::move(grid), NodeSizes(node_sizes), std::move(offsets)};
 }
 
-std::vector<Coords> parse_stencil(std::string_view text, int ndim) {
-  return rankwise::parse_stencil(text, ndim).offsets();
+MappingOptions options(Index steps, const std::string& objective, std::uint64_t seed, double most_seconds) {
+  MappingOptions result;
+  result.steps = steps;
+  result.seed = seed;
+  if (objective == "j_max") {
+    result.objective = rankwise::Objective::j_max;
+  } else if (objective != "j_sum") {
+    rankwise::invalid("objective '" + objective.substr(0, 40) + "' is unknown: take j_sum or j_max");
+  }
+  if (most_seconds > 0) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(std::min(most_seconds, 1e9)));
+    result.stop = [end] { return Clock::now() >= end; };
+  }
+  return result;
 }
 
-void check_mapping(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil) {
-  problem(std::move(dims), node_sizes, std::move(stencil));
+std::pair<std::vector<Coords>, std::vector<Index>> parse_stencil(std::string_view text, int ndim) {
+  const Stencil stencil = rankwise::parse_stencil(text, ndim);
+  return {stencil.offsets(), stencil.weights()};
 }
 
-Array<NodeId> map_grid(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
-                       std::vector<Coords> stencil) {
-  const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
-  const auto mapping = rankwise::mapping_algorithm(algorithm).prepare(given);
-  return filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> node_of_cell) {
-    fill_node_of_cell(*mapping, given.nodes, node_of_cell);
+void check_mapping(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                   std::vector<Index> weights) {
+  problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights));
+}
+
+std::pair<Array<NodeId>, std::string> map_grid(const std::string& algorithm, std::vector<Index> dims,
+                                               const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                                               std::vector<Index> weights, std::vector<bool> periodic, Index steps,
+                                               const std::string& objective, std::uint64_t seed, double most_seconds) {
+  const MappingProblem given =
+      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
+  const MappingOptions chosen = options(steps, objective, seed, most_seconds);
+  std::unique_ptr<rankwise::Mapping> mapping;
+  {
+    const nb::gil_scoped_release unlocked;
+    mapping = rankwise::mapping_algorithm(algorithm).prepare(given, chosen);
+  }
+  auto node_of_cell = filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) {
+    fill_node_of_cell(*mapping, given.nodes, nodes);
   });
+  return {std::move(node_of_cell), std::string(mapping->picked())};
 }
 
 Array<Index> map_ranks(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
@@ -83,12 +125,87 @@ Index cell_of_rank(const std::string& algorithm, std::vector<Index> dims, const 
   return rankwise::mapping_algorithm(algorithm).prepare(given)->cell_of_rank(rank);
 }
 
-using NodeOfCell = nb::ndarray<const NodeId, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                          const NodeOfCell& node_of_cell, std::vector<Index> weights, std::vector<bool> periodic) {
+  const MappingProblem given =
+      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
+  const std::span<const NodeId> nodes(node_of_cell.data(), node_of_cell.size());
+  if (static_cast<Index>(nodes.size()) != given.grid.size() ||
+      std::ranges::any_of(nodes, [&](NodeId node) { return node < 0 || node >= given.nodes.nodes(); })) {
+    rankwise::invalid("the map does not fit: give one node, counted from 0, for each cell");
+  }
+  const rankwise::StencilGraph graph(given.grid, given.stencil);
+  rankwise::Partition partition(graph, given.nodes, nodes);
+  MappingOptions unlimited;
+  unlimited.steps = std::numeric_limits<Index>::max();
+  rankwise::Effort effort(unlimited);
+  rankwise::repair(partition, effort);
+  return filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> result) {
+    std::ranges::copy(partition.part_of_cell(), result.begin());
+  });
+}
+
+// The graph in compressed rows: where each cell's neighbours begin, the neighbours, and what is sent both ways.
+std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stencil_graph(
+    std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil, std::vector<Index> weights) {
+  const Grid grid(std::move(dims), std::move(periodic));
+  const rankwise::StencilGraph graph(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights)));
+  std::vector<std::int32_t> others;
+  std::vector<std::int32_t> sent;
+  std::vector<std::int32_t> first;
+  for (std::int32_t cell = 0; cell < graph.cells(); ++cell) {
+    first.push_back(static_cast<std::int32_t>(others.size()));
+    for (const auto& edge : graph.edges(cell)) {
+      if (edge.out + edge.in == 0) continue;
+      others.push_back(edge.cell);
+      sent.push_back(edge.out + edge.in);
+    }
+  }
+  first.push_back(static_cast<std::int32_t>(others.size()));
+  const auto array = [](const std::vector<std::int32_t>& values) {
+    return filled_array<std::int32_t>(static_cast<Index>(values.size()),
+                                      [&](std::span<std::int32_t> result) { std::ranges::copy(values, result.begin()); });
+  };
+  return {array(first), array(others), array(sent)};
+}
+
+std::pair<Index, std::string> lower_bound(std::vector<Index> dims, const std::vector<Index>& node_sizes,
+                                          std::vector<Coords> stencil, std::vector<Index> weights,
+                                          std::vector<bool> periodic) {
+  const rankwise::Bound bound = rankwise::lower_bound(
+      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic)));
+  return {bound.j_sum, std::string(bound.kind)};
+}
+
+// The parts of a deeper level and their sizes.
+std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dims, std::vector<bool> periodic,
+                                                          std::vector<Coords> stencil, std::vector<Index> weights,
+                                                          const NodeOfCell& part_of_cell, std::vector<Index> sizes,
+                                                          Index ways, Index steps, std::uint64_t seed) {
+  const Grid grid(std::move(dims), std::move(periodic));
+  const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
+  const rankwise::Level level{{part_of_cell.data(), part_of_cell.data() + part_of_cell.size()}, std::move(sizes)};
+  rankwise::Level inner;
+  {
+    const nb::gil_scoped_release unlocked;
+    inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed, 0));
+  }
+  auto parts = filled_array<NodeId>(grid.size(), [&](std::span<NodeId> result) {
+    std::ranges::copy(inner.part_of_cell, result.begin());
+  });
+  return {std::move(parts), std::move(inner.sizes)};
+}
+
+Index total_edges(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
+                  std::vector<Index> weights) {
+  const Grid grid(std::move(dims), std::move(periodic));
+  return rankwise::total_edges(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights)));
+}
 
 std::pair<Index, Index> score(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
-                              const NodeOfCell& node_of_cell) {
+                              const NodeOfCell& node_of_cell, std::vector<Index> weights) {
   const Grid grid(std::move(dims), std::move(periodic));
-  const Stencil offsets(grid.ndim(), std::move(stencil));
+  const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
   const std::span<const NodeId> nodes(node_of_cell.data(), node_of_cell.size());
   const nb::gil_scoped_release unlocked;
   const rankwise::Score result = rankwise::score(grid, offsets, nodes);
@@ -115,19 +232,46 @@ void bind_mapping(nb::module_& m) {
       "All mapping algorithms, blocked first.");
   m.def("parse_stencil", &parse_stencil, nb::arg("text"), nb::arg("ndim"),
         "Return the offsets of a stencil's id (nearest-neighbor, nearest-neighbor-with-hops, component, moore:K) or of "
-        "offsets written as '1,0;-1,0', for a grid of ndim axes. Raises ValueError.");
+        "offsets written as '1,0;-1,0*8', for a grid of ndim axes, and the weight of each. Raises ValueError.");
   m.def("check_mapping", &check_mapping, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
+        nb::arg("weights") = std::vector<Index>(),
         "Raise ValueError where grid, node sizes and stencil do not fit each other.");
   m.def("map_grid", &map_grid, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        "Return the node of every cell (row-major, int32). Rank r is on node 0 for r < node_sizes[0], and so on; the "
-        "algorithm gives each rank a cell. Raises ValueError where the algorithm is unknown or cannot handle the "
-        "input.");
+        nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
+        nb::arg("steps") = MappingOptions().steps, nb::arg("objective") = "j_sum",
+        nb::arg("seed") = MappingOptions().seed, nb::arg("most_seconds") = 0.0,
+        "Return the node of every cell (row-major, int32) and, for auto, the id of the algorithm it picked. Rank r is "
+        "on node 0 for r < node_sizes[0], and so on; the algorithm gives each rank a cell. A search takes about steps "
+        "steps (STEPS_PER_SECOND of them a second), and at most most_seconds where that is not 0: then the map may "
+        "depend on the machine. Raises ValueError where the algorithm is unknown or cannot handle the input.");
   m.def("map_ranks", &map_ranks, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.");
   m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),
         nb::arg("stencil"), nb::arg("rank"),
         "Return the new cell of one rank without mapping the others. Raises ValueError like map_grid.");
   m.def("score", &score, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("node_of_cell"),
+        nb::arg("weights") = std::vector<Index>(),
         "Return (J_sum, J_max) of a map: the directed stencil edges between nodes, and those that leave the node with "
         "most of them. periodic: one flag an axis, or empty for open axes. Raises ValueError.");
+  m.def("divide_level", &divide_level, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),
+        nb::arg("part_of_cell"), nb::arg("sizes"), nb::arg("ways"), nb::arg("steps"),
+        nb::arg("seed") = MappingOptions().seed,
+        "Divide each node (or part of one) into ways parts, nearly equal, by a search of about steps steps; 0: in the "
+        "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
+        "ValueError.");
+  m.def("total_edges", &total_edges, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"),
+        nb::arg("weights") = std::vector<Index>(),
+        "Return the weight of all edges of the stencil, within nodes and between them. Raises ValueError.");
+  m.def("balance_map", &balance_map, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
+        nb::arg("node_of_cell"), nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
+        "Return a map in which every node holds exactly its ranks, by moving cells of a map where some do not. Raises "
+        "ValueError.");
+  m.def("stencil_graph", &stencil_graph, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),
+        "Return the stencil's graph in compressed rows: where each cell's neighbours begin (one entry more than "
+        "cells), the neighbours, and the weight that is sent both ways. Raises ValueError.");
+  m.def("lower_bound", &lower_bound, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
+        nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
+        "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, open-axes "
+        "(without the edges around periodic axes) or projections. Raises ValueError.");
+  m.attr("STEPS_PER_SECOND") = rankwise::steps_per_second;
 }

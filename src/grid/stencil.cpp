@@ -13,6 +13,7 @@ namespace {
 constexpr Index max_component = Index{1} << 31;
 constexpr std::size_t max_offsets = 100'000;
 constexpr int max_ndim = 64;
+constexpr Index max_weight = Index{1} << 20;
 
 void check_ndim(int ndim) {
   if (ndim < 1 || ndim > max_ndim) {
@@ -104,9 +105,19 @@ std::vector<Coords> moore(std::string_view text, std::size_t ndim) {
   return offsets;
 }
 
-std::vector<Coords> explicit_offsets(std::string_view text) {
+Stencil explicit_stencil(std::string_view text, int ndim) {
   std::vector<Coords> offsets;
-  for (const std::string_view part : split(text, ';')) {
+  std::vector<Index> weights;
+  for (std::string_view part : split(text, ';')) {
+    Index weight = 1;
+    if (const auto star = part.find('*'); star != std::string_view::npos) {
+      const std::string_view after = trimmed(part.substr(star + 1));
+      if (!read_number(after, weight)) {
+        invalid("stencil weight " + shown(after) + " is not a whole number: write an offset with its weight as 1,0*8");
+      }
+      part = trimmed(part.substr(0, star));
+    }
+    weights.push_back(weight);
     if (part.empty()) {
       invalid("stencil " + shown(text) + " has an empty offset: separate offsets by one semicolon, as in 1,0;-1,0");
     }
@@ -121,12 +132,13 @@ std::vector<Coords> explicit_offsets(std::string_view text) {
     }
     offsets.push_back(std::move(offset));
   }
-  return offsets;
+  return Stencil(ndim, std::move(offsets), std::move(weights));
 }
 
 }  // namespace
 
-Stencil::Stencil(int ndim, std::vector<Coords> offsets) : ndim_(ndim), offsets_(std::move(offsets)) {
+Stencil::Stencil(int ndim, std::vector<Coords> offsets, std::vector<Index> weights)
+    : ndim_(ndim), offsets_(std::move(offsets)), weights_(std::move(weights)) {
   check_ndim(ndim);
   if (offsets_.empty()) invalid("the stencil has no offset: give at least one, as in 1,0");
   if (offsets_.size() > max_offsets) {
@@ -151,6 +163,18 @@ Stencil::Stencil(int ndim, std::vector<Coords> offsets) : ndim_(ndim), offsets_(
       invalid("stencil offset " + shown(to_text(offset)) + " is given twice: give each offset once");
     }
   }
+  if (weights_.empty()) weights_.assign(offsets_.size(), 1);
+  if (weights_.size() != offsets_.size()) {
+    invalid("the stencil has " + std::to_string(offsets_.size()) + " offsets but " + std::to_string(weights_.size()) +
+            " weights: give one weight an offset");
+  }
+  for (const Index weight : weights_) {
+    if (weight < 1 || weight > max_weight) {
+      invalid("stencil weight " + std::to_string(weight) +
+              " is out of range: weights are whole numbers from 1 to 2^20, so divide all of them by the same number");
+    }
+    total_weight_ += weight;
+  }
 }
 
 Stencil parse_stencil(std::string_view text, int ndim) {
@@ -171,12 +195,12 @@ Stencil parse_stencil(std::string_view text, int ndim) {
     return Stencil(ndim, along_axes(dimensions, dimensions - 1));
   }
   if (name.starts_with(moore_prefix)) return Stencil(ndim, moore(name.substr(moore_prefix.size()), dimensions));
-  if (name.find_first_not_of("+-0123456789,; \t") != std::string_view::npos || name.empty()) {
+  if (name.find_first_not_of("+-0123456789,;* \t") != std::string_view::npos || name.empty()) {
     invalid("stencil " + shown(text) +
             " is unknown: take nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, or offsets such as "
             "1,0;-1,0");
   }
-  return Stencil(ndim, explicit_offsets(name));
+  return explicit_stencil(name, ndim);
 }
 
 }  // namespace rankwise

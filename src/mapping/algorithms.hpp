@@ -11,5 +11,8 @@ std::unique_ptr<Mapping> prepare_kd_tree(const MappingProblem& problem);
 std::unique_ptr<Mapping> prepare_stencil_strips_paper(const MappingProblem& problem);
 std::unique_ptr<Mapping> prepare_stencil_strips_code(const MappingProblem& problem);
 std::unique_ptr<Mapping> prepare_nodecart(const MappingProblem& problem);
+std::unique_ptr<Mapping> prepare_auto(const MappingProblem& problem, const MappingOptions& options);
+std::unique_ptr<Mapping> prepare_random(const MappingProblem& problem, const MappingOptions& options);
+std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options);
 
 }  // namespace rankwise

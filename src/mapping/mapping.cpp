@@ -99,6 +99,9 @@ MappingProblem::MappingProblem(Grid grid_, NodeSizes nodes_, Stencil stencil_)
             std::to_string(max_axes));
   }
   if (grid.size() > (Index{1} << 45)) invalid("the grid has more than 2^45 cells: mapping handles no more");
+  if (stencil.total_weight() > (Index{1} << 62) / grid.size()) {
+    invalid("the weights of all edges sum to more than 2^62: divide the stencil's weights by the same number");
+  }
 }
 
 void fill_node_of_cell(const Mapping& mapping, const NodeSizes& nodes, std::span<NodeId> node_of_cell) {

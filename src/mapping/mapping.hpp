@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -48,8 +49,8 @@ class NodeSizes {
 // What is to be mapped. Whether an axis is periodic does not guide the algorithms of hunold2020, only the score.
 struct MappingProblem {
   // Throws std::invalid_argument where the number of cells is not that of the ranks, the stencil is for another number
-  // of axes, or the grid has more than max_axes axes or 2^45 cells (so that a size times a number of offsets fits 64
-  // bits).
+  // of axes, the grid has more than max_axes axes or 2^45 cells, or its edges weigh more than 2^62 in all (so that
+  // every score fits 64 bits).
   MappingProblem(Grid grid_, NodeSizes nodes_, Stencil stencil_);
 
   Grid grid;
@@ -78,7 +79,25 @@ class Mapping {
   [[nodiscard]] virtual Index cell_of_rank(Index rank) const = 0;
   // The new cells of all ranks: covers every cell once and agrees with cell_of_rank.
   virtual void all_runs(RunSink& sink) const = 0;
+  // The algorithm that auto has picked; empty for all others.
+  [[nodiscard]] virtual std::string_view picked() const { return {}; }
 };
+
+// What an algorithm is to make little of, first of all.
+enum class Objective { j_sum, j_max };
+
+// For the algorithms that search or draw; the same options give the same map on every machine and rank.
+struct MappingOptions {
+  // How long a search may be: about this many stencil edges are looked at. steps_per_second of them take about 1 s.
+  Index steps = 1'800'000;
+  Objective objective = Objective::j_sum;
+  std::uint64_t seed = 1;
+  // Asked now and then; true ends the search with the best map so far. A caller that maps on several ranks at once must
+  // leave it empty: a clock may differ from rank to rank, steps do not.
+  std::function<bool()> stop;
+};
+// How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.
+constexpr Index steps_per_second = 180'000'000;
 
 struct MappingAlgorithm {
   std::string_view name;
@@ -88,7 +107,11 @@ struct MappingAlgorithm {
   bool equal_nodes;  // needs nodes of equal size
   bool local;        // cell_of_rank takes no time or memory that grows like the number of ranks
   // Throws std::invalid_argument with the reason where the algorithm cannot handle the problem.
-  std::unique_ptr<Mapping> (*prepare)(const MappingProblem& problem);
+  [[nodiscard]] std::unique_ptr<Mapping> prepare(const MappingProblem& problem,
+                                                 const MappingOptions& options = {}) const {
+    return prepare_with(problem, options);
+  }
+  std::unique_ptr<Mapping> (*prepare_with)(const MappingProblem& problem, const MappingOptions& options);
 };
 
 // All algorithms, blocked first.

@@ -10,7 +10,7 @@
 namespace rankwise {
 
 struct Score {
-  Index j_sum = 0;  // directed edges between cells of different nodes
+  Index j_sum = 0;  // directed edges between cells of different nodes, each as heavy as its offset's weight
   Index j_max = 0;  // those that leave the node with most of them
 };
 
@@ -20,5 +20,8 @@ struct Score {
 // Takes O(cells * offsets) time, and memory for one row of cells and one number a node.
 // Throws std::invalid_argument where sizes do not fit or a node id is negative or not below the number of cells.
 Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);
+
+// The weight of all edges of the stencil, wherever they lead: the J_sum of a map with one cell a node.
+Index total_edges(const Grid& grid, const Stencil& stencil);
 
 }  // namespace rankwise

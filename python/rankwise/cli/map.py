@@ -8,23 +8,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.base import Json, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import format_percent, format_time, parse_ints, parse_periodic, parse_shape
+from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
 
 if TYPE_CHECKING:
-    from rankwise.mapping import Mappings, MapResult
+    from rankwise.mapping import Mappings
+    from rankwise.mapping.dims import GridChoices
+    from rankwise.mapping.levels import Costs, Inner
 
 
 @verb(
     "map",
     example="""
     rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor
-    rankwise map --grid 16x8 --node-sizes 48,48,32 --stencil "1,0;-1,0;0,2" --algorithm kd-tree,stencil-strips --json
+    rankwise map --grid 50x48 --nodes 50 --ppn 48 --effort 1s --format slurm-hostfile --hosts "n[001-050]" > hosts.txt
+    rankwise map --grid 16x8 --node-sizes 48,48,32 --stencil "1,0*8;-1,0*8;0,2" --algorithm kd-tree,refined --json
+    rankwise map --mesh 1000x800x400 --ranks 2400 --ppn 48 --levels socket:2 --profile machine.json
     """,
 )
 def map_ranks(
-    grid: Annotated[str, typer.Option(help="Shape of the process grid: 50x48.")],
+    grid: Annotated[str | None, typer.Option(help="Shape of the process grid: 50x48.")] = None,
+    mesh: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --grid: the cells of the simulated mesh, 1000x800x400. The grid is chosen together with "
+            "the mapping, each message weighted by the mesh cells in its halo."
+        ),
+    ] = None,
+    ranks: Annotated[int | None, typer.Option(help="Ranks for --mesh, with --nodes or --ppn.")] = None,
+    halo: Annotated[int, typer.Option(help="Mesh cells that a halo is deep, for --mesh.")] = 1,
     nodes: Annotated[int | None, typer.Option(help="Number of nodes, all of --ppn ranks.")] = None,
     ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
     node_sizes: Annotated[
@@ -34,14 +47,59 @@ def map_ranks(
         str,
         typer.Option(
             help="To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
-            'or offsets: "1,0;-1,0;0,2".'
+            'or offsets, each with a weight where it has one: "1,0*8;-1,0*8;0,2".'
         ),
     ] = "nearest-neighbor",
     algorithm: Annotated[
         str,
-        typer.Option(help="all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart."),
+        typer.Option(
+            help="all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart,refined; or random, auto, graph."
+        ),
     ] = "all",
     periodic: Annotated[str, typer.Option(help="Axes that wrap around: none, all, or a flag an axis: 1,0.")] = "none",
+    weights: Annotated[
+        str | None, typer.Option(help="What a message along each offset counts, in their order: 8,8,1,1.")
+    ] = None,
+    message_bytes: Annotated[
+        str, typer.Option("--bytes", help="Bytes of a message of weight 1; with --mesh: of a cell in a halo.")
+    ] = "8",
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            help="Levels below the node, to divide each node's ranks among: socket:2, numa:4, or socket:2,numa:4. "
+            "Otherwise the sockets of --profile."
+        ),
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="Machine profile whose cost of a message at each level decides which mapping is best."),
+    ] = None,
+    effort: Annotated[str, typer.Option(help="How long refined may search: 10ms, 1s.")] = "10ms",
+    objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
+    seed: Annotated[int, typer.Option(help="For what is drawn at random: random, refined, graph.")] = 1,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Find the proven optimum (tiny grids only; may take a minute).")
+    ] = False,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Print the recommended mapping instead: slurm-hostfile, openmpi-rankfile, hydra-hostfile, "
+            "cray-rank-order, json or csv. Rank r goes to the node of cell r, row-major.",
+        ),
+    ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(help="Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ..."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the node of every cell into this SVG file.")] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank."),
+    ] = None,
+    int64: Annotated[
+        bool, typer.Option("--int64", help="Allow more ranks than MPI's 32-bit integers can number.")
+    ] = False,
     with_mapping: Annotated[
         bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")
     ] = False,
@@ -54,29 +112,164 @@ def map_ranks(
 
     J_sum counts all stencil messages between nodes, J_max those of the busiest node.
     """
+    from rankwise.cli.map_table import show, show_grids
     from rankwise.files import write_json
     from rankwise.mapping import map_grid
+    from rankwise.mapping.formats import USES, default_hosts, parse_hosts, write_mapping
+    from rankwise.mapping.reading import read_mapping
 
-    shape = parse_shape(grid, "--grid")
-    sizes = _node_sizes(shape, nodes, ppn, node_sizes)
+    sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
     flags = parse_periodic(periodic, len(shape))
     algorithms = [name.strip() for name in algorithm.split(",")]
-    mappings = map_grid(shape, sizes, stencil, flags, algorithms, keep_maps=with_mapping)
+    effort_s = parse_seconds(effort, "--effort")
+    if objective not in ("j_sum", "j_max"):
+        raise InputError(f"--objective '{objective}' is unknown: take j_sum or j_max")
+    if not 0 <= seed < 2**64:
+        raise InputError(f"--seed {seed} is out of range: give 0 to 2^64 - 1")
+    names = default_hosts(len(sizes)) if hosts is None else parse_hosts(hosts)
+    if file_format is not None:
+        if as_json:
+            raise InputError("--format prints the mapping and --json the scores: give one of them")
+        write_mapping(file_format, [1], [0], names)  # refuse an unknown format before the work
+    inner, costs = _levels(levels, profile, len(sizes))
+    heavy = None if weights is None else parse_ints(weights, "--weights")
+    choices: GridChoices | None = None
+    if mesh is not None:
+        if heavy is not None:
+            raise InputError("--mesh weighs the stencil by its halos: leave --weights out, or write them in --stencil")
+        choices = _choose_grid(shape, sizes, stencil, flags, halo, effort_s, objective, seed)
+        shape, heavy = list(choices.best.grid), list(choices.best.weights)
+
+    def run(names_of_algorithms: list[str], everything: bool) -> Mappings:
+        return map_grid(
+            shape,
+            sizes,
+            stencil,
+            flags,
+            names_of_algorithms,
+            keep_maps=everything and (with_mapping or file_format is not None or plot is not None),
+            weights=heavy,
+            effort_s=effort_s,
+            objective=objective,
+            seed=seed,
+            prove=everything and prove,
+            given=read_mapping(compare, sizes) if everything and compare is not None else None,
+            levels=inner,
+            message_bytes=parse_size(message_bytes, "--bytes"),
+            costs=costs,
+            int64=int64,
+        )
+
+    mappings = run(algorithms, everything=True)
+    record = mappings.to_dict(with_maps=with_mapping)
+    if choices is not None:
+        record["choice"] = choices.to_dict()
     if output is not None:
-        write_json(output, mappings.to_dict())
+        write_json(output, record)
+    if plot is not None:
+        _plot(plot, mappings)
+    if file_format is not None:
+        best = mappings.best
+        assert best.node_of_cell is not None
+        parts = {level: part.tolist() for level, part in best.parts.items()}
+        print(write_mapping(file_format, shape, best.node_of_cell.tolist(), names, parts), end="")
+        tell(f"{best.algorithm}: J_sum {best.j_sum}, J_max {best.j_max}. Use it with: {USES[file_format]}")
+        return
     if as_json:
-        print_json(mappings.to_dict())
+        print_json(record)
         return
     results = list(mappings.results)
     if all(result.algorithm != "blocked" for result in results):
-        results[:0] = map_grid(shape, sizes, stencil, flags, ["blocked"], keep_maps=False).results
-    _show(mappings, results)
+        results[:0] = run(["blocked"], everything=False).results
+    if choices is not None:
+        show_grids(choices, parse_size(message_bytes, "--bytes"))
+    show(mappings, results)
 
 
-def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
+def _choose_grid(
+    mesh: list[int],
+    sizes: list[int],
+    stencil: str,
+    flags: list[bool],
+    halo: int,
+    effort_s: float,
+    objective: str,
+    seed: int,
+) -> GridChoices:
+    """Choose the grid for a mesh, with a progress bar on a terminal."""
+    from rankwise.mapping.dims import choose_grid, count_factorisations
+    from rankwise.mapping.mapper import steps_of
+    from rankwise.progress import meter
+
+    with meter("grids", count_factorisations(sum(sizes), len(mesh))) as bar:
+        return choose_grid(mesh, sizes, stencil, flags, halo, steps_of(effort_s), objective, seed, bar)
+
+
+def _levels(levels: str | None, profile: Path | None, nodes: int) -> tuple[list[Inner], Costs | None]:
+    """Return the levels below the node, and what a message costs at each where a profile is given."""
+    from rankwise.mapping.levels import costs_of, levels_of, parse_levels
+
+    inner = [] if levels is None else parse_levels(levels)
+    if profile is None:
+        return inner, None
+    from rankwise.machine.profile import Profile
+
+    machine = Profile.load(profile)
+    if levels is None:
+        inner = levels_of(machine)
+    return inner, costs_of(machine, inner, nodes)
+
+
+def _plot(path: Path, mappings: Mappings) -> None:
+    """Draw the maps as one SVG file on a white ground."""
+    from rankwise.files import write_whole
+    from rankwise.report.inputs import mappings_from_record
+    from rankwise.report.nodemaps import can_draw, node_map_picture
+
+    (instance,) = mappings_from_record(mappings.to_dict(), "to draw")
+    if not can_draw(instance):
+        raise InputError(f"--plot draws grids of up to three axes, and this one has {len(mappings.grid)}: leave it out")
+    picture = node_map_picture(instance, "map")
+    inside = picture.index(">") + 1
+    write_whole(path, picture[:inside] + '<rect width="100%" height="100%" fill="#ffffff"/>' + picture[inside:] + "\n")
+
+
+def _sizes(
+    grid: str | None, mesh: str | None, ranks: int | None, nodes: int | None, ppn: int | None, node_sizes: str | None
+) -> tuple[list[int], list[int]]:
+    """Return the ranks of each node, and the shape of the grid or of the mesh."""
+    if (grid is None) == (mesh is None):
+        raise InputError("give either --grid (50x48) or --mesh (1000x800x400) with --ranks")
+    if grid is not None:
+        if ranks is not None:
+            raise InputError("--ranks is for --mesh: --grid says how many there are")
+        shape = parse_shape(grid, "--grid")
+        return _node_sizes(f"--grid {'x'.join(map(str, shape))} has", math.prod(shape), nodes, ppn, node_sizes), shape
+    assert mesh is not None
+    if ranks is None:
+        if node_sizes is not None:
+            ranks = sum(parse_ints(node_sizes, "--node-sizes"))
+        elif nodes is not None and ppn is not None:
+            ranks = nodes * ppn
+        else:
+            raise InputError("--mesh needs the number of ranks: give --ranks and --ppn, or --nodes and --ppn")
+    if ranks < 1:
+        raise InputError(f"--ranks {ranks} is too small: it must be at least 1")
+    if node_sizes is None:
+        for option, given, other, value in (("--nodes", nodes, "--ppn", ppn), ("--ppn", ppn, "--nodes", nodes)):
+            if given is None and value is not None and value >= 1:
+                if ranks % value:
+                    raise InputError(
+                        f"--ranks {ranks} is no multiple of {other} {value}: change one of them, or list unequal nodes "
+                        "with --node-sizes"
+                    )
+                nodes, ppn = (ranks // value, ppn) if option == "--nodes" else (nodes, ranks // value)
+    return _node_sizes("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")
+
+
+def _node_sizes(where: str, cells: int, nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
     """Return the ranks of each node, as many in all as the grid has cells."""
-    cells = math.prod(shape)
-    cells_text = f"--grid {'x'.join(map(str, shape))} has {cells} cells"
+    cells_text = f"{where} {cells} {'cells' if where.startswith('--grid') else 'ranks'}"
     if node_sizes is not None:
         if nodes is not None or ppn is not None:
             raise InputError("--node-sizes stands beside --nodes or --ppn: give either the one or the others")
@@ -101,67 +294,3 @@ def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes
     if nodes >= 2**31:
         raise InputError(f"--nodes {nodes} is too large: it must be below 2^31")
     return [ppn] * nodes
-
-
-def _show(mappings: Mappings, results: list[MapResult]) -> None:
-    """Print the results, blocked among them, and what to make of them."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from rankwise.mapping import best_of
-
-    best = best_of(results)
-    blocked = next(result for result in results if result.algorithm == "blocked")
-    table = Table(title=escape(_title(mappings)), title_justify="left", title_style="bold")
-    table.add_column("algorithm")
-    for heading in ("J_sum", "vs blocked", "J_max", "vs blocked", "time"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for result in results:
-        table.add_row(
-            result.algorithm,
-            str(result.j_sum),
-            _change(result.j_sum, blocked.j_sum),
-            str(result.j_max),
-            _change(result.j_max, blocked.j_max),
-            format_time(result.seconds),
-            "best" if result is best else "",
-            style="bold green" if result is best else None,
-        )
-    console().print(table)
-    print(f"Recommended: {_reason(best, blocked)}")
-    for skipped in mappings.skipped:
-        tell(f"skipped {skipped.algorithm}: {skipped.reason}")
-
-
-def _title(mappings: Mappings) -> str:
-    shape = "x".join(map(str, mappings.grid))
-    smallest, largest = min(mappings.nodes), max(mappings.nodes)
-    size = f"{largest}" if smallest == largest else f"{smallest} to {largest}"
-    count = len(mappings.nodes)
-    title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if largest > 1 else ''}"
-    wrapping = [str(axis) for axis, wraps in enumerate(mappings.periodic) if wraps]
-    ends = f"periodic along axis {', '.join(wrapping)}" if wrapping else "not periodic"
-    return f"{title}, {mappings.stencil}, {ends}"
-
-
-def _change(value: int, blocked: int) -> str:
-    if value == blocked:
-        return "0.0 %"
-    return "–" if blocked == 0 else format_percent(value / blocked - 1)
-
-
-def _reason(best: MapResult, blocked: MapResult) -> str:
-    if best is blocked:
-        if blocked.j_sum == 0:
-            return "leave the ranks as they are (blocked): no message crosses nodes."
-        return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
-    if best.j_sum == blocked.j_sum:
-        return (
-            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but its busiest node "
-            f"only {best.j_max} instead of {blocked.j_max}."
-        )
-    return (
-        f"{best.algorithm} sends the fewest messages between nodes, {best.j_sum} instead of {blocked.j_sum} "
-        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {best.j_max} instead of {blocked.j_max}."
-    )

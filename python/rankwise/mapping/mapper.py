@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.mapping.levels import Costs, Inner, LevelScore, divide_levels, score_levels
+from rankwise.mapping.problem import Problem, problem_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 ALL = "all"
-
-_MOST_CELLS = 2**45
+GRAPH = "graph"
+DEFAULT_EFFORT_S = 0.01
+DEFAULT_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,10 @@ class MapResult:
     """What one algorithm gives: its score, the time it took to map (not to score), and the map.
 
     ``j_sum`` counts the directed stencil edges between nodes, ``j_max`` those that leave the node with most of them.
-    ``node_of_cell`` holds the node of every grid cell in row-major order (None: not kept).
+    ``node_of_cell`` holds the node of every grid cell in row-major order (None: not kept), ``parts`` its part at each
+    level below the node by the level's name, numbered node by node (empty: no such level, or not kept). ``levels`` counts the
+    messages between nodes, between the parts of each level below, and between cores. ``picked`` is the algorithm that
+    auto has chosen.
     """
 
     algorithm: str
@@ -35,16 +40,32 @@ class MapResult:
     j_max: int
     seconds: float
     node_of_cell: NDArray[np.int32] | None
+    picked: str = ""
+    levels: tuple[LevelScore, ...] = ()
+    parts: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    @property
+    def time_s(self) -> float | None:
+        """The summed time of all messages by the machine's profile; None without one."""
+        times = [level.time_s for level in self.levels if level.time_s is not None]
+        return sum(times) if times else None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON; ``node_of_cell`` only where it was kept."""
-        record = {
+        record: dict[str, Any] = {
             "algorithm": self.algorithm,
             "j_sum": self.j_sum,
             "j_max": self.j_max,
             "seconds": self.seconds,
         }
-        return record if self.node_of_cell is None else record | {"node_of_cell": self.node_of_cell.tolist()}
+        if self.picked:
+            record["picked"] = self.picked
+        record["levels"] = [level.to_dict() for level in self.levels]
+        if self.node_of_cell is not None:
+            record["node_of_cell"] = self.node_of_cell.tolist()
+        if self.parts:
+            record["parts"] = {level: parts.tolist() for level, parts in self.parts.items()}
+        return record
 
 
 @dataclass(frozen=True)
@@ -65,32 +86,74 @@ class Mappings:
     periodic: tuple[bool, ...]
     results: tuple[MapResult, ...]
     skipped: tuple[Skipped, ...]
+    offsets: tuple[tuple[int, ...], ...]
+    weights: tuple[int, ...]
+    objective: str
+    bound: int
+    bound_kind: str
+    optimum: int | None = None
+    message_bytes: int = DEFAULT_BYTES
+    levels: tuple[Inner, ...] = ()
 
     @property
     def best(self) -> MapResult:
-        """The result with the fewest edges between nodes; of equals, the one whose busiest node has fewer."""
-        return best_of(self.results)
+        """The result to take: see :func:`best_of`."""
+        return best_of(self.results, self.objective)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The mappings as JSON, in the form that other programs rely on."""
+    @property
+    def least(self) -> int:
+        """What no mapping's J_sum can fall below: the proven optimum where it is known, else the lower bound."""
+        return self.bound if self.optimum is None else self.optimum
+
+    def gap(self, result: MapResult) -> float | None:
+        """How far a result's J_sum is above what is possible, relative to that; None where that is 0 and it is not."""
+        if result.j_sum == self.least:
+            return 0.0
+        return result.j_sum / self.least - 1 if self.least else None
+
+    def to_dict(self, with_maps: bool = True) -> dict[str, Any]:
+        """The mappings as JSON, in the form that other programs rely on; ``with_maps``: with the maps that were kept."""
         return {
             "grid": list(self.grid),
             "nodes": list(self.nodes),
             "stencil": self.stencil,
             "periodic": list(self.periodic),
-            "results": [result.to_dict() for result in self.results],
+            "weights": list(self.weights),
+            "objective": self.objective,
+            "bound": self.bound,
+            "bound_kind": self.bound_kind,
+            "optimum": self.optimum,
+            "message_bytes": self.message_bytes,
+            "levels": [{"level": level.name, "ways": level.ways} for level in self.levels],
+            "recommended": self.best.algorithm,
+            "results": [self._row(result, with_maps) for result in self.results],
             "skipped": [{"algorithm": skipped.algorithm, "reason": skipped.reason} for skipped in self.skipped],
         }
 
+    def _row(self, result: MapResult, with_map: bool) -> dict[str, Any]:
+        shown = result if with_map else replace(result, node_of_cell=None, parts={})
+        return shown.to_dict() | {"gap": self.gap(result), "optimal": result.j_sum == self.least}
 
-def best_of(results: Sequence[MapResult]) -> MapResult:
-    """Return the result with the least J_sum, then the least J_max; of equals, the first."""
-    return min(results, key=lambda result: (result.j_sum, result.j_max))
+
+def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult:
+    """Return the result with the least J_sum, then the least J_max (or the reverse), then least at each level below.
+
+    Where the messages' times are known by a machine's profile, their sum comes before J_sum. Of equals, the first.
+    """
+
+    def value(result: MapResult) -> tuple[float, ...]:
+        time_s = result.time_s or 0
+        inner = [level.bytes for level in result.levels[1:]]
+        if objective == "j_max":
+            return (result.j_max, time_s, result.j_sum, *inner)
+        return (time_s, result.j_sum, result.j_max, *inner)
+
+    return min(results, key=value)
 
 
 def algorithm_names() -> list[str]:
     """The ids of all mapping algorithms."""
-    return [algorithm.name for algorithm in _core.mapping_algorithms()]
+    return [*(algorithm.name for algorithm in _core.mapping_algorithms()), GRAPH]
 
 
 def map_grid(
@@ -100,46 +163,122 @@ def map_grid(
     periodic: Sequence[bool] | None = None,
     algorithms: Sequence[str] = (ALL,),
     keep_maps: bool = True,
+    weights: Sequence[int] | None = None,
+    effort_s: float = DEFAULT_EFFORT_S,
+    objective: str = "j_sum",
+    seed: int = 1,
+    prove: bool = False,
+    given: Mapping[str, Sequence[int]] | None = None,
+    levels: Sequence[Inner] = (),
+    message_bytes: int = DEFAULT_BYTES,
+    costs: Costs | None = None,
+    int64: bool = False,
 ) -> Mappings:
     """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
 
     The ranks fill the nodes in order: ranks 0 to ``node_sizes[0] - 1`` are on node 0, and so on; the grid must have as
-    many cells as there are ranks. ``stencil`` is an id, offsets as text (``"1,0;-1,0"``) or a list of offsets.
-    ``periodic`` has one flag an axis (default: all axes open) and counts in the score. ``algorithms`` names ids of
-    :func:`algorithm_names` or ``"all"``; an algorithm that cannot handle the input is skipped where it comes from
-    ``"all"`` and an error where it is named. Without ``keep_maps`` only the scores stay.
+    many cells as there are ranks. ``stencil`` is an id, offsets as text (``"1,0;-1,0*8"``) or a list of offsets;
+    ``weights`` (one an offset) are instead of those in the text. ``periodic`` has one flag an axis (default: all axes
+    open). ``algorithms`` names ids of :func:`algorithm_names` or ``"all"``; an algorithm that cannot handle the input
+    is skipped where it comes from ``"all"`` and an error where it is named. Without ``keep_maps`` only the scores stay.
+
+    ``effort_s`` bounds the search of refined, counted in steps that take about that long, so the map is the same on
+    every machine; ``objective`` (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
+    tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
+
+    ``levels`` are those below the node, the outer first: each map's nodes are divided among them (blocked in the order
+    of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1, ``costs``
+    the time of a message at each level, by which results are then compared. ``int64`` allows more than 2^31 - 1 ranks.
 
     Raises InputError for input that does not fit together.
     """
-    import numpy  # noqa: F401  the core imports it for its first array, which must not count as time to map
+    import numpy as np  # the core imports it for its first array, which must not count as time to map
 
-    dims, nodes = list(grid), list(node_sizes)
-    flags = [False] * len(dims) if periodic is None else [bool(flag) for flag in periodic]
     chosen = _choose(algorithms)
-    _check_sizes(dims, nodes)
+    steps = steps_of(effort_s)
+    problem = problem_of(grid, node_sizes, stencil, periodic, weights, int64)
+    _check_memory(problem, (len(chosen) if keep_maps else 1) * (1 + len(levels)))
+    results: list[MapResult] = []
+    skipped: list[Skipped] = []
+
+    def add(name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int) -> None:
+        inner = divide_levels(problem, node_of_cell, levels, inner_steps, seed)
+        seconds = 0.0 if start_s is None else time.perf_counter() - start_s
+        j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, node_of_cell, problem.weights)
+        scores = score_levels(problem, node_of_cell, inner, levels, message_bytes, costs)
+        parts = {level.name: part for level, part in zip(levels, inner, strict=True)} if keep_maps else {}
+        kept = node_of_cell if keep_maps else None
+        results.append(MapResult(name, j_sum, j_max, seconds, kept, picked, scores, parts))
+
     try:
-        offsets = _offsets(stencil, len(dims))
-        _core.check_mapping(dims, nodes, offsets)
-        _check_memory(dims, nodes, len(chosen) if keep_maps else 1)
-        if len(flags) != len(dims):
-            raise InputError(f"{len(flags)} periodic flags for a grid of {len(dims)} axes: give one flag an axis")
-        results: list[MapResult] = []
-        skipped: list[Skipped] = []
         for algorithm, is_named in chosen.items():
             start_s = time.perf_counter()
             try:
-                node_of_cell = _core.map_grid(algorithm, dims, nodes, offsets)
-            except ValueError as error:
+                node_of_cell, picked = _run(algorithm, problem, steps, objective, seed)
+            except (ValueError, InputError) as error:
                 if is_named:
                     raise
                 skipped.append(Skipped(algorithm, str(error)))
                 continue
-            seconds = time.perf_counter() - start_s
-            j_sum, j_max = _core.score(dims, flags, offsets, node_of_cell)
-            results.append(MapResult(algorithm, j_sum, j_max, seconds, node_of_cell if keep_maps else None))
+            add(algorithm, node_of_cell, picked, start_s, 0 if algorithm == "blocked" else steps)
+        for name, map_given in (given or {}).items():
+            add(name, np.array(map_given, dtype=np.int32), "", None, 0)
+        bound, bound_kind = _core.lower_bound(
+            problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
+        )
     except ValueError as error:
         raise InputError(str(error)) from None
-    return Mappings(tuple(dims), tuple(nodes), _stencil_text(stencil), tuple(flags), tuple(results), tuple(skipped))
+    optimum = bound if min(result.j_sum for result in results) == bound else None
+    if prove and optimum is None:
+        optimum = _prove(problem)
+    return Mappings(
+        grid=tuple(problem.dims),
+        nodes=tuple(problem.nodes),
+        stencil=_stencil_text(stencil),
+        periodic=tuple(problem.periodic),
+        results=tuple(results),
+        skipped=tuple(skipped),
+        offsets=tuple(tuple(offset) for offset in problem.offsets),
+        weights=tuple(problem.weights),
+        objective=objective,
+        bound=bound,
+        bound_kind=bound_kind,
+        optimum=optimum,
+        message_bytes=message_bytes,
+        levels=tuple(levels),
+    )
+
+
+def steps_of(effort_s: float) -> int:
+    """The steps of a search that take about that long. Raises InputError."""
+    if not 0 <= effort_s <= 86_400:
+        raise InputError(f"an effort of {effort_s} s is out of range: give 0 to 86400 s, as in 10ms or 1s")
+    return round(effort_s * _core.STEPS_PER_SECOND)
+
+
+def _run(
+    algorithm: str, problem: Problem, steps: int, objective: str, seed: int
+) -> tuple[NDArray[np.int32], str]:
+    """Return the node of every cell and what auto picked."""
+    if algorithm == GRAPH:
+        from rankwise.mapping.graph import map_graph
+
+        return map_graph(problem, seed), ""
+    return _core.map_grid(
+        algorithm, problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, steps, objective,
+        seed,
+    )  # fmt: skip
+
+
+def _prove(problem: Problem) -> int | None:
+    from rankwise.mapping.optimum import MOST_CELLS, is_tiny, proven_optimum
+
+    if not is_tiny(problem.cells, len(problem.nodes), len(problem.offsets)):
+        raise InputError(
+            f"the optimum of {problem.cells} cells on {len(problem.nodes)} nodes cannot be proved in reasonable time: "
+            f"leave --prove out, or give a grid of at most {MOST_CELLS} cells and fewer nodes"
+        )
+    return proven_optimum(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
 
 
 def _choose(algorithms: Iterable[str]) -> dict[str, bool]:
@@ -162,36 +301,15 @@ def _choose(algorithms: Iterable[str]) -> dict[str, bool]:
     return chosen
 
 
-def _check_sizes(dims: Sequence[int], nodes: Sequence[int]) -> None:
-    """Refuse sizes that the core's 64-bit integers cannot hold, and what can be said more plainly here."""
-    for what, sizes in (("grid axis", dims), ("node size", nodes)):
-        for size in sizes:
-            if not 1 <= size <= _MOST_CELLS:
-                raise InputError(f"{what} {size} is out of range: it must be at least 1 and at most 2^45")
-    if dims and len(nodes) > (cells := math.prod(dims)):
-        raise InputError(f"there are {len(nodes)} nodes for {cells} ranks: give at most one node a rank")
-
-
-def _check_memory(dims: Sequence[int], nodes: Sequence[int], maps: int) -> None:
+def _check_memory(problem: Problem, maps: int) -> None:
     """Refuse what this machine cannot hold rather than be killed half-way."""
-    needed = 4 * math.prod(dims) * maps + 8 * len(nodes)
+    needed = 4 * problem.cells * maps + 8 * len(problem.nodes)
     present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > present:
         raise InputError(
-            f"mapping {math.prod(dims)} cells needs {needed / 2**30:.1f} GiB and this machine has "
+            f"mapping {problem.cells} cells needs {needed / 2**30:.1f} GiB and this machine has "
             f"{present / 2**30:.1f} GiB of memory: make the grid smaller or name fewer algorithms"
         )
-
-
-def _offsets(stencil: str | Sequence[Sequence[int]], ndim: int) -> list[list[int]]:
-    if isinstance(stencil, str):
-        # Ids and offsets are ASCII; what is not cannot be a stencil, and a stray byte must not be a TypeError.
-        return _core.parse_stencil(stencil.encode("ascii", "replace").decode(), ndim)
-    offsets = [list(offset) for offset in stencil]
-    for offset in offsets:
-        if any(abs(component) > 2**31 for component in offset):
-            raise InputError(f"stencil offset {offset} is too far: components go up to 2^31")
-    return offsets
 
 
 def _stencil_text(stencil: str | Sequence[Sequence[int]]) -> str:

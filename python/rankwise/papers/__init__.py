@@ -31,6 +31,13 @@ PAPERS = (
         "Redo the 2012 predictions for a 3-D FFT at exascale, and hold them against what was built.",
     ),
     Paper(
+        "hunold2020",
+        "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
+        "Stencil Computations, IEEE CLUSTER 2020",
+        "rankwise.papers.hunold2020",
+        "Redo the comparison of mapping algorithms on 432 instances and two throughput grids, with ours beside them.",
+    ),
+    Paper(
         "werner2023",
         "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations with "
         "Range-Limited Interactions, 2023",

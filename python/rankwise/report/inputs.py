@@ -128,6 +128,7 @@ class MappingInstance:
     stencil: str
     results: tuple[MappingResult, ...]
     skipped: tuple[tuple[str, str], ...]
+    recommended: str | None = None
 
     @property
     def blocked(self) -> MappingResult | None:
@@ -136,8 +137,9 @@ class MappingInstance:
 
     @property
     def best(self) -> MappingResult:
-        """The mapping with the fewest edges between nodes; of equals, the one whose busiest node has fewer."""
-        return min(self.results, key=lambda result: (result.j_sum, result.j_max))
+        """The recommended mapping; in a record that names none, the one with the least J_sum, then J_max."""
+        named = (result for result in self.results if result.algorithm == self.recommended)
+        return next(named, min(self.results, key=lambda result: (result.j_sum, result.j_max)))
 
 
 def mappings_from_record(record: Any, where: str) -> list[MappingInstance]:
@@ -287,6 +289,7 @@ def _instance(item: _Record) -> MappingInstance:
         stencil=item.name("stencil"),
         results=tuple(_result(result, math.prod(grid), len(nodes)) for result in item.records("results")),
         skipped=tuple((record.name("algorithm"), record.text("reason")) for record in skipped),
+        recommended=item.name("recommended") if "recommended" in item.value else None,
     )
 
 

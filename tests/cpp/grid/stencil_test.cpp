@@ -25,6 +25,17 @@ std::string complaint(std::string_view text, int ndim) {
   return "";
 }
 
+TEST(Stencil, WeightsFollowAStar) {
+  const Stencil stencil = parse_stencil("1,0*8; -1,0 * 8;0,2", 2);
+  EXPECT_EQ(stencil.weights(), (std::vector<Index>{8, 8, 1}));
+  EXPECT_EQ(stencil.total_weight(), 17);
+  EXPECT_EQ(parse_stencil("component", 3).total_weight(), 4);
+  for (const char* text : {"1,0*0", "1,0*-2", "1,0*2097152", "1,0*x", "1,0*", "1*2*3", "*"}) {
+    EXPECT_NE(complaint(text, 2), "") << text;
+  }
+  EXPECT_THROW(Stencil(1, {{1}, {-1}}, {1}), std::invalid_argument);
+}
+
 TEST(Stencil, NamesMeanWhatThePaperSays) {
   // hunold2020, section II (a) to (c).
   EXPECT_EQ(offsets("nearest-neighbor", 2), (std::set<Coords>{{1, 0}, {-1, 0}, {0, 1}, {0, -1}}));

@@ -42,12 +42,14 @@ TEST_P(EveryAlgorithm, GivesEveryNodeExactlyItsRanksAndMapsOneRankLikeAll) {
   const MappingAlgorithm& algorithm = GetParam();
   RandomProblems random(7);
   int handled = 0;
+  MappingOptions brief;  // enough for a few thousand moves of a search
+  brief.steps = 60'000;
   for (int i = 0; i < 1500; ++i) {
     const MappingProblem problem = random.problem();
     SCOPED_TRACE(describe(problem));
     std::unique_ptr<Mapping> mapping;
     try {
-      mapping = algorithm.prepare(problem);
+      mapping = algorithm.prepare(problem, brief);
     } catch (const std::invalid_argument&) {
       ASSERT_FALSE(problem.nodes.equal()) << "nodes of equal size are never refused";
       continue;

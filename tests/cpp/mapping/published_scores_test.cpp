@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mapping/bound.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
 
@@ -41,6 +42,7 @@ TEST(PublishedScores, AreMetOnEveryInstance) {
     EXPECT_EQ(found.j_sum, std::stoll(fields[5])) << line;
     EXPECT_EQ(found.j_max, std::stoll(fields[6])) << line;
     EXPECT_GE(found.j_sum, std::stoll(fields[7])) << line;
+    EXPECT_EQ(lower_bound(problem).j_sum, std::stoll(fields[7])) << line;
     ++instances[fields[4]];
   }
   EXPECT_EQ(instances, (std::map<std::string, int>{{"blocked", 438},

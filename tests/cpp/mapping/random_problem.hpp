@@ -53,7 +53,9 @@ class RandomProblems {
       if (std::ranges::any_of(offset, [](Index component) { return component != 0; })) offsets.insert(offset);
     }
     if (offsets.empty()) return parse_stencil("nearest-neighbor", ndim);
-    return Stencil(ndim, {offsets.begin(), offsets.end()});
+    std::vector<Index> weights(between(0, 1) == 0 ? offsets.size() : 0);
+    for (Index& weight : weights) weight = between(1, 9);
+    return Stencil(ndim, {offsets.begin(), offsets.end()}, std::move(weights));
   }
 
   // Equal nodes of any divisor's size, or unequal ones, down to a single rank.

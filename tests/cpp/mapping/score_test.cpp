@@ -16,7 +16,8 @@ namespace {
 Score score_by_definition(const Grid& grid, const Stencil& stencil, const std::vector<NodeId>& node_of_cell) {
   std::map<NodeId, Index> leaving;
   for (Index cell = 0; cell < grid.size(); ++cell) {
-    for (const Coords& offset : stencil.offsets()) {
+    for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
+      const Coords& offset = stencil.offsets()[k];
       Coords target = grid.coords(cell);
       bool inside = true;
       for (int axis = 0; axis < grid.ndim() && inside; ++axis) {
@@ -25,7 +26,9 @@ Score score_by_definition(const Grid& grid, const Stencil& stencil, const std::v
         inside = coordinate >= 0;
       }
       const NodeId node = node_of_cell[static_cast<std::size_t>(cell)];
-      if (inside && node != node_of_cell[static_cast<std::size_t>(grid.cell(target))]) ++leaving[node];
+      if (inside && node != node_of_cell[static_cast<std::size_t>(grid.cell(target))]) {
+        leaving[node] += stencil.weights()[k];
+      }
     }
   }
   Score score;

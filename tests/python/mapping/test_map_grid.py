@@ -18,7 +18,7 @@ from rankwise.errors import InputError
 from rankwise.mapping import algorithm_names, map_grid
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
-IDS_OF_ALL = ["blocked", "hyperplane", "kd-tree", "stencil-strips", "nodecart"]
+IDS_OF_ALL = ["blocked", "hyperplane", "kd-tree", "stencil-strips", "nodecart", "refined"]
 
 
 def test_all_432_instances_of_the_paper_and_its_two_throughput_grids_have_the_published_scores() -> None:
@@ -72,20 +72,24 @@ def test_every_map_fills_the_nodes_exactly_and_has_the_score_it_says(
     problem: tuple[list[int], list[int], list[list[int]], list[bool]],
 ) -> None:
     dims, nodes, offsets, periodic = problem
-    mappings = map_grid(dims, nodes, offsets, periodic, ["all"])
-    assert {result.algorithm for result in mappings.results} >= {"blocked", "kd-tree", "stencil-strips"}
+    mappings = map_grid(dims, nodes, offsets, periodic, ["all"], effort_s=2e-4)
+    assert {result.algorithm for result in mappings.results} >= {"blocked", "kd-tree", "stencil-strips", "refined"}
     assert len(mappings.results) + len(mappings.skipped) == len(IDS_OF_ALL)
     assert not mappings.skipped or len(set(nodes)) > 1
     node_of_rank = np.repeat(np.arange(len(nodes)), nodes)
     for result in mappings.results:
         assert result.node_of_cell is not None
         assert result.node_of_cell.dtype == np.int32
+        assert (np.bincount(result.node_of_cell, minlength=len(nodes)) == nodes).all()
+        assert mappings.bound <= result.j_sum
+        assert (result.j_sum, result.j_max) == j_sum_and_max(dims, periodic, offsets, result.node_of_cell.tolist())
+        if result.algorithm == "refined":  # which has no effort to give one rank of it
+            continue
         cell_of_rank = _core.map_ranks(result.algorithm, dims, nodes, offsets)
         assert sorted(cell_of_rank) == list(range(math.prod(dims)))
         assert (result.node_of_cell[cell_of_rank] == node_of_rank).all()
         for rank in {0, len(cell_of_rank) // 2, len(cell_of_rank) - 1}:
             assert _core.cell_of_rank(result.algorithm, dims, nodes, offsets, rank) == cell_of_rank[rank]
-        assert (result.j_sum, result.j_max) == j_sum_and_max(dims, periodic, offsets, result.node_of_cell.tolist())
 
 
 def test_blocked_on_the_paper_s_grid() -> None:
@@ -100,12 +104,12 @@ def test_all_runs_each_algorithm_once_and_readings_only_when_named() -> None:
     assert [result.algorithm for result in mappings.results] == IDS_OF_ALL
     named = map_grid([4, 4], [4] * 4, "nearest-neighbor", algorithms=["stencil-strips:code", "all", "blocked"])
     assert [result.algorithm for result in named.results] == ["stencil-strips:code", *IDS_OF_ALL]
-    assert set(algorithm_names()) == {*IDS_OF_ALL, "stencil-strips:code", "stencil-strips:paper"}
+    assert set(algorithm_names()) == {*IDS_OF_ALL, "stencil-strips:code", "stencil-strips:paper", "random", "auto", "graph"}
 
 
 def test_what_cannot_handle_unequal_nodes_is_skipped_with_its_reason_or_refused_where_named() -> None:
     mappings = map_grid([4, 4], [7, 6, 3], "nearest-neighbor")
-    assert [result.algorithm for result in mappings.results] == ["blocked", "kd-tree", "stencil-strips"]
+    assert [result.algorithm for result in mappings.results] == ["blocked", "kd-tree", "stencil-strips", "refined"]
     assert [skipped.algorithm for skipped in mappings.skipped] == ["hyperplane", "nodecart"]
     assert "divides the 16 ranks" in mappings.skipped[0].reason
     assert "equal size" in mappings.skipped[1].reason
@@ -123,7 +127,28 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         "nodes": [3, 3],
         "stencil": "1,0;-1,0",
         "periodic": [True, False],
-        "results": [{"algorithm": "blocked", "j_sum": 12, "j_max": 6, "node_of_cell": [0, 0, 0, 1, 1, 1]}],
+        "weights": [1, 1],
+        "objective": "j_sum",
+        "bound": 2,
+        "bound_kind": "open-axes",
+        "optimum": None,
+        "message_bytes": 8,
+        "levels": [],
+        "recommended": "blocked",
+        "results": [
+            {
+                "algorithm": "blocked",
+                "j_sum": 12,
+                "j_max": 6,
+                "levels": [
+                    {"level": "node", "edges": 12, "bytes": 96, "time_s": None},
+                    {"level": "core", "edges": 0, "bytes": 0, "time_s": None},
+                ],
+                "node_of_cell": [0, 0, 0, 1, 1, 1],
+                "gap": 5.0,
+                "optimal": False,
+            }
+        ],
         "skipped": [],
     }
     bare = map_grid([2, 3], [3, 3], "component", algorithms=["blocked"], keep_maps=False)
@@ -150,7 +175,8 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         ([4, 4], [8, 8], "nearest-neighbor", None, ["kd_tree"], "did you mean kd-tree"),
         ([4, 4], [8, 8], "nearest-neighbor", None, ["?"], "take all, or some of blocked"),
         ([4, 4], [8, 8], "nearest-neighbor", None, [], "no mapping algorithm"),
-        ([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", None, ["all"], "GiB"),
+        ([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", None, ["all"], "2\\^31 - 1 ranks that MPI can number"),
+        ([2**16, 2**15], [2**30, 2**30], "nearest-neighbor", None, ["all"], "allow 64-bit ranks"),
     ],
 )  # fmt: skip
 def test_input_that_does_not_fit_is_refused(
@@ -164,6 +190,11 @@ def test_input_that_does_not_fit_is_refused(
     with pytest.raises(InputError, match=says) as caught:
         map_grid(grid, nodes, stencil, periodic, algorithms)
     assert "\n" not in str(caught.value)
+
+
+def test_more_ranks_than_the_machine_can_hold_are_refused_before_the_work() -> None:
+    with pytest.raises(InputError, match="GiB"):
+        map_grid([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", int64=True)
 
 
 def test_the_core_refuses_a_rank_that_does_not_exist() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rankwise import _core
 
-STENCIL_LIKE = st.text(alphabet="+-0123456789,; \t", max_size=40)
+STENCIL_LIKE = st.text(alphabet="+-0123456789,;* \t", max_size=40)
 NAMES_ALMOST = st.from_regex(
     r"(nearest-neighbor(-with-hops)?|component|moore:[+-]?[0-9]{0,25})[ x;,]?", fullmatch=True
 )
@@ -19,12 +19,12 @@ NAMES_ALMOST = st.from_regex(
 @example(";".join(["1,0"] * 1000), 2)
 def test_anything_else_than_a_stencil_is_a_value_error(text: str, ndim: int) -> None:
     try:
-        offsets = _core.parse_stencil(text, ndim)
+        offsets, weights = _core.parse_stencil(text, ndim)
     except ValueError as error:
         message = str(error)
         assert message and len(message) < 300 and message.isprintable()
     else:
-        assert offsets
+        assert offsets and len(weights) == len(offsets) and min(weights) >= 1
         assert all(len(offset) == ndim and any(offset) for offset in offsets)
         assert len({tuple(offset) for offset in offsets}) == len(offsets)
 
@@ -39,4 +39,4 @@ OFFSETS = st.integers(1, 6).flatmap(
 @given(OFFSETS)
 def test_offsets_come_back_as_they_were_written(offsets: list[tuple[int, ...]]) -> None:
     text = ";".join(",".join(map(str, offset)) for offset in offsets)
-    assert [tuple(offset) for offset in _core.parse_stencil(text, len(offsets[0]))] == offsets
+    assert [tuple(offset) for offset in _core.parse_stencil(text, len(offsets[0]))[0]] == offsets

@@ -1,0 +1,194 @@
+"""The table of ``rankwise map`` and what to make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankwise.cli.base import console, tell
+from rankwise.units import format_percent, format_time
+
+if TYPE_CHECKING:
+    from rankwise.mapping import Mappings, MapResult
+    from rankwise.mapping.dims import GridChoice, GridChoices
+
+
+def show(mappings: Mappings, results: list[MapResult]) -> None:
+    """Print the results, blocked among them, and what to make of them."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rankwise.mapping import best_of
+
+    best = best_of(results, mappings.objective)
+    blocked = next(result for result in results if result.algorithm == "blocked")
+    table = Table(title=escape(_title(mappings)), title_justify="left", title_style="bold")
+    table.add_column("algorithm")
+    inner = [_between(level.name) for level in mappings.levels]
+    timed = ["messages' time"] if best.time_s is not None else []
+    for heading in ("J_sum", "vs blocked", "gap", "J_max", "vs blocked", "bytes", *inner, "within", *timed, "time"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for result in results:
+        table.add_row(
+            f"{result.algorithm} ({result.picked})" if result.picked else result.algorithm,
+            str(result.j_sum),
+            _change(result.j_sum, blocked.j_sum),
+            _gap(mappings, result),
+            str(result.j_max),
+            _change(result.j_max, blocked.j_max),
+            _bytes(result.levels[0].bytes),
+            *(str(level.edges) for level in result.levels[1:]),
+            *([] if result.time_s is None else [format_time(result.time_s)]),
+            format_time(result.seconds),
+            "best" if result is best else "",
+            style="bold green" if result is best else None,
+        )
+    console().print(table)
+    print(f"Recommended: {_reason(best, blocked, mappings.objective)}")
+    if mappings.levels or best.time_s is not None:
+        print(_where(best))
+    print(_possible(mappings, best))
+    for skipped in mappings.skipped:
+        tell(f"skipped {skipped.algorithm}: {skipped.reason}")
+
+
+def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
+    """Print the best grids for a mesh and the usual one, and which to take."""
+    from rich.table import Table
+
+    mesh = "x".join(map(str, choices.mesh))
+    table = Table(
+        title=f"Grids for a mesh of {mesh} cells, halo {choices.halo}", title_justify="left", title_style="bold"
+    )
+    table.add_column("grid")
+    for heading in ("largest block", "between nodes", "busiest node", "in all", "at least", "imbalance"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    usual, best = choices.usual, choices.best
+    shown = list(choices.candidates[:most])
+    if all(choice.grid != usual.grid for choice in shown):
+        shown.append(usual)
+
+    def cells(choice: GridChoice) -> list[str]:
+        assert choice.j_sum is not None and choice.j_max is not None
+        sent = (choice.j_sum, choice.j_max, choice.total, choice.bound)
+        shape, block = ("x".join(map(str, sizes)) for sizes in (choice.grid, choice.block))
+        return [shape, block, *(_bytes(cell_bytes * count) for count in sent), f"{100 * choice.imbalance:.1f} %"]
+
+    for choice in shown:
+        notes = [*(["best"] if choice is best else []), *(["as MPI_Dims_create"] if choice.grid == usual.grid else [])]
+        table.add_row(*cells(choice), ", ".join(notes), style="bold green" if choice is best else None)
+    console().print(table)
+    assert best.j_sum is not None and usual.j_sum is not None
+    shape = "x".join(map(str, best.grid))
+    if best.grid == usual.grid:
+        print(f"Recommended grid: {shape}, the most cubic one: no other sends less between nodes.")
+    else:
+        print(
+            f"Recommended grid: {shape} sends {_bytes(cell_bytes * best.j_sum)} between nodes where the most cubic one, "
+            f"{'x'.join(map(str, usual.grid))}, sends {_bytes(cell_bytes * usual.j_sum)} "
+            f"({_change(best.j_sum, usual.j_sum)}), both mapped by refined."
+        )
+
+
+def _bytes(count: int) -> str:
+    """Bytes with three digits, in powers of ten."""
+    for unit, scale in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}" if count < 1000 * scale else f"{count / scale:.0f} {unit}"
+    return f"{count} B"
+
+
+def _between(level: str) -> str:
+    return f"between {'NUMA domains' if level == 'numa' else f'{level}s'}"
+
+
+def _where(best: MapResult) -> str:
+    """Say at which level the messages of a mapping stay, and how long they take."""
+    parts = []
+    for level in best.levels:
+        place = "the rest" if level.level == "core" else _between(level.level)
+        time = "" if level.time_s is None else f", {format_time(level.time_s)}"
+        parts.append(f"{level.edges} {place} ({_bytes(level.bytes)}{time})")
+    return f"Its messages: {', '.join(parts)}."
+
+
+def _title(mappings: Mappings) -> str:
+    shape = "x".join(map(str, mappings.grid))
+    smallest, largest = min(mappings.nodes), max(mappings.nodes)
+    size = f"{largest}" if smallest == largest else f"{smallest} to {largest}"
+    count = len(mappings.nodes)
+    title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if largest > 1 else ''}"
+    wrapping = [str(axis) for axis, wraps in enumerate(mappings.periodic) if wraps]
+    ends = f"periodic along axis {', '.join(wrapping)}" if wrapping else "not periodic"
+    return f"{title}, {mappings.stencil}, {ends}"
+
+
+def _change(value: int, blocked: int) -> str:
+    if value == blocked:
+        return "0.0 %"
+    return "–" if blocked == 0 else format_percent(value / blocked - 1)
+
+
+def _gap(mappings: Mappings, result: MapResult) -> str:
+    """How far above the bound a result is, as a percentage."""
+    gap = mappings.gap(result)
+    return "–" if gap is None else "0 %" if gap == 0 else f"{100 * gap:.1f} %"
+
+
+_BOUNDS = {
+    "isoperimetric": "parts of that size have at least so long a border",
+    "lines": "so many nodes must share lines of the grid",
+    "open-axes": "counted without the messages around periodic axes, so the true limit may be higher",
+    "projections": "estimated from the parts' projections",
+}
+
+
+def _possible(mappings: Mappings, best: MapResult) -> str:
+    """Say how good the best mapping is against what any mapping can reach."""
+    gap = mappings.gap(best)
+    if gap == 0:
+        how = "proved by trying" if mappings.optimum != mappings.bound else _BOUNDS[mappings.bound_kind]
+        return f"No mapping sends fewer than {mappings.least}: {best.algorithm} is optimal ({how})."
+    if mappings.optimum is not None:
+        within = "" if gap is None else f": {best.algorithm} is within {100 * gap:.1f} % of it"
+        return f"The proven optimum is {mappings.optimum}{within}."
+    if gap is None:
+        return "Nothing is known about how few messages between nodes are possible here."
+    return (
+        f"{best.algorithm} is within {100 * gap:.1f} % of what is possible: no mapping sends fewer than {mappings.least} "
+        f"({_BOUNDS[mappings.bound_kind]})."
+    )
+
+
+def _reason(best: MapResult, blocked: MapResult, objective: str) -> str:
+    if best is blocked:
+        if blocked.j_sum == 0:
+            return "leave the ranks as they are (blocked): no message crosses nodes."
+        return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
+    if objective == "j_max":
+        return (
+            f"{best.algorithm} has the busiest node send least, {best.j_max} instead of {blocked.j_max} "
+            f"({_change(best.j_max, blocked.j_max)}); all nodes send {best.j_sum} instead of {blocked.j_sum}."
+        )
+    if best.time_s is not None and blocked.time_s is not None and best.time_s < blocked.time_s:
+        return (
+            f"with {best.algorithm} all messages together take least, {format_time(best.time_s)} instead of "
+            f"{format_time(blocked.time_s)} ({format_percent(best.time_s / blocked.time_s - 1)}); {best.j_sum} instead of "
+            f"{blocked.j_sum} are sent between nodes, {best.j_max} instead of {blocked.j_max} by the busiest one."
+        )
+    if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
+        return (
+            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but its busiest node "
+            f"only {best.j_max} instead of {blocked.j_max}."
+        )
+    if best.j_sum == blocked.j_sum:
+        level = next(i for i, own in enumerate(best.levels) if own.bytes != blocked.levels[i].bytes)
+        return (
+            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but "
+            f"{_between(best.levels[level].level)} {best.levels[level].edges} instead of {blocked.levels[level].edges}."
+        )
+    return (
+        f"{best.algorithm} sends the fewest messages between nodes, {best.j_sum} instead of {blocked.j_sum} "
+        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {best.j_max} instead of {blocked.j_max}."
+    )

@@ -1,0 +1,214 @@
+"""The process grid for a mesh: how many ranks along each axis, chosen together with the mapping.
+
+A mesh cut into blocks sends a halo over each face of a block, so the shape of the grid sets how much every rank sends,
+and along which axes; the mapping then hides what it can inside the nodes. The best grid for one is not the best for the
+other, so both are chosen at once: each grid's lower bound (weighted by the bytes of its halos) says whether it is worth
+mapping at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankwise import _core
+from rankwise.errors import InputError
+from rankwise.mapping.problem import Problem, offsets_of, problem_of
+from rankwise.progress import SILENT, Meter
+
+_MOST_GRIDS = 50_000
+_FINALISTS = 8
+
+
+@dataclass(frozen=True)
+class GridChoice:
+    """A process grid for a mesh: the largest block of mesh cells, and what the best mapping found sends.
+
+    ``weights`` are the mesh cells in each offset's halo; ``j_sum``, ``j_max`` and ``bound`` count such cells between
+    nodes, ``total`` all of them; ``imbalance`` is the largest block over the mean one, less 1.
+    """
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    weights: tuple[int, ...]
+    bound: int
+    total: int
+    imbalance: float
+    j_sum: int | None = None
+    j_max: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "weights": list(self.weights),
+            "bound": self.bound,
+            "total": self.total,
+            "imbalance": self.imbalance,
+            "j_sum": self.j_sum,
+            "j_max": self.j_max,
+        }
+
+
+@dataclass(frozen=True)
+class GridChoices:
+    """All grids that were mapped, the best first, how many were ruled out by their bound alone, and the usual grid."""
+
+    mesh: tuple[int, ...]
+    halo: int
+    candidates: tuple[GridChoice, ...]
+    ruled_out: int
+    usual: GridChoice
+
+    @property
+    def best(self) -> GridChoice:
+        return self.candidates[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "mesh": list(self.mesh),
+            "halo": self.halo,
+            "candidates": [choice.to_dict() for choice in self.candidates],
+            "ruled_out": self.ruled_out,
+            "usual": self.usual.to_dict(),
+        }
+
+
+def factorisations(ranks: int, ndim: int) -> Iterator[tuple[int, ...]]:
+    """Every way to write a number as an ordered product of so many factors."""
+    if ndim == 1:
+        yield (ranks,)
+        return
+    for size in divisors(ranks):
+        for others in factorisations(ranks // size, ndim - 1):
+            yield (size, *others)
+
+
+def divisors(number: int) -> list[int]:
+    """The divisors of a number, ascending."""
+    low = [size for size in range(1, math.isqrt(number) + 1) if number % size == 0]
+    return low + [number // size for size in reversed(low) if size * size != number]
+
+
+def balanced_dims(ranks: int, ndim: int) -> tuple[int, ...]:
+    """Return sizes that multiply up to ``ranks``, as close to each other as possible, the largest first.
+
+    What ``MPI_Dims_create`` is for, and what hunold2020 takes: the smallest difference between the first and the last.
+    """
+    descending = (dims for dims in factorisations(ranks, ndim) if list(dims) == sorted(dims, reverse=True))
+    return min(descending, key=lambda dims: (dims[0] - dims[-1], dims))
+
+
+def count_factorisations(ranks: int, ndim: int) -> int:
+    """How many ordered products of so many factors there are."""
+    count, rest, prime = 1, ranks, 2
+    while rest > 1:
+        if prime * prime > rest:
+            prime = rest
+        power = 0
+        while rest % prime == 0:
+            rest //= prime
+            power += 1
+        count *= math.comb(power + ndim - 1, ndim - 1)
+        prime += 1
+    return count
+
+
+def choose_grid(
+    mesh: Sequence[int],
+    node_sizes: Sequence[int],
+    stencil: str | Sequence[Sequence[int]],
+    periodic: Sequence[bool] | None = None,
+    halo: int = 1,
+    steps: int = 1_800_000,
+    objective: str = "j_sum",
+    seed: int = 1,
+    bar: Meter = SILENT,
+) -> GridChoices:
+    """Choose the process grid for a mesh together with its mapping by refined.
+
+    A message along an offset holds, along each axis, ``halo`` mesh cells where the offset leads somewhere and the whole
+    block where it does not; a stencil's own weights multiply that. The grid with the fewest such cells between nodes is
+    best, of equals the one that sends least in all, then the most balanced one. Raises InputError.
+    """
+    ranks, ndim = sum(node_sizes), len(mesh)
+    if halo < 1:
+        raise InputError(f"--halo {halo} is too small: it must be at least 1")
+    if ranks > math.prod(mesh):
+        raise InputError(f"--mesh has {math.prod(mesh)} cells for {ranks} ranks: give at least one cell a rank")
+    if (ways := count_factorisations(ranks, ndim)) > _MOST_GRIDS:
+        raise InputError(
+            f"{ranks} ranks make {ways} grids of {ndim} axes, too many to try: name one with --grid and --weights"
+        )
+    choices: list[tuple[GridChoice, Problem]] = []
+    for grid in factorisations(ranks, ndim):
+        if all(size <= cells for size, cells in zip(grid, mesh, strict=True)):
+            choices.append(_unmapped(grid, mesh, node_sizes, stencil, periodic, halo))
+    if not choices:
+        raise InputError(f"no grid of {ranks} ranks has at most one rank a cell along each axis of --mesh")
+    choices.sort(key=lambda choice: (choice[0].bound, choice[0].total, choice[0].imbalance, choice[0].grid))
+
+    def value(choice: GridChoice) -> tuple[float, ...]:
+        assert choice.j_sum is not None and choice.j_max is not None
+        score = (choice.j_max, choice.j_sum) if objective == "j_max" else (choice.j_sum, choice.j_max)
+        return (*score[:1], choice.total, choice.imbalance, *score[1:])
+
+    def mapped(choice: GridChoice, problem: Problem, effort: int) -> GridChoice:
+        nodes, _ = _core.map_grid(
+            "refined", problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, effort,
+            objective, seed,
+        )  # fmt: skip
+        j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, nodes, problem.weights)
+        return GridChoice(**{**vars(choice), "j_sum": j_sum, "j_max": j_max})
+
+    def can_win(choice: GridChoice, best: GridChoice | None) -> bool:
+        if best is None or best.j_sum is None or best.j_max is None:
+            return True
+        # The busiest node sends at least the mean.
+        return choice.bound <= best.j_sum if objective == "j_sum" else choice.bound <= best.j_max * len(node_sizes)
+
+    quick: list[tuple[GridChoice, Problem]] = []
+    best: GridChoice | None = None
+    for choice, problem in choices:
+        if can_win(choice, best):
+            found = mapped(choice, problem, min(steps, 50_000))
+            quick.append((found, problem))
+            best = found if best is None else min(best, found, key=value)
+        bar.advance()
+    quick.sort(key=lambda entry: value(entry[0]))
+    final = [mapped(choice, problem, steps) for choice, problem in quick[:_FINALISTS]]
+    usual, problem = _unmapped(balanced_dims(ranks, ndim), mesh, node_sizes, stencil, periodic, halo)
+    return GridChoices(
+        mesh=tuple(mesh),
+        halo=halo,
+        candidates=(*sorted(final, key=value), *(choice for choice, _ in quick[_FINALISTS:])),
+        ruled_out=len(choices) - len(quick),
+        usual=mapped(usual, problem, steps),
+    )
+
+
+def _unmapped(
+    grid: tuple[int, ...],
+    mesh: Sequence[int],
+    node_sizes: Sequence[int],
+    stencil: str | Sequence[Sequence[int]],
+    periodic: Sequence[bool] | None,
+    halo: int,
+) -> tuple[GridChoice, Problem]:
+    """A grid's halos and bound, and its mapping problem."""
+    block = tuple(-(-cells // size) for cells, size in zip(mesh, grid, strict=True))
+    try:
+        offsets, own = offsets_of(stencil, len(grid))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    weights = [
+        weight * math.prod(min(halo, cells) if step else cells for step, cells in zip(offset, block, strict=True))
+        for offset, weight in zip(offsets, own, strict=True)
+    ]
+    problem = problem_of(grid, node_sizes, offsets, periodic, weights)
+    bound, _ = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
+    total = _core.total_edges(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    imbalance = math.prod(block) * math.prod(grid) / math.prod(mesh) - 1
+    return GridChoice(grid, block, tuple(weights), bound, total, imbalance), problem

@@ -1,0 +1,129 @@
+"""Levels of a machine: messages between nodes, between a node's sockets or NUMA domains, between cores, and their cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankwise import _core
+from rankwise.errors import InputError
+from rankwise.mapping.problem import Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankwise.machine.profile import Profile
+
+INNER = ("socket", "numa")
+
+# The time in seconds of one message of so many bytes, by level.
+Costs = Mapping[str, Callable[[int], float]]
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A level below the node: each part of the level above it holds ``ways`` of these (``socket`` or ``numa``)."""
+
+    name: str
+    ways: int
+
+
+@dataclass(frozen=True)
+class LevelScore:
+    """The messages that cross the parts of this level but stay within one part of the level above it.
+
+    ``edges`` counts directed edges, each once, ``bytes`` what they carry; ``time_s`` is the sum of their times by the
+    machine's profile (None: no profile), as if they went one after the other.
+    """
+
+    level: str
+    edges: int
+    bytes: int
+    time_s: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"level": self.level, "edges": self.edges, "bytes": self.bytes, "time_s": self.time_s}
+
+
+def parse_levels(text: str) -> list[Inner]:
+    """Read levels below the node, the outer first: ``socket:2``, ``numa:4``, ``socket:2,numa:4``. Raises InputError."""
+    levels = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([a-z]+)\s*:\s*(\d{1,6})\s*", part)
+        if match is None or match[1] not in INNER or int(match[2]) < 1:
+            raise InputError(f"--levels '{text}' is not understood: write it as socket:2, numa:4 or socket:2,numa:4")
+        levels.append(Inner(match[1], int(match[2])))
+    if [level.name for level in levels] not in (["socket"], ["numa"], ["socket", "numa"]):
+        raise InputError(f"--levels '{text}' has its levels twice or inside out: write socket:2,numa:4")
+    return levels
+
+
+def levels_of(profile: Profile) -> list[Inner]:
+    """Return the levels below the node that a profile tells apart: its sockets, where it has measured between them."""
+    sockets = int(profile.machine.get("sockets") or 1)
+    return [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
+
+
+def costs_of(profile: Profile, levels: Sequence[Inner], nodes: int) -> dict[str, Callable[[int], float]]:
+    """Return the cost of a message at each level out of a profile. Raises InputError where it lacks a link class."""
+    classes = {"core": "same-socket"}
+    for depth, level in enumerate(levels):
+        classes[level.name] = "other-socket" if depth == 0 else "same-socket"
+    if nodes > 1:
+        classes["node"] = "other-node"
+    for level_name, link in classes.items():
+        if link not in profile.links:
+            raise InputError(
+                f"--profile has no link class {link}, which messages between {level_name}s take: measure there with "
+                "'rankwise measure', or leave --profile out"
+            )
+    return {level: profile.links[link].send.time_s for level, link in classes.items()}
+
+
+def divide_levels(
+    problem: Problem, node_of_cell: NDArray[np.int32], levels: Sequence[Inner], steps: int, seed: int
+) -> list[NDArray[np.int32]]:
+    """Return the part of every cell at each level below the node; ``steps`` of search are shared by the levels."""
+    parts, sizes = node_of_cell, problem.nodes
+    found = []
+    for level in levels:
+        parts, sizes = _core.divide_level(
+            problem.dims, problem.periodic, problem.offsets, problem.weights, parts, sizes, level.ways,
+            steps // len(levels), seed,
+        )  # fmt: skip
+        found.append(parts)
+    return found
+
+
+def score_levels(
+    problem: Problem,
+    node_of_cell: NDArray[np.int32],
+    inner: Sequence[NDArray[np.int32]],
+    levels: Sequence[Inner],
+    message_bytes: int,
+    costs: Costs | None,
+) -> tuple[LevelScore, ...]:
+    """Count the messages at each level: ``node``, those of ``levels``, and ``core`` for what is left."""
+    names = ["node", *(level.name for level in levels), "core"]
+    edges = [0] * len(names)
+    volume = [0] * len(names)
+    time_s = [0.0] * len(names)
+    for weight in sorted(set(problem.weights)):
+        alike = problem.with_offsets(weight)
+        beyond = 0
+        for i, name in enumerate(names):
+            if name == "core":
+                crossing = _core.total_edges(alike.dims, alike.periodic, alike.offsets)
+            else:
+                crossing = _core.score(alike.dims, alike.periodic, alike.offsets, [node_of_cell, *inner][i])[0]
+            here, beyond = crossing - beyond, crossing
+            edges[i] += here
+            volume[i] += here * weight * message_bytes
+            if costs is not None and here:
+                time_s[i] += here * costs[name](weight * message_bytes)
+    return tuple(
+        LevelScore(name, edges[i], volume[i], None if costs is None else time_s[i]) for i, name in enumerate(names)
+    )

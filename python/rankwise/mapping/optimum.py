@@ -1,0 +1,92 @@
+"""The proven optimum of tiny mapping problems, as an integer program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+MOST_CELLS = 36
+_MOST_EDGE_VARIABLES = 2000
+
+
+def is_tiny(cells: int, nodes: int, offsets: int) -> bool:
+    """Whether the optimum of a problem of that size can be had in seconds."""
+    return cells <= MOST_CELLS and cells * nodes * offsets <= _MOST_EDGE_VARIABLES
+
+
+def proven_optimum(
+    dims: Sequence[int],
+    node_sizes: Sequence[int],
+    offsets: Sequence[Sequence[int]],
+    weights: Sequence[int],
+    periodic: Sequence[bool],
+    most_seconds: float = 60.0,
+) -> int | None:
+    """Return the least J_sum that any mapping has, or None where it cannot be proved within the time.
+
+    One binary variable for each cell and node says who holds whom; one for each edge and node is at least 1 where the
+    node holds the one end and not the other.
+    """
+    import numpy as np
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_matrix
+
+    cells = list(itertools.product(*map(range, dims)))
+    index = {cell: i for i, cell in enumerate(cells)}
+    between: dict[tuple[int, int], int] = {}
+    for cell in cells:
+        for offset, weight in zip(offsets, weights, strict=True):
+            moved = [c + step for c, step in zip(cell, offset, strict=True)]
+            target = tuple(c % size if wraps else c for c, size, wraps in zip(moved, dims, periodic, strict=True))
+            other = index.get(target)
+            if other is None or other == index[cell]:
+                continue
+            ends = (min(index[cell], other), max(index[cell], other))
+            between[ends] = between.get(ends, 0) + weight
+    nodes = len(node_sizes)
+    if nodes == 1 or not between:
+        return 0
+    placed = len(cells) * nodes
+    edges = list(between.items())
+    count = placed + len(edges) * nodes
+    cost = np.zeros(count)
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    least: list[float] = []
+    most: list[float] = []
+
+    def constrain(terms: Sequence[tuple[int, float]], low: float, high: float) -> None:
+        for column, value in terms:
+            rows.append(len(least))
+            columns.append(column)
+            values.append(value)
+        least.append(low)
+        most.append(high)
+
+    for cell_id in range(len(cells)):
+        constrain([(cell_id * nodes + node, 1) for node in range(nodes)], 1, 1)
+    for node, size in enumerate(node_sizes):
+        constrain([(cell_id * nodes + node, 1) for cell_id in range(len(cells))], size, size)
+    for e, ((u, v), weight) in enumerate(edges):
+        for node in range(nodes):
+            cut = placed + e * nodes + node
+            cost[cut] = weight / 2  # a cut edge is left by one node and entered by another
+            constrain([(cut, 1), (u * nodes + node, -1), (v * nodes + node, 1)], 0, np.inf)
+            constrain([(cut, 1), (u * nodes + node, 1), (v * nodes + node, -1)], 0, np.inf)
+    upper = np.ones(count)
+    if len(set(node_sizes)) == 1:
+        # Nodes of equal size are interchangeable: cell i may take one of the nodes 0 to i.
+        for cell_id in range(min(nodes, len(cells))):
+            upper[cell_id * nodes + cell_id + 1 : (cell_id + 1) * nodes] = 0
+    integrality = np.zeros(count, dtype=np.int64)
+    integrality[:placed] = 1
+    matrix = coo_matrix((np.array(values), (np.array(rows), np.array(columns))), shape=(len(least), count)).tocsr()
+    result = milp(
+        cost,
+        integrality=integrality,
+        bounds=Bounds(np.zeros(count), upper),
+        constraints=LinearConstraint(matrix, np.array(least), np.array(most)),
+        options={"time_limit": most_seconds},
+    )
+    return round(result.fun) if result.status == 0 else None

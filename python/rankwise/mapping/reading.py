@@ -1,0 +1,134 @@
+"""Mappings from files, to be scored beside ours: what launchers read, what other programs wrote, and our own output."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankwise.errors import InputError
+
+
+def read_mapping(path: Path, node_sizes: Sequence[int]) -> dict[str, list[int]]:
+    """Read mappings from a file of another program or of this one: the node of every cell under each mapping's name.
+
+    Takes JSON (``rankwise map --json --with-mapping``, or an object with ``node_of_cell``), CSV with a column ``node``
+    in the order of cells, a rank order (ranks separated by commas, node by node), an Open MPI rankfile, or hosts in the
+    order of ranks (one a line, ``host:count`` for several ranks in a row). Hosts become nodes in the order of their first
+    ranks. Raises InputError.
+    """
+    mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"--compare {path} does not exist: {mend}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--compare {path} cannot be read ({error}): {mend}") from None
+    name = path.name
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise InputError(f"--compare {path} is empty: {mend}")
+    try:
+        if lines[0].startswith(("{", "[")):
+            found = _from_json(json.loads(text), name)
+        elif "node" in (header := [word.strip() for word in lines[0].split(",")]):
+            column = header.index("node")
+            found = {name: [int(row[column]) for row in csv.reader(lines[1:])]}
+        elif re.fullmatch(r"[\d,\s-]+", "".join(lines)) and ("," in text or len(lines) == 1):
+            found = {name: _from_rank_order("".join(f"{line.strip(',')}," for line in lines), node_sizes)}
+        elif lines[0].startswith("rank"):
+            found = {name: _numbered(_from_rankfile(lines, sum(node_sizes)))}
+        else:
+            found = {name: _numbered(_from_hosts(lines, sum(node_sizes)))}
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, csv.Error):
+        raise InputError(f"--compare {path} is no mapping: {mend}") from None
+    if not found:
+        raise InputError(f"--compare {path} holds no node_of_cell: write it with --json --with-mapping")
+    for nodes in found.values():
+        check_mapping(nodes, node_sizes, f"--compare {path}")
+    return found
+
+
+def _from_json(record: object, name: str) -> dict[str, list[int]]:
+    if isinstance(record, list):
+        return {name: _whole(record)}
+    if not isinstance(record, dict):
+        raise TypeError
+    if "node_of_cell" in record:
+        return {name: _whole(record["node_of_cell"])}
+    return {
+        f"{name}:{row['algorithm']}": _whole(row["node_of_cell"]) for row in record["results"] if "node_of_cell" in row
+    }
+
+
+def _whole(values: object) -> list[int]:
+    if not isinstance(values, list) or any(type(value) is not int for value in values):
+        raise TypeError
+    return values
+
+
+def _from_rank_order(text: str, node_sizes: Sequence[int]) -> list[int]:
+    node_of_slot = [node for node, size in enumerate(node_sizes) for _ in range(size)]
+    order: list[int] = []
+    for word in text.split(","):
+        if word.strip():
+            first, _, last = word.strip().partition("-")
+            if int(last or first) - int(first) >= len(node_of_slot):
+                raise ValueError
+            order += range(int(first), int(last or first) + 1)
+    if sorted(order) != list(range(len(node_of_slot))):
+        raise ValueError
+    node_of_cell = [0] * len(order)
+    for slot, rank in enumerate(order):
+        node_of_cell[rank] = node_of_slot[slot]
+    return node_of_cell
+
+
+def _from_rankfile(lines: Sequence[str], ranks: int) -> list[str]:
+    """The host of each rank, in lines such as ``rank 3=node0001 slot=0:2``."""
+    hosts: dict[int, str] = {}
+    for line in lines:
+        match = re.fullmatch(r"rank\s+(\d{1,10})\s*=\s*(\S+)(\s+slots?\s*=\s*\S+)?", line)
+        if match is None or int(match[1]) in hosts:
+            raise ValueError
+        hosts[int(match[1])] = match[2]
+    if sorted(hosts) != list(range(ranks)):
+        raise ValueError
+    return [hosts[rank] for rank in range(ranks)]
+
+
+def _from_hosts(lines: Sequence[str], ranks: int) -> list[str]:
+    """The host of each rank, in lines such as ``node0001`` or ``node0001:12``."""
+    hosts: list[str] = []
+    for line in lines:
+        match = re.fullmatch(r"([A-Za-z0-9._-]+)(?::(\d{1,10}))?", line)
+        count = 1 if match is None else int(match[2] or 1)
+        if match is None or len(hosts) + count > ranks:
+            raise ValueError
+        hosts += [match[1]] * count
+    return hosts
+
+
+def _numbered(hosts: Sequence[str]) -> list[int]:
+    node_of_host: dict[str, int] = {}
+    return [node_of_host.setdefault(host, len(node_of_host)) for host in hosts]
+
+
+def check_mapping(node_of_cell: Sequence[int], node_sizes: Sequence[int], where: str) -> None:
+    """Raise InputError where a mapping is not for that many cells or gives a node more ranks than it holds."""
+    if len(node_of_cell) != sum(node_sizes):
+        raise InputError(
+            f"{where} maps {len(node_of_cell)} cells but the grid has {sum(node_sizes)}: give one node for each cell"
+        )
+    held = [0] * len(node_sizes)
+    for node in node_of_cell:
+        if not 0 <= node < len(node_sizes):
+            raise InputError(f"{where} has the node {node}: the nodes count from 0 to {len(node_sizes) - 1}")
+        held[node] += 1
+    if sorted(held) != sorted(node_sizes):
+        node = next(i for i, (has, size) in enumerate(zip(held, node_sizes, strict=True)) if has != size)
+        raise InputError(
+            f"{where} puts {held[node]} ranks on node {node}, which holds {node_sizes[node]}: every node must be full"
+        )

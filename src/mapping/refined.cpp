@@ -1,0 +1,79 @@
+// Refined: the best of all constructions, improved by a search that keeps the node sizes.
+//
+// Constructions: tubes of thicknesses chosen by a dynamic program (tube_plan.hpp) along every choice of axes, and the
+// algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
+// they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
+#include <algorithm>
+#include <stdexcept>
+
+#include "mapping/algorithms.hpp"
+#include "mapping/bound.hpp"
+#include "mapping/search.hpp"
+#include "mapping/score.hpp"
+#include "mapping/table_mapping.hpp"
+#include "mapping/tube_plan.hpp"
+
+namespace rankwise {
+
+namespace {
+
+std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& problem,
+                                                          const MappingOptions& options) {
+  std::vector<std::unique_ptr<Mapping>> found;
+  for (const auto prepare : {prepare_blocked, prepare_hyperplane, prepare_kd_tree, prepare_stencil_strips_paper,
+                             prepare_stencil_strips_code, prepare_nodecart}) {
+    try {
+      found.push_back(prepare(problem));
+    } catch (const std::invalid_argument&) {  // it cannot handle the problem
+    }
+  }
+  // Where messages go so far that no shape helps, chance may do better than any of them.
+  found.push_back(prepare_random(problem, options));
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options) {
+  const std::vector<TubeAxes> axes = tube_axes(problem);
+  const Index plan_work = std::max<Index>(120'000, options.steps / 100) / static_cast<Index>(axes.size());
+  std::vector<std::unique_ptr<TubePlan>> plans;
+  MappingOptions left = options;
+  for (const TubeAxes& choice : axes) {
+    plans.push_back(plan_tubes(problem, choice, plan_work));
+    left.steps -= plans.back()->work();
+  }
+  std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan->cost(); });
+
+  const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
+  if (edges > options.steps) return std::move(plans.front());
+  std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem, options);
+  std::ranges::move(plans, std::back_inserter(maps));
+  std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
+
+  if (edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
+    std::pair<Index, Index> least;
+    std::size_t best = maps.size();
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      fill_node_of_cell(*maps[i], problem.nodes, node_of_cell);
+      const Score found = score(problem.grid, problem.stencil, node_of_cell);
+      std::pair<Index, Index> value(found.j_sum, found.j_max);
+      if (options.objective == Objective::j_max) std::swap(value.first, value.second);
+      if (best < maps.size() && value >= least) continue;
+      best = i;
+      least = value;
+    }
+    return std::move(maps[best]);
+  }
+  const StencilGraph graph(problem.grid, problem.stencil);
+  std::vector<Partition> starts;
+  starts.reserve(maps.size());
+  for (const auto& map : maps) {
+    fill_node_of_cell(*map, problem.nodes, node_of_cell);
+    starts.emplace_back(graph, problem.nodes, node_of_cell);
+  }
+  const Partition best = search(std::move(starts), left, lower_bound(problem).j_sum);
+  return table_mapping(problem.nodes, best.part_of_cell());
+}
+
+}  // namespace rankwise

@@ -1,0 +1,15 @@
+// The search behind refined: from the best of several maps to a better one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mapping/partition.hpp"
+
+namespace rankwise {
+
+// Improves the best of the starts, all of them with exact part sizes, until the effort is spent or no better map can
+// be. bound: no map has a smaller j_sum.
+Partition search(std::vector<Partition> starts, const MappingOptions& options, std::int64_t bound);
+
+}  // namespace rankwise
