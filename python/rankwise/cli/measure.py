@@ -87,6 +87,9 @@ def _in_words(link: Link) -> list[str]:
     curve = link.send
     large = f", {format_bandwidth(1 / curve.beta_s_per_byte)} for large messages" if curve.beta_s_per_byte > 0 else ""
     lines = [f"{format_time(curve.alpha_s)} at 0 B{large} ({curve.samples} samples)"]
+    if link.spread is not None and link.spread.between_launches is not None:
+        between, within = link.spread.between_launches, link.spread.within_launches
+        lines.append(f"launches differ by {100 * between:.1f} %, samples within a launch by {100 * within:.1f} %")
     for name, variant in link.variants.items():
         best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
         if name.startswith("bandwidth-"):

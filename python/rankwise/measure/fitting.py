@@ -16,7 +16,7 @@ from rankwise.measure.campaign import last_campaign
 from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
 from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
-from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, variants_of
+from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, spread_of, variants_of
 from rankwise.measure.samples import Campaign, now
 from rankwise.models.measured import Measured, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
@@ -114,6 +114,7 @@ def profile_from_campaign(
             reference_loop_s=_reference_loop_s(campaign, name),
             parameters=parameters,
             loaded=loaded_of(ways, link.send, campaign, name, statistic),
+            spread=spread_of(cells),
         )
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
