@@ -62,8 +62,8 @@ def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], argume
 
 
 def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Callable[..., Any]) -> None:
-    common = ["-o", "m.json", "--sizes", "0,8,1kB,16KiB", "--launches", "1", "--precision", "0.9", "--json"]
-    first = rankwise("measure", "--seconds", "10", *common)
+    common = ["-o", "m.json", "--sizes", "0,8,1kB,16KiB", "--launches", "1", "--precision", "0.99", "--json"]
+    first = rankwise("measure", "--seconds", "100", *common)
     assert first.code == 0, first.err
     for what, finds in {
         "bandwidth": {"bandwidth-window-64", "bandwidth-bidirectional-window-64"},
@@ -71,14 +71,14 @@ def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Calla
         "one-to-all": {"one-to-all"},
         "alltoall": {"alltoall-ranks-2"},
     }.items():
-        result = rankwise("measure", what, "--seconds", "10", *common, "--links", next(iter(first.json["links"])))
+        result = rankwise("measure", what, "--seconds", "100", *common, "--links", next(iter(first.json["links"])))
         assert result.code == 0, result.err
         link = next(iter(result.json["links"].values()))
         # More cores, more pairs and ranks.
         assert finds <= link["variants"].keys() or what == "alltoall" and any("alltoall" in name for name in link["variants"])
     assert link["variants"].keys() >= {"ssend", "bandwidth-window-64", "one-to-all"}  # nothing got lost on the way
     assert link["parameters"]["injection_bytes_per_s"]["value"] > 1e7
-    result = rankwise("measure", "loggp", "--seconds", "40", "--background", "1", *common)
+    result = rankwise("measure", "loggp", "--seconds", "100", "--background", "1", *common)
     assert result.code == 0, result.err
     link = next(iter(result.json["links"].values()))
     assert link["parameters"]["send_overhead_s"]["value"] > 0 and link["parameters"]["gap_s"]["value"] > 0
