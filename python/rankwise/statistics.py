@@ -19,12 +19,21 @@ def _smallest_fifth_mean(values: Array, axis: int) -> Array:
     return np.asarray(np.take(smallest, range(count), axis=axis).mean(axis=axis), dtype=np.float64)
 
 
+def _tukey_mean(values: Array, axis: int) -> Array:
+    """Mean of what lies within 1.5 interquartile ranges of the quartiles (Tukey's fences; SKaMPI and ReproMPI use them)."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=axis, keepdims=True)
+    reach = 1.5 * (high - low)
+    inside = (values >= low - reach) & (values <= high + reach)
+    return np.asarray(np.mean(values, axis=axis, where=inside), dtype=np.float64)
+
+
 STATISTICS: dict[str, Callable[[Array, int], Array]] = {
     "median": lambda values, axis: np.asarray(np.median(values, axis=axis), dtype=np.float64),
     "minimum": lambda values, axis: np.asarray(np.min(values, axis=axis), dtype=np.float64),
     "mean": lambda values, axis: np.asarray(np.mean(values, axis=axis), dtype=np.float64),
     # werner2023 section 6.2.3: the mean of the smallest 20 %.
     "smallest-20": _smallest_fifth_mean,
+    "tukey-mean": _tukey_mean,
 }
 
 

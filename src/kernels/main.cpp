@@ -25,7 +25,13 @@ struct Kernel {
 };
 void only_placements(rankwise::Arguments& arguments) { arguments.expect_all_used(); }
 constexpr Kernel kernels[] = {
-    {"hello", only_placements}, {"pingpong", rankwise::run_pingpong}, {"exchange", rankwise::run_exchange}};
+    {"hello", only_placements},
+    {"pingpong", rankwise::run_pingpong},
+    {"bandwidth", rankwise::run_bandwidth},
+    {"one-to-all", rankwise::run_one_to_all},
+    {"alltoall", rankwise::run_alltoall},
+    {"loggp", rankwise::run_loggp},
+    {"exchange", rankwise::run_exchange}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -105,7 +111,9 @@ int main(int argc, char** argv) {
     if (name == kernel.name) chosen = &kernel;
   }
   if (chosen == nullptr) {
-    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: about, hello, pingpong or exchange\n", name.c_str());
+    std::string known = "about";
+    for (const Kernel& kernel : kernels) known += std::string(", ") + kernel.name;
+    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: choose of %s\n", name.c_str(), known.c_str());
     return 2;
   }
   try {

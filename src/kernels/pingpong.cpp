@@ -1,63 +1,67 @@
+// Messages between two ranks, one after the other or both ways at once; free, or (-loaded) while further pairs of ranks
+// keep the link busy. Rank 0 talks to rank size / 2; all other ranks are the load.
+#include "measure/pingpong.hpp"
+
 #include <mpi.h>
 
 #include <stdexcept>
-#include <vector>
 
-#include "kernels/json_line.hpp"
+#include "kernels/cells.hpp"
 #include "kernels/kernels.hpp"
-#include "measure/pingpong.hpp"
-#include "measure/reference.hpp"
+#include "measure/background.hpp"
 
 namespace rankwise {
 
 namespace {
 
-struct Cell {
-  PairOperation operation;
-  std::size_t size_bytes;
-};
+const std::string loaded_ending = "-loaded";
 
-Cell parse_cell(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) throw std::invalid_argument("cell '" + text + "' is not operation:size");
-  const long long size_bytes = to_integer(text.substr(colon + 1), "size");
-  if (size_bytes < 0) throw std::invalid_argument("size " + std::to_string(size_bytes) + " is negative");
-  return {parse_pair_operation(text.substr(0, colon)), static_cast<std::size_t>(size_bytes)};
+bool is_loaded(const std::string& operation) { return operation.ends_with(loaded_ending); }
+
+PairOperation operation_of(const Cell& cell) {
+  const std::size_t ending = is_loaded(cell.operation) ? loaded_ending.size() : 0;
+  return parse_pair_operation(cell.operation.substr(0, cell.operation.size() - ending));
+}
+
+// A round of a ping-pong is two messages one after the other.
+Outcome outcome_of(PairOperation operation, const PairSamples& samples) {
+  const bool there_and_back = operation == PairOperation::send || operation == PairOperation::ssend;
+  return {samples, (there_and_back ? 2.0 : 1.0) * samples.rounds, {{"messages", messages_in_flight(operation)}}};
 }
 
 }  // namespace
 
 void run_pingpong(Arguments& arguments) {
-  std::vector<Cell> cells;
-  for (const std::string& text : arguments.list("cells", "send:0")) cells.push_back(parse_cell(text));
-  const Sampling sampling{arguments.number("budget-s", 0.05), static_cast<int>(arguments.integer("least", 20)),
-                          static_cast<int>(arguments.integer("most", 2000))};
+  const Cells cells(arguments, "send:0");
+  const LoadLimits limits{arguments.number("load-seconds", LoadLimits{}.seconds),
+                          arguments.number("load-bytes", LoadLimits{}.bytes)};
   arguments.expect_all_used();
-  if (sampling.least < 1 || sampling.most < sampling.least || !(sampling.budget_s > 0.0)) {
-    throw std::invalid_argument("--budget-s must be positive and 1 <= --least <= --most");
+  const Halves halves(MPI_COMM_WORLD);
+  const BackgroundLoad load(MPI_COMM_WORLD, halves);
+  for (const Cell& cell : cells.cells()) {
+    (void)operation_of(cell);
+    if (is_loaded(cell.operation) && load.pairs() == 0) {
+      throw std::invalid_argument("'" + cell.operation + "' needs 2 ranks and 2 more for each pair of the load");
+    }
+  }
+  if (halves.pair() != 0) {
+    serve_background(MPI_COMM_WORLD, halves, limits);
+    return;
   }
   int rank = 0;
-  int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size != 2) throw std::invalid_argument("pingpong takes 2 ranks, not " + std::to_string(size));
-
-  for (const Cell& cell : cells) {
-    const PairSamples samples = measure_pair(MPI_COMM_WORLD, cell.operation, cell.size_bytes, sampling);
-    const std::vector<double> reference_s = reference_loops_s(MPI_COMM_WORLD);
-    if (rank != 0) continue;
-    JsonLine("samples")
-        .add("kernel", "pingpong")
-        .add("operation", to_string(cell.operation))
-        .add("size_bytes", static_cast<long long>(cell.size_bytes))
-        .add("messages", static_cast<long long>(messages_in_flight(cell.operation)))
-        .add("rounds", static_cast<long long>(rounds_per_sample(cell.operation)))
-        .add("verified", samples.verified)
-        .add("involuntary_switches", samples.involuntary_switches)
-        .add("reference_loop_s", reference_s)
-        .add("time_s", samples.time_s)
-        .print();
-  }
+  cells.run("pingpong", halves.comm(), [&](const Cell& cell, const Sampling& sampling) {
+    const PairOperation operation = operation_of(cell);
+    if (rank == 0 && is_loaded(cell.operation)) load.start();
+    Outcome outcome = outcome_of(operation, measure_pair(halves.comm(), operation, cell.size_bytes, sampling));
+    if (rank == 0 && is_loaded(cell.operation)) {
+      const Load seen = load.stop();
+      outcome.counts.insert(outcome.counts.end(), {{"load_pairs", load.pairs()}, {"load_ended_early", seen.ended_early}});
+      outcome.figures.emplace_back("load_bytes_per_s", seen.bytes_per_s);
+    }
+    return outcome;
+  });
+  if (rank == 0) load.dismiss();
 }
 
 }  // namespace rankwise

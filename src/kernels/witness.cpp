@@ -7,6 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "kernels/arguments.hpp"
@@ -33,6 +36,50 @@ std::vector<long long> allowed_cpus() {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<long long>(cpu));
   }
   return cpus;
+}
+
+// Bytes that came in and went out over each network interface that this rank sees, as the system and the InfiniBand
+// driver count them: proof that messages crossed a network.
+std::string network_bytes_json() {
+  JsonLine line("network");
+  std::ifstream devices("/proc/self/net/dev");
+  for (std::string text; std::getline(devices, text);) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t begin = text.find_first_not_of(' ');
+    const std::string name = text.substr(begin, colon - begin);
+    std::istringstream fields(text.substr(colon + 1));
+    std::array<long long, 9> counts{};  // received: bytes and seven others; sent: bytes
+    for (long long& count : counts) fields >> count;
+    if (name != "lo" && fields) line.add(name, std::vector<long long>{counts.front(), counts.back()});
+  }
+  namespace fs = std::filesystem;
+  std::error_code none;
+  for (const fs::directory_entry& device : fs::directory_iterator("/sys/class/infiniband", none)) {
+    for (const fs::directory_entry& port : fs::directory_iterator(device.path() / "ports", none)) {
+      std::ifstream received(port.path() / "counters/port_rcv_data");
+      std::ifstream sent(port.path() / "counters/port_xmit_data");
+      std::vector<long long> counts(2, 0);
+      constexpr long long bytes_per_count = 4;
+      if (received >> counts[0] && sent >> counts[1]) {
+        for (long long& count : counts) count *= bytes_per_count;
+        line.add(device.path().filename().string() + "/" + port.path().filename().string(), counts);
+      }
+    }
+  }
+  return line.text();
+}
+
+// The lowest rank of comm with which this one can share memory: what MPI takes for its node.
+long long memory_group(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  int lowest = rank;
+  MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
+  MPI_Comm_free(&node);
+  return lowest;
 }
 
 }  // namespace
@@ -75,7 +122,9 @@ std::string placements_json(MPI_Comm comm) {
       .add("pid", static_cast<long long>(getpid()))
       .add("cpu", static_cast<long long>(cpu))
       .add("cpus_allowed", allowed_cpus())
-      .add("numa_node", static_cast<long long>(node));
+      .add("numa_node", static_cast<long long>(node))
+      .add("memory_group", memory_group(comm))
+      .add_json("network_bytes", network_bytes_json());
   const std::string own = line.text();
   const int length = static_cast<int>(own.size());
   std::vector<int> lengths(static_cast<std::size_t>(size));

@@ -34,38 +34,57 @@ Timer measure_timer() {
   return timer;
 }
 
-ClockOffset synchronise(MPI_Comm comm, int round_trips) {
+namespace {
+
+constexpr int tag = 71;
+
+// What a rank whose offset is known tells: its reading in global time, and how far that may be off.
+using Reading = std::array<double, 2>;
+
+void tell_time(MPI_Comm comm, int learner, int round_trips, Clock clock, const ClockOffset& known) {
+  for (int i = 0; i < round_trips; ++i) {
+    MPI_Recv(nullptr, 0, MPI_BYTE, learner, tag, comm, MPI_STATUS_IGNORE);
+    const Reading reading{clock() - known.offset_s, known.error_s};
+    MPI_Send(reading.data(), 2, MPI_DOUBLE, learner, tag, comm);
+  }
+}
+
+ClockOffset learn_time(MPI_Comm comm, int teacher, int round_trips, Clock clock) {
+  ClockOffset best;
+  double quickest_s = std::numeric_limits<double>::max();
+  for (int i = 0; i < round_trips; ++i) {
+    Reading reading{};
+    const double sent_s = clock();
+    MPI_Send(nullptr, 0, MPI_BYTE, teacher, tag, comm);
+    MPI_Recv(reading.data(), 2, MPI_DOUBLE, teacher, tag, comm, MPI_STATUS_IGNORE);
+    const double back_s = clock();
+    if (back_s - sent_s < quickest_s) {
+      quickest_s = back_s - sent_s;
+      best = {(sent_s + back_s) / 2 - reading[0], quickest_s / 2 + reading[1]};
+    }
+  }
+  if (std::abs(best.offset_s) <= best.error_s) best.offset_s = 0.0;
+  return best;
+}
+
+}  // namespace
+
+ClockOffset synchronise(MPI_Comm comm, int round_trips, Clock clock) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  constexpr int tag = 71;
-  ClockOffset best;
-  for (int peer = 1; peer < size; ++peer) {
-    if (rank == 0) {
-      for (int i = 0; i < round_trips; ++i) {
-        double ignored = 0.0;
-        MPI_Recv(&ignored, 1, MPI_DOUBLE, peer, tag, comm, MPI_STATUS_IGNORE);
-        const double now_s = MPI_Wtime();
-        MPI_Send(&now_s, 1, MPI_DOUBLE, peer, tag, comm);
-      }
-    } else if (rank == peer) {
-      double quickest_s = std::numeric_limits<double>::max();
-      for (int i = 0; i < round_trips; ++i) {
-        double root_s = 0.0;
-        const double sent_s = MPI_Wtime();
-        MPI_Send(&sent_s, 1, MPI_DOUBLE, 0, tag, comm);
-        MPI_Recv(&root_s, 1, MPI_DOUBLE, 0, tag, comm, MPI_STATUS_IGNORE);
-        const double back_s = MPI_Wtime();
-        if (back_s - sent_s < quickest_s) {
-          quickest_s = back_s - sent_s;
-          best = {(sent_s + back_s) / 2 - root_s, quickest_s / 2};
-        }
-      }
-      if (std::abs(best.offset_s) <= best.error_s) best.offset_s = 0.0;
+  int step = 1;
+  while (2 * step < size) step *= 2;
+  ClockOffset own;
+  for (; step >= 1; step /= 2) {
+    if (rank % (2 * step) == 0 && rank + step < size) {
+      tell_time(comm, rank + step, round_trips, clock, own);
+    } else if (rank % (2 * step) == step) {
+      own = learn_time(comm, rank - step, round_trips, clock);
     }
   }
-  return best;
+  return own;
 }
 
 double start_together(MPI_Comm comm, const ClockOffset& clock, double window_s) {

@@ -14,15 +14,19 @@ struct Timer {
 };
 [[nodiscard]] Timer measure_timer();
 
-// This rank's clock against that of rank 0: global time = MPI_Wtime() - offset_s, within error_s.
+// This rank's clock against that of rank 0: global time = clock - offset_s, within error_s. It holds for the moment: two
+// hosts' clocks drift apart by microseconds a second, so synchronise anew for what lasts longer, and compare.
 struct ClockOffset {
   double offset_s = 0.0;
   double error_s = 0.0;
 };
 
-// Collective. Rank 0 exchanges readings with every other rank in turn and keeps the quickest round trip; an offset
-// smaller than its own error is taken as zero (ranks of one host share a clock).
-[[nodiscard]] ClockOffset synchronise(MPI_Comm comm, int round_trips = 50);
+using Clock = double (*)();
+
+// Collective. Along a binary tree (Hunold & Carpen-Amarie 2018, HCA3): a rank whose offset is known exchanges readings with
+// one whose is not, who keeps the quickest round trip; half of it is the error, and errors add up along the tree. An offset
+// smaller than its own error is taken as zero (ranks of one host share a clock). `clock` is for tests of clocks that differ.
+[[nodiscard]] ClockOffset synchronise(MPI_Comm comm, int round_trips = 50, Clock clock = MPI_Wtime);
 
 // Collective. All ranks return at the same moment of the global clock, window_s after rank 0 asked for it, and get that
 // moment (global time). A rank that comes late returns at once.

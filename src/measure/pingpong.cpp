@@ -1,33 +1,23 @@
 #include "measure/pingpong.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
+
+#include "measure/clock.hpp"
 
 namespace rankwise {
 
 namespace {
 
 constexpr int tag = 72;
+constexpr int alternating_rounds = 4;
 constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"send", PairOperation::send},
                                                                           {"ssend", PairOperation::ssend},
                                                                           {"exchange", PairOperation::exchange},
                                                                           {"burst", PairOperation::burst}}};
-
-// A byte that depends on who sent it, in which round, and where in the message it stands.
-unsigned char expected_byte(int sender, unsigned round, std::size_t i) {
-  return static_cast<unsigned char>(0x5A + 131 * sender + 29 * static_cast<int>(round % 256) +
-                                    static_cast<int>(i % 251) + static_cast<int>((i / 251) % 256));
-}
-
-long long involuntary_switches() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
 
 class Pair {
  public:
@@ -45,8 +35,27 @@ class Pair {
   // One sample; returns its time as this rank sees it.
   double sample() {
     const double start_s = MPI_Wtime();
-    for (int i = 0; i < rounds_per_sample(operation_); ++i) round();
+    for (int i = 0; i < rounds_; ++i) round();
     return MPI_Wtime() - start_s;
+  }
+
+  // Agrees on the rounds of a sample; the quickest of a few tells how long a round is.
+  int set_rounds() {
+    double quickest_s = 1e9;
+    rounds_ = 1;
+    for (int more = 1, i = 0; more != 0; ++i) {
+      quickest_s = std::min(quickest_s, sample());
+      more = i < 4 && quickest_s < 1e-3 ? 1 : 0;
+      MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
+    }
+    if (operation_ == PairOperation::exchange || operation_ == PairOperation::burst) {
+      rounds_ = alternating_rounds;
+    } else {
+      static const double clock_cost_s = measure_timer().cost_s;
+      rounds_ = rounds_for_clock(quickest_s, clock_cost_s);
+    }
+    MPI_Bcast(&rounds_, 1, MPI_INT, 0, comm_);
+    return rounds_;
   }
 
   void round() {
@@ -64,17 +73,12 @@ class Pair {
     }
   }
 
-  void fill(unsigned number) {
-    for (std::size_t i = 0; i < size_; ++i) out_[i] = expected_byte(rank_, number, i);
+  bool checked_round(unsigned number) {
+    fill_payload(out_.data(), size_, rank_, number);
     std::fill(in_.begin(), in_.end(), static_cast<unsigned char>(0));
-  }
-
-  [[nodiscard]] bool arrived(unsigned number) const {
+    round();
     for (int m = 0; m < messages_; ++m) {
-      const unsigned char* message = in_.data() + static_cast<std::size_t>(m) * size_;
-      for (std::size_t i = 0; i < size_; ++i) {
-        if (message[i] != expected_byte(peer_, number, i)) return false;
-      }
+      if (!payload_arrived(in_.data() + static_cast<std::size_t>(m) * size_, size_, peer_, number)) return false;
     }
     return true;
   }
@@ -109,6 +113,7 @@ class Pair {
   std::vector<unsigned char> in_;
   int rank_ = 0;
   int peer_ = 1;
+  int rounds_ = 1;
 };
 
 }  // namespace
@@ -129,44 +134,18 @@ std::string to_string(PairOperation operation) {
 
 int messages_in_flight(PairOperation operation) { return operation == PairOperation::burst ? burst_messages : 1; }
 
-int rounds_per_sample(PairOperation operation) {
-  return operation == PairOperation::exchange || operation == PairOperation::burst ? 4 : 1;
+int rounds_for_clock(double round_s, double clock_cost_s) {
+  constexpr double share = 0.05;
+  return static_cast<int>(std::clamp(std::ceil(clock_cost_s / (share * std::max(round_s, 1e-9))), 1.0, 1000.0));
 }
 
 PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
-  constexpr std::size_t limit = std::size_t{1} << 30;
-  if (size_bytes > limit) throw std::invalid_argument("messages above 1 GiB are not measured: choose a smaller size");
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  require_size(size_bytes);
   Pair pair(comm, operation, size_bytes);
-  PairSamples samples;
-
-  constexpr unsigned warm_up = 5;
-  for (unsigned number = 0; number < warm_up; ++number) {
-    pair.fill(number);
-    pair.round();
-    samples.verified = samples.verified && pair.arrived(number);
-  }
-  double estimate_s = pair.sample();
-  for (int i = 0; i < 2; ++i) estimate_s = std::min(estimate_s, pair.sample());
-  int count = static_cast<int>(std::clamp(sampling.budget_s / std::max(estimate_s, 1e-9),
-                                          static_cast<double>(sampling.least), static_cast<double>(sampling.most)));
-  MPI_Bcast(&count, 1, MPI_INT, 0, comm);
-
-  samples.time_s.resize(static_cast<std::size_t>(count));
-  const long long before = involuntary_switches();
-  for (double& time_s : samples.time_s) time_s = pair.sample();
-  const long long own = involuntary_switches() - before;
-  MPI_Reduce(&own, &samples.involuntary_switches, 1, MPI_LONG_LONG, MPI_SUM, 0, comm);
-
-  pair.fill(warm_up);
-  pair.round();
-  int good = samples.verified && pair.arrived(warm_up) ? 1 : 0;
-  int both = 0;
-  MPI_Allreduce(&good, &both, 1, MPI_INT, MPI_MIN, comm);
-  samples.verified = both == 1;
-  if (rank != 0) samples.time_s.clear();
-  return samples;
+  const int rounds = pair.set_rounds();
+  return {take_samples(
+              comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); }),
+          rounds};
 }
 
 }  // namespace rankwise

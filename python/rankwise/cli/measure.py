@@ -1,4 +1,4 @@
-"""``rankwise measure``: ping-pong on this machine, raw samples kept, models fitted, the profile written."""
+"""``rankwise measure``: this machine's links measured, raw samples kept, models fitted, the profile written."""
 
 from __future__ import annotations
 
@@ -8,11 +8,24 @@ from typing import Annotated
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
-from rankwise.units import format_bandwidth, format_time, parse_sizes
+from rankwise.units import parse_sizes
 
 
-@verb("measure", "rankwise measure -o machine.json")
+@verb(
+    "measure",
+    """rankwise measure -o machine.json
+    rankwise measure bandwidth -o machine.json
+    rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json""",
+)
 def measure(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="pingpong (the default: plain and synchronous sends, both directions at once), bandwidth (64 messages in flight, "
+            "one way and both), pairs (the same over a growing number of pairs), one-to-all, alltoall, or loggp (a message's parts).",
+        ),
+    ] = "pingpong",
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.")] = Path(
         "machine.json"
     ),
@@ -21,34 +34,46 @@ def measure(
         str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     ] = None,
     launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
-    seconds: Annotated[float, typer.Option(help="Time to spend on samples at most, in seconds.")] = 15.0,
+    seconds: Annotated[
+        float, typer.Option(help="Time to measure at most, in seconds; starting the ranks comes on top.")
+    ] = 15.0,
     precision: Annotated[
         float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")
     ] = 0.03,
     statistic: Annotated[
-        str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")
+        str, typer.Option(help="What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
     ] = "median",
+    background: Annotated[
+        int, typer.Option(metavar="N", help="Measure plain sends also while N other pairs of ranks keep the link busy.")
+    ] = 0,
+    hosts: Annotated[
+        str | None, typer.Option(help="Nodes whose link to measure too, as in node1,node2 (alike this one).")
+    ] = None,
+    links: Annotated[
+        str | None, typer.Option(help="Link classes to measure, as in same-socket,other-node. Default: all there are.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure how long messages take on this machine, for each class of link that it offers.
 
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
-    with --resume.
+    with --resume. What is no ping-pong is added to the profile that is there.
     """
+    from rankwise.cli.link_words import link_in_words
     from rankwise.measure.session import measure_machine, samples_path_of
 
     profile = measure_machine(
-        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision
-    )
+        output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision,
+        what, background, _names(hosts), _names(links),
+    )  # fmt: skip
     if as_json:
         print_json(profile.to_dict())
         return
     for name, link in profile.links.items():
-        curve = link.send
-        print(
-            f"{name}: {format_time(curve.alpha_s)} at 0 B, {format_bandwidth(1 / curve.beta_s_per_byte)} for large "
-            f"messages ({curve.samples} samples)"
-            if curve.beta_s_per_byte > 0
-            else f"{name}: {format_time(curve.alpha_s)} at 0 B ({curve.samples} samples)"
-        )
+        for line in link_in_words(link):
+            print(f"{name}: {line}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()

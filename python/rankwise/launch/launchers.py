@@ -19,9 +19,15 @@ class Launcher:
     family: ClassVar[str] = "other"
     understands: ClassVar[tuple[str, ...]] = ("other",)  # families of MPI libraries whose ranks it can start
 
-    def command(self, ranks: int, program: Sequence[str], oversubscribed: bool) -> list[str]:
-        """Return the command that starts a program on so many ranks of this node, unbound (the kernels bind)."""
-        return [str(self.path), "-n", str(ranks), *program]
+    def command(
+        self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
+    ) -> list[str]:
+        """Return the command that starts a program on so many ranks, unbound (the kernels bind).
+
+        With ``hosts`` each of them gets as many ranks, one host filled after the other; else all run on this node.
+        """
+        placed = ["-hosts", ",".join(hosts), "-ppn", str(ranks // len(hosts))] if hosts else []
+        return [str(self.path), *placed, "-n", str(ranks), *program]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         """Return what the ranks' environment needs beside ours."""
@@ -52,8 +58,12 @@ class OpenMpi(Launcher):
     family = "openmpi"
     understands = ("openmpi",)
 
-    def command(self, ranks: int, program: Sequence[str], oversubscribed: bool) -> list[str]:
+    def command(
+        self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
+    ) -> list[str]:
         options = ["--bind-to", "none"]
+        if hosts:
+            options += ["--host", ",".join(f"{host}:{ranks // len(hosts)}" for host in hosts)]
         if os.geteuid() == 0:
             options.append("--allow-run-as-root")
         if oversubscribed:

@@ -168,16 +168,16 @@ def _about(kernels: Path) -> Mapping[str, Any]:
 
 
 def stream_kernel(
-    mpi: Mpi, arguments: Sequence[str], ranks: int, oversubscribed: bool, doing: str
+    mpi: Mpi, arguments: Sequence[str], ranks: int, oversubscribed: bool, doing: str, hosts: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Start a kernel on so many ranks and yield its records as they come.
+    """Start a kernel on so many ranks, of this node or evenly over ``hosts``, and yield its records as they come.
 
     ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies,
     when nothing is heard for five minutes, or when the kernel's output is not what it should be; InputError when the
     kernel refuses its arguments.
     """
     mpi.require_match()
-    command = mpi.launcher.command(ranks, [str(mpi.kernels_path), *arguments], oversubscribed)
+    command = mpi.launcher.command(ranks, [str(mpi.kernels_path), *arguments], oversubscribed, hosts)
     with Child(command, mpi.launcher.environment(oversubscribed)) as child:
         ended = False
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -96,7 +97,7 @@ class Topology:
         """
         if pu_a == pu_b:
             raise ValueError(f"processor {pu_a} has no link to itself")
-        return _classify(self.pu(pu_a), self.pu(pu_b))
+        return self._classify(self.pu(pu_a), self.pu(pu_b))
 
     def representative_pairs(self, allowed: Collection[int] | None = None) -> dict[str, tuple[int, int]]:
         """Return one pair of PUs for each link class that this machine offers among ``allowed`` PUs.
@@ -106,10 +107,61 @@ class Topology:
         """
         found: dict[str, tuple[int, int]] = {}
         for a, b in combinations(self._placement_order(allowed), 2):
-            found.setdefault(_classify(a, b), (a.os_index, b.os_index))
+            found.setdefault(self._classify(a, b), (a.os_index, b.os_index))
             if len(found) == len(LINK_TABLE):
                 break
         return {name: found[name] for name, _ in LINK_TABLE if name in found}
+
+    def disjoint_pairs(self, link: str) -> list[tuple[int, int]]:
+        """Return pairs of PUs of a link class that have no PU in common, the representative pair first."""
+        left = self._placement_order(None)
+        first = self.representative_pairs().get(link)
+        pairs = [] if first is None else [first]
+        left = [pu for pu in left if first is None or pu.os_index not in first]
+        while left:
+            a, *left = left
+            b = next((pu for pu in left if self._classify(a, pu) == link), None)
+            if b is not None:
+                pairs.append((a.os_index, b.os_index))
+                left.remove(b)
+        return pairs
+
+    def star(self, link: str) -> list[int]:
+        """Return a PU and all others that it has a link of this class to, the representative pair first."""
+        pairs = self.representative_pairs()
+        if link not in pairs:
+            return []
+        centre, nearest = (self.pu(index) for index in pairs[link])
+        usable = self.allowed if link == "same-core" else self.pus_one_per_core()
+        others = [index for index in usable if index not in (centre.os_index, nearest.os_index)]
+        return [centre.os_index, nearest.os_index] + [
+            index for index in others if self._classify(centre, self.pu(index)) == link
+        ]
+
+    def _classify(self, a: Pu, b: Pu) -> str:
+        return next(name for name, holds in LINK_TABLE if holds(self, a, b))
+
+    def shares_cache(self, a: Pu, b: Pu) -> bool:
+        """Tell whether two cores share a cache that other cores of their socket, which may be used, do not share.
+
+        A cache of all of them tells no pair from another: its pairs are of the class of the socket.
+        """
+        return not self._part_caches[a.os_index].isdisjoint(self._part_caches[b.os_index])
+
+    @cached_property
+    def _part_caches(self) -> dict[int, frozenset[int]]:
+        """For each PU the numbers of its caches that serve only a part of the usable cores of its socket."""
+        place = {pu.os_index: pu for pu in self.pus}
+        usable: dict[int, set[int]] = {}
+        for index in self.allowed:
+            usable.setdefault(place[index].socket, set()).add(place[index].core)
+        found: dict[int, set[int]] = {index: set() for index in place}
+        for number, cache in enumerate(self.caches):
+            cores = {place[index].core for index in cache.pus}
+            for index in cache.pus:
+                if not usable.get(place[index].socket, set()) <= cores:
+                    found[index].add(number)
+        return {index: frozenset(numbers) for index, numbers in found.items()}
 
     def pus_one_per_core(self, allowed: Collection[int] | None = None) -> list[int]:
         """Return one allowed PU of each core, socket by socket and NUMA node by NUMA node: where ranks 0, 1, ... go."""
@@ -190,15 +242,12 @@ class Topology:
 
 
 # Link classes inside one computer, the narrowest first: the first whose test holds is the class.
-LINK_TABLE: tuple[tuple[str, Callable[[Pu, Pu], bool]], ...] = (
-    ("same-core", lambda a, b: a.core == b.core),
-    ("same-socket", lambda a, b: a.socket == b.socket),
-    ("other-socket", lambda a, b: True),
+LINK_TABLE: tuple[tuple[str, Callable[[Topology, Pu, Pu], bool]], ...] = (
+    ("same-core", lambda _, a, b: a.core == b.core),
+    ("shared-cache", lambda topology, a, b: topology.shares_cache(a, b)),
+    ("same-socket", lambda _, a, b: a.socket == b.socket),
+    ("other-socket", lambda _, a, b: True),
 )
-
-
-def _classify(a: Pu, b: Pu) -> str:
-    return next(name for name, holds in LINK_TABLE if holds(a, b))
 
 
 def _numbered(name_of: Mapping[int, Hashable]) -> dict[int, int]:

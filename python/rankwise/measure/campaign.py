@@ -1,8 +1,8 @@
-"""The ping-pong campaign: what is measured, in which order, and how it goes on after an interruption.
+"""The campaign: what is measured, in which order, and how it goes on after an interruption.
 
-A campaign measures cells (an operation and a message size) over a pair of CPUs for each link class that the machine
-offers, in several launches. Within a launch every cell is visited several times, each time in another shuffled order,
-so that a disturbance falls neither on one cell nor on neighbouring sizes. Raw samples go to the samples file as they come.
+A campaign measures cells (an operation and a message size) for each link class that the machine offers, in several
+launches. Within a launch every cell is visited several times, each time in another shuffled order, so that a disturbance
+falls neither on one cell nor on neighbouring sizes. Raw samples go to the samples file as they come.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,53 +18,66 @@ from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
+from rankwise.measure.places import Places
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, now, read_campaigns
-from rankwise.measure.witness import Watch
+from rankwise.measure.witness import Watch, crossed_bytes
+from rankwise.measure.workloads import Part, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 
-OPERATIONS = ("send", "ssend", "exchange", "burst")
-_LARGEST_BURST_BYTES = 1 << 20  # several messages of it in flight still fit in a cache of today
 _LEAST, _MOST = 10, 200  # samples of one visit
+_LEAST_LAUNCH_S = 0.01
+_LEAST_SHARE = 0.02  # of the time: a launch for less is mostly warm-up
+
+Cell = tuple[str, int]  # operation and size
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign measures: for each link class a pair of CPUs, cells, launches, and the time to spend."""
+    """What a campaign measures: where for each link class, which cells, in how many launches, and the time to spend."""
 
-    pairs: Mapping[str, tuple[int, int]]
+    places: Mapping[str, Places]
     sizes: tuple[int, ...]
+    what: str = "pingpong"
+    background: int = 0  # pairs that keep the link busy for what is measured under load
     launches: int = 3
     visits: int = 3  # of each cell in a launch
-    seconds: float = 15.0
+    seconds: float = 15.0  # of measuring at most; starting ranks is not counted
     seed: int = 1
     precision: float | None = None  # go on with further launches until every cell is known to ± this share, or time is up
     statistic: str = "median"  # of which
 
-    def cells(self) -> list[tuple[str, int]]:
-        """Return the cells of one launch: every operation at every size that suits it."""
+    def parts(self, link: str) -> list[Part]:
+        """Return what a launch over one link class consists of."""
+        return parts_of(self.what, self.places[link], self.background)
+
+    def cells(self, part: Part) -> list[Cell]:
+        """Return the cells of one part: every operation at every size that suits it."""
         return [
             (operation, size)
-            for operation in OPERATIONS
+            for operation in part.operations
             for size in self.sizes
-            if size <= _LARGEST_BURST_BYTES or operation in ("send", "ssend")
+            if size <= (largest_bytes(operation) or size)
         ]
 
     def steps(self) -> int:
         """Return how many visits of cells the whole campaign makes."""
-        return self.launches * len(self.pairs) * self.visits * len(self.cells())
+        cells = sum(len(self.cells(part)) for link in self.places for part in self.parts(link))
+        return self.launches * self.visits * cells
 
     def visit_budget_s(self) -> float:
-        """Return the time of one visit; half of all is kept for what then turns out to need more."""
-        return self.seconds / self.steps() * (1.0 if self.precision is None else 0.5)
+        """Return the time of one visit's samples; the rest is for warm-ups, or for what turns out to need more."""
+        return self.seconds / self.steps() * (0.8 if self.precision is None else 0.5)
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Plan:
         """Read back a plan. Raises InputError when it is not one."""
         try:
             return Plan(
-                pairs={str(name): (int(pair[0]), int(pair[1])) for name, pair in record["pairs"].items()},
+                places={str(name): Places.from_dict(places) for name, places in record["places"].items()},
                 sizes=tuple(int(size) for size in record["sizes"]),
+                what=str(record["what"]),
+                background=int(record["background"]),
                 launches=int(record["launches"]),
                 visits=int(record["visits"]),
                 seconds=float(record["seconds"]),
@@ -76,13 +89,13 @@ class Plan:
             raise InputError("the samples file's plan cannot be read: measure anew without --resume") from None
 
 
-def default_sizes(largest_bytes: int = 4 << 20) -> tuple[int, ...]:
+def default_sizes(largest_size_bytes: int = 4 << 20) -> tuple[int, ...]:
     """Return 0 B and sizes up to the largest: powers of two, and from 48 B on also the middle between two of them."""
-    sizes = {0, largest_bytes}
+    sizes = {0, largest_size_bytes}
     power = 1
-    while power <= largest_bytes:
+    while power <= largest_size_bytes:
         sizes.add(power)
-        if 32 <= power and power + power // 2 <= largest_bytes:
+        if 32 <= power and power + power // 2 <= largest_size_bytes:
             sizes.add(power + power // 2)
         power *= 2
     return tuple(sorted(sizes))
@@ -96,18 +109,15 @@ def measure(
     Raises RankwiseError when a rank dies, InputError when there is nothing to resume, and leaves all samples taken so
     far in the file whatever happens.
     """
-    done: Counter[tuple[int, str, str, int]] = Counter()
     if resume:
         campaign = last_campaign(path)
         plan = Plan.from_dict(campaign.head["plan"])
         identity = campaign.id
-        done.update((s["launch"], s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples)
         if campaign.complete:
             meter.advance(plan.steps())
             return campaign
     else:
         identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
-    meter.advance(done.total())
     with SamplesFile(path) as samples:
         if not resume:
             samples.append(
@@ -120,110 +130,172 @@ def measure(
                     "machine": dict(machine),
                 }
             )
-        for launch in range(plan.launches):
-            for link, cpus in plan.pairs.items():
-                cells = [
-                    cell
-                    for visit in range(plan.visits)
-                    for cell in _shuffled(plan, launch, link, visit)
-                    if visit >= done[launch, link, *cell]
-                ]
-                if cells:
-                    meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
-                    _launch(mpi, plan, identity, launch, link, cpus, cells, samples, meter, plan.visit_budget_s())
-        stop = _refine(mpi, plan, identity, samples, meter) if plan.precision is not None else {}
+        run = _Run(mpi, plan, identity, samples, meter)
+        for launch, link, part, cells, share in run.planned():
+            if run.left_s() <= _LEAST_SHARE * plan.seconds:
+                break
+            meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
+            run.launch(launch, link, part, cells, plan.visit_budget_s(), share * run.left_s())
+        stop = run.refine() if plan.precision is not None else run.stop()
         samples.append({"record": "complete", "campaign": identity, "at": now(), **stop})
     return last_campaign(path)
 
 
 def last_campaign(path: Path) -> Campaign:
-    """Return the newest ping-pong campaign of a samples file. Raises InputError when there is none."""
+    """Return the newest campaign of a samples file that has a plan. Raises InputError when there is none."""
     campaigns = [campaign for campaign in read_campaigns(path) if "plan" in campaign.head]
     if not campaigns:
         raise InputError(f"{path} holds no campaign: measure without --resume first")
     return campaigns[-1]
 
 
-def _refine(mpi: Mpi, plan: Plan, identity: str, samples: SamplesFile, meter: Meter) -> dict[str, Any]:
-    """Launch again for the cells that are not known well enough, until all are or the time is spent; say which."""
-    assert plan.precision is not None
-    while True:
-        campaign = last_campaign(samples.path)
-        cells = imprecise_cells(campaign, plan.statistic, plan.precision)
-        left_s = plan.seconds - sum(float(witness["seconds"]) for witness in campaign.witnesses)
-        if not cells or left_s <= 0:
-            return {
-                "precision": plan.precision,
-                "stopped_by": "time" if cells else "precision",
-                "imprecise_cells": sum(len(of_link) for of_link in cells.values()),
-            }
-        launch = 1 + max(int(sample["launch"]) for sample in campaign.samples)
-        visits = {link: of_link * plan.visits for link, of_link in cells.items()}
-        budget_s = left_s / sum(len(of_link) for of_link in visits.values())
-        for link, of_link in visits.items():
-            random.Random(f"{plan.seed}/{launch}/{link}").shuffle(of_link)
-            meter.say(f"{link}, {len(cells[link])} cells until ± {100 * plan.precision:g} %")
-            budget = min(budget_s, plan.visit_budget_s())
-            _launch(mpi, plan, identity, launch, link, plan.pairs[link], of_link, samples, meter, budget)
+@dataclass
+class _Run:
+    """A campaign under way."""
+
+    mpi: Mpi
+    plan: Plan
+    identity: str
+    samples: SamplesFile
+    meter: Meter
+    spent_s: float = 0.0  # on measuring
+
+    def campaign(self) -> Campaign:
+        return last_campaign(self.samples.path)
+
+    def left_s(self) -> float:
+        """Return what is left of the time."""
+        return self.plan.seconds - self.spent_s
+
+    def planned(self) -> Iterator[tuple[int, str, Part, list[Cell], float]]:
+        """Yield launch, link, part, the cells not yet visited, and its share of the time that is then left."""
+        plan, campaign = self.plan, self.campaign()
+        self.spent_s = sum(float(witness["measuring_s"]) for witness in campaign.witnesses)
+        done = Counter(
+            (int(s["launch"]), str(s["class"]), (str(s["operation"]), int(s["size_bytes"]))) for s in campaign.samples
+        )
+        self.meter.advance(done.total())
+        todo = []
+        for launch in range(plan.launches):
+            for link in plan.places:
+                for part in plan.parts(link):
+                    cells = [
+                        cell
+                        for visit in range(plan.visits)
+                        for cell in _shuffled(plan, plan.cells(part), launch, link, visit)
+                        if visit >= done[launch, link, cell]
+                    ]
+                    if cells:
+                        todo.append((launch, link, part, cells))
+        # What is kept for refining is not given to the planned launches.
+        kept = 1.0 if plan.precision is None else 0.75
+        left = sum(len(cells) for *_, cells in todo)
+        for launch, link, part, cells in todo:
+            yield launch, link, part, cells, kept * len(cells) / left
+            left -= len(cells)
+
+    def stop(self) -> dict[str, Any]:
+        """Say whether the time ended the planned launches before their end."""
+        left_out = self.plan.steps() - len(self.campaign().samples)
+        return {"stopped_by": "time", "visits_left_out": left_out} if left_out > 0 else {}
+
+    def refine(self) -> dict[str, Any]:
+        """Launch again for the cells that are not known well enough, until all are or the time is spent; say which."""
+        plan = self.plan
+        assert plan.precision is not None
+        while True:
+            campaign = self.campaign()
+            imprecise = imprecise_cells(campaign, plan.statistic, plan.precision)
+            left_s = self.left_s()
+            if not imprecise or left_s <= _LEAST_SHARE * plan.seconds:
+                return {
+                    "precision": plan.precision,
+                    "stopped_by": "time" if imprecise else "precision",
+                    "imprecise_cells": sum(len(of_link) for of_link in imprecise.values()),
+                }
+            launch = 1 + max(int(sample["launch"]) for sample in campaign.samples)
+            todo = [
+                (link, part, [cell for cell in of_link if cell[0] in part.operations] * plan.visits)
+                for link, of_link in imprecise.items()
+                for part in plan.parts(link)
+            ]
+            left = sum(len(cells) for *_, cells in todo)
+            budget_s = min(0.8 * left_s / left, plan.visit_budget_s())
+            for link, part, cells in todo:
+                if cells:
+                    random.Random(f"{plan.seed}/{launch}/{link}").shuffle(cells)
+                    self.meter.say(f"{link}, {len(imprecise[link])} cells until ± {100 * plan.precision:g} %")
+                    self.launch(launch, link, part, cells, budget_s, self.left_s() * len(cells) / left)
+                    left -= len(cells)
+
+    def launch(
+        self, launch: int, link: str, part: Part, cells: Sequence[Cell], budget_s: float, seconds: float
+    ) -> None:
+        """Start the ranks once and measure cells in the order given, for so many seconds at most."""
+        arguments = [
+            part.kernel,
+            "--cells", ",".join(f"{operation}:{size}" for operation, size in cells),
+            "--cpus", ",".join(map(str, part.cpus)),
+            "--budget-s", f"{max(budget_s, 1e-6):.6f}",
+            "--least", str(_LEAST),
+            "--most", str(_MOST),
+            "--seconds", f"{max(seconds, _LEAST_LAUNCH_S):.6f}",
+            *part.arguments,
+        ]  # fmt: skip
+        if part.kernel == "pingpong" and self.plan.background:
+            # A pair of the load stops when it has kept the link busy for all the time there is.
+            arguments += ["--load-seconds", f"{self.plan.seconds:.3f}"]
+        tags = {"campaign": self.identity, "launch": launch, "class": link}
+        taken, placements = 0, []
+        begun_s = ended_s = time.monotonic()
+        watch = Watch()
+        doing = f"measuring {link} (launch {launch + 1})"
+        try:
+            for record in stream_kernel(self.mpi, arguments, len(part.cpus), part.shared_cpus, doing, part.hosts):
+                if record["record"] in ("start", "end"):
+                    require_placement(record["placements"], part, link)
+                    placements.append(record["placements"])
+                    begun_s = time.monotonic() if record["record"] == "start" else begun_s
+                elif not record.get("verified", True):
+                    raise RankwiseError(
+                        f"{record['operation']} of {record['size_bytes']} B delivered wrong bytes over {link}: "
+                        "do not trust this MPI; samples so far are kept"
+                    )
+                ended_s = time.monotonic()
+                self.samples.append({**record, **tags})
+                if record["record"] == "samples":
+                    taken += 1
+                    self.meter.advance()
+        except UnusableEnvironmentError:
+            raise
+        except RankwiseError as error:
+            raise RankwiseError(
+                f"{error}; {taken} of {len(cells)} visits of this launch are in {self.samples.path}: go on with --resume"
+            ) from None
+        self.spent_s += ended_s - begun_s
+        witness = {"measuring_s": ended_s - begun_s, "network_bytes": crossed_bytes(*placements)}
+        self.samples.append({"record": "witness", **watch.witness(), **witness, **tags})
 
 
-def _shuffled(plan: Plan, launch: int, link: str, visit: int) -> list[tuple[str, int]]:
-    cells = plan.cells()
-    random.Random(f"{plan.seed}/{launch}/{link}/{visit}").shuffle(cells)
-    return cells
+def _shuffled(plan: Plan, cells: Sequence[Cell], launch: int, link: str, visit: int) -> list[Cell]:
+    shuffled = list(cells)
+    random.Random(f"{plan.seed}/{launch}/{link}/{visit}").shuffle(shuffled)
+    return shuffled
 
 
-def _launch(
-    mpi: Mpi,
-    plan: Plan,
-    identity: str,
-    launch: int,
-    link: str,
-    cpus: tuple[int, int],
-    cells: Sequence[tuple[str, int]],
-    samples: SamplesFile,
-    meter: Meter,
-    budget_s: float,
-) -> None:
-    arguments = [
-        "pingpong",
-        "--cells", ",".join(f"{operation}:{size}" for operation, size in cells),
-        "--cpus", f"{cpus[0]},{cpus[1]}",
-        "--budget-s", f"{max(budget_s, 1e-6):.6f}",
-        "--least", str(_LEAST),
-        "--most", str(_MOST),
-    ]  # fmt: skip
-    tags = {"campaign": identity, "launch": launch, "class": link}
-    taken = 0
-    watch = Watch()
-    doing = f"measuring {link} (launch {launch + 1})"
-    try:
-        for record in stream_kernel(mpi, arguments, ranks=2, oversubscribed=False, doing=doing):
-            if record["record"] in ("start", "end"):
-                _require_placement(record["placements"], cpus, link)
-            elif not record.get("verified", True):
-                raise RankwiseError(
-                    f"{record['operation']} of {record['size_bytes']} B delivered wrong bytes over {link}: "
-                    "do not trust this MPI; samples so far are kept"
-                )
-            samples.append({**record, **tags})
-            if record["record"] == "samples":
-                taken += 1
-                meter.advance()
-    except UnusableEnvironmentError:
-        raise
-    except RankwiseError as error:
-        raise RankwiseError(
-            f"{error}; {taken} of {len(cells)} visits of this launch are in {samples.path}: go on with --resume"
-        ) from None
-    samples.append({"record": "witness", **watch.witness(), **tags})
-
-
-def _require_placement(placements: Sequence[Mapping[str, Any]], cpus: Sequence[int], link: str) -> None:
+def require_placement(placements: Sequence[Mapping[str, Any]], part: Part, link: str) -> None:
     """Refuse samples whose ranks were not where their label says (read back from inside the ranks)."""
-    for placement, cpu in zip(placements, cpus, strict=True):
+    for placement, cpu in zip(placements, part.cpus, strict=True):
         if placement["cpus_allowed"] != [cpu] or placement["cpu"] != cpu:
             raise RankwiseError(
                 f"rank {placement['rank']} ran on CPU {placement['cpu']} instead of {cpu}: its samples would not be "
                 f"{link}; something rebinds the ranks (a launcher's or cgroup's binding)"
             )
+    groups = len({placement["memory_group"] for placement in placements})
+    hosts = len({placement["host"] for placement in placements})
+    wanted = max(1, len(part.hosts))
+    if (groups, hosts) != (wanted, wanted):
+        raise RankwiseError(
+            f"the ranks ran on {hosts} host(s), {groups} by what MPI shares memory on, instead of {wanted}: its samples would "
+            f"not be {link}; see which hosts the launcher uses"
+        )

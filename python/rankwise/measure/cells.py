@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rankwise.measure.samples import Campaign
@@ -15,6 +18,13 @@ def timer_cost_s(campaign: Campaign) -> float:
     return float(np.median([start["timer_cost_s"] for start in campaign.starts])) if campaign.starts else 0.0
 
 
+def _parts(sample: Mapping[str, Any]) -> float:
+    """Return how many messages (or rounds) one sample's time stands for; files of before this key tell it by their kind."""
+    if "parts" in sample:
+        return float(sample["parts"])
+    return 2.0 if sample["operation"] in ("send", "ssend") else float(sample["rounds"])
+
+
 # operation -> size -> one array of times for each launch
 Cells = dict[str, dict[int, list[Array]]]
 
@@ -25,11 +35,11 @@ def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
     for sample in campaign.samples:
         if sample["class"] != link:
             continue
+        if sample.get("moved_ranks"):
+            continue  # on another processor it is not a sample of this class; the verdict tells how many there were
         operation = str(sample["operation"])
         raw = np.asarray(sample["time_s"], dtype=np.float64)
-        # A ping-pong sample is a round trip; the others are so many rounds of both directions at once.
-        parts = 2 if operation in ("send", "ssend") else int(sample["rounds"])
-        times = np.maximum((raw - cost_s) / parts, SMALLEST_TIME_S)
+        times = np.maximum((raw - cost_s) / _parts(sample), SMALLEST_TIME_S)
         by_launch = gathered.setdefault(operation, {}).setdefault(int(sample["size_bytes"]), {})
         by_launch.setdefault(int(sample["launch"]), []).append(times)
     return {

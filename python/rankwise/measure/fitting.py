@@ -16,6 +16,7 @@ from rankwise.measure.campaign import last_campaign
 from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
 from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
+from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, spread_of, variants_of
 from rankwise.measure.samples import Campaign, now
 from rankwise.models.measured import Measured, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
@@ -91,19 +92,35 @@ def profile_from_campaign(
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     _require_names(model, method)
     cost_s = timer_cost_s(campaign)
-    links = {}
+    links, left_out = {}, []
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
+            mend = "measure anew with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
             raise InputError(
                 f"samples {samples_path} hold {len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least "
-                f"{LEAST_SIZES}; measure on with --resume, or anew with more --sizes"
+                f"{LEAST_SIZES}; {mend}"
             )
+        ways = _ways(cells, _messages_in_burst(campaign), statistic)
+        left_out += [
+            f"{name}: {operation} was sampled at {len(by_size)} size(s) only and is left out: give it more --seconds"
+            for operation, by_size in cells.items()
+            if len(by_size) < LEAST_SIZES
+        ]
+        parameters = parameters_of(ways, campaign, name)
+        fitted = {way: ways[way] for way in (SEND, *VARIANTS) if way in ways}
         try:
-            link = fit_link(_measured(cells, _messages_in_burst(campaign), statistic), statistic, model, method)
+            link = fit_link(fitted, statistic, model, method, parameters.get("injection_bytes_per_s"))
         except ValueError as error:
             raise InputError(f"samples {samples_path}, {name}: {error}") from None
-        links[name] = replace(link, reference_loop_s=_reference_loop_s(campaign, name))
+        links[name] = replace(
+            link,
+            variants={**link.variants, **variants_of(ways, statistic)},
+            reference_loop_s=_reference_loop_s(campaign, name),
+            parameters=parameters,
+            loaded=loaded_of(ways, link.send, campaign, name, statistic),
+            spread=spread_of(cells),
+        )
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
     return Profile(
@@ -121,7 +138,7 @@ def profile_from_campaign(
             "model": model,
             "method": method,
         },
-        warnings=warnings,
+        warnings=(*warnings, *left_out),
     )
 
 
@@ -142,11 +159,21 @@ def _messages_in_burst(campaign: Campaign) -> int:
     return max((int(s["messages"]) for s in campaign.samples if s["operation"] == "burst"), default=2)
 
 
-def _measured(cells: Cells, messages_in_burst: int, statistic: str) -> Measured:
+def _ways(cells: Cells, messages_in_burst: int, statistic: str) -> Measured:
     rng = np.random.default_rng(20230101)
-    tables = {operation: _rows(by_size, statistic, rng) for operation, by_size in cells.items()}
+    tables = {operation: _rows(by_size, statistic, rng) for operation, by_size in _one_to_all(cells).items()}
     tables["exchange-gap"] = _gap(tables.get("exchange", {}), tables.pop("burst", {}), messages_in_burst)
-    return {name: _way(tables[name]) for name in ("send", *VARIANTS) if len(tables.get(name, {})) >= LEAST_SIZES}
+    return {name: _way(table) for name, table in tables.items() if len(table) >= LEAST_SIZES}
+
+
+def _one_to_all(cells: Cells) -> Cells:
+    """Put the peers of a one-to-all ping-pong together: each is a launch of its own, as far as spread goes."""
+    peers = [by_size for operation, by_size in cells.items() if operation.startswith(f"{ONE_TO_ALL}-peer-")]
+    if not peers:
+        return cells
+    sizes = dict.fromkeys(size for by_size in peers for size in by_size)
+    pooled = {size: [launch for by_size in peers for launch in by_size.get(size, [])] for size in sizes}
+    return {**cells, ONE_TO_ALL: pooled}
 
 
 # size -> (time, its bootstrap replicates, number of samples)

@@ -1,9 +1,8 @@
 """Raw samples: an append-only JSON Lines file from which every fit and report is recomputed.
 
 The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
-carry raw times of one cell (operation and size, or exchange case) of one launch, ``witness`` records what the machine did
-meanwhile; ``complete`` closes a campaign. What
-was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
+carry raw times of one cell (operation and size, or exchange case) of one launch, ``limits`` records sizes up to which sends
+do not wait, ``witness`` records what the machine did meanwhile; ``complete`` closes a campaign. What was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from rankwise.errors import InputError, RankwiseError
 from rankwise.progress import tell
 
 SCHEMA = 1
-STOP_KEYS = ("precision", "stopped_by", "imprecise_cells")
+STOP_KEYS = ("precision", "stopped_by", "imprecise_cells", "visits_left_out")
 
 
 class SamplesFile:
@@ -73,6 +72,7 @@ class Campaign:
     samples: list[Mapping[str, Any]]
     starts: list[Mapping[str, Any]]
     witnesses: list[Mapping[str, Any]] = field(default_factory=list)
+    limits: list[Mapping[str, Any]] = field(default_factory=list)  # of the protocol, for each launch that sought them
     complete: bool = False
     stop: Mapping[str, Any] = field(default_factory=dict)  # of a complete one: why it stopped
 
@@ -128,6 +128,8 @@ def read_campaigns(path: Path) -> list[Campaign]:
             campaigns[str(identity)].samples.append(record)
         elif kind == "start":
             campaigns[str(identity)].starts.append(record)
+        elif kind == "limits":
+            campaigns[str(identity)].limits.append(record)
         elif kind == "witness":
             campaigns[str(identity)].witnesses.append(record)
         elif kind == "complete":

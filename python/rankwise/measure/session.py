@@ -14,10 +14,14 @@ from rankwise.machine.record import machine_record
 from rankwise.measure.campaign import Plan, default_sizes
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
+from rankwise.measure.places import find_places
 from rankwise.measure.samples import Campaign
 from rankwise.measure.trust import judge
+from rankwise.measure.workloads import COMPLETE, WHAT
 from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
+
+MOST_BACKGROUND_PAIRS = 64
 
 
 def samples_path_of(profile: Path) -> Path:
@@ -33,9 +37,15 @@ def measure_machine(
     seconds: float = 15.0,
     statistic: str = "median",
     precision: float | None = None,
+    what: str = "pingpong",
+    background: int = 0,
+    hosts: tuple[str, ...] = (),
+    links: tuple[str, ...] = (),
 ) -> Profile:
-    """Measure this machine and write its profile; return it.
+    """Measure this machine, or the link between ``hosts``, and write its profile; return it.
 
+    ``what`` is one of WHAT; what is no complete ping-pong campaign is added to the profile that is there. ``background`` pairs
+    keep the link busy for a second measurement of plain sends. ``links`` restricts the link classes.
     With ``precision`` it goes on until every cell's 95 % interval is that narrow (0.03: ± 3 %) or the seconds are spent.
     Raises RankwiseError and its kinds.
     """
@@ -43,6 +53,10 @@ def measure_machine(
         raise InputError(f"precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
+    if what not in WHAT:
+        raise InputError(f"'{what}' cannot be measured: choose one of {', '.join(WHAT)}")
+    if not 0 <= background <= MOST_BACKGROUND_PAIRS:
+        raise InputError(f"background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
     if launches < 1:
         raise InputError(f"launches {launches} is too small: it must be at least 1")
     if not 0 < seconds < 1e6:
@@ -53,15 +67,15 @@ def measure_machine(
             f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
         )
     topology = discover()
-    pairs = topology.representative_pairs()
-    if not pairs:
+    places = find_places(topology, hosts, links)
+    if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"
         )
     mpi = find_mpi()
     mpi.require_match()
     plan = Plan(
-        pairs=pairs, sizes=sizes, launches=launches, seconds=seconds, precision=precision, statistic=statistic
+        places, sizes, what, background, launches=launches, seconds=seconds, precision=precision, statistic=statistic
     )
     samples_path = samples_path_of(output)
     try:
@@ -71,18 +85,26 @@ def measure_machine(
         raise InterruptedWorkError(
             f"interrupted: all samples so far are in {samples_path}; go on with 'rankwise measure -o {output} --resume'"
         ) from None
+    what = str(campaign.head["plan"]["what"])  # a resumed campaign's own
     profile = profile_from_campaign(campaign, samples_path, statistic)
     if campaign.stop:
         tell(_why_it_stopped(campaign))
     trust = judge(campaign, profile)
-    for line in (trust.line, *trust.findings):
+    for line in (*profile.warnings, trust.line, *trust.findings):
         tell(line)
-    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=trust.findings)
+    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=(*profile.warnings, *trust.findings))
+    if what != "pingpong" and output.exists():
+        present = Profile.load(output)
+        profile = profile.with_additions(present) if what in COMPLETE else present.with_additions(profile)
     profile.save(output)
     return profile
 
 
 def _why_it_stopped(campaign: Campaign) -> str:
+    if "visits_left_out" in campaign.stop:
+        return (
+            f"stopped by the time: {campaign.stop['visits_left_out']} of the planned visits were left out: give it more --seconds"
+        )
     percent = f"± {100 * campaign.stop['precision']:g} %"
     if campaign.stop["stopped_by"] == "precision":
         return f"stopped because every cell is known to {percent}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from rankwise.machine.profile import Profile
+from rankwise.measure.places import OTHER_NODE
 from rankwise.measure.samples import Campaign
 
 Level = Literal["good", "limited", "poor"]
@@ -32,7 +34,8 @@ class Trust:
 
 def judge(campaign: Campaign, profile: Profile) -> Trust:
     """Judge a campaign by its samples and witnesses and the intervals of the profile that was made of it."""
-    found = [f for f in (_others(campaign), _steal(campaign), _preempted(campaign), _speed(campaign)) if f is not None]
+    witnesses = (_others, _steal, _preempted, _speed, _moved, _uncrossed, _load, _impossible_limits)
+    found = [finding for witness in witnesses if (finding := witness(campaign)) is not None]
     half_width = _half_width(profile)
     if half_width >= _HALF_WIDTH[0] and not found:
         found.append((half_width / _HALF_WIDTH[1], "the launches differ from each other: give it more --seconds and --launches"))
@@ -101,6 +104,64 @@ def _speed(campaign: Campaign) -> Finding | None:
         f"the processor's own speed changed by ± {100 * spread:.0f} % (reference loop): fix its clock ('rankwise doctor' "
         "shows how), and compare sessions by alpha_loops and beta_loops_per_byte",
     )
+
+
+def _moved(campaign: Campaign) -> Finding | None:
+    moved = sum(1 for sample in campaign.samples if sample.get("moved_ranks"))
+    if not moved:
+        return None
+    return (
+        5 * moved / len(campaign.samples),
+        f"{moved} of {len(campaign.samples)} visits had a rank that left its processor; they are marked and not part of the "
+        "figures: find out what rebinds ranks (a launcher's or cgroup's binding)",
+    )
+
+
+def _uncrossed(campaign: Campaign) -> Finding | None:
+    """Nodes whose interfaces saw less than was sent between them: it went another way."""
+    between = [s for s in campaign.samples if s.get("class") == OTHER_NODE]
+    payload = sum(float(s.get("parts", 2)) * s["size_bytes"] * len(s["time_s"]) for s in between)
+    hosts: Counter[str] = Counter()
+    for witness in campaign.witnesses:
+        if witness.get("class") == OTHER_NODE:
+            for host, interfaces in witness.get("network_bytes", {}).items():
+                hosts[host] += sum(sum(counts) for counts in interfaces.values())
+    if not payload or min(hosts.values(), default=0) >= payload:
+        return None
+    return (
+        1.0,
+        f"the nodes' interfaces counted {min(hosts.values(), default=0):.3g} bytes of {payload:.3g} that were sent between "
+        "them: messages went another way (shared memory, or a network that the system does not count)",
+    )
+
+
+def _load(campaign: Campaign) -> Finding | None:
+    loaded = [sample for sample in campaign.samples if "load_pairs" in sample]
+    ended = sum(1 for sample in loaded if sample["load_ended_early"])
+    if ended:
+        return (
+            ended / len(loaded),
+            f"the load ended before {ended} of {len(loaded)} loaded visits did: what it may cost is bounded; give fewer --sizes",
+        )
+    if loaded and _shares_cpus(campaign):
+        return (
+            0.5,
+            "the pairs of the load share processors with the ranks that measure: what is measured is load on processors and "
+            "link together; take fewer --background pairs or more cores",
+        )
+    return None
+
+
+def _shares_cpus(campaign: Campaign) -> bool:
+    plan = campaign.head.get("plan", {})
+    asked = 1 + int(plan.get("background", 0))
+    return any(len(places["pairs"]) < asked for places in plan.get("places", {}).values())
+
+
+def _impossible_limits(campaign: Campaign) -> Finding | None:
+    if all(int(limits["ssend_returns_up_to_bytes"]) < 0 for limits in campaign.limits):
+        return None
+    return (0.9, "MPI_Ssend returned before its message was received: the protocol limits are not to be trusted")
 
 
 def _half_width(profile: Profile) -> float:

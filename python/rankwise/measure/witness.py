@@ -6,7 +6,9 @@ import os
 import re
 import resource
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rankwise.machine.snapshot import parse_stat, usage
 from rankwise.machine.sysfs import read_file
@@ -38,6 +40,21 @@ class Watch:
             "steal_share": steal_share,
             "pressure_share": pressure,
         }
+
+
+def crossed_bytes(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, list[int]]]:
+    """Return what each host's network interfaces moved between two readings of the placements: [received, sent]."""
+    first = {str(placement["host"]): placement["network_bytes"] for placement in before}
+    crossed: dict[str, dict[str, list[int]]] = {}
+    for placement in after:
+        host = str(placement["host"])
+        for interface, counts in placement["network_bytes"].items():
+            then = first.get(host, {}).get(interface)
+            if isinstance(counts, list) and then is not None:
+                crossed.setdefault(host, {})[interface] = [now - was for now, was in zip(counts, then, strict=True)]
+    return crossed
 
 
 def _own_s() -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.machine.link import LinkModel, Segment
+from rankwise.machine.link import LinkModel, Parameter, Segment
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import (
     Array,
@@ -69,8 +69,12 @@ class _Estimate:
         return found
 
 
-def fit(measured: Measured) -> dict[str, LinkModel]:
-    """Fit all ways of sending together. Raises ValueError when two messages at once were not measured."""
+def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, LinkModel]:
+    """Fit all ways of sending together. Raises ValueError when two messages at once were not measured.
+
+    ``injection`` is R_N where streams of a growing number of ranks have shown it: two messages in opposite directions, from
+    which it is taken otherwise, need not reach the limit of one direction.
+    """
     if "exchange" not in measured:
         raise ValueError("max-rate needs messages that share a node's limit: exchange not measured")
     from_bytes = _busy_from(measured)
@@ -83,6 +87,8 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
     parameters = with_intervals(values, refits)
     if from_bytes is not None:
         parameters["contention_from_bytes"] = parameters["contention_from_bytes"].exactly()
+    if injection is not None:
+        parameters["injection_bytes_per_s"] = injection
     found = f"contention from {from_bytes:.0f} B" if from_bytes is not None else "no contention"
     return {
         name: LinkModel(
@@ -131,6 +137,14 @@ def _estimate(measured: Measured, from_bytes: float | None) -> _Estimate:
     alone = alpha + shared * sizes[~quiet]
     factor = max(1.0, scale(alone, times_s[~quiet], times_s[~quiet])) if from_bytes is not None else 1.0
     return _Estimate(alpha, beta, handshake, shared, factor, from_bytes)
+
+
+def several_at_once_s(model: LinkModel, messages: int, size_bytes: int) -> float:
+    """Return the time of so many messages of a size that leave a node at once: alpha + n m / min(R_N, n R)."""
+    alpha_s, beta = model.parameters["alpha_s"].value, model.parameters["beta_s_per_byte"].value
+    limit = model.parameters.get("injection_bytes_per_s")
+    alone = messages / beta if beta > 0 else float("inf")
+    return alpha_s + messages * size_bytes / min(alone, limit.value if limit else float("inf"))
 
 
 def with_contention(model: LinkModel, factor: float, from_bytes: int) -> LinkModel:

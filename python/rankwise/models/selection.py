@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.machine.link import LinkModel
+from rankwise.machine.link import LinkModel, Parameter
 from rankwise.machine.profile import Choice, Link
 from rankwise.models import hockney, loggp, max_rate, piecewise
 from rankwise.models.curve import curve_of
@@ -36,13 +36,20 @@ class Score:
 Fit = Callable[[Measured], dict[str, LinkModel]]
 
 
-def fit_link(measured: Measured, statistic: str, model: str = "auto", method: str = "regression") -> Link:
+def fit_link(
+    measured: Measured,
+    statistic: str,
+    model: str = "auto",
+    method: str = "regression",
+    injection: Parameter | None = None,
+) -> Link:
     """Fit every model that the measured ways of sending allow, and choose one; ``model`` may name it.
 
     With the method ``table`` the piecewise model is the table itself (werner2023 section 4.4), else lines fitted to it.
+    ``injection`` is the rate in bytes/s that many messages of a node share, where it was measured.
     Raises ValueError when the model that is asked for cannot be fitted.
     """
-    fits = _fits(method)
+    fits = _fits(method, injection)
     fitted: dict[str, dict[str, LinkModel]] = {}
     left_out: dict[str, str] = {}
     scores: dict[str, Score] = {}
@@ -72,13 +79,13 @@ def fit_link(measured: Measured, statistic: str, model: str = "auto", method: st
     return Link(curves.pop("send"), curves, choice)
 
 
-def _fits(method: str) -> dict[str, Fit]:
+def _fits(method: str, injection: Parameter | None) -> dict[str, Fit]:
     lines = piecewise.interpolate if method == "table" else piecewise.fit
     return {
         hockney.NAME: lambda measured: {name: hockney.fit(way) for name, way in measured.items()},
         piecewise.NAME: lambda measured: {name: lines(way) for name, way in measured.items()},
         loggp.NAME: loggp.fit,
-        max_rate.NAME: max_rate.fit,
+        max_rate.NAME: lambda measured: max_rate.fit(measured, injection),
     }
 
 

@@ -12,6 +12,7 @@ from rankwise.units import format_bandwidth, format_size, format_time
 
 _BETWEEN = {
     "same-core": "Between hardware threads of one core",
+    "shared-cache": "Between cores that share a cache",
     "same-socket": "Between cores of one socket",
     "other-socket": "Between sockets of one node",
     "other-node": "Between nodes",

@@ -211,7 +211,7 @@ def test_what_cannot_be_shown_is_exit_2(rankwise: Callable[..., Any], arguments:
 
 @pytest.mark.mpi
 def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., Any]) -> None:
-    measured = rankwise("measure", "--seconds", "1", "--launches", "1", "--json")
+    measured = rankwise("measure", "--seconds", "4", "--launches", "1", "--json")
     assert measured.code == 0, measured.err
     result = rankwise("validate", "exchange", "--seconds", "0.05", "-o", "validate.json", "--json")
     assert result.code == 0, result.err

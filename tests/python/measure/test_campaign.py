@@ -17,6 +17,7 @@ from rankwise.launch import Mpi
 from rankwise.machine.discover import discover
 from rankwise.measure.campaign import Plan, default_sizes, measure
 from rankwise.measure.fitting import profile_from_campaign
+from rankwise.measure.places import find_places
 
 pytestmark = pytest.mark.mpi
 
@@ -25,7 +26,8 @@ SIZES = (0, 8, 1000, 20000)
 
 @pytest.fixture
 def plan() -> Plan:
-    return Plan(pairs=discover().representative_pairs(), sizes=SIZES, launches=2, visits=2, seconds=0.4)
+    # Far more time than that many samples take: on a busy machine, too, all planned visits are made.
+    return Plan(find_places(discover()), SIZES, launches=2, visits=2, seconds=200.0)
 
 
 def _samples(path: Path) -> list[dict[str, Any]]:
@@ -45,7 +47,7 @@ def test_every_cell_is_sampled_verified_and_fitted(mpi: Mpi, plan: Plan, tmp_pat
     assert len(campaign.samples) == plan.steps()
     assert all(sample["verified"] and len(sample["time_s"]) >= 10 for sample in campaign.samples)
     assert all(len(sample["reference_loop_s"]) == 2 for sample in campaign.samples)
-    assert len(campaign.witnesses) == plan.launches * len(plan.pairs)
+    assert len(campaign.witnesses) == plan.launches * len(plan.places)
     assert all(0 <= witness["steal_share"] <= 1 for witness in campaign.witnesses)
     profile = profile_from_campaign(campaign, path)
     for link in profile.links.values():
@@ -74,8 +76,8 @@ def test_launches_go_on_until_the_time_is_spent_or_all_is_known(mpi: Mpi, plan: 
     # Nothing is ever known this well.
     plan = replace(plan, precision=1e-6, seconds=3.0)
     campaign = measure(mpi, plan, {"hostname": "here"}, path, resume=False)
-    watched_s = sum(witness["seconds"] for witness in campaign.witnesses)
-    assert watched_s >= plan.seconds
+    measured_s = sum(witness["measuring_s"] for witness in campaign.witnesses)
+    assert measured_s >= 0.9 * plan.seconds
     assert (campaign.stop["stopped_by"], campaign.stop["precision"]) == ("time", 1e-6)
     cells = {(s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples}
     assert 0 < campaign.stop["imprecise_cells"] <= len(cells)
@@ -85,7 +87,7 @@ def test_launches_go_on_until_the_time_is_spent_or_all_is_known(mpi: Mpi, plan: 
     again = measure(mpi, plan, {}, path, resume=True)
     assert len(again.samples) == len(campaign.samples) and again.stop == campaign.stop
     # And this well all is known at once.
-    easy = measure(mpi, replace(plan, precision=1e6), {}, tmp_path / "y.samples.jsonl", resume=False)
+    easy = measure(mpi, replace(plan, precision=1e6, seconds=200.0), {}, tmp_path / "y.samples.jsonl", resume=False)
     assert easy.stop == {"precision": 1e6, "stopped_by": "precision", "imprecise_cells": 0}
     assert len(easy.samples) == plan.steps()
 
@@ -102,7 +104,7 @@ def _wait_for(path: Path, ready: Callable[[str], bool]) -> str:
 
 def _start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "rankwise", "measure", "-o", "m.json", "--seconds", "20", *arguments],
+        [sys.executable, "-m", "rankwise", "measure", "-o", "m.json", "--seconds", "8", *arguments],
         cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
 

@@ -1,0 +1,25 @@
+// What several ranks do together, timed from a common start until the last rank has ended: by a synchronised clock, since
+// the exit of a barrier is as skewed as what is timed is long.
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+
+#include "measure/clock.hpp"
+#include "measure/sampling.hpp"
+
+namespace rankwise {
+
+struct TimedTogether {
+  Samples samples;             // on rank 0
+  double clock_error_s = 0.0;  // of the worst rank; on rank 0
+};
+
+// Collective over comm: samples of `work`, each from when the last rank began (normally the common start) until the last
+// rank ended. A rank that has no part in the work returns from it at once. The clock is synchronised before and looked at
+// again afterwards; ranks of one host share theirs, and its error is then that of not having seen any difference.
+[[nodiscard]] TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::function<void()>& work,
+                                          const CheckedRound& checked_round);
+
+}  // namespace rankwise

@@ -1,0 +1,106 @@
+#include "measure/sampling.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace rankwise {
+
+namespace {
+
+unsigned char expected_byte(int sender, unsigned round, std::size_t i) {
+  return static_cast<unsigned char>(0x5A + 131 * sender + 29 * static_cast<int>(round % 256) +
+                                    static_cast<int>(i % 251) + static_cast<int>((i / 251) % 256));
+}
+
+long long involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+// Where a rank is, from its making to moved().
+class Whereabouts {
+ public:
+  Whereabouts() : before_(sched_getcpu()) {}
+
+  [[nodiscard]] bool moved() const {
+    static const int home = before_;  // of the first cell
+    const int after = sched_getcpu();
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    const bool bound = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1;
+    return after != before_ || (bound && after != home);
+  }
+
+ private:
+  int before_;
+};
+
+bool agreed(MPI_Comm comm, bool on_rank_0) {
+  int flag = on_rank_0 ? 1 : 0;
+  MPI_Bcast(&flag, 1, MPI_INT, 0, comm);
+  return flag == 1;
+}
+
+}  // namespace
+
+void fill_payload(unsigned char* message, std::size_t size_bytes, int sender, unsigned round) {
+  for (std::size_t i = 0; i < size_bytes; ++i) message[i] = expected_byte(sender, round, i);
+}
+
+bool payload_arrived(const unsigned char* message, std::size_t size_bytes, int sender, unsigned round) {
+  for (std::size_t i = 0; i < size_bytes; ++i) {
+    if (message[i] != expected_byte(sender, round, i)) return false;
+  }
+  return true;
+}
+
+void require_size(std::size_t size_bytes) {
+  constexpr std::size_t limit = std::size_t{1} << 30;
+  if (size_bytes > limit) throw std::invalid_argument("messages above 1 GiB are not measured: choose a smaller size");
+}
+
+Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& sample, const CheckedRound& checked_round) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  Samples samples;
+  // Where a single round takes the whole budget, one is warm-up enough.
+  constexpr unsigned warm_up = 5;
+  const double begin_s = MPI_Wtime();
+  unsigned number = 0;
+  do {
+    samples.verified = checked_round(number++) && samples.verified;
+  } while (number < warm_up && agreed(comm, MPI_Wtime() - begin_s < sampling.budget_s));
+  double estimate_s = sample();
+  for (int i = 0; i < 2 && agreed(comm, estimate_s < sampling.budget_s); ++i) {
+    estimate_s = std::min(estimate_s, sample());
+  }
+  estimate_s = std::max(estimate_s, 1e-9);
+  double wanted = std::clamp(sampling.budget_s / estimate_s, static_cast<double>(sampling.least),
+                             static_cast<double>(sampling.most));
+  wanted = std::min(wanted, std::max(1.0, (sampling.until_s - MPI_Wtime()) / estimate_s));
+  int count = static_cast<int>(wanted);
+  MPI_Bcast(&count, 1, MPI_INT, 0, comm);
+
+  samples.time_s.resize(static_cast<std::size_t>(count));
+  const Whereabouts whereabouts;
+  const long long before = involuntary_switches();
+  for (double& time_s : samples.time_s) time_s = sample();
+  const std::array<long long, 2> own{involuntary_switches() - before, whereabouts.moved() ? 1 : 0};
+  std::array<long long, 2> all{};
+  MPI_Reduce(own.data(), all.data(), 2, MPI_LONG_LONG, MPI_SUM, 0, comm);
+  samples.involuntary_switches = all[0];
+  samples.moved_ranks = all[1];
+
+  int good = checked_round(number) && samples.verified ? 1 : 0;
+  int everywhere = 0;
+  MPI_Allreduce(&good, &everywhere, 1, MPI_INT, MPI_MIN, comm);
+  samples.verified = everywhere == 1;
+  return samples;
+}
+
+}  // namespace rankwise

@@ -1,0 +1,133 @@
+// Every operation moves the right bytes, gives as many samples as asked, and refuses what it cannot do.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "measure/alltoall.hpp"
+#include "measure/background.hpp"
+#include "measure/overhead.hpp"
+#include "measure/pingpong.hpp"
+#include "measure/stream.hpp"
+
+namespace rankwise {
+namespace {
+
+constexpr Sampling three{1.0, 3, 3};
+
+int world_size() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+void expect_three(const Samples& samples) {
+  EXPECT_TRUE(samples.verified);
+  EXPECT_EQ(samples.time_s.size(), 3U);
+  for (const double time_s : samples.time_s) EXPECT_GT(time_s, 0.0);
+}
+
+TEST(Sampling, WrongBytesAreSeenOnAllRanks) {
+  const int last = world_size() - 1;
+  const Samples samples = take_samples(
+      MPI_COMM_WORLD, three, [] { return 1e-6; }, [&](unsigned number) { return number != 2 || world_rank() != last; });
+  EXPECT_FALSE(samples.verified);
+}
+
+TEST(Sampling, TheEndOfTheTimeLeavesOneSample) {
+  Sampling late{1.0, 3, 3};
+  late.until_s = MPI_Wtime() - 1.0;
+  const Samples samples = take_samples(MPI_COMM_WORLD, late, [] { return 1e-6; }, [](unsigned) { return true; });
+  EXPECT_EQ(samples.time_s.size(), 1U);
+}
+
+TEST(Sampling, PayloadsDifferByRoundAndSender) {
+  std::array<unsigned char, 1000> message{};
+  fill_payload(message.data(), message.size(), 3, 7);
+  EXPECT_TRUE(payload_arrived(message.data(), message.size(), 3, 7));
+  EXPECT_FALSE(payload_arrived(message.data(), message.size(), 3, 8));
+  EXPECT_FALSE(payload_arrived(message.data(), message.size(), 2, 7));
+  std::swap(message[10], message[900]);
+  EXPECT_FALSE(payload_arrived(message.data(), message.size(), 3, 7));
+}
+
+TEST(Pair, SeveralRoundsAreASampleOnlyWhereTheClockIsDear) {
+  EXPECT_EQ(rounds_for_clock(2e-6, 38e-9), 1);
+  EXPECT_EQ(rounds_for_clock(0.6e-6, 38e-9), 2);
+  EXPECT_EQ(rounds_for_clock(2e-6, 1e-6), 10);
+  EXPECT_EQ(rounds_for_clock(2e-6, 0.0), 1);  // a simulator's clock
+  EXPECT_EQ(rounds_for_clock(0.0, 1.0), 1000);
+}
+
+TEST(Stream, WindowsOverAnyNumberOfPairsBothWaysOrOne) {
+  if (world_size() > 4) return;  // too many for the cores of small machines
+  if (world_size() % 2 != 0) {
+    EXPECT_THROW(Halves{MPI_COMM_WORLD}, std::invalid_argument);
+    return;
+  }
+  const Halves halves(MPI_COMM_WORLD);
+  for (const int pairs : {1, halves.pairs()}) {
+    for (const bool bidirectional : {false, true}) {
+      for (const std::size_t size : {std::size_t{0}, std::size_t{20000}}) {
+        const TimedTogether timed = measure_stream(MPI_COMM_WORLD, halves, {4, bidirectional, pairs}, size, three);
+        expect_three(timed.samples);
+        EXPECT_GE(timed.clock_error_s, 0.0);
+      }
+    }
+  }
+  EXPECT_THROW(require_stream(halves, {4, false, halves.pairs() + 1}, 8), std::invalid_argument);
+  EXPECT_THROW(require_stream(halves, {64, false, 1}, std::size_t{1} << 30), std::invalid_argument);
+}
+
+TEST(Alltoall, EveryBlockArrives) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5000}}) {
+    expect_three(measure_alltoall(MPI_COMM_WORLD, size, three).samples);
+  }
+}
+
+TEST(Background, LoadsTheLinkOnlyBetweenStartAndStopAndKeepsItsLimits) {
+  if (world_size() % 2 != 0) return;
+  const Halves halves(MPI_COMM_WORLD);
+  constexpr LoadLimits generous{100.0, 1e12};
+  constexpr LoadLimits one_window{100.0, 1.0};
+  for (const LoadLimits& limits : {generous, one_window}) {
+    if (halves.pair() != 0) {
+      serve_background(MPI_COMM_WORLD, halves, limits);
+      continue;
+    }
+    const BackgroundLoad load(MPI_COMM_WORLD, halves);
+    EXPECT_EQ(load.pairs(), halves.pairs() - 1);
+    for (int turn = 0; turn < 2; ++turn) {
+      if (world_rank() == 0) load.start();
+      expect_three(measure_pair(halves.comm(), PairOperation::send, 1000, three));
+      if (world_rank() != 0) continue;
+      const Load seen = load.stop();
+      EXPECT_EQ(seen.bytes_per_s > 0.0, load.pairs() > 0 && (limits.bytes > 1.0 || turn == 0));
+      EXPECT_EQ(seen.ended_early, limits.bytes > 1.0 ? 0 : load.pairs());
+    }
+    if (world_rank() == 0) load.dismiss();
+  }
+}
+
+TEST(Overhead, PartsOfAMessageAndProtocolLimits) {
+  if (world_size() != 2) return;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{100000}}) {
+    expect_three(measure_send_overhead(MPI_COMM_WORLD, size, three));
+    expect_three(measure_receive_overhead(MPI_COMM_WORLD, size, three));
+    expect_three(measure_gap(MPI_COMM_WORLD, size, three));
+  }
+  const ProtocolLimits limits = find_protocol_limits(MPI_COMM_WORLD, 1 << 20);
+  EXPECT_EQ(limits.ssend_returns_up_to_bytes, -1);  // the standard says that MPI_Ssend waits
+  EXPECT_GE(limits.send_returns_up_to_bytes, 0);    // no MPI of today makes an empty message wait
+  EXPECT_LT(limits.send_returns_up_to_bytes, 1 << 20);
+  EXPECT_GE(limits.head_to_head_up_to_bytes, 0);
+}
+
+}  // namespace
+}  // namespace rankwise
