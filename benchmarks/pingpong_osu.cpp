@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     for (const std::size_t size_bytes : {0U, 8U, 1024U, 8192U, 65536U, 1048576U}) {
       const int skip = size_bytes > 8192 ? 10 : 200;
       std::vector<double> theirs;
-      rankwise::Samples ours;
+      rankwise::PairSamples ours;
       // Who goes first alternates: the second finds the buffers' pages and the clock's caches warm.
       for (int turn = 0; turn < 2; ++turn) {
         if ((turn + repetition) % 2 == 0) {
@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
       }
       if (rank != 0) continue;
       std::printf("{\"size_bytes\":%zu", size_bytes);
+      for (double& time_s : ours.time_s) time_s /= ours.rounds;
       print("ours_s", ours.time_s);
       print("osu_like_s", theirs);
       std::printf("}\n");

@@ -77,7 +77,7 @@ RANKWISE_API int rankwise_version(void);
 
 /* How the blocks travel. */
 typedef enum rankwise_algorithm {
-  RANKWISE_ALGORITHM_AUTO = 0,              /* chosen by a cost rule; explain says why */
+  RANKWISE_ALGORITHM_AUTO = 0,              /* the fastest by the profile RANKWISE_PROFILE; explain says why */
   RANKWISE_ALGORITHM_DIRECT = 1,            /* one message a partner, all in flight together */
   RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL = 2, /* one neighbourhood collective of MPI */
   RANKWISE_ALGORITHM_SHIFT = 3,             /* axis by axis, from neighbour to neighbour: fewest messages */
@@ -92,7 +92,7 @@ typedef enum rankwise_shell {
 
 /* Which MPI calls send. */
 typedef enum rankwise_send_mode {
-  RANKWISE_SEND_AUTO = 0,       /* isend */
+  RANKWISE_SEND_AUTO = 0,       /* chosen with the algorithm; isend where that is named */
   RANKWISE_SEND_SSEND = 1,      /* MPI_Ssend, one message at a time */
   RANKWISE_SEND_SEND = 2,       /* MPI_Send, in the same order */
   RANKWISE_SEND_ISEND = 3,      /* MPI_Isend, all messages of a step together */

@@ -1,18 +1,21 @@
 #include "api/design.hpp"
 
-#include <array>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "api/agreement.hpp"
-#include "api/rule.hpp"
+#include "api/machine.hpp"
+#include "decide/contest.hpp"
 
 namespace rankwise::api {
 
 namespace {
 
-// What auto chooses from. A neighbourhood collective sends what direct sends, in MPI's way instead of ours.
-constexpr std::array candidates{"direct", "shift", "comb"};
+// What auto chooses from where the program names no algorithm: those that fill a window. A neighbourhood collective
+// sends what direct sends, in MPI's way instead of ours.
+std::vector<std::string> with_window() { return {"direct", "comb", "shift"}; }
 
 std::vector<int> read_cutoff(const Grid& grid, int ndims, const int cutoff[]) {
   if (ndims != grid.ndim()) {
@@ -23,18 +26,8 @@ std::vector<int> read_cutoff(const Grid& grid, int ndims, const int cutoff[]) {
   return {cutoff, cutoff + ndims};
 }
 
-// The send mode that a request means for an algorithm: its own, or the first of those that fit.
-SendMode mode_for(const std::string& algorithm, const Request& request) {
-  if (request.mode) return *request.mode;
-  for (const SendMode mode : {SendMode::isend, SendMode::send}) {
-    if (why_not(algorithm, mode, request.shell).empty()) return mode;
-  }
-  return SendMode::isend;
-}
-
-ExchangeSpec make(const std::string& algorithm, const Grid& grid, const std::vector<int>& cutoff,
+ExchangeSpec make(const std::string& algorithm, SendMode mode, const Grid& grid, const std::vector<int>& cutoff,
                   const Request& request) {
-  const SendMode mode = mode_for(algorithm, request);
   if (const std::string reason = why_not(algorithm, mode, request.shell); !reason.empty()) {
     throw Failure(RANKWISE_ERROR_UNSUPPORTED, reason);
   }
@@ -49,20 +42,60 @@ ExchangeSpec make(const std::string& algorithm, const Grid& grid, const std::vec
   return spec;
 }
 
-// The algorithm asked for, or those that auto may choose; alike on all ranks.
-std::vector<std::string> eligible(const Request& request) {
-  if (request.algorithm) return {*request.algorithm};
-  std::vector<std::string> algorithms;
-  for (const char* id : candidates) {
-    if (why_not(id, mode_for(id, request), request.shell).empty()) algorithms.emplace_back(id);
+// "12.3 us", of all candidates.
+std::string times_of(const std::vector<Ranked>& ranked) {
+  std::string text;
+  for (const Ranked& one : ranked) {
+    char time[32];
+    std::snprintf(time, sizeof time, " %.4g us", 1e6 * one.time_s);
+    text += (text.empty() ? "" : "; ") + to_string(one.candidate) + time;
   }
-  return algorithms;  // never empty: shift has every mode and shell
+  return text;
 }
 
-std::string microseconds(double time_s) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g us", 1e6 * time_s);
-  return text;
+struct Choice {
+  std::string algorithm;
+  SendMode mode = SendMode::isend;
+  std::string why;
+};
+
+Choice choose(const Grid& grid, const std::vector<int>& cutoff, const Request& request, const AxisLinks& links) {
+  Question question{grid, cutoff, request.shell, with_window(), {}, {}};
+  if (request.mode) question.modes = {*request.mode};
+  const KnownMachine& known = known_machine();
+  const std::vector<Ranked> ranked = Contest(question, links).ranked(request.expected_block_bytes, known.machine);
+  const Candidate& best = ranked.front().candidate;
+  return {best.algorithm, best.mode,
+          reason(ranked) + "; for blocks of " + std::to_string(request.expected_block_bytes) + " B by " + known.source + " (" +
+              times_of(ranked) + ")"};
+}
+
+// Rank 0's choice on all ranks.
+void spread(Choice& choice, MPI_Comm comm) {
+  std::string text = choice.algorithm + '\n' + to_string(choice.mode) + '\n' + choice.why;
+  int length = static_cast<int>(text.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm), "MPI_Bcast");
+  const std::size_t first = text.find('\n');
+  const std::size_t second = text.find('\n', first + 1);
+  choice = {text.substr(0, first), parse_send_mode(text.substr(first + 1, second - first - 1)), text.substr(second + 1)};
+}
+
+// Rank 0 decides for all, over the farthest links of any rank.
+Choice choose_together(const Communicator& comm, const std::vector<int>& cutoff, const Request& request) {
+  AxisLinks links = own_axis_links(comm, Window(cutoff, request.shell));
+  Agreement farthest;
+  for (const LinkClass link : links) farthest.maximise(static_cast<std::int64_t>(link));
+  farthest.reach(comm.get());
+  for (std::size_t axis = 0; axis < links.size(); ++axis) links[axis] = static_cast<LinkClass>(farthest.largest(axis));
+
+  Choice choice;
+  Agreement outcome;
+  if (comm.rank() == 0) outcome.attempt([&] { choice = choose(comm.grid(), cutoff, request, links); });
+  outcome.reach(comm.get());
+  spread(choice, comm.get());
+  return choice;
 }
 
 }  // namespace
@@ -74,39 +107,30 @@ Design design_exchange(const Communicator& comm, int ndims, const int cutoff[],
   std::vector<int> layers(static_cast<std::size_t>(comm.grid().ndim()), 1);
   agreement.attempt([&] { request = read_options(options); });
   agreement.attempt([&] { layers = read_cutoff(comm.grid(), ndims, cutoff); });
+  // What no way of sending can serve is refused before anything is decided.
+  agreement.attempt([&] {
+    Request any;
+    any.shell = request.shell;
+    static_cast<void>(make("shift", SendMode::isend, comm.grid(), layers, any));
+  });
   add_alike(agreement, request);
   for (std::size_t axis = 0; axis < layers.size(); ++axis) {
     agreement.alike("the cutoff of axis " + std::to_string(axis), layers[axis]);
   }
   agreement.reach(comm.get());
 
-  const std::vector<std::string> algorithms = eligible(request);
-  // Ranks at an open border have less to do: the slowest rank's time decides, in whole picoseconds.
-  Agreement choice;
-  std::vector<Design> designs;
-  for (const std::string& algorithm : algorithms) {
-    std::int64_t estimate_ps = 0;
-    choice.attempt([&] {
-      ExchangeSpec spec = make(algorithm, comm.grid(), layers, request);
-      RankSchedule schedule = make_schedule(spec, comm.rank());
-      estimate_ps = static_cast<std::int64_t>(1e12 * estimate_s(schedule, request.expected_block_bytes, Rates{}));
-      designs.push_back({std::move(spec), std::move(schedule), ""});
-    });
-    choice.maximise(estimate_ps);
-  }
-  choice.reach(comm.get());
+  Choice choice{request.algorithm.value_or(""), request.mode.value_or(SendMode::isend), "asked for"};
+  if (!request.algorithm) choice = choose_together(comm, layers, request);
 
-  std::size_t best = 0;
-  std::string times;
-  for (std::size_t i = 0; i < designs.size(); ++i) {
-    if (choice.largest(i) < choice.largest(best)) best = i;
-    times += (i > 0 ? ", " : "") + algorithms[i] + " " + microseconds(1e-12 * static_cast<double>(choice.largest(i)));
-  }
-  designs[best].why = request.algorithm
-                          ? "asked for"
-                          : "least of the rule's times for blocks of " + std::to_string(request.expected_block_bytes) +
-                                " B (" + times + ")";
-  return std::move(designs[best]);
+  Agreement made;
+  std::optional<Design> design;
+  made.attempt([&] {
+    ExchangeSpec spec = make(choice.algorithm, choice.mode, comm.grid(), layers, request);
+    RankSchedule schedule = make_schedule(spec, comm.rank());
+    design = Design{std::move(spec), std::move(schedule), std::move(choice.why)};
+  });
+  made.reach(comm.get());
+  return std::move(*design);
 }
 
 }  // namespace rankwise::api

@@ -12,7 +12,7 @@ namespace rankwise::api {
 
 struct Request {
   std::optional<std::string> algorithm;  // nothing: choose
-  std::optional<SendMode> mode;          // nothing: isend where the algorithm has it
+  std::optional<SendMode> mode;          // nothing: chosen with the algorithm, isend where that is named
   Shell shell = Shell::full;
   Index replication = 1;
   Index expected_block_bytes = 4096;

@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "cost/cost.hpp"
+#include "profile/profile.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/teams.hpp"
@@ -145,7 +146,15 @@ void bind_schedule(nb::module_& m) {
           },
           nb::arg("links"),
           "links: {link class: {'send' | 'ssend' | 'exchange' | 'exchange-gap' | 'overhead' (optional): "
-          "[(from_bytes, alpha_s, beta_s_per_byte), ...]}}.");
+          "[(from_bytes, alpha_s, beta_s_per_byte), ...]}}.")
+      .def_static(
+          "from_profile",
+          [](const std::string& profile, const std::string& link_model, bool loaded) {
+            return rankwise::read_machine(profile, {link_model, loaded});
+          },
+          nb::arg("profile"), nb::arg("link_model") = "", nb::arg("loaded") = false,
+          "profile: its JSON text; link_model: empty for what the profile chose; loaded: as measured beside background "
+          "traffic. Raises ValueError for figures that are wrong or missing.");
   m.def("exchange_algorithms", &rankwise::exchange_algorithms, "The ids of all exchange algorithms.");
   m.def(
       "why_not",

@@ -3,7 +3,9 @@
 // With T(m) of one message, E(m) of one in each direction at once, g(m) for each further one in flight (with a blocking
 // send: until the sender goes on), o of a processor at either end:
 // - a message starts when both ends are there and takes T(m) (werner2023 section 3); with ssend both ends are busy
-//   until then; with send the sender goes on after g(m), and messages arrive at one rank at least g(m) apart;
+//   until then, the sender until it is acknowledged unless it receives next, for then the message that it waits for
+//   follows the acknowledgement; with send the sender goes on after g(m), and messages arrive at one rank at least g(m)
+//   apart;
 // - a step with n messages in flight in each direction starts when this rank and all it hears from are there and takes
 //   E(m) + (n - 1) g(m), at least o for each of the messages (after LogGP, Alexandrov et al. 1995);
 // - where messages are forwarded as they arrive (isend-self) along n chains at once, the first two hops of a chain take
@@ -47,7 +49,10 @@ struct LinkCost {
   TimeCurve exchange_gap;  // g(m): each further message in flight, and a sender's own share
   // o: what one message costs a processor at either end. Not given: half of g(0), for in a burst each further message
   // costs a processor one send and one receive.
-  std::optional<double> overhead_s;
+  std::optional<double> overhead_s = {};
+  // How long the acknowledgement travels that a synchronous send waits for, where no answer covers it as in a
+  // ping-pong. Not given: none was measured, and it is left out.
+  std::optional<double> acknowledgement_s = {};
 
   [[nodiscard]] double overhead() const { return overhead_s.value_or(exchange_gap(0) / 2); }
 };
@@ -77,6 +82,12 @@ struct Cost {
   [[nodiscard]] double time_s() const;  // when the last rank has finished
 };
 
+// Schedules, and the link that each operation takes: rank by rank, step by step (of a copy or visit: any).
+struct LinkedSchedules {
+  std::vector<RankSchedule> schedules;
+  std::vector<LinkClass> links;
+};
+
 // The schedules of all ranks of an exchange, the way back included where the exchange includes it, replayed once so
 // that their time can be told for many sizes, placements and machines.
 class Walk {
@@ -86,12 +97,16 @@ class Walk {
   explicit Walk(const ExchangeSpec& spec);
   // One set of schedules.
   Walk(SendMode mode, std::vector<RankSchedule> schedules);
+  // The import and, where there is one, the way back, with the link of each operation instead of a placement.
+  Walk(SendMode mode, std::vector<LinkedSchedules> parts);
   Walk(Walk&&) = default;  // not copied: the traces point into the schedules
   Walk& operator=(Walk&&) = default;
 
   // Blocks that all have block_bytes. Throws std::invalid_argument when the machine lacks a link class that is needed
   // or the placement does not fit.
   [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
+  // Likewise, of a walk that knows its links.
+  [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine) const;
 
   // The numbers of blocks that messages have (0 among them where a rank only copies).
   [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
@@ -105,9 +120,11 @@ class Walk {
     std::uint32_t chains = 1;       // of its step, where messages are forwarded as they arrive
     std::uint32_t first_after = 0;  // index into Part::after
     std::uint32_t after = 0;        // how many operations it comes after
+    std::optional<LinkClass> link;  // nothing: by the placement
     bool sends = false;
     bool moves = false;     // a message, not a copy or a visit
     bool together = false;  // in a step whose messages are all in flight at once
+    bool answered = false;  // a send after which the rank only receives
   };
   // The import or the way back.
   struct Part {
@@ -119,8 +136,10 @@ class Walk {
     std::vector<std::size_t> first_step;   // of each rank: index into steps
   };
 
-  void add(std::vector<RankSchedule> schedules);
-  void describe(const Step& step, std::size_t rank, Part& part);
+  void add(LinkedSchedules linked);
+  // Describes a step; next: the one after it, null after the last.
+  void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<LinkClass>& links, Part& part);
+  [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
 
   SendMode mode_;
   std::vector<Part> parts_;

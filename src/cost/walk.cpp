@@ -15,14 +15,18 @@ Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
     invalid("the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
             "the grid smaller");
   }
-  add(make_schedules(spec));
-  if (includes_reduce(spec)) add(make_reduces(spec));
+  add({make_schedules(spec), {}});
+  if (includes_reduce(spec)) add({make_reduces(spec), {}});
 }
 
-Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules) : mode_(mode) { add(std::move(schedules)); }
+Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules) : mode_(mode) { add({std::move(schedules), {}}); }
 
-void Walk::add(std::vector<RankSchedule> schedules) {
-  Part part{std::move(schedules), {}, {}, {}, {}, {}};
+Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
+  for (LinkedSchedules& part : parts) add(std::move(part));
+}
+
+void Walk::add(LinkedSchedules linked) {
+  Part part{std::move(linked.schedules), {}, {}, {}, {}, {}};
   part.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.trace.waiting.empty()) {
     invalid("the schedule cannot finish: rank " + std::to_string(part.trace.waiting.front().rank) +
@@ -31,7 +35,10 @@ void Walk::add(std::vector<RankSchedule> schedules) {
   ranks_ = part.schedules.size();
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
     part.first_step.push_back(part.steps.size());
-    for (const Step& step : part.schedules[rank].steps) describe(step, rank, part);
+    const std::vector<Step>& steps = part.schedules[rank].steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      describe(steps[i], i + 1 < steps.size() ? &steps[i + 1] : nullptr, rank, linked.links, part);
+    }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.transfers.size()));
   Index messages = 0;
@@ -45,12 +52,16 @@ void Walk::add(std::vector<RankSchedule> schedules) {
   parts_.push_back(std::move(part));
 }
 
-void Walk::describe(const Step& step, std::size_t rank, Part& part) {
+void Walk::describe(const Step& step, const Step* next, std::size_t rank, const std::vector<LinkClass>& links,
+                    Part& part) {
   const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
   const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
   const auto messages = std::count_if(step.ops.begin(), step.ops.end(), moves);
   const auto chains = std::count_if(step.ops.begin(), step.ops.end(), is_root);
   const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
+  const auto receives = [](const Op& op) { return op.kind == Op::Kind::recv; };
+  const bool receives_next = messages == 1 && next != nullptr && !next->ops.empty() &&
+                             std::all_of(next->ops.begin(), next->ops.end(), receives);
   const auto first = static_cast<Trace::Id>(part.transfers.size());
   part.steps.push_back(first);
   for (const Op& op : step.ops) {
@@ -66,6 +77,8 @@ void Walk::describe(const Step& step, std::size_t rank, Part& part) {
     transfer.sends = op.kind == Op::Kind::send;
     transfer.moves = moves(op);
     transfer.together = messages > 1 && !ordered && !is_blocking(mode_);
+    transfer.answered = transfer.sends && receives_next;
+    if (!links.empty()) transfer.link = links.at(part.transfers.size());
     if (known == sizes_.end()) sizes_.push_back(blocks);
     for (const std::size_t before : op.after) part.after.push_back(first + static_cast<Trace::Id>(before));
     part.transfers.push_back(transfer);
@@ -82,35 +95,42 @@ class Prices {
     double exchange_s = 0.0;
     double gap_s = 0.0;
     double overhead_s = 0.0;
+    double acknowledgement_s = 0.0;
   };
 
-  Prices(const std::vector<Index>& sizes, Index block_bytes, const Placement& placement, const Machine& machine)
+  // placement: null where the transfers know their links.
+  Prices(const std::vector<Index>& sizes, Index block_bytes, const Placement* placement, const Machine& machine)
       : sizes_(sizes), block_bytes_(block_bytes), placement_(placement), machine_(machine) {
     for (std::vector<Price>& prices : prices_) prices.resize(sizes.size());
   }
 
-  const Price& of(std::size_t rank, std::size_t peer, std::size_t size) {
-    const LinkClass link = link_between(placement_[rank], placement_[peer]);
+  const Price& of(std::size_t rank, std::size_t peer, std::size_t size, std::optional<LinkClass> known) {
+    const LinkClass link = known ? *known : link_between((*placement_)[rank], (*placement_)[peer]);
     Price& price = prices_[static_cast<std::size_t>(link)][size];
-    if (!price.known) look_up(link, rank, peer, size, price);
+    if (!price.known) {
+      if (!machine_.links[static_cast<std::size_t>(link)]) {
+        refuse(link, known ? "messages between neighbours"
+                           : "ranks " + std::to_string(rank) + " and " + std::to_string(peer));
+      }
+      look_up(*machine_.links[static_cast<std::size_t>(link)], size, price);
+    }
     return price;
   }
 
  private:
-  void look_up(LinkClass link, std::size_t rank, std::size_t peer, std::size_t size, Price& price) const {
-    const std::optional<LinkCost>& cost = machine_.links[static_cast<std::size_t>(link)];
-    if (!cost) {
-      invalid("the profile has no link class " + to_string(link) + ", which ranks " + std::to_string(rank) + " and " +
-              std::to_string(peer) + " need: measure or import it");
-    }
+  [[noreturn]] static void refuse(LinkClass link, const std::string& who) {
+    invalid("the profile has no link class " + to_string(link) + ", which " + who + " need: measure or import it");
+  }
+
+  void look_up(const LinkCost& cost, std::size_t size, Price& price) const {
     const Index bytes = sizes_[size] * block_bytes_;
-    price = {true, cost->send(bytes), cost->ssend(bytes), cost->exchange(bytes), cost->exchange_gap(bytes),
-             cost->overhead()};
+    price = {true, cost.send(bytes), cost.ssend(bytes), cost.exchange(bytes), cost.exchange_gap(bytes),
+             cost.overhead(), cost.acknowledgement_s.value_or(0.0)};
   }
 
   const std::vector<Index>& sizes_;
   Index block_bytes_;
-  const Placement& placement_;
+  const Placement* placement_;
   const Machine& machine_;
   std::array<std::vector<Price>, link_class_count> prices_;
 };
@@ -146,7 +166,7 @@ class Clock {
 
   const Prices::Price& price(Id id) {
     const Walk::Transfer& transfer = part_.transfers[id];
-    return prices_.of(transfer.rank, transfer.peer, transfer.size);
+    return prices_.of(transfer.rank, transfer.peer, transfer.size, transfer.link);
   }
 
   void post(Id id) {
@@ -172,12 +192,9 @@ class Clock {
         case SendMode::ssend:
           done_s_[recv] = both_s + cost.ssend_s;
           break;
-        case SendMode::send: {
-          double& last_s = arrived_s_[part_.transfers[recv].rank];
-          last_s = std::max({posted_s_[send] + cost.send_s, posted_s_[recv] + cost.gap_s, last_s + cost.gap_s});
-          done_s_[recv] = last_s;
+        case SendMode::send:
+          done_s_[recv] = std::max(posted_s_[send] + cost.send_s, posted_s_[recv] + cost.gap_s);
           break;
-        }
         case SendMode::isend_self: {
           hop_[recv] = hop_[send];
           const double all_s =
@@ -195,7 +212,9 @@ class Clock {
     const bool waits = mode_ == SendMode::ssend || (mode_ != SendMode::send && mode_ != SendMode::isend_self);
     if (waits && !part_.transfers[send].together) {
       const double both_s = std::max(posted_s_[send], posted_s_[recv]);
-      done_s_[send] = both_s + (mode_ == SendMode::ssend ? price(send).ssend_s : price(send).send_s);
+      const Prices::Price& cost = price(send);
+      done_s_[send] = both_s + (mode_ == SendMode::ssend ? cost.ssend_s : cost.send_s);
+      if (mode_ == SendMode::ssend && !part_.transfers[send].answered) done_s_[send] += cost.acknowledgement_s;
     }
   }
 
@@ -204,8 +223,20 @@ class Clock {
     if (end > first && part_.transfers[first].together) {
       ready_s = together(rank, first, end);
     } else {
+      if (mode_ == SendMode::send) space_arrivals(rank, first, end);
       for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
     }
+  }
+
+  // Moves the arrivals of a step apart, in the order in which they come.
+  void space_arrivals(Id rank, Id first, Id end) {
+    arrivals_.clear();
+    for (Id id = first; id < end; ++id) {
+      if (part_.transfers[id].moves && !part_.transfers[id].sends) arrivals_.push_back(id);
+    }
+    std::sort(arrivals_.begin(), arrivals_.end(), [this](Id a, Id b) { return done_s_[a] < done_s_[b]; });
+    double& last_s = arrived_s_[rank];
+    for (const Id id : arrivals_) last_s = done_s_[id] = std::max(done_s_[id], last_s + price(id).gap_s);
   }
 
   double together(Id rank, Id first, Id end) {
@@ -238,6 +269,7 @@ class Clock {
   std::vector<double> done_s_;        // likewise; of a receive in a step together, when its sender posted
   std::vector<std::size_t> hop_;      // isend-self: how many hops of this step lie behind a message
   std::vector<double> arrived_s_;     // send: of each rank, when the last message so far arrived
+  std::vector<Id> arrivals_;          // of one step
 };
 
 Cost Walk::cost(Index block_bytes, const Placement& placement, const Machine& machine) const {
@@ -245,6 +277,12 @@ Cost Walk::cost(Index block_bytes, const Placement& placement, const Machine& ma
     invalid("the placement has " + std::to_string(placement.size()) + " ranks, the schedule " +
             std::to_string(ranks_) + ": give one location a rank");
   }
+  return follow(block_bytes, &placement, machine);
+}
+
+Cost Walk::cost(Index block_bytes, const Machine& machine) const { return follow(block_bytes, nullptr, machine); }
+
+Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine) const {
   if (block_bytes < 0) invalid("block size " + std::to_string(block_bytes) + " B is negative: give at least 0");
   constexpr Index limit = Index{1} << 62;
   for (const Index blocks : sizes_) {

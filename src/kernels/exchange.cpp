@@ -63,8 +63,12 @@ class SpeedWitness {
 
   void look(std::size_t size_bytes, std::vector<double>& time_s) const {
     if (measures_) {
-      const Samples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
-      time_s.insert(time_s.end(), samples.time_s.begin(), samples.time_s.end());
+      const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
+      int rank = 0;
+      MPI_Comm_rank(pair_, &rank);
+      for (std::size_t i = 0; rank == 0 && i < samples.time_s.size(); ++i) {
+        time_s.push_back(samples.time_s[i] / samples.rounds);
+      }
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }

@@ -58,7 +58,10 @@ void run_one_to_all(Arguments& arguments) {
     const int peer = peer_of(cell);
     Outcome outcome{{}, 2.0, {{"peer", peer}}};
     if (rank == 0 || rank == peer) {
-      outcome.samples = measure_pair(pairs[static_cast<std::size_t>(peer)], PairOperation::send, cell.size_bytes, sampling);
+      const PairSamples samples =
+          measure_pair(pairs[static_cast<std::size_t>(peer)], PairOperation::send, cell.size_bytes, sampling);
+      outcome.samples = samples;
+      outcome.parts = 2.0 * samples.rounds;
     }
     doze_until_told(rank, peer, ranks);
     return outcome;

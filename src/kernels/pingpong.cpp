@@ -23,8 +23,10 @@ PairOperation operation_of(const Cell& cell) {
   return parse_pair_operation(cell.operation.substr(0, cell.operation.size() - ending));
 }
 
-double messages_per_sample(PairOperation operation) {
-  return operation == PairOperation::send || operation == PairOperation::ssend ? 2.0 : rounds_per_sample(operation);
+// A round of a ping-pong is two messages one after the other.
+Outcome outcome_of(PairOperation operation, const PairSamples& samples) {
+  const bool there_and_back = operation == PairOperation::send || operation == PairOperation::ssend;
+  return {samples, (there_and_back ? 2.0 : 1.0) * samples.rounds, {{"messages", messages_in_flight(operation)}}};
 }
 
 }  // namespace
@@ -50,14 +52,9 @@ void run_pingpong(Arguments& arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   cells.run("pingpong", halves.comm(), [&](const Cell& cell, const Sampling& sampling) {
     const PairOperation operation = operation_of(cell);
-    Outcome outcome{{}, messages_per_sample(operation), {{"messages", messages_in_flight(operation)}}};
-    if (!is_loaded(cell.operation)) {
-      outcome.samples = measure_pair(halves.comm(), operation, cell.size_bytes, sampling);
-      return outcome;
-    }
-    if (rank == 0) load.start();
-    outcome.samples = measure_pair(halves.comm(), operation, cell.size_bytes, sampling);
-    if (rank == 0) {
+    if (rank == 0 && is_loaded(cell.operation)) load.start();
+    Outcome outcome = outcome_of(operation, measure_pair(halves.comm(), operation, cell.size_bytes, sampling));
+    if (rank == 0 && is_loaded(cell.operation)) {
       const Load seen = load.stop();
       outcome.counts.insert(outcome.counts.end(), {{"load_pairs", load.pairs()}, {"load_ended_early", seen.ended_early}});
       outcome.figures.emplace_back("load_bytes_per_s", seen.bytes_per_s);

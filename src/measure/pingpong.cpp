@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
+
+#include "measure/clock.hpp"
 
 namespace rankwise {
 
 namespace {
 
 constexpr int tag = 72;
+constexpr int alternating_rounds = 4;
 constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"send", PairOperation::send},
                                                                           {"ssend", PairOperation::ssend},
                                                                           {"exchange", PairOperation::exchange},
@@ -31,8 +35,27 @@ class Pair {
   // One sample; returns its time as this rank sees it.
   double sample() {
     const double start_s = MPI_Wtime();
-    for (int i = 0; i < rounds_per_sample(operation_); ++i) round();
+    for (int i = 0; i < rounds_; ++i) round();
     return MPI_Wtime() - start_s;
+  }
+
+  // Agrees on the rounds of a sample; the quickest of a few tells how long a round is.
+  int set_rounds() {
+    double quickest_s = 1e9;
+    rounds_ = 1;
+    for (int more = 1, i = 0; more != 0; ++i) {
+      quickest_s = std::min(quickest_s, sample());
+      more = i < 4 && quickest_s < 1e-3 ? 1 : 0;
+      MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
+    }
+    if (operation_ == PairOperation::exchange || operation_ == PairOperation::burst) {
+      rounds_ = alternating_rounds;
+    } else {
+      static const double clock_cost_s = measure_timer().cost_s;
+      rounds_ = rounds_for_clock(quickest_s, clock_cost_s);
+    }
+    MPI_Bcast(&rounds_, 1, MPI_INT, 0, comm_);
+    return rounds_;
   }
 
   void round() {
@@ -90,6 +113,7 @@ class Pair {
   std::vector<unsigned char> in_;
   int rank_ = 0;
   int peer_ = 1;
+  int rounds_ = 1;
 };
 
 }  // namespace
@@ -110,15 +134,18 @@ std::string to_string(PairOperation operation) {
 
 int messages_in_flight(PairOperation operation) { return operation == PairOperation::burst ? burst_messages : 1; }
 
-int rounds_per_sample(PairOperation operation) {
-  return operation == PairOperation::exchange || operation == PairOperation::burst ? 4 : 1;
+int rounds_for_clock(double round_s, double clock_cost_s) {
+  constexpr double share = 0.05;
+  return static_cast<int>(std::clamp(std::ceil(clock_cost_s / (share * std::max(round_s, 1e-9))), 1.0, 1000.0));
 }
 
-Samples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
+PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
   require_size(size_bytes);
   Pair pair(comm, operation, size_bytes);
-  return take_samples(
-      comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); });
+  const int rounds = pair.set_rounds();
+  return {take_samples(
+              comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); }),
+          rounds};
 }
 
 }  // namespace rankwise

@@ -10,23 +10,24 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [
-    line.split("#")[0].strip()
-    for block in re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("rankwise ")
-]
+
+
+def _commands(document: str) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    lines = (line.split("#")[0].strip() for block in blocks for line in block.splitlines())
+    return [line for line in lines if line.startswith("rankwise ")]
 
 
 def test_the_readme_shows_commands() -> None:
-    assert len(COMMANDS) >= 5
+    assert len(_commands("README.md")) >= 5
 
 
 @pytest.mark.mpi
-def test_every_command_of_the_readme_works(rankwise: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("document", ["README.md", "docs/measuring.md"])
+def test_every_command_of_the_documentation_works(rankwise: Callable[..., Any], document: str) -> None:
     Path("tests").mkdir()
     shutil.copytree(ROOT / "tests" / "data", "tests/data")
-    for command in COMMANDS:
+    for command in _commands(document):
         result = rankwise(*shlex.split(command)[1:])
         assert result.code == 0, f"{command}: {result.err}"
         assert result.out

@@ -47,7 +47,15 @@ Ranks = Annotated[int | None, typer.Option(help="Number of ranks.")]
 Periodic = Annotated[str, typer.Option(help="Axes that wrap around: all, none, or a flag an axis: 1,0.")]
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
 
-_PREDICTED_RANKS = 64
+RanksPerNode = Annotated[
+    int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
+]
+LinkModelName = Annotated[
+    str | None, typer.Option("--link-model", help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
+]
+Loaded = Annotated[bool, typer.Option("--loaded", help="As beside background traffic, where the profile has that.")]
+
+PREDICTED_RANKS = 64  # as in the paper that the Shift model comes from
 
 
 @verb(
@@ -66,12 +74,11 @@ def predict_exchange(
     shell: Shell = "full",
     replication: Replication = None,
     team_boxes: TeamBoxes = "pooled",
-    ranks_per_node: Annotated[
-        int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
-    ] = None,
+    ranks_per_node: RanksPerNode = None,
     placement: Placement = "blocked",
     periodic: Periodic = "all",
-    link_model: Annotated[str | None, typer.Option(help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")] = None,
+    link_model: LinkModelName = None,
+    loaded: Loaded = False,
     as_json: Json = False,
 ) -> None:
     """Predict how long an exchange takes, with the interval that the profile's uncertainty gives.
@@ -82,7 +89,7 @@ def predict_exchange(
     from rankwise.machine.profile import Profile
 
     if ranks is None and "x" not in dims.lower():
-        ranks = _PREDICTED_RANKS
+        ranks = PREDICTED_RANKS
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
@@ -91,7 +98,7 @@ def predict_exchange(
         if ranks_per_node is None or len({case.ranks for case in cases}) > 1:
             raise InputError(f"--placement {placement} needs --ranks-per-node, and one number of ranks")
         node_of_rank = node_of_each_rank(placement, cases[0].ranks, cases[0].ranks // max(1, ranks_per_node))
-    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model, node_of_rank)
+    rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model, loaded, node_of_rank)
     _show_rows(rows, as_json)
 
 
@@ -126,7 +133,7 @@ def run_exchange(
 
     topology = discover()
     nodes = hosts_to_run_on(hosts)
-    ranks = _default_ranks(ranks, dims, topology, max(1, len(nodes)))
+    ranks = default_ranks(ranks, dims, topology, max(1, len(nodes)))
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
@@ -157,9 +164,10 @@ def validate_exchange(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict an exchange and run it on this machine, and say how far the prediction was off.
+    """Predict an exchange and run it twice on this machine, and say how far the prediction was off.
 
-    The prediction knows the ping-pong alone, never the exchange's own timings.
+    The prediction knows the ping-pong alone, never the exchange's own timings. The second run tells the noise: no
+    prediction can be expected to come closer.
     """
     from rankwise.engines.session import validate_cases
     from rankwise.files import write_json
@@ -167,11 +175,13 @@ def validate_exchange(
 
     topology = discover()
     nodes = hosts_to_run_on(hosts)
-    ranks = _default_ranks(ranks, dims, topology, max(1, len(nodes)))
+    ranks = default_ranks(ranks, dims, topology, max(1, len(nodes)))
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    validation = validate_cases(profile, cases, topology, samples, seconds, host_of_each_rank(placement, cases, nodes))
+    validation = validate_cases(
+        profile, cases, topology, samples, seconds, hosts=host_of_each_rank(placement, cases, nodes)
+    )
     if output is not None:
         write_json(output, validation.to_dict())
     if as_json:
@@ -263,8 +273,10 @@ def show_validation(validation: Validation) -> None:
         )
     console().print(table)
     summary = validation.summary()
+    floor = summary["noise_floor"]
+    noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
     print(
-        f"mean absolute error {_percent(summary['mape'])}, mean error {_percent(summary['bias'])}, "
+        f"mean absolute error {_percent(summary['mape'])}{noise}, mean error {_percent(summary['bias'])}, "
         f"{_percent(summary['share_inside'])} of the measurements inside the predicted interval"
     )
     drift = summary["drift"]
@@ -322,7 +334,11 @@ def _fail_unless_verified(rows: Sequence[Row]) -> None:
         raise typer.Exit(EXIT_FAILURE)
 
 
-def _default_ranks(ranks: int | None, dims: str, topology: Topology, nodes: int) -> int | None:
+def default_ranks(ranks: int | None, dims: str, topology: Topology, nodes: int = 1) -> int | None:
+    """Return how many ranks a real run has: those asked for, those of a shape (None), or one a core of each node, at least two.
+
+    A Slurm allocation may say how many ranks a node is to have.
+    """
     if ranks is not None or "x" in dims.lower():
         return ranks
     from rankwise.launch.allocation import find_allocation

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
-from rankwise.units import format_bandwidth, format_size, format_time, parse_sizes
-
-if TYPE_CHECKING:
-    from rankwise.machine.link import Parameter
-    from rankwise.machine.profile import Link
+from rankwise.units import parse_sizes
 
 
 @verb(
@@ -63,6 +59,7 @@ def measure(
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
     """
+    from rankwise.cli.link_words import link_in_words
     from rankwise.machine.hosts import parse_hosts
     from rankwise.measure.session import measure_machine, samples_path_of
 
@@ -74,41 +71,10 @@ def measure(
         print_json(profile.to_dict())
         return
     for name, link in profile.links.items():
-        for line in _in_words(link):
+        for line in link_in_words(link):
             print(f"{name}: {line}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
 
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
-
-
-def _in_words(link: Link) -> list[str]:
-    """Say what is known of a link, one line for each thing that was measured."""
-    curve = link.send
-    large = f", {format_bandwidth(1 / curve.beta_s_per_byte)} for large messages" if curve.beta_s_per_byte > 0 else ""
-    lines = [f"{format_time(curve.alpha_s)} at 0 B{large} ({curve.samples} samples)"]
-    for name, variant in link.variants.items():
-        best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
-        if name.startswith("bandwidth-"):
-            rate = format_bandwidth(best.size_bytes / best.time_s)
-            lines.append(f"{name}: {rate} at {format_size(best.size_bytes)}, each way of each pair")
-        elif name.startswith(("alltoall-", "one-to-all")):
-            lines.append(f"{name}: {format_time(variant.table[0].time_s)} at {format_size(variant.table[0].size_bytes)}")
-    lines += [f"{name}: {_parameter(name, parameter)}" for name, parameter in link.parameters.items()]
-    if link.loaded is not None:
-        loaded = link.loaded
-        beta = f", beta {loaded.beta_ratio:.2f} times" if loaded.beta_ratio is not None else ""
-        lines.append(
-            f"with {loaded.pairs} pair(s) in the background: {format_time(loaded.alpha_s)} at 0 B, "
-            f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
-        )
-    return lines
-
-
-def _parameter(name: str, parameter: Parameter) -> str:
-    if name.endswith("bytes_per_s"):
-        return format_bandwidth(parameter.value)
-    if name.endswith("_bytes"):
-        return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
-    return format_time(parameter.value) if name.endswith("_s") else f"{parameter.value:.2f}"

@@ -27,6 +27,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a profile knows: alpha (time of an empty message) and beta (time per byte) of each link class."""
+    from rankwise.cli.link_words import link_in_words
     from rankwise.machine.profile import Profile
 
     profile = Profile.load(path)
@@ -57,6 +58,9 @@ def show(
                         f"{100 * model.relative_error:.1f} %",
                     )
     console().print(table)
+    for name, link in profile.links.items():
+        for line in link_in_words(link)[1:]:
+            print(f"{name}: {line}")
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
     for warning in profile.warnings:
         tell(f"warning: {warning}")

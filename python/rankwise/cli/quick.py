@@ -49,7 +49,7 @@ def quick(
     _step(4, "the Shift of werner2023, predicted and run")
     ranks = max(2, topology.allowed_core_count)
     cases = make_exchange_cases("shift", "ssend,isend", "1", "1:4", "1000", ranks, "all")
-    validation = validate_cases(profile_path, cases, topology, directory / "exchange.samples.jsonl", 0.3)
+    validation = validate_cases(profile_path, cases, topology, directory / "exchange.samples.jsonl", 0.3, twice=False)
     write_json(directory / "validate.json", validation.to_dict())
     show_validation(validation)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.engines.placement import Location
 from rankwise.errors import InputError
-from rankwise.machine.link import Curve, LinkModel, Segment
+from rankwise.machine.link import Curve
 from rankwise.machine.profile import VARIANTS, Link, Profile
 
 if TYPE_CHECKING:
     from rankwise import _core
-
-Lines = list[tuple[int, float, float]]
 
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
@@ -27,20 +26,32 @@ _NEEDS = {
 
 
 class Model:
-    """Predicts exchanges from a profile. ``link_model`` overrides the model that the profile chose for its links."""
+    """Predicts exchanges from a profile.
+
+    ``link_model`` overrides the model that the profile chose for its links; ``loaded`` takes the parameters that were
+    measured beside background traffic.
+    """
 
     name = "model"
 
-    def __init__(self, profile: Profile, link_model: str | None = None) -> None:
-        """Raises InputError when the profile does not have the link model."""
+    def __init__(self, profile: Profile, link_model: str | None = None, loaded: bool = False) -> None:
+        """Raises InputError when the profile does not have the link model, or nothing measured beside traffic."""
         from rankwise import _core
 
-        self._profile = profile
         # Places know of cores and sockets: a pair that shares a cache is costed as any of its socket.
-        self._links = {
+        self.links = {
             name: _with_model(name, link, link_model) for name, link in profile.links.items() if name != "shared-cache"
         }
-        self._machine = _core.Machine({name: _cost_lines(link) for name, link in self._links.items()})
+        self._loaded = loaded
+        if missing := [name for name, link in self.links.items() if loaded and link.loaded is None]:
+            raise InputError(
+                f"link {missing[0]} was not measured beside background traffic: run 'rankwise measure --background 1', "
+                "or leave --loaded out"
+            )
+        try:
+            self.machine = _core.Machine.from_profile(json.dumps(profile.to_dict()), link_model or "", loaded)
+        except ValueError as error:
+            raise InputError(str(error)) from None
         self._exchange_of: dict[tuple[object, ...], _core.Exchange] = {}
         self._width_of: dict[tuple[str, int], float] = {}
 
@@ -53,21 +64,22 @@ class Model:
             locations = placement[case.ranks]
             try:
                 time_s, messages, bytes_sent = self._exchange(case).cost(
-                    case.message_bytes, list(locations), self._machine
+                    case.message_bytes, list(locations), self.machine
                 )
             except ValueError as error:
                 raise InputError(str(error)) from None
-            width = self._relative_half_width(case)
+            sizes = self._sizes(case)
+            low_s, high_s = self.interval(case.mode, time_s, sizes)
             yield Row(
                 engine=self.name,
                 case=case,
                 time_s=time_s,
-                time_lo_s=max(0.0, time_s * (1 - width)),
-                time_hi_s=time_s * (1 + width),
+                time_lo_s=low_s,
+                time_hi_s=high_s,
                 messages_per_rank=messages,
                 bytes_per_rank=bytes_sent,
                 verified=None,
-                notes=tuple(self._notes(case)),
+                notes=tuple(self.notes(case.mode, sizes)),
             )
 
     def _exchange(self, case: ExchangeCase) -> _core.Exchange:
@@ -81,31 +93,39 @@ class Model:
 
     def _sizes(self, case: ExchangeCase) -> list[int]:
         """Return the sizes of the messages: later steps forward what earlier ones gathered."""
-        blocks = self._exchange(case).message_blocks
-        return [case.message_bytes * count for count in blocks if count > 0] or [case.message_bytes]
+        return message_sizes(self._exchange(case).message_blocks, case.message_bytes)
 
-    def _relative_half_width(self, case: ExchangeCase) -> float:
-        return max(self._width(_NEEDS[case.mode], size) for size in self._sizes(case))
+    def interval(self, mode: str, time_s: float, sizes: Sequence[int]) -> tuple[float, float]:
+        """Return the 95 % interval of the time of an exchange that sends messages of some sizes."""
+        width = max(self._width(_NEEDS[mode], size) for size in sizes)
+        return max(0.0, time_s * (1 - width)), time_s * (1 + width)
 
     def _width(self, need: str, size: int) -> float:
         """Return the widest relative interval of a message's time over the profile's links."""
         if (need, size) not in self._width_of:
             self._width_of[need, size] = max(
-                _variant(link, need).relative_half_width(size) for link in self._links.values()
+                _variant(link, need).relative_half_width(size) for link in self.links.values()
             )
         return self._width_of[need, size]
 
-    def _notes(self, case: ExchangeCase) -> Iterator[str]:
-        need = _NEEDS[case.mode]
-        if any(need not in link.variants for link in self._links.values()):
-            yield _NOTES[need].format(mode=case.mode)
+    def notes(self, mode: str, sizes: Sequence[int]) -> Iterator[str]:
+        """Yield what weakens a prediction: ways of sending and sizes of messages that were not measured."""
+        need = _NEEDS[mode]
+        if any(need not in link.variants for link in self.links.values()):
+            yield _NOTES[need].format(mode=mode)
         beyond = [
-            size
-            for size in self._sizes(case)
-            if any(_variant(link, need).extrapolates(size) for link in self._links.values())
+            size for size in sizes if any(_variant(link, need).extrapolates(size) for link in self.links.values())
         ]
         if beyond:
             yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
+        if self._loaded:
+            pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
+            yield f"as beside background traffic of {pairs} pairs: every way of sending slowed down as a plain send was"
+
+
+def message_sizes(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
+    """Return the sizes of messages that have some numbers of blocks; never empty."""
+    return [block_bytes * count for count in message_blocks if count > 0] or [block_bytes]
 
 
 def _variant(link: Link, name: str) -> Curve:
@@ -124,29 +144,5 @@ def _with_model(name: str, link: Link, link_model: str | None) -> Link:
         return Curve(**{**curve.__dict__, "model": link_model})
 
     # What was imported beside these knows tables only, and no prediction asks for it.
-    return Link(choose(link.send), {way: choose(link.variants[way]) for way in VARIANTS if way in link.variants})
-
-
-def _cost_lines(link: Link) -> dict[str, Lines]:
-    send = link.send.chosen()
-    return {
-        "send": _lines(send),
-        "ssend": _lines(_variant(link, "ssend").chosen()),
-        "exchange": _lines(_variant(link, "exchange").chosen()),
-        "exchange-gap": _lines(link.variants["exchange-gap"].chosen())
-        if "exchange-gap" in link.variants
-        else [(s.from_bytes, s.alpha_s, s.beta_s_per_byte) for s in _without_alpha(send, link.send.alpha_s)],
-    }
-
-
-def _without_alpha(model: LinkModel, alpha_s: float) -> list[Segment]:
-    """Return T(m) - T(0): what the bytes alone cost, when no overhead per message was measured."""
-    return [
-        Segment(segment.from_bytes, segment.to_bytes, max(0.0, segment.alpha_s - alpha_s), segment.beta_s_per_byte)
-        for segment in model.segments
-    ]
-
-
-def _lines(model: LinkModel) -> Lines:
-    return [(segment.from_bytes, segment.alpha_s, segment.beta_s_per_byte) for segment in model.segments]
-
+    ways = {way: choose(link.variants[way]) for way in VARIANTS if way in link.variants}
+    return Link(choose(link.send), ways, loaded=link.loaded)

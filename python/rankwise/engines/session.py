@@ -24,6 +24,7 @@ def predict_rows(
     cases: Sequence[ExchangeCase],
     ranks_per_node: int | None = None,
     link_model: str | None = None,
+    loaded: bool = False,
     node_of_rank: Sequence[int] = (),
 ) -> list[Row]:
     """Ask the model for all cases, ranks placed by default (nodes filled one after the other) or as ``node_of_rank`` says."""
@@ -33,7 +34,7 @@ def predict_rows(
         else blocked_locations(ranks, profile, ranks_per_node)
         for ranks in {case.ranks for case in cases}
     }
-    return _predicted(Model(profile, link_model), profile, cases, placement)
+    return _predicted(Model(profile, link_model, loaded), profile, cases, placement)
 
 
 def _predicted(
@@ -63,31 +64,33 @@ def validate_cases(
     topology: Topology,
     samples: Path,
     seconds: float,
+    twice: bool = True,
     hosts: Sequence[str] = (),
 ) -> Validation:
-    """Predict and run all cases with the same placement."""
+    """Predict and run all cases with the same placement; a second run tells the noise of the first."""
     profile = Profile.load(profile_path)
-    cpus = topology.pus_one_per_core()
-    places = {pu.os_index: (pu.socket, pu.core) for pu in topology.pus}
-    placement = {
-        # More ranks than cores share them; their rows say that such a time means nothing.
-        case.ranks: locations_on_cpus([cpus[rank % len(cpus)] for rank in range(case.ranks)], places)
-        if case.ranks <= len(cpus)
-        else [(0, 0, rank) for rank in range(case.ranks)]
-        for case in cases
-    }
+    placement = {ranks: locations_here(ranks, topology) for ranks in {case.ranks for case in cases}}
     if hosts:
         names = distinct(hosts)
         placement = {len(hosts): locations_on_nodes([names.index(host) for host in hosts], profile)}
     predicted = _predicted(Model(profile), profile, cases, placement)
     measured = run_rows(cases, topology, samples, seconds, hosts)
+    again: Sequence[Row | None] = run_rows(cases, topology, samples, seconds, hosts) if twice else [None] * len(measured)
     return Validation(
         str(profile_path),
         [
-            Comparison(p, m, _profile_pingpong_s(profile, placement[m.case.ranks], m))
-            for p, m in zip(predicted, measured, strict=True)
+            Comparison(p, m, _profile_pingpong_s(profile, placement[m.case.ranks], m), a)
+            for p, m, a in zip(predicted, measured, again, strict=True)
         ],
     )
+
+
+def locations_here(ranks: int, topology: Topology) -> list[Location]:
+    """Return where run_rows puts ranks. More ranks than cores share them; their rows say that such a time means nothing."""
+    cpus = topology.pus_one_per_core()
+    if ranks > len(cpus):
+        return [(0, 0, rank) for rank in range(ranks)]
+    return locations_on_cpus(cpus[:ranks], {pu.os_index: (pu.socket, pu.core) for pu in topology.pus})
 
 
 def _profile_pingpong_s(profile: Profile, locations: Sequence[Location], measured: Row) -> float | None:

@@ -14,17 +14,24 @@ from rankwise.engines.exchange import Row, case_keys
 class Comparison:
     """One case, predicted and measured.
 
-    ``profile_pingpong_s`` is what the profile says of the ping-pong that was run beside the exchange (None: unknown).
+    ``profile_pingpong_s`` is what the profile says of the ping-pong that was run beside the exchange (None: unknown),
+    ``again`` a second run of the same case (None: there was none).
     """
 
     predicted: Row
     measured: Row
     profile_pingpong_s: float | None
+    again: Row | None = None
 
     @property
     def error(self) -> float:
         """Predicted / measured - 1."""
         return self.predicted.time_s / self.measured.time_s - 1.0
+
+    @property
+    def error_of_second_run(self) -> float | None:
+        """Second run / first - 1: what is noise, for nothing was predicted."""
+        return None if self.again is None else self.again.time_s / self.measured.time_s - 1.0
 
     @property
     def drift(self) -> float | None:
@@ -52,7 +59,9 @@ class Comparison:
             "measured_time_s": self.measured.time_s,
             "measured_time_lo_s": self.measured.time_lo_s,
             "measured_time_hi_s": self.measured.time_hi_s,
+            "measured_again_time_s": None if self.again is None else self.again.time_s,
             "error": self.error,
+            "error_of_second_run": self.error_of_second_run,
             "drift": self.drift,
             "error_at_present_speed": self.error_at_present_speed,
             "inside_interval": self.inside_interval,
@@ -75,13 +84,16 @@ class Validation:
     def summary(self) -> dict[str, float | None]:
         """Return the mean absolute error, the mean error, and the share of measurements inside the interval.
 
+        ``noise_floor`` is the mean absolute error that the second run makes in predicting the first (None: there was none);
         ``mape_at_present_speed`` and ``drift`` (median) are None where no ping-pong could be run beside the exchange.
         """
         errors = [comparison.error for comparison in self.comparisons]
         drifts = [c.drift for c in self.comparisons if c.drift is not None]
+        noise = [e for c in self.comparisons if (e := c.error_of_second_run) is not None]
         present = [e for c in self.comparisons if (e := c.error_at_present_speed) is not None]
         return {
             "mape": fmean(map(abs, errors)),
+            "noise_floor": fmean(map(abs, noise)) if noise else None,
             "bias": fmean(errors),
             "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
             "mape_at_present_speed": fmean(map(abs, present)) if present else None,

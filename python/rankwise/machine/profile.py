@@ -71,6 +71,22 @@ class Loaded:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How much a plain send's times differ, as coefficients of variation: those of the launches' medians (None: a single
+    launch), and, robustly, those of samples within a launch; the median over sizes."""
+
+    between_launches: float | None
+    within_launches: float
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Spread:
+        between = record["between_launches"]
+        return Spread(
+            None if between is None else finite(between, "between_launches"), finite(record["within_launches"], "within_launches")
+        )
+
+
+@dataclass(frozen=True)
 class Link:
     """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen.
 
@@ -86,6 +102,7 @@ class Link:
     reference_loop_s: float | None = None
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     loaded: Loaded | None = None
+    spread: Spread | None = None
 
     def with_additions(self, other: Link) -> Link:
         """Return this link with what another measurement of it has beside the plain send."""
@@ -107,6 +124,7 @@ class Link:
             "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
             "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
             "loaded": None if self.loaded is None else self.loaded.to_dict(),
+            "spread": None if self.spread is None else asdict(self.spread),
         }
 
     @staticmethod
@@ -122,6 +140,7 @@ class Link:
             loop_s,
             {str(name): Parameter.from_dict(value, str(name)) for name, value in record.get("parameters", {}).items()},
             None if record.get("loaded") is None else Loaded.from_dict(record["loaded"]),
+            None if record.get("spread") is None else Spread.from_dict(record["spread"]),
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, get_args
 
@@ -145,13 +146,22 @@ class Topology:
 
         A cache of all of them tells no pair from another: its pairs are of the class of the socket.
         """
-        cores = {self.pu(index).core for index in self.allowed if self.pu(index).socket == a.socket}
-        return any(
-            a.os_index in cache.pus
-            and b.os_index in cache.pus
-            and not cores <= {self.pu(index).core for index in cache.pus}
-            for cache in self.caches
-        )
+        return not self._part_caches[a.os_index].isdisjoint(self._part_caches[b.os_index])
+
+    @cached_property
+    def _part_caches(self) -> dict[int, frozenset[int]]:
+        """For each PU the numbers of its caches that serve only a part of the usable cores of its socket."""
+        place = {pu.os_index: pu for pu in self.pus}
+        usable: dict[int, set[int]] = {}
+        for index in self.allowed:
+            usable.setdefault(place[index].socket, set()).add(place[index].core)
+        found: dict[int, set[int]] = {index: set() for index in place}
+        for number, cache in enumerate(self.caches):
+            cores = {place[index].core for index in cache.pus}
+            for index in cache.pus:
+                if not usable.get(place[index].socket, set()) <= cores:
+                    found[index].add(number)
+        return {index: frozenset(numbers) for index, numbers in found.items()}
 
     def pus_one_per_core(self, allowed: Collection[int] | None = None) -> list[int]:
         """Return one allowed PU of each core, socket by socket and NUMA node by NUMA node: where ranks 0, 1, ... go."""

@@ -28,6 +28,7 @@ from rankwise.progress import SILENT, Meter
 
 _LEAST, _MOST = 10, 200  # samples of one visit
 _LEAST_LAUNCH_S = 0.01
+_LEAST_SHARE = 0.02  # of the time: a launch for less is mostly warm-up
 
 Cell = tuple[str, int]  # operation and size
 
@@ -144,6 +145,8 @@ def measure(
             samples.append({"record": "resumed", "campaign": identity, "at": now(), "hosts": between})
         run = _Run(mpi, plan, identity, samples, meter)
         for launch, link, part, cells, share in run.planned():
+            if run.left_s() <= _LEAST_SHARE * plan.seconds:
+                break
             meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
             run.launch(launch, link, part, cells, plan.visit_budget_s(), share * run.left_s())
         stop = run.refine() if plan.precision is not None else run.stop()
@@ -217,8 +220,7 @@ class _Run:
             campaign = self.campaign()
             imprecise = imprecise_cells(campaign, plan.statistic, plan.precision)
             left_s = self.left_s()
-            # A launch shorter than this is mostly warm-up.
-            if not imprecise or left_s <= 0.02 * plan.seconds:
+            if not imprecise or left_s <= _LEAST_SHARE * plan.seconds:
                 return {
                     "precision": plan.precision,
                     "stopped_by": "time" if imprecise else "precision",

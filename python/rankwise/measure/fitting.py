@@ -16,7 +16,7 @@ from rankwise.measure.campaign import last_campaign
 from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
 from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
-from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, variants_of
+from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, spread_of, variants_of
 from rankwise.measure.samples import Campaign, now
 from rankwise.models.measured import Measured, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
@@ -92,7 +92,7 @@ def profile_from_campaign(
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     _require_names(model, method)
     cost_s = timer_cost_s(campaign)
-    links = {}
+    links, left_out = {}, []
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
@@ -102,6 +102,11 @@ def profile_from_campaign(
                 f"{LEAST_SIZES}; {mend}"
             )
         ways = _ways(cells, _messages_in_burst(campaign), statistic)
+        left_out += [
+            f"{name}: {operation} was sampled at {len(by_size)} size(s) only and is left out: give it more --seconds"
+            for operation, by_size in cells.items()
+            if len(by_size) < LEAST_SIZES
+        ]
         parameters = parameters_of(ways, campaign, name)
         fitted = {way: ways[way] for way in (SEND, *VARIANTS) if way in ways}
         try:
@@ -114,6 +119,7 @@ def profile_from_campaign(
             reference_loop_s=_reference_loop_s(campaign, name),
             parameters=parameters,
             loaded=loaded_of(ways, link.send, campaign, name, statistic),
+            spread=spread_of(cells),
         )
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
@@ -132,7 +138,7 @@ def profile_from_campaign(
             "model": model,
             "method": method,
         },
-        warnings=warnings,
+        warnings=(*warnings, *left_out),
     )
 
 

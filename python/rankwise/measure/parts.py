@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from rankwise.machine.link import Curve, Interval, Parameter
-from rankwise.machine.profile import Loaded
+from rankwise.machine.profile import Loaded, Spread
+from rankwise.measure.cells import Cells
 from rankwise.measure.samples import Campaign
 from rankwise.measure.workloads import LOADED
 from rankwise.models import hockney, piecewise
@@ -21,6 +22,7 @@ _ALONE = re.compile(r"bandwidth-|alltoall-")
 _OVER_PAIRS = re.compile(r"bandwidth-pairs-(\d+)-window-\d+")
 _LIMITS = ("send_returns_up_to_bytes", "head_to_head_up_to_bytes")
 ONE_TO_ALL = "one-to-all"
+_NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
 
 
 def curve_alone(way: Way, statistic: str) -> Curve:
@@ -55,6 +57,20 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
         if sizes:
             found[name] = Parameter(float(sizes[len(sizes) // 2]), (float(sizes[0]), float(sizes[-1])))
     return found
+
+
+def spread_of(cells: Cells) -> Spread | None:
+    """Return how much plain sends differ between launches and within them; None where there are none."""
+    between, within = [], []
+    for launches in cells.get("send", {}).values():
+        medians = np.array([np.median(launch) for launch in launches])
+        if medians.size > 1:
+            between.append(float(medians.std(ddof=1) / medians.mean()))
+        deviations = [np.median(np.abs(launch - median)) / median for launch, median in zip(launches, medians, strict=True)]
+        within.append(float(_NORMAL_PER_MAD * np.mean(deviations)))
+    if not within:
+        return None
+    return Spread(float(np.median(between)) if between else None, float(np.median(within)))
 
 
 def loaded_of(ways: Mapping[str, Way], free: Curve, campaign: Campaign, link: str, statistic: str) -> Loaded | None:

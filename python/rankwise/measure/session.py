@@ -94,9 +94,9 @@ def measure_machine(
     if campaign.stop:
         tell(_why_it_stopped(campaign))
     trust = judge(campaign, profile)
-    for line in (trust.line, *trust.findings):
+    for line in (*profile.warnings, trust.line, *trust.findings):
         tell(line)
-    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=trust.findings)
+    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=(*profile.warnings, *trust.findings))
     if what != "pingpong" and output.exists():
         present = Profile.load(output)
         profile = profile.with_additions(present) if what in COMPLETE else present.with_additions(profile)

@@ -48,6 +48,38 @@ TEST(Cost, BlockingShiftOnAnEvenRingIsTheHalfDuplexFormula) {
   }
 }
 
+TEST(Cost, AnAcknowledgementCountsWhereNoAnswerCoversIt) {
+  Machine acknowledging = machine();
+  constexpr double ack_s = 1e-6;
+  acknowledging.links[static_cast<std::size_t>(LinkClass::other_node)]->acknowledgement_s = ack_s;
+  const auto ssend_s = [&](const char* algorithm, int k) {
+    return time_s(make_spec(algorithm, SendMode::ssend, {64}, {true}, {k}), 1000, acknowledging);
+  };
+  // Shift on a ring sends and receives in turn: only the last message of those that receive first is not answered.
+  for (const int k : {1, 3}) EXPECT_NEAR(ssend_s("shift", k), 4 * k * message_s(1000) + ack_s, 1e-12) << k;
+  // Direct sends to one partner after the other, who has long been waiting: every message is waited for.
+  EXPECT_NEAR(ssend_s("direct", 2), 4 * (message_s(1000) + ack_s), 1e-12);
+}
+
+TEST(Cost, MessagesThatComeInAnyOrderArriveAGapApart) {
+  // Ranks 1 and 2 send to rank 0; the replay hears of rank 1 first, though its message is sent after a longer one.
+  const auto send = [](Index to, int tag) { return Step{{Op{Op::Kind::send, to, tag, {{0, 1}}, {}, {}}}}; };
+  const auto recv = [](Index from, int tag) { return Op{Op::Kind::recv, from, tag, {{0, 1}}, {}, {}}; };
+  RankSchedule gathers;
+  gathers.steps = {{{recv(1, 0), recv(2, 0)}}};
+  RankSchedule late;
+  late.steps = {send(3, 1), send(0, 0)};
+  RankSchedule early;
+  early.steps = {send(0, 0)};
+  RankSchedule other;
+  other.steps = {{{recv(1, 1)}}};
+  for (RankSchedule* schedule : {&gathers, &late, &early, &other}) schedule->slots = 1;
+  const Walk walk(SendMode::send, {gathers, late, early, other});
+  const double finish_s = walk.cost(100, one_node_each(4), machine()).finish_s[0];
+  // The early one at T, the late one, sent a gap later, at T + gap.
+  EXPECT_NEAR(finish_s, message_s(100) + gap_s, 1e-12);
+}
+
 TEST(Cost, BlockingShiftInThreeDimensionsIsEquationThree) {
   // werner2023 Eq. 3: 12k alpha + 2 beta m (8k^3 + 12k^2 + 6k).
   for (const int k : {1, 2}) {

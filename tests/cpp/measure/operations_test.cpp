@@ -57,6 +57,14 @@ TEST(Sampling, PayloadsDifferByRoundAndSender) {
   EXPECT_FALSE(payload_arrived(message.data(), message.size(), 3, 7));
 }
 
+TEST(Pair, SeveralRoundsAreASampleOnlyWhereTheClockIsDear) {
+  EXPECT_EQ(rounds_for_clock(2e-6, 38e-9), 1);
+  EXPECT_EQ(rounds_for_clock(0.6e-6, 38e-9), 2);
+  EXPECT_EQ(rounds_for_clock(2e-6, 1e-6), 10);
+  EXPECT_EQ(rounds_for_clock(2e-6, 0.0), 1);  // a simulator's clock
+  EXPECT_EQ(rounds_for_clock(0.0, 1.0), 1000);
+}
+
 TEST(Stream, WindowsOverAnyNumberOfPairsBothWaysOrOne) {
   if (world_size() > 4) return;  // too many for the cores of small machines
   if (world_size() % 2 != 0) {

@@ -223,7 +223,10 @@ def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., A
         assert row["error_at_present_speed"] == pytest.approx(
             row["drift"] * row["predicted_time_s"] / row["measured_time_s"] - 1
         )
-    assert result.json["summary"].keys() == {"mape", "bias", "share_inside", "drift", "mape_at_present_speed"}
+        assert row["error_of_second_run"] == pytest.approx(row["measured_again_time_s"] / row["measured_time_s"] - 1)
+    summary = result.json["summary"]
+    assert summary.keys() == {"mape", "noise_floor", "bias", "share_inside", "drift", "mape_at_present_speed"}
+    assert summary["noise_floor"] == pytest.approx(sum(abs(row["error_of_second_run"]) for row in rows) / len(rows))
     assert Path("validate.json").exists()
 
 

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,11 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         (["--statistic", "mode"], "choose one of median"),
         (["--precision", "0"], "between 0 and 1"),
         (["--precision", "3"], "between 0 and 1"),
+        (["latency"], "choose one of pingpong, bandwidth"),
+        (["--background", "-1"], "give 0 to 64"),
+        (["--background", "65"], "give 0 to 64"),
+        (["--hosts", "n1"], "--hosts node1,node2"),
+        (["--links", "other-node"], "needs --hosts"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], arguments: list[str], says: str) -> None:
@@ -53,6 +59,43 @@ def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], argume
     assert len(result.err.splitlines()) == 1
     assert says in result.err
     assert not list(Path().iterdir())
+
+
+def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Callable[..., Any]) -> None:
+    common = ["-o", "m.json", "--sizes", "0,8,1kB,16KiB", "--launches", "1", "--precision", "0.99", "--json"]
+    first = rankwise("measure", "--seconds", "100", *common)
+    assert first.code == 0, first.err
+    for what, finds in {
+        "bandwidth": {"bandwidth-window-64", "bandwidth-bidirectional-window-64"},
+        "pairs": {"bandwidth-pairs-1-window-64"},
+        "one-to-all": {"one-to-all"},
+        "alltoall": {"alltoall-ranks-2"},
+    }.items():
+        result = rankwise("measure", what, "--seconds", "100", *common, "--links", next(iter(first.json["links"])))
+        assert result.code == 0, result.err
+        link = next(iter(result.json["links"].values()))
+        # More cores, more pairs and ranks.
+        assert finds <= link["variants"].keys() or what == "alltoall" and any("alltoall" in name for name in link["variants"])
+    assert link["variants"].keys() >= {"ssend", "bandwidth-window-64", "one-to-all"}  # nothing got lost on the way
+    assert link["parameters"]["injection_bytes_per_s"]["value"] > 1e7
+    result = rankwise("measure", "loggp", "--seconds", "100", "--background", "1", *common)
+    assert result.code == 0, result.err
+    link = next(iter(result.json["links"].values()))
+    assert link["parameters"]["send_overhead_s"]["value"] > 0 and link["parameters"]["gap_s"]["value"] > 0
+    assert 0 <= link["parameters"]["send_returns_up_to_bytes"]["value"] < 1 << 22
+    assert link["loaded"]["pairs"] == 1 and link["loaded"]["alpha_s"] > 0
+    assert "MPI_Send does not wait for the receiver up to" in rankwise("profile", "show", "m.json").out
+
+
+def test_the_time_is_a_hard_limit_and_what_it_cut_off_is_told(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("measure", "-o", "m.json", "--seconds", "0.5", "--launches", "1", "--sizes", "0,8,64,1kB,4MiB", "--json")
+    records = [json.loads(line) for line in Path("m.samples.jsonl").read_text().splitlines()]
+    # Beyond the limit goes at most the visit under way.
+    assert sum(record["measuring_s"] for record in records if record["record"] == "witness") < 5.0
+    if result.code == 0:
+        assert result.json["source"]["stopped_by"] in ("time", "precision")
+    else:  # on a busy machine hardly anything fits into it
+        assert result.code == 2 and "more --seconds" in result.err
 
 
 def test_a_place_that_cannot_be_written_is_said(rankwise: Callable[..., Any]) -> None:

@@ -34,7 +34,11 @@ def test_one_socket_with_four_numa_nodes(machine_xml):
     assert (topology.socket_count, topology.core_count, len(topology.pus)) == (1, 32, 64)
     assert topology.numa_nodes == (0, 1, 2, 3)
     assert [topology.pu(index).numa_node for index in (0, 15, 16, 63)] == [0, 0, 1, 3]
-    assert topology.representative_pairs() == {"same-core": (0, 1), "same-socket": (0, 2)}
+    assert topology.representative_pairs() == {
+        "same-core": (0, 1),
+        "shared-cache": (0, 2),  # of 4 cores
+        "same-socket": (0, 8),
+    }
     last_level = [cache for cache in topology.caches if cache.level == 3]
     assert len(last_level) == 8
     assert last_level[1].size_bytes == 16 * 2**20

@@ -168,3 +168,50 @@ def test_contradictions_are_refused():
         replace(topology, pus=topology.pus + topology.pus[:1])
     with pytest.raises(ValueError, match="two sockets"):
         replace(topology, pus=(*topology.pus[:-1], replace(topology.pus[-1], socket=0)))
+
+
+def chiplets(allowed=None):
+    """One socket of 8 cores, 2 hardware threads each, in which 4 cores share a cache; and another socket alike."""
+    plain = machine(sockets=2, cores=8, threads=2, allowed=allowed)
+    shared = [
+        Cache(3, 2**25, tuple(pu.os_index for pu in plain.pus if pu.core // 4 == chiplet)) for chiplet in range(4)
+    ]
+    return replace(plain, caches=(*plain.caches, *shared))
+
+
+def test_a_cache_of_a_part_of_the_socket_makes_a_class():
+    topology = chiplets()
+    for a, b, name in [
+        (topology.pus_one_per_core()[0], topology.pus_one_per_core()[1], "shared-cache"),
+        (topology.pus_one_per_core()[0], topology.pus_one_per_core()[4], "same-socket"),
+        (topology.pus_one_per_core()[0], topology.pus_one_per_core()[8], "other-socket"),
+    ]:
+        assert topology.link_class(a, b) == topology.link_class(b, a) == name
+    assert list(topology.representative_pairs()) == ["same-core", "shared-cache", "same-socket", "other-socket"]
+
+
+def test_a_cache_of_all_usable_cores_makes_none():
+    one_chiplet = [pu.os_index for pu in chiplets().pus if pu.core < 4]
+    assert list(chiplets(allowed=one_chiplet).representative_pairs()) == ["same-core", "same-socket"]
+
+
+@given(st.integers(1, 2), st.integers(1, 5), st.integers(1, 2), st.booleans())
+def test_pairs_have_nothing_in_common_and_stars_are_of_their_class(sockets, cores, threads, with_chiplets):
+    topology = chiplets() if with_chiplets else machine(sockets=sockets, cores=cores, threads=threads)
+    for link, first in topology.representative_pairs().items():
+        pairs = topology.disjoint_pairs(link)
+        assert pairs[0] == first
+        assert len({pu for pair in pairs for pu in pair}) == 2 * len(pairs)
+        assert all(topology.link_class(*pair) == link for pair in pairs)
+        centre, *others = topology.star(link)
+        assert [centre, others[0]] == list(first) and len(set(others)) == len(others)
+        assert all(topology.link_class(centre, other) == link for other in others)
+        if link != "same-core":
+            assert len({topology.pu(other).core for other in others}) == len(others)
+
+
+def test_a_star_on_two_sockets_of_24_cores_reaches_all_of_them():
+    topology = machine(sockets=2, cores=24, threads=2)
+    sizes = {link: (len(topology.disjoint_pairs(link)), len(topology.star(link))) for link in topology.representative_pairs()}
+    # 48 hardware threads a socket; between sockets every one has a partner.
+    assert sizes == {"same-core": (48, 2), "same-socket": (48, 24), "other-socket": (48, 25)}

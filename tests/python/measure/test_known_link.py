@@ -21,7 +21,7 @@ def _measure(cable: Nodes, folder: Path, *options: str) -> dict:
     words = [sys.executable, "-m", "rankwise", "measure", *options, "--hosts", ",".join(cable.hosts), "--links", "other-node",
              "-o", "m.json", "--json"]  # fmt: skip
     done = subprocess.run(
-        cable.command(cable.hosts[0], words), cwd=folder, env=cable.environment(), capture_output=True, text=True, timeout=120
+        cable.command(cable.hosts[0], words), cwd=folder, env=cable.environment(), capture_output=True, text=True, timeout=180
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -35,17 +35,18 @@ def _payload_bytes(folder: Path) -> float:
 @pytest.mark.parametrize(
     ("rate", "bytes_per_s", "sizes"),
     [
-        ("100mbit", 12.5e6, "0,8,1000,300kB,500kB,700kB"),
-        ("1gbit", 125e6, "0,8,1000,300kB,500kB,700kB,900kB"),
+        ("100mbit", 12.5e6, "0,8,1000,200kB,300kB,400kB"),
+        ("1gbit", 125e6, "0,8,1000,100kB,150kB,200kB,250kB"),
     ],
 )
 def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(
     tmp_path: Path, rate: str, bytes_per_s: float, sizes: str
 ) -> None:
+    # What a shaper lets pass has a least time and no longest one: the minimum is the link's, however busy the machine.
     with Nodes(rate) as cable:
         before = cable.crossed_bytes(cable.hosts[1])
-        profile = _measure(cable, tmp_path, "one-to-all", "--sizes", sizes, "--launches", "1", "--seconds", "12",
-                           "--statistic", "smallest-20", "--precision", "0.9")  # fmt: skip
+        profile = _measure(cable, tmp_path, "one-to-all", "--sizes", sizes, "--launches", "1", "--seconds", "60",
+                           "--statistic", "minimum", "--precision", "0.99")  # fmt: skip
         crossed = cable.crossed_bytes(cable.hosts[1]) - before
     link = profile["links"]["other-node"]
     assert link["beta_s_per_byte"] * bytes_per_s == pytest.approx(1, abs=0.03)
@@ -62,8 +63,8 @@ def test_a_busy_link_is_slower_and_its_profile_says_how_much(tmp_path: Path, mon
     # Four ranks on what may be two processors: who waits gives way.
     monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
     with Nodes("100mbit") as cable:
-        profile = _measure(cable, tmp_path, "one-to-all", "--sizes", "0,1000,50kB", "--launches", "1", "--seconds", "6",
-                           "--background", "1", "--precision", "0.9")  # fmt: skip
+        profile = _measure(cable, tmp_path, "one-to-all", "--sizes", "0,1000,50kB", "--launches", "1", "--seconds", "60",
+                           "--background", "1", "--precision", "0.99")  # fmt: skip
     loaded = profile["links"]["other-node"]["loaded"]
     assert loaded["pairs"] == 1
     # A window of the load, 256 KiB each way, stands in the queue before each message: tens of milliseconds.

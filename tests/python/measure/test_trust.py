@@ -57,6 +57,44 @@ def test_each_disturbance_is_named_with_its_cure(campaign: Campaign, level: str,
     assert all("\n" not in line for line in (trust.line, *trust.findings))
 
 
+def test_visits_whose_rank_moved_are_told() -> None:
+    campaign = _campaign()
+    campaign.samples[0] = {**campaign.samples[0], "moved_ranks": 1}
+    trust = judge(campaign, _profile())
+    assert trust.level == "limited" and "1 of 50 visits had a rank that left" in trust.findings[0]
+
+
+@pytest.mark.parametrize(("counted", "level"), [(10**9, "good"), (10**3, "poor"), (None, "poor")])
+def test_bytes_between_nodes_must_have_crossed_an_interface(counted: int | None, level: str) -> None:
+    campaign = _campaign()
+    crossed = {} if counted is None else {"a": {"eth0": [counted, counted]}, "b": {"eth0": [counted, counted]}}
+    cell = {"class": "other-node", "size_bytes": 1000, "parts": 2}
+    campaign.samples[:] = [{**sample, **cell} for sample in campaign.samples]
+    campaign.witnesses[:] = [{**w, "class": "other-node", "network_bytes": crossed} for w in campaign.witnesses]
+    trust = judge(campaign, _profile())
+    assert trust.level == level
+    assert level == "good" or "messages went another way" in trust.findings[0]
+
+
+def test_a_load_that_ended_early_or_shares_processors_is_told() -> None:
+    campaign = _campaign()
+    campaign.samples[:] = [{**sample, "load_pairs": 1, "load_ended_early": 0} for sample in campaign.samples]
+    assert judge(campaign, _profile()).level == "good"
+    plan = {"background": 1, "places": {"same-socket": {"pairs": [[0, 1]], "star": [0, 1]}}}
+    sharing = Campaign({"campaign": "a", "plan": plan}, campaign.samples, [], campaign.witnesses)
+    assert "share processors" in judge(sharing, _profile()).findings[0]
+    campaign.samples[3] = {**campaign.samples[3], "load_ended_early": 1}
+    assert "the load ended before 1 of 50" in judge(campaign, _profile()).findings[0]
+
+
+def test_an_ssend_that_does_not_wait_makes_the_limits_doubtful() -> None:
+    campaign = _campaign()
+    campaign.limits.append({"ssend_returns_up_to_bytes": -1})
+    assert judge(campaign, _profile()).level == "good"
+    campaign.limits.append({"ssend_returns_up_to_bytes": 0})
+    assert "MPI_Ssend returned" in judge(campaign, _profile()).findings[0]
+
+
 def test_at_most_two_findings_the_gravest_first() -> None:
     trust = judge(_campaign(switches=10, foreign_cpus=2.0, steal_share=0.03, loop_spread=0.05), _profile())
     assert len(trust.findings) == 2 and "other programs" in trust.findings[0]

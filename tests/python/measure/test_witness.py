@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.measure.witness import Watch
+from rankwise.measure.witness import Watch, crossed_bytes
 
 
 def _machine(root: Path, busy: int, idle: int, steal: int, waited_us: int) -> None:
@@ -30,3 +30,15 @@ def test_a_witness_tells_foreign_load_steal_and_pressure(tmp_path: Path) -> None
 def test_a_system_that_tells_nothing_gives_none(tmp_path: Path) -> None:
     seen = Watch(tmp_path).witness()
     assert (seen["foreign_cpus"], seen["steal_share"], seen["pressure_share"]) == (0.0, 0.0, None)
+
+
+def test_crossed_bytes_are_those_of_the_time_between_for_each_host_and_interface() -> None:
+    before = [
+        {"host": "a", "network_bytes": {"record": "network", "eth0": [100, 10], "gone": [1, 1]}},
+        {"host": "b", "network_bytes": {"eth0": [5, 5]}},
+    ]
+    after = [
+        {"host": "a", "network_bytes": {"record": "network", "eth0": [150, 20], "new": [7, 7]}},
+        {"host": "b", "network_bytes": {"eth0": [15, 55]}},
+    ]
+    assert crossed_bytes(before, after) == {"a": {"eth0": [50, 10]}, "b": {"eth0": [10, 50]}}

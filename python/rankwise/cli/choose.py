@@ -1,0 +1,170 @@
+"""``choose``: which exchange is fastest on a machine, why, and from where on another one is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.exchange import (
+    PREDICTED_RANKS,
+    Bytes,
+    LinkModelName,
+    Loaded,
+    Periodic,
+    ProfileFile,
+    Ranks,
+    RanksPerNode,
+    make_grid,
+)
+from rankwise.errors import InputError
+from rankwise.units import format_size, format_time, parse_ints, parse_periodic, parse_sizes
+
+if TYPE_CHECKING:
+    from rankwise.decide.choice import Candidate, Choice, Question
+
+_MOST_SHOWN = 12
+
+
+@verb(
+    "choose",
+    """rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
+    rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json --plot map.svg""",
+)
+def choose(
+    profile: ProfileFile = Path("machine.json"),
+    algorithm: Annotated[
+        str, typer.Option(help="What to choose from: direct, neighbor-alltoall, shift, comb, team-shift, several, or all.")
+    ] = "all",
+    mode: Annotated[
+        str, typer.Option(help="Ways of sending: ssend, send, isend, isend-self, persistent, several, or all.")
+    ] = "all",
+    dims: Annotated[str, typer.Option(help="Axes of the process grid (1, 2, 3), or its shape: 4x2.")] = "3",
+    cutoff: Annotated[int, typer.Option(help="Layers of neighbours k.")] = 1,
+    size: Bytes = "4096",
+    ranks: Ranks = None,
+    shell: Annotated[
+        str, typer.Option(help="Which neighbours: full, eighth (with the return of forces), all-pairs (every rank).")
+    ] = "full",
+    replication: Annotated[
+        str | None, typer.Option("--replication", "-c", help="Ranks a team of team-shift. Default: 2, 4 and 8 where they fit.")
+    ] = None,
+    periodic: Periodic = "all",
+    ranks_per_node: RanksPerNode = None,
+    link_model: LinkModelName = None,
+    loaded: Loaded = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank all ways to exchange with neighbours, say which term decides, and where another way takes over.
+
+    Without --ranks the grid has 64 ranks. 'auto' of the C API makes the same decision from the same profile.
+    """
+    from rankwise.decide.choice import Chooser
+    from rankwise.machine.profile import Profile
+
+    if ranks is None and "x" not in dims.lower():
+        ranks = PREDICTED_RANKS
+    question = _question(algorithm, mode, dims, cutoff, size, ranks, shell, replication, periodic)
+    chooser = Chooser(Profile.load(profile), ranks_per_node, link_model, loaded)
+    choice = chooser.choose(question)
+    if plot is not None:
+        from rankwise.files import write_whole
+        from rankwise.report.tradeoff import map_places, tradeoff_picture
+
+        write_whole(plot, tradeoff_picture(chooser.winner_map(question, *map_places(question)), question))
+        tell(f"map of sizes and cutoffs written to {plot}")
+    if as_json:
+        print_json(choice.to_dict())
+    else:
+        _show(choice)
+
+
+def _question(
+    algorithm: str,
+    mode: str,
+    dims: str,
+    cutoff: int,
+    size: str,
+    ranks: int | None,
+    shell: str,
+    replication: str | None,
+    periodic: str,
+) -> Question:
+    from rankwise.decide.choice import MOST_BYTES, Question
+    from rankwise.engines.exchange import SHELLS
+
+    grid = make_grid(dims, ranks)
+    sizes = parse_sizes(size, "--bytes")
+    if len(sizes) != 1:
+        raise InputError(f"--bytes {size} is several sizes: give one; the crossovers and --plot show the others")
+    if sizes[0] > MOST_BYTES:
+        raise InputError(f"--bytes {size} is more than a choice is made for: stay below {format_size(MOST_BYTES)}")
+    if not 1 <= cutoff <= 64:
+        raise InputError(f"--cutoff {cutoff} is not a number of layers: give 1 to 64")
+    if shell not in SHELLS:
+        raise InputError(f"shell '{shell}' is unknown: choose {', '.join(SHELLS[:-1])} or {SHELLS[-1]}")
+    return Question(
+        grid,
+        tuple(parse_periodic(periodic, len(grid))),
+        cutoff,
+        sizes[0],
+        shell,
+        () if algorithm == "all" else tuple(algorithm.split(",")),
+        () if mode == "all" else tuple(mode.split(",")),
+        () if replication is None else tuple(parse_ints(replication, "--replication")),
+    )
+
+
+def _show(choice: Choice) -> None:
+    from rich.table import Table
+
+    print(f"{choice.reason}.")
+    if choice.auto is not None and choice.auto is not choice.best:
+        print(
+            f"{choice.best.case.algorithm} fills no window (rankwise_exchange_visit); of those that do, and for 'auto' of the C "
+            f"API, {choice.auto.name} is fastest: {format_time(choice.auto.time_s)}."
+        )
+    table = Table("", "algorithm", "mode", "c", "time", "95 % interval", "of it at 0 B", "messages", "sent")
+    rows = _rows(choice.candidates)
+    for place, (modes, candidate) in enumerate(rows[:_MOST_SHOWN], 1):
+        table.add_row(
+            str(place),
+            candidate.case.algorithm,
+            ", ".join(modes),
+            str(candidate.case.replication),
+            format_time(candidate.time_s),
+            f"{format_time(candidate.time_lo_s)} … {format_time(candidate.time_hi_s)}",
+            format_time(candidate.empty_s),
+            str(candidate.messages_per_rank),
+            format_size(candidate.bytes_per_rank),
+        )
+    console().print(table)
+    if (more := len(rows) - _MOST_SHOWN) > 0:
+        print(f"and {more} slower ones (--json has them)")
+    for axis, what in (("bytes", f"at cutoff {choice.question.cutoff}"),
+                       ("cutoff", f"for blocks of {format_size(choice.question.block_bytes)}")):  # fmt: skip
+        changes = [crossover for crossover in choice.crossovers if crossover.axis == axis]
+        if not changes:
+            continue
+        text = changes[0].before
+        for change in changes:
+            where = format_size(change.at) if axis == "bytes" else f"cutoff {change.at}"
+            text += f"; from {where} on {change.after}{' (extrapolated)' if change.extrapolated else ''}"
+        print(f"fastest {what}: {text}")
+    for note in dict.fromkeys(note for candidate in choice.candidates for note in candidate.notes):
+        tell(f"note: {note}")
+
+
+def _rows(candidates: Sequence[Candidate]) -> list[tuple[list[str], Candidate]]:
+    """Return the rows of the table: ways of sending that take as long by the same algorithm share one."""
+    rows: dict[tuple[str, int, int], tuple[list[str], Candidate]] = {}
+    for candidate in candidates:
+        key = (candidate.case.algorithm, candidate.case.replication, round(1e12 * candidate.time_s))
+        rows.setdefault(key, ([], candidate))[0].append(candidate.case.mode)
+    return list(rows.values())

@@ -1,0 +1,56 @@
+"""What was measured of a link, in lines of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankwise.units import format_bandwidth, format_size, format_time
+
+if TYPE_CHECKING:
+    from rankwise.machine.link import Parameter
+    from rankwise.machine.profile import Link
+
+_CALLED = {
+    "send_overhead_s": "a send keeps its processor for (o_s)",
+    "receive_overhead_s": "a receive keeps its processor for (o_r)",
+    "latency_s": "the rest of an empty message (l)",
+    "gap_s": "a small message every (g)",
+    "overlap": "both directions overlap (1 fully, 0 one after the other)",
+    "injection_bytes_per_s": "all pairs together at most (R_N)",
+    "send_returns_up_to_bytes": "MPI_Send does not wait for the receiver up to",
+    "head_to_head_up_to_bytes": "sends to each other do not deadlock up to",
+}
+
+
+def link_in_words(link: Link) -> list[str]:
+    """Say what is known of a link, one line for each thing that was measured."""
+    curve = link.send
+    large = f", {format_bandwidth(1 / curve.beta_s_per_byte)} for large messages" if curve.beta_s_per_byte > 0 else ""
+    lines = [f"{format_time(curve.alpha_s)} at 0 B{large} ({curve.samples} samples)"]
+    if link.spread is not None and link.spread.between_launches is not None:
+        between, within = link.spread.between_launches, link.spread.within_launches
+        lines.append(f"launches differ by {100 * between:.1f} %, samples within a launch by {100 * within:.1f} %")
+    for name, variant in link.variants.items():
+        best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
+        if name.startswith("bandwidth-"):
+            rate = format_bandwidth(best.size_bytes / best.time_s)
+            lines.append(f"{name}: {rate} at {format_size(best.size_bytes)}, each way of each pair")
+        elif name.startswith(("alltoall-", "one-to-all")):
+            lines.append(f"{name}: {format_time(variant.table[0].time_s)} at {format_size(variant.table[0].size_bytes)}")
+    lines += [f"{_CALLED.get(name, name)}: {_parameter(name, parameter)}" for name, parameter in link.parameters.items()]
+    if link.loaded is not None:
+        loaded = link.loaded
+        beta = f", beta {loaded.beta_ratio:.2f} times" if loaded.beta_ratio is not None else ""
+        lines.append(
+            f"with {loaded.pairs} pair(s) in the background: {format_time(loaded.alpha_s)} at 0 B, "
+            f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
+        )
+    return lines
+
+
+def _parameter(name: str, parameter: Parameter) -> str:
+    if name.endswith("bytes_per_s"):
+        return format_bandwidth(parameter.value)
+    if name.endswith("_bytes"):
+        return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
+    return format_time(parameter.value) if name.endswith("_s") else f"{parameter.value:.2f}"

@@ -1,0 +1,1 @@
+"""Deciding: which exchange is fastest on a machine, by how much, why, and from where on another one is."""

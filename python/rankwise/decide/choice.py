@@ -1,0 +1,288 @@
+"""Which exchange to take: candidates ranked by their cost, the reason, and where another one takes over.
+
+The ranking and the reason are those of the core (``_core.Contest``), which the C API's ``auto`` asks, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankwise.engines.exchange import ExchangeCase
+from rankwise.engines.placement import Location, blocked_locations
+from rankwise.engines.predict import Model, message_sizes
+from rankwise.errors import InputError
+from rankwise.machine.profile import Profile
+
+if TYPE_CHECKING:
+    from rankwise import _core
+
+# What `auto` of the C API chooses from: those that fill a window, by a program's own messages.
+AUTO_ALGORITHMS = ("direct", "comb", "shift")
+LEAST_BYTES, MOST_BYTES = 1, 2**24
+MOST_CUTOFF = 8
+_STEPS_PER_OCTAVE = 2
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be exchanged, and what may be chosen. Empty sequences: all there are; ``cutoff`` in layers."""
+
+    grid: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    cutoff: int
+    block_bytes: int
+    shell: str = "full"
+    algorithms: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    replications: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to carry out an exchange, its predicted time with the 95 % interval, and what of it zero bytes would take."""
+
+    case: ExchangeCase
+    name: str
+    time_s: float
+    time_lo_s: float
+    time_hi_s: float
+    empty_s: float
+    messages_per_rank: int
+    bytes_per_rank: int
+    notes: tuple[str, ...]
+
+    @property
+    def auto(self) -> bool:
+        """Whether ``auto`` of the C API may choose it."""
+        return self.case.algorithm in AUTO_ALGORITHMS
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "algorithm": self.case.algorithm,
+            "mode": self.case.mode,
+            "replication": self.case.replication,
+            "time_s": self.time_s,
+            "time_lo_s": self.time_lo_s,
+            "time_hi_s": self.time_hi_s,
+            "empty_time_s": self.empty_s,
+            "messages_per_rank": self.messages_per_rank,
+            "bytes_per_rank": self.bytes_per_rank,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """From ``at`` on (a size in bytes, or a cutoff in layers) ``after`` is fastest, and ``before`` up to it."""
+
+    axis: str  # "bytes" or "cutoff"
+    at: int
+    before: str
+    after: str
+    extrapolated: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "axis": self.axis, "at": self.at, "before": self.before, "after": self.after,
+            "extrapolated": self.extrapolated,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The answer to a question: candidates, fastest first, the reason in words, and the crossovers around it."""
+
+    question: Question
+    candidates: tuple[Candidate, ...]
+    reason: str
+    crossovers: tuple[Crossover, ...]
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[0]
+
+    @property
+    def auto(self) -> Candidate | None:
+        """Return what ``auto`` of the C API takes of these; None when none of them is for it."""
+        return next((candidate for candidate in self.candidates if candidate.auto), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        auto = self.auto
+        return {
+            "schema": 1,
+            "grid": list(self.question.grid),
+            "periodic": list(self.question.periodic),
+            "cutoff": self.question.cutoff,
+            "shell": self.question.shell,
+            "message_bytes": self.question.block_bytes,
+            "best": self.best.to_dict(),
+            "auto": None if auto is None else auto.to_dict(),
+            "reason": self.reason,
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "crossovers": [crossover.to_dict() for crossover in self.crossovers],
+        }
+
+
+@dataclass(frozen=True)
+class MapRow:
+    """One cutoff of a map: who wins from which size on, up to the next one's.
+
+    Beyond ``measured_to_bytes`` the messages of the winner are larger than any that was measured.
+    """
+
+    cutoff: int
+    winners: tuple[tuple[int, str], ...]  # (from_bytes, name), the first from the least size of the map on
+    measured_to_bytes: int
+
+
+@dataclass(frozen=True)
+class WinnerMap:
+    """The fastest candidate for every size from ``least_bytes`` to ``most_bytes`` and some cutoffs."""
+
+    least_bytes: int
+    most_bytes: int
+    rows: tuple[MapRow, ...]
+
+
+class Chooser:
+    """Answers questions from one profile.
+
+    Ranks sit where ``placement`` puts so many of them; None: as the scheduler's default does, with ``ranks_per_node``.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        ranks_per_node: int | None = None,
+        link_model: str | None = None,
+        loaded: bool = False,
+        placement: Callable[[int], list[Location]] | None = None,
+    ) -> None:
+        """Raises InputError like Model."""
+        self._placement = placement or (lambda ranks: blocked_locations(ranks, profile, ranks_per_node))
+        self._model = Model(profile, link_model, loaded)
+        self._contests: dict[tuple[object, ...], _core.Contest] = {}
+
+    def choose(self, question: Question) -> Choice:
+        """Rank all candidates and find where others take over. Raises InputError where nothing fits."""
+        from rankwise import _core
+
+        contest = self._contest(question, question.cutoff)
+        ranked = self._ranked(contest, question.block_bytes)
+        return Choice(
+            question,
+            tuple(self._candidate(question, contest, one) for one in ranked),
+            _core.reason(ranked),
+            (*self._crossover_sizes(question), *self._crossover_cutoffs(question)),
+        )
+
+    def winner_map(self, question: Question, least_bytes: int, most_bytes: int, cutoffs: Sequence[int]) -> WinnerMap:
+        """Return who wins at which cutoff for which sizes, borders to the byte."""
+        steps = size_steps(least_bytes, most_bytes)
+        rows = []
+        for cutoff in cutoffs:
+            contest = self._contest(question, cutoff)
+            firsts = {size: self._ranked(contest, size)[0] for size in steps}
+            changes = self._size_changes(contest, steps)
+            winners = ((least_bytes, firsts[least_bytes].name), *((change.at, change.after) for change in changes))
+            known = [size for size, first in firsts.items() if not self._extrapolates(contest, first, size)]
+            rows.append(MapRow(cutoff, winners, max(known, default=least_bytes)))
+        return WinnerMap(least_bytes, most_bytes, tuple(rows))
+
+    def _contest(self, question: Question, cutoff: int) -> _core.Contest:
+        from rankwise import _core
+
+        key = (
+            question.grid, question.periodic, cutoff, question.shell, question.algorithms, question.modes,
+            question.replications,
+        )  # fmt: skip
+        if key not in self._contests:
+            try:
+                self._contests[key] = _core.Contest(
+                    list(question.grid), list(question.periodic), [cutoff] * len(question.grid), question.shell,
+                    list(question.algorithms), list(question.modes), list(question.replications),
+                    list(self._placement(math.prod(question.grid))),
+                )  # fmt: skip
+            except ValueError as error:
+                raise InputError(str(error)) from None
+        return self._contests[key]
+
+    def _ranked(self, contest: _core.Contest, block_bytes: int) -> list[_core.Ranked]:
+        try:
+            return contest.ranked(block_bytes, self._model.machine)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def _candidate(self, question: Question, contest: _core.Contest, ranked: _core.Ranked) -> Candidate:
+        sizes = message_sizes(contest.message_blocks(ranked), question.block_bytes)
+        low_s, high_s = self._model.interval(ranked.mode, ranked.time_s, sizes)
+        case = ExchangeCase(
+            ranked.algorithm, ranked.mode, question.grid, question.periodic, question.cutoff, question.block_bytes,
+            question.shell, ranked.replication,
+        )  # fmt: skip
+        return Candidate(
+            case, ranked.name, ranked.time_s, low_s, high_s, ranked.empty_s, ranked.messages, ranked.bytes,
+            tuple(self._model.notes(ranked.mode, sizes)),
+        )  # fmt: skip
+
+    def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
+        sizes = message_sizes(contest.message_blocks(ranked), block_bytes)
+        return any(note.startswith("extrapolated") for note in self._model.notes(ranked.mode, sizes))
+
+    def _crossover_sizes(self, question: Question) -> list[Crossover]:
+        """Return where, at the cutoff asked for, another candidate takes over as blocks grow: to the byte."""
+        return self._size_changes(self._contest(question, question.cutoff), size_steps(LEAST_BYTES, MOST_BYTES))
+
+    def _size_changes(self, contest: _core.Contest, steps: Sequence[int]) -> list[Crossover]:
+        return list(
+            _crossovers("bytes", steps, lambda size: self._ranked(contest, size)[0],
+                        lambda first, size: self._extrapolates(contest, first, size))
+        )  # fmt: skip
+
+    def _crossover_cutoffs(self, question: Question) -> list[Crossover]:
+        """Return where, at the size asked for, another candidate takes over as the cutoff grows."""
+        if question.shell == "all-pairs":
+            return []
+        most = max(MOST_CUTOFF, question.cutoff)
+
+        def winner(cutoff: int) -> _core.Ranked:
+            return self._ranked(self._contest(question, cutoff), question.block_bytes)[0]
+
+        return list(
+            _crossovers("cutoff", range(1, most + 1), winner,
+                        lambda first, k: self._extrapolates(self._contest(question, k), first, question.block_bytes))
+        )  # fmt: skip
+
+
+def size_steps(least: int, most: int) -> list[int]:
+    """Return sizes in even logarithmic steps from ``least`` (at least 1) to ``most``, each once."""
+    octaves = math.ceil(math.log2(most / least))
+    steps = {round(least * 2 ** (i / _STEPS_PER_OCTAVE)) for i in range(_STEPS_PER_OCTAVE * octaves + 1)}
+    return sorted({min(size, most) for size in steps})
+
+
+def _crossovers(
+    axis: str,
+    places: Sequence[int],
+    winner: Callable[[int], _core.Ranked],
+    extrapolates: Callable[[_core.Ranked, int], bool],
+) -> Iterator[Crossover]:
+    """Yield where the winner changes. Between two places with different winners the change is halved down to 1."""
+
+    def between(low: int, first: _core.Ranked, high: int, last: _core.Ranked) -> Iterator[Crossover]:
+        if first.name == last.name:
+            return
+        if high - low == 1:
+            yield Crossover(axis, high, first.name, last.name, extrapolates(last, high))
+            return
+        middle = (low + high) // 2
+        halfway = winner(middle)
+        yield from between(low, first, middle, halfway)
+        yield from between(middle, halfway, high, last)
+
+    winners = [winner(place) for place in places]
+    for i in range(len(places) - 1):
+        yield from between(places[i], winners[i], places[i + 1], winners[i + 1])

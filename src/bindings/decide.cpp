@@ -1,0 +1,66 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "decide/contest.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using rankwise::Index;
+
+rankwise::Question question(std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
+                            const std::string& shell, std::vector<std::string> algorithms,
+                            const std::vector<std::string>& modes, std::vector<Index> replications) {
+  rankwise::Question question{rankwise::Grid(std::move(dims), std::move(periodic)), std::move(cutoff),
+                              rankwise::parse_shell(shell), std::move(algorithms), {}, std::move(replications)};
+  for (const std::string& mode : modes) question.modes.push_back(rankwise::parse_send_mode(mode));
+  return question;
+}
+
+rankwise::AxisLinks links(const rankwise::Question& question, const std::vector<std::array<Index, 3>>& placement) {
+  rankwise::Placement locations;
+  for (const auto& [node, socket, core] : placement) locations.push_back({node, socket, core});
+  const rankwise::Window window = question.shell == rankwise::Shell::all_pairs
+                                      ? rankwise::Window::all_pairs(question.grid)
+                                      : rankwise::Window(question.cutoff, question.shell);
+  return rankwise::axis_links(question.grid, window, locations);
+}
+
+}  // namespace
+
+void bind_decide(nb::module_& m) {
+  using rankwise::Contest;
+  using rankwise::Ranked;
+  nb::class_<Ranked>(m, "Ranked", "A way to carry out an exchange, and what it costs.")
+      .def_prop_ro("algorithm", [](const Ranked& r) { return r.candidate.algorithm; })
+      .def_prop_ro("mode", [](const Ranked& r) { return rankwise::to_string(r.candidate.mode); })
+      .def_prop_ro("replication", [](const Ranked& r) { return r.candidate.replication; })
+      .def_prop_ro("name", [](const Ranked& r) { return rankwise::to_string(r.candidate); })
+      .def_ro("time_s", &Ranked::time_s)
+      .def_ro("empty_s", &Ranked::empty_s, "Of it with blocks of 0 B: what the number of messages costs.")
+      .def_ro("messages", &Ranked::messages, "Of the rank that sends most.")
+      .def_ro("bytes", &Ranked::bytes, "Likewise.");
+  nb::class_<Contest>(m, "Contest", "Candidates for one exchange, to be ranked for any block size and machine.")
+      .def(
+          "__init__",
+          [](Contest* self, std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
+             const std::string& shell, std::vector<std::string> algorithms, const std::vector<std::string>& modes,
+             std::vector<Index> replications, const std::vector<std::array<Index, 3>>& placement) {
+            const rankwise::Question asked =
+                question(std::move(dims), std::move(periodic), std::move(cutoff), shell, std::move(algorithms), modes,
+                         std::move(replications));
+            new (self) Contest(asked, links(asked, placement));
+          },
+          nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"), nb::arg("shell"), nb::arg("algorithms"),
+          nb::arg("modes"), nb::arg("replications"), nb::arg("placement"),
+          "Empty lists of algorithms, modes and replications mean all there are; placement is one (node, socket, core) a "
+          "rank. Raises ValueError where nothing fits.")
+      .def("ranked", &Contest::ranked, nb::arg("block_bytes"), nb::arg("machine"),
+           "Return the candidates, fastest first. Raises ValueError where the machine lacks a link.")
+      .def("message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
+           nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");
+  m.def("reason", &rankwise::reason, nb::arg("ranked"), "Return why the first of the ranked candidates is ahead, in words.");
+}

@@ -1,0 +1,121 @@
+#include "decide/contest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace rankwise {
+
+namespace {
+
+// Equals are ranked in these orders: the simplest first, a program's own messages before MPI's way of sending them.
+constexpr std::array algorithm_order{"direct", "comb", "shift", "neighbor-alltoall", "team-shift"};
+constexpr std::array mode_order{SendMode::isend, SendMode::persistent, SendMode::isend_self, SendMode::send,
+                                SendMode::ssend};
+constexpr std::array<Index, 3> usual_replications{2, 4, 8};
+
+template <class Value, class Order>
+bool asked(const std::vector<Value>& list, const Order& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+ExchangeSpec spec_of(const Question& question, const Candidate& candidate) {
+  const Grid& grid = question.grid;
+  std::vector<bool> periodic;
+  for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
+  return make_spec(candidate.algorithm, candidate.mode, grid.dims(), std::move(periodic), question.cutoff,
+                   question.shell, candidate.replication);
+}
+
+// Why a candidate does not fit; empty when it does.
+std::string misfit(const Question& question, const Candidate& candidate) {
+  try {
+    static_cast<void>(spec_of(question, candidate));
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+// Persistent requests and MPI's collective cost what isend costs, as far as the model knows.
+Candidate costed_as(Candidate candidate) {
+  if (candidate.mode == SendMode::persistent) candidate.mode = SendMode::isend;
+  if (candidate.algorithm == "neighbor-alltoall") candidate.algorithm = "direct";
+  return candidate;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates(const Question& question) {
+  for (const std::string& algorithm : question.algorithms) {
+    static_cast<void>(why_not(algorithm, SendMode::isend, question.shell));  // refuses unknown names
+  }
+  std::vector<Candidate> found;
+  std::string first_misfit;
+  for (const char* algorithm : algorithm_order) {
+    if (!asked(question.algorithms, std::string(algorithm))) continue;
+    const bool teams = algorithm == std::string("team-shift");
+    std::vector<Index> replications{1};
+    if (teams) replications = question.replications;
+    if (teams && replications.empty()) replications.assign(usual_replications.begin(), usual_replications.end());
+    for (const SendMode mode : mode_order) {
+      if (!asked(question.modes, mode)) continue;
+      for (const Index c : replications) {
+        const Candidate candidate{algorithm, mode, c};
+        const std::string why = misfit(question, candidate);
+        if (why.empty()) {
+          found.push_back(candidate);
+        } else if (first_misfit.empty()) {
+          first_misfit = why;
+        }
+      }
+    }
+  }
+  if (found.empty()) invalid(first_misfit);
+  return found;
+}
+
+Contest::Contest(const Question& question, const AxisLinks& links) {
+  std::map<std::string, std::size_t> walk_of;
+  for (const Candidate& candidate : candidates(question)) {
+    const Candidate costed = costed_as(candidate);
+    const auto [known, added] = walk_of.try_emplace(to_string(costed), walks_.size());
+    if (added) walks_.push_back(walk_of_few(spec_of(question, costed), links));
+    entries_.push_back({candidate, known->second});
+  }
+}
+
+std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) const {
+  std::vector<std::pair<Cost, double>> costs;
+  for (const Walk& walk : walks_) {
+    costs.emplace_back(walk.cost(block_bytes, machine), walk.cost(0, machine).time_s());
+  }
+  std::vector<Ranked> ranked;
+  for (const Entry& entry : entries_) {
+    const auto& [cost, empty_s] = costs[entry.walk];
+    ranked.push_back(
+        {entry.candidate, cost.time_s(), empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes});
+  }
+  // By picoseconds, so that what costs the same stays in order whatever was rounded.
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return std::llround(1e12 * a.time_s) < std::llround(1e12 * b.time_s);
+  });
+  return ranked;
+}
+
+std::vector<Index> Contest::message_blocks(const Candidate& candidate) const {
+  for (const Entry& entry : entries_) {
+    if (to_string(entry.candidate) == to_string(candidate)) return walks_[entry.walk].message_blocks();
+  }
+  invalid(to_string(candidate) + " is no candidate of this contest");
+}
+
+std::string to_string(const Candidate& candidate) {
+  const std::string teams = candidate.replication > 1 ? " c=" + std::to_string(candidate.replication) : "";
+  return candidate.algorithm + teams + ", " + to_string(candidate.mode);
+}
+
+}  // namespace rankwise

@@ -1,0 +1,74 @@
+// Which exchange is fastest: the cost of every candidate, their order, and the reason in words.
+//
+// One decision for all who ask: the C API's `auto` and `rankwise choose`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/cost.hpp"
+#include "decide/few.hpp"
+
+namespace rankwise {
+
+// A way to carry out an exchange.
+struct Candidate {
+  std::string algorithm;
+  SendMode mode = SendMode::isend;
+  Index replication = 1;  // c of team-shift
+};
+
+// A candidate and what it costs.
+struct Ranked {
+  Candidate candidate;
+  double time_s = 0.0;
+  double empty_s = 0.0;  // of it with blocks of 0 B: what the number of messages costs
+  Index messages = 0;    // of the rank that sends most
+  Index bytes = 0;       // likewise
+};
+
+// What is exchanged, and who may do it. Empty lists: all there are.
+struct Question {
+  Grid grid;
+  std::vector<int> cutoff;
+  Shell shell = Shell::full;
+  std::vector<std::string> algorithms;
+  std::vector<SendMode> modes;
+  std::vector<Index> replications;  // empty: 2, 4 and 8 where they fit
+};
+
+// All candidates that fit a question, in the order in which equals are ranked: a plain isend first. Throws
+// std::invalid_argument where none fits, with the reason.
+[[nodiscard]] std::vector<Candidate> candidates(const Question& question);
+
+// The candidates of a question, their schedules walked once so that many sizes and machines can be asked for.
+class Contest {
+ public:
+  // Throws std::invalid_argument where no candidate fits.
+  Contest(const Question& question, const AxisLinks& links);
+  Contest(Contest&&) = default;  // not copied, like its walks
+  Contest& operator=(Contest&&) = default;
+
+  // The candidates, fastest first. Throws std::invalid_argument where the machine lacks a link.
+  [[nodiscard]] std::vector<Ranked> ranked(Index block_bytes, const Machine& machine) const;
+  // The numbers of blocks that the messages of a candidate have.
+  [[nodiscard]] std::vector<Index> message_blocks(const Candidate& candidate) const;
+
+ private:
+  struct Entry {
+    Candidate candidate;
+    std::size_t walk;  // candidates that cost the same share one
+  };
+  std::vector<Entry> entries_;
+  std::vector<Walk> walks_;
+};
+
+// Why the first is ahead of the others, in words: which term decides, against the fastest rival of another algorithm
+// (of another way of sending, where there is no other algorithm).
+[[nodiscard]] std::string reason(const std::vector<Ranked>& ranked);
+
+// "comb, isend" or "team-shift c=4, isend".
+[[nodiscard]] std::string to_string(const Candidate& candidate);
+
+}  // namespace rankwise

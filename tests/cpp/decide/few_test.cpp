@@ -1,0 +1,119 @@
+#include "decide/few.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rankwise {
+namespace {
+
+// Times that tell every term apart; all link classes alike.
+Machine machine() {
+  const TimeCurve send({{0, 2e-6, 1e-9}, {4096, 5e-6, 0.7e-9}});
+  const TimeCurve ssend({{0, 3e-6, 1.1e-9}});
+  const TimeCurve exchange({{0, 2.5e-6, 1.3e-9}});
+  const TimeCurve gap({{0, 0.6e-6, 0.9e-9}});
+  Machine machine;
+  for (auto& link : machine.links) link = LinkCost{send, ssend, exchange, gap, 0.2e-6, 1.7e-6};
+  return machine;
+}
+
+Placement on_one_node(Index ranks) {
+  Placement placement;
+  for (Index rank = 0; rank < ranks; ++rank) placement.push_back({0, 0, rank});
+  return placement;
+}
+
+double all_s(const ExchangeSpec& spec, Index bytes) {
+  return Walk(spec).cost(bytes, on_one_node(spec.ranks()), machine()).time_s();
+}
+
+double few_s(const ExchangeSpec& spec, Index bytes) {
+  const AxisLinks links = axis_links(spec.grid, spec.window, on_one_node(spec.ranks()));
+  return walk_of_few(spec, links).cost(bytes, machine()).time_s();
+}
+
+class FewStandForAll : public ::testing::TestWithParam<SendMode> {};
+
+TEST_P(FewStandForAll, OnPeriodicGridsExactly) {
+  const std::vector<std::vector<Index>> grids{{64}, {31}, {16, 12}, {4, 30}, {6, 4, 6}, {2, 10, 1}};
+  for (const std::string& algorithm : exchange_algorithms()) {
+    for (const Shell shell : {Shell::full, Shell::eighth}) {
+      if (algorithm == "team-shift" || !why_not(algorithm, GetParam(), shell).empty()) continue;
+      for (const std::vector<Index>& dims : grids) {
+        const bool odd = dims[0] % 2 == 1;
+        if (odd && is_blocking(GetParam()) && algorithm == "shift") continue;  // below
+        for (const int k : {1, 2}) {
+          const std::vector<bool> periodic(dims.size(), true);
+          const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, periodic, std::vector<int>(dims.size(), k), shell);
+          for (const Index bytes : {0, 800, 20000}) {
+            EXPECT_NEAR(few_s(spec, bytes), all_s(spec, bytes), 1e-12)
+                << algorithm << " k=" << k << " on " << dims[0] << "x.. (" << dims.size() << " axes), " << bytes << " B";
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FewStandForAll, OnOpenGridsToAFewPercent) {
+  for (const std::string& algorithm : exchange_algorithms()) {
+    if (algorithm == "team-shift" || !why_not(algorithm, GetParam(), Shell::full).empty()) continue;
+    for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{64}, {3, 20}, {12, 14}, {4, 7, 8}}) {
+      for (const int k : {1, 2}) {
+        const std::vector<bool> open(dims.size(), false);
+        const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, open, std::vector<int>(dims.size(), k));
+        for (const Index bytes : {100, 20000}) {
+          const double all = all_s(spec, bytes);
+          EXPECT_NEAR(few_s(spec, bytes), all, 0.05 * all) << algorithm << " k=" << k << " " << dims[0] << ", " << bytes;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FewStandForAll, OnOddRingsToTheWaitAtTheSeam) {
+  // Where an odd ring closes two ranks send in the same phase; what waits for them is not seen from the middle.
+  for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{3}, {5, 20}, {9, 31}, {101}}) {
+    const std::vector<bool> periodic(dims.size(), true);
+    for (const int k : {1, 2, 4}) {
+      const ExchangeSpec spec = make_spec("shift", GetParam(), dims, periodic, std::vector<int>(dims.size(), k));
+      const double all = all_s(spec, 1000);
+      const double seam = 2.5 * static_cast<double>(dims.size()) * 6e-6 * (1.0 + 10.0);
+      EXPECT_LE(few_s(spec, 1000), all + 1e-12) << dims[0] << " k=" << k;
+      EXPECT_GE(few_s(spec, 1000), all - seam) << dims[0] << " k=" << k;
+    }
+  }
+}
+
+TEST_P(FewStandForAll, MembersStandForTeams) {
+  for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{64}, {12, 10}, {4, 4, 6}}) {
+    const std::vector<bool> periodic(dims.size(), true);
+    for (const Index c : {1, 2, 4, 8}) {
+      for (const int k : {1, 2}) {
+        const ExchangeSpec spec = make_spec("team-shift", GetParam() == SendMode::isend_self ? SendMode::isend : GetParam(),
+                                            dims, periodic, std::vector<int>(dims.size(), k), Shell::full, c);
+        const double all = all_s(spec, 1000);
+        EXPECT_NEAR(few_s(spec, 1000), all, 0.05 * all) << dims[0] << " c=" << c << " k=" << k;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, FewStandForAll,
+                         ::testing::Values(SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self,
+                                           SendMode::persistent));
+
+TEST(AxisLinks, TakeTheFarthestWithinTheCutoff) {
+  // Rows of 4 ranks, two rows a node: along the last axis messages stay on a node, along the first they leave it.
+  const Grid grid({6, 4}, {true, true});
+  Placement placement;
+  for (Index rank = 0; rank < grid.size(); ++rank) placement.push_back({rank / 8, rank / 8, rank});
+  EXPECT_EQ(axis_links(grid, Window({1, 1}), placement), (AxisLinks{LinkClass::other_node, LinkClass::same_socket}));
+  const Grid open({2, 4}, {false, false});
+  EXPECT_EQ(axis_links(open, Window({1, 1}), placement), (AxisLinks{LinkClass::same_socket, LinkClass::same_socket}));
+  EXPECT_THROW(static_cast<void>(axis_links(grid, Window({1, 1}), {})), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace rankwise

@@ -1,0 +1,135 @@
+#include "profile/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "profile/json.hpp"
+
+namespace rankwise {
+namespace {
+
+std::string curve(const std::string& model, const std::string& segments) {
+  return R"("model": ")" + model + R"(", "alpha_s": 2e-6, "beta_s_per_byte": 1e-9,
+    "models": {"hockney": {"segments": [{"from_bytes": 0, "alpha_s": 2e-6, "beta_s_per_byte": 1e-9}]},
+    "piecewise": {"segments": )" + segments + R"(}},
+    "table": [{"size_bytes": 0, "time_s": 2e-6}, {"size_bytes": 1, "time_s": 2e-6}, {"size_bytes": 9, "time_s": 2e-6}])";
+}
+
+const std::string two_lines = R"([{"from_bytes": 0, "alpha_s": 1e-6, "beta_s_per_byte": 0},
+    {"from_bytes": 100, "alpha_s": 3e-6, "beta_s_per_byte": 1e-9}])";
+
+std::string profile(const std::string& link, const std::string& more = "") {
+  return R"({"schema": 1, "links": {"other-node": {)" + link + more + "}}}";
+}
+
+const LinkCost& other_node(const Machine& machine) {
+  return machine.links[static_cast<std::size_t>(LinkClass::other_node)].value();
+}
+
+TEST(Profile, TakesTheModelThatWasChosenOrTheOneAskedFor) {
+  const std::string text = profile(curve("piecewise", two_lines));
+  EXPECT_DOUBLE_EQ(other_node(read_machine(text)).send(99), 1e-6);
+  EXPECT_DOUBLE_EQ(other_node(read_machine(text)).send(100), 3.1e-6);
+  EXPECT_DOUBLE_EQ(other_node(read_machine(text, {"hockney", false})).send(100), 2.1e-6);
+}
+
+TEST(Profile, PutsWhatIsKnownInThePlaceOfWaysThatWereNotMeasured) {
+  const Machine machine = read_machine(profile(curve("piecewise", two_lines)));
+  const LinkCost& link = other_node(machine);
+  EXPECT_DOUBLE_EQ(link.ssend(100), 3.1e-6);
+  EXPECT_DOUBLE_EQ(link.exchange(100), 3.1e-6);
+  EXPECT_DOUBLE_EQ(link.exchange_gap(50), 0.0);
+  EXPECT_DOUBLE_EQ(link.exchange_gap(100), 1.1e-6);  // T(m) - alpha of 2 us
+  EXPECT_FALSE(link.acknowledgement_s);
+  EXPECT_FALSE(link.overhead_s);
+  EXPECT_FALSE(machine.links[0]);
+}
+
+TEST(Profile, TakesTheOverheadThatWasMeasuredBeforeLogGPs) {
+  std::string loggp = curve("hockney", two_lines);
+  loggp.insert(loggp.find("\"piecewise\""), R"("loggp": {"parameters": {"overhead_s": {"value": 3e-7}}, "segments": []}, )");
+  EXPECT_DOUBLE_EQ(other_node(read_machine(profile(loggp))).overhead(), 3e-7);
+  const std::string measured = R"(, "parameters": {"send_overhead_s": {"value": 2e-7}, "receive_overhead_s": {"value": 6e-7}})";
+  EXPECT_DOUBLE_EQ(other_node(read_machine(profile(loggp, measured))).overhead(), 4e-7);
+}
+
+TEST(Profile, KnowsHowLongAnAcknowledgementTakesWhereSynchronousSendsWereMeasured) {
+  const std::string ways = R"(, "variants": {"ssend": {)" + curve("hockney", two_lines) + "}}";
+  EXPECT_DOUBLE_EQ(other_node(read_machine(profile(curve("piecewise", two_lines), ways))).acknowledgement_s.value(), 1e-6);
+}
+
+TEST(Profile, SlowsEveryWayDownAsAPlainSendWasBesideTraffic) {
+  const std::string loaded = R"(, "loaded": {"alpha_s": 4e-6, "beta_s_per_byte": 5e-9, "pairs": 2})";
+  const Machine machine = read_machine(profile(curve("hockney", two_lines), loaded), {"", true});
+  EXPECT_DOUBLE_EQ(other_node(machine).send(1000), 4e-6 + 5e-6);
+  EXPECT_THROW(static_cast<void>(read_machine(profile(curve("hockney", two_lines)), {"", true})), std::invalid_argument);
+}
+
+TEST(Profile, RefusesWhatIsWrongWithItsLine) {
+  const auto refused = [](const std::string& text, const std::string& words) {
+    try {
+      static_cast<void>(read_machine(text));
+      FAIL() << "not refused: " << words;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  const std::string good = profile(curve("hockney", two_lines));
+  const auto changed = [&good](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  refused("", "line 1: '' is not a finite number");
+  refused(good + "x", "something follows");
+  refused(changed("\"schema\": 1", "\"schema\": 7"), "newer schema");
+  refused(changed("\"schema\": 1", "\"skema\": 1"), "names no schema");
+  refused(changed("other-node", "moon"), "'moon' is not a link class");
+  refused(changed("\"time_s\": 2e-6", "\"time_s\": 0"), "line 5: a time is not positive");
+  refused(changed("\"time_s\": 2e-6", "\"time_s\": NaN"), "line 5: 'NaN' is not a finite number");
+  refused(changed("\"time_s\": 2e-6", "\"time_s\": 1e999"), "line 5: '1e999' is not a finite number");
+  refused(changed("\"time_s\": 2e-6", "\"time_s\": \"2 us\""), "line 5: a number is expected");
+  refused(changed("{\"size_bytes\": 9, \"time_s\": 2e-6}", "null"), "an object is expected");
+  refused(changed(", {\"size_bytes\": 9, \"time_s\": 2e-6}", ""), "fewer than three sizes");
+  refused(changed("\"size_bytes\": 9", "\"size_bytes\": 1"), "not in order");
+  refused(changed("\"model\": \"hockney\"", "\"model\": \"loggp\""), "no model 'loggp': choose one of hockney, piecewise");
+  std::string negative = two_lines;
+  negative.replace(negative.find("1e-6"), 4, "-1e-6");
+  refused(profile(curve("piecewise", negative)), "a time is negative");
+  refused(changed("\"table\"", "\"tables\""), "the key 'table' is missing");
+}
+
+TEST(Json, ReadsWhatRfc8259Allows) {
+  const Json value = Json::parse(" {\"a\\u00e9\\n\": [1, -2.5e3, true, null, \"\\\"\"], \"b\": {}}\n");
+  EXPECT_EQ(value.members()[0].first, "a\u00e9\n");
+  EXPECT_EQ(value.members()[0].second.items().size(), 5U);
+  EXPECT_DOUBLE_EQ(value.members()[0].second.items()[1].number(), -2500.0);
+  EXPECT_EQ(value.members()[0].second.items()[4].string(), "\"");
+  EXPECT_TRUE(value.at("b").members().empty());
+  for (const char* text : {"[1,]", "{\"a\" 1}", "[1 2]", "\"open", "{a: 1}", "[", "+1", "tru", "\"\\x\"", "\"\\u12\""}) {
+    EXPECT_THROW(static_cast<void>(Json::parse(text)), std::invalid_argument) << text;
+  }
+  EXPECT_THROW(static_cast<void>(Json::parse(std::string(100000, '['))), std::invalid_argument);
+}
+
+TEST(Json, NeverDoesWorseThanRefusing) {
+  std::mt19937 random(7);
+  const std::string good = profile(curve("piecewise", two_lines));
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = good;
+    for (int change = 0; change < 3; ++change) text[random() % text.size()] = "{}[]\",:\\0e-n \n"[random() % 14];
+    text.resize(random() % 4 == 0 ? random() % text.size() : text.size());
+    try {
+      const Machine machine = read_machine(text);
+      for (const auto& link : machine.links) {
+        if (!link) continue;
+        EXPECT_GE(link->send(0), 0.0);
+      }
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rankwise

@@ -1,0 +1,275 @@
+"""``rankwise choose``: against closed forms evaluated here, the paper's figures, and what a person may get wrong."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from rankwise.cli.main import run
+from rankwise.decide.choice import Chooser, Question
+from rankwise.machine.link import Curve, LinkModel, Point, Segment
+from rankwise.machine.profile import Link, Loaded, Profile
+
+# werner2023 section 6: one alpha and beta for the machine of its tables.
+ALPHA_S, BETA_S = 2.122e-6, 0.129e-9
+
+
+def _curve(alpha_s: float, beta_s: float) -> Curve:
+    sizes = (0, 10, 10**3, 10**5, 10**9)
+    table = tuple(Point(size, t := max(alpha_s + beta_s * size, 1e-15), t, t, 9) for size in sizes)
+    model = LinkModel("hockney", (Segment(0, None, alpha_s, beta_s),), "given")
+    return Curve("hockney", alpha_s, None, beta_s, None, 9, "median", table, {"hockney": model})
+
+
+def _profile(path: Path, overhead_s: float = 0.0, loaded: Loaded | None = None) -> Path:
+    """Write a profile with the paper's alpha and beta, where both directions overlap as far as processors let them."""
+    ways = {
+        "ssend": _curve(ALPHA_S, BETA_S),
+        "exchange": _curve(ALPHA_S, BETA_S),
+        "exchange-gap": _curve(2 * overhead_s, BETA_S),
+    }
+    link = Link(_curve(ALPHA_S, BETA_S), ways, loaded=loaded)
+    Profile({}, {"other-node": link}, "", {}).save(path)
+    return path
+
+
+def _choose(capsys: pytest.CaptureFixture[str], *options: str) -> dict:
+    assert run(["choose", "--json", *options]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    return _profile(tmp_path / "paper.json")
+
+
+def test_the_keys_that_programs_rely_on(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = _choose(capsys, "--profile", str(paper), "--dims", "3", "--cutoff", "2", "--bytes", "4096", "--ranks", "512")
+    times = [candidate["time_s"] for candidate in answer["candidates"]]
+    assert times == pytest.approx(sorted(times), rel=1e-6)
+    assert answer["best"] == answer["candidates"][0]
+    assert answer["auto"]["algorithm"] in ("direct", "comb", "shift")
+    assert {(c["algorithm"], c["replication"]) for c in answer["candidates"]} == {
+        ("direct", 1), ("neighbor-alltoall", 1), ("shift", 1), ("comb", 1),
+        ("team-shift", 2), ("team-shift", 4), ("team-shift", 8),
+    }  # fmt: skip
+    assert all(c["time_lo_s"] <= c["time_s"] <= c["time_hi_s"] for c in answer["candidates"])
+    assert "decide" in answer["reason"]
+    assert {crossover["axis"] for crossover in answer["crossovers"]} <= {"bytes", "cutoff"}
+
+
+# The closed forms of the specification, for full shells on large periodic grids; m in bytes. Shift and direct one
+# message at a time; overlapping ones with no processor overhead, where further messages cost their bytes alone.
+def _message(m: float) -> float:
+    return ALPHA_S + BETA_S * m
+
+
+def _shift_ssend(d: int, k: int, m: int) -> float:
+    return sum(4 * k * _message((2 * k + 1) ** axis * m) for axis in range(d)) + d * ALPHA_S  # no answer covers an axis' last acknowledgement
+
+
+def _shift_isend(d: int, k: int, m: int) -> float:
+    slabs = [(2 * k + 1) ** axis * m for axis in range(d)]
+    return sum(k * (_message(slab) + BETA_S * slab) for slab in slabs)
+
+
+def _comb_isend(d: int, k: int, m: int) -> float:
+    slabs = [(2 * k + 1) ** axis * m for axis in range(d)]
+    return sum(_message(slab) + (2 * k - 1) * BETA_S * slab for slab in slabs)
+
+
+def _direct_isend(d: int, k: int, m: int) -> float:
+    return _message(m) + ((2 * k + 1) ** d - 2) * BETA_S * m
+
+
+def _team_ssend(w: int, c: int, m: int) -> float:
+    # Reading A: n_a = S + 2 lg c messages, n_b = cS + 2(c - 1) blocks; a member that starts at its own team skips one.
+    steps = math.ceil(w / c)
+    log = int(math.log2(c))
+    return (steps + 2 * log) * ALPHA_S + (c * steps + 2 * (c - 1)) * BETA_S * m
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_times_are_those_of_the_closed_forms(d: int, paper: Path) -> None:
+    chooser = Chooser(Profile.load(paper))
+    for k in (1, 2, 3):
+        for m in (0, 100, 20_000):
+            question = Question((16,) * d, (True,) * d, k, m, modes=("ssend", "isend"), algorithms=("direct", "comb", "shift"))
+            times = {c.name: c.time_s for c in chooser.choose(question).candidates}
+            assert times["shift, ssend"] == pytest.approx(_shift_ssend(d, k, m))
+            assert times["shift, isend"] == pytest.approx(_shift_isend(d, k, m))
+            assert times["comb, isend"] == pytest.approx(_comb_isend(d, k, m))
+            assert times["direct, isend"] == pytest.approx(_direct_isend(d, k, m))
+
+
+def test_blocking_and_non_blocking_sends_are_decided_differently_at_the_papers_alpha_and_beta(paper: Path) -> None:
+    """Shift against team shift: one message at a time teams save messages; overlapping, shift's hops cost half."""
+    chooser = Chooser(Profile.load(paper))
+    picked: dict[str, list[str]] = {}
+    for mode in ("ssend", "isend"):
+        picked[mode] = []
+        for d, k, m in [(d, k, m) for d in (1, 2, 3) for k in (1, 2, 3, 4) for m in (8, 100, 1000, 20_000)]:
+            question = Question((16,) * d, (True,) * d, k, m, modes=(mode,), algorithms=("direct", "shift"))
+            picked[mode].append(chooser.choose(question).best.case.algorithm)
+            direct, shift = (
+                (_direct_isend(d, k, m), _shift_isend(d, k, m))
+                if mode == "isend"
+                # n messages one after the other, each acknowledged, against hops whose answers acknowledge them.
+                else (((2 * k + 1) ** d - 1) * (_message(m) + ALPHA_S), _shift_ssend(d, k, m))
+            )
+            assert picked[mode][-1] == ("direct" if direct <= shift else "shift"), (mode, d, k, m)
+    # In two and three dimensions blocking direct pays for its many messages; in flight together they cost bytes alone.
+    assert picked["ssend"] != picked["isend"]
+    assert picked["ssend"].count("shift") > 16 > picked["isend"].count("shift")
+
+
+@pytest.mark.parametrize(
+    ("d", "k", "c"), [(1, 4, 2), (2, 2, 4), (3, 2, 8), (1, 1, None), (3, 1, None)]
+)
+def test_teams_pay_where_the_specification_says_so_for_blocking_sends_only(
+    d: int, k: int, c: int | None, paper: Path
+) -> None:
+    """One message at a time: 1-D c = 2 from k = 4 on, 2-D c = 4 from k = 2 on, 3-D c = 8 from k = 2 on, never at k = 1."""
+    chooser = Chooser(Profile.load(paper))
+    grid = {1: (512,), 2: (32, 16), 3: (8, 8, 8)}[d]
+    blocking, overlapping = (
+        chooser.choose(Question(grid, (True,) * d, k, 100, modes=(mode,))).best.case for mode in ("ssend", "isend")
+    )
+    assert (blocking.replication if blocking.algorithm == "team-shift" else None) == c
+    assert overlapping.algorithm != "team-shift"
+
+
+def test_hockney_decides_for_direct_only_where_overlap_is_known(tmp_path: Path) -> None:
+    """With a processor's overhead a message, direct's advantage of overlapping sends ends: max(2no, ...)."""
+    question = Question((16,) * 3, (True,) * 3, 2, 8, modes=("isend",), algorithms=("direct", "comb"))
+    free = Chooser(Profile.load(_profile(tmp_path / "free.json", overhead_s=0.0)))
+    busy = Chooser(Profile.load(_profile(tmp_path / "busy.json", overhead_s=0.5e-6)))
+    assert free.choose(question).best.case.algorithm == "direct"
+    assert busy.choose(question).best.case.algorithm == "comb"
+    direct = next(c for c in busy.choose(question).candidates if c.case.algorithm == "direct")
+    assert direct.time_s == pytest.approx(124 * 2 * 0.5e-6, rel=0.05)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_crossovers_are_where_the_winner_changes(d: int, paper: Path) -> None:
+    chooser = Chooser(Profile.load(paper))
+    question = Question((16,) * d, (True,) * d, 2, 512)
+    for crossover in chooser.choose(question).crossovers:
+        def winner(at: int, axis: str = crossover.axis) -> str:
+            asked = Question(question.grid, question.periodic, *((2, at) if axis == "bytes" else (at, 512)))
+            return chooser.choose(asked).best.name
+
+        assert (winner(crossover.at - 1), winner(crossover.at)) == (crossover.before, crossover.after)
+
+
+def test_auto_is_the_best_of_those_with_a_window(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--profile", str(paper), "--dims", "3", "--cutoff", "2", "--bytes", "4096", "--ranks", "512"]
+    everything = _choose(capsys, *options)
+    windows = _choose(capsys, *options, "--algorithm", "direct,comb,shift")
+    assert everything["best"]["algorithm"] == "team-shift"
+    assert everything["auto"] == windows["best"] == windows["auto"]
+
+
+def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paper = _profile(tmp_path / "paper.json", overhead_s=0.05e-6)
+    assert run(["choose", "--profile", str(paper), "--dims", "2", "--cutoff", "1", "--ranks", "64", "--bytes", "8"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("direct, isend takes 2.83 us; comb, isend would take 4.45 us")
+    assert "the latency of messages decides: 8 messages a rank instead of 4" in out
+    assert "fastest for blocks of 8 B: direct, isend; from cutoff 3 on comb, isend" in out
+    assert "Traceback" not in err
+
+
+def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paper = _profile(tmp_path / "paper.json", overhead_s=0.05e-6)
+    options = ["choose", "--profile", str(paper), "--dims", "3", "--cutoff", "2", "--ranks", "512", "--algorithm", "comb,team-shift"]
+    assert run([*options, "--plot", str(tmp_path / "map.svg")]) == 0
+    out, _ = capsys.readouterr()
+    text = " ".join(ElementTree.parse(tmp_path / "map.svg").getroot().itertext())
+    border = out.split("fastest at cutoff 2: comb, isend; from ")[1].split(" on ")[0]
+    assert f"{border} →" in text
+    for words in ("team-shift c=8, isend", "comb, isend", "size of a block", "cutoff in layers", "8x8x8 ranks"):
+        assert words in text
+
+
+def test_sizes_beyond_the_measured_ones_are_answered_and_marked(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile = json.loads(paper.read_text())
+    for curve in (profile["links"]["other-node"], *profile["links"]["other-node"]["variants"].values()):
+        curve["table"] = curve["table"][:-1]
+    paper.write_text(json.dumps(profile))
+    answer = _choose(capsys, "--profile", str(paper), "--dims", "1", "--cutoff", "1", "--bytes", "200kB", "--ranks", "8")
+    assert any(note.startswith("extrapolated") for note in answer["best"]["notes"])
+    near = _choose(capsys, "--profile", str(paper), "--dims", "1", "--cutoff", "1", "--bytes", "100", "--ranks", "8")
+    assert not any(note.startswith("extrapolated") for note in near["best"]["notes"])
+
+
+def test_parameters_measured_beside_traffic_can_be_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = Loaded(2 * ALPHA_S, 3 * BETA_S, None, None, 4, 2.0, 3.0)
+    path = str(_profile(tmp_path / "loaded.json", loaded=loaded))
+    options = ["--profile", path, "--dims", "1", "--cutoff", "1", "--bytes", "1000", "--ranks", "8", "--mode", "isend"]
+    idle = _choose(capsys, *options, "--algorithm", "direct")
+    busy = _choose(capsys, *options, "--algorithm", "direct", "--loaded")
+    assert idle["best"]["time_s"] == pytest.approx(ALPHA_S + 2000 * BETA_S)
+    assert busy["best"]["time_s"] == pytest.approx(2 * ALPHA_S + 6000 * BETA_S)
+    assert any("background traffic of 4 pairs" in note for note in busy["best"]["notes"])
+
+
+Damage = Callable[[dict], None]
+
+
+def _damages() -> Iterator[tuple[str, Damage, str]]:
+    def curve(record: dict) -> dict:
+        return dict.__getitem__(record["links"], "other-node")
+
+    yield "newer", lambda r: r.update(schema=2), "schema 2, newer"
+    yield "no schema", lambda r: r.pop("schema"), "names no schema"
+    yield "no links", lambda r: r.update(links={}), "no link class"
+    yield "two sizes", lambda r: curve(r).update(table=curve(r)["table"][:2]), "at least 3"
+    yield "negative time", lambda r: curve(r)["table"][1].update(time_s=-1e-6), "time_s -1e-06 at 10 B is not positive"
+    yield "zero time", lambda r: curve(r)["table"][0].update(time_s=0), "at 0 B is not positive"
+    yield "NaN", lambda r: curve(r)["table"][0].update(time_s=math.nan), "not a finite number"
+    yield "text", lambda r: curve(r).update(alpha_s="2.1 us"), "alpha_s '2.1 us' is not a finite number"
+    yield "unknown link", lambda r: r["links"].update({"moon": curve(r)}), "'moon' is not a link class"
+    yield "no table", lambda r: curve(r).pop("table"), "lacks the key 'table'"
+
+
+@pytest.mark.parametrize(("damage", "words"), [pytest.param(d, w, id=n) for n, d, w in _damages()])
+def test_a_damaged_profile_is_refused_in_one_line(
+    damage: Damage, words: str, paper: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = json.loads(paper.read_text())
+    damage(record)
+    paper.write_text(json.dumps(record))
+    assert run(["choose", "--profile", str(paper)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert "rankwise measure" in err or "update rankwise" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--ranks-per-node", "4"], "no link class same-socket, which"),
+        (["--loaded"], "not measured beside background traffic"),
+        (["--link-model", "loggp"], "no model 'loggp'"),
+        (["--algorithm", "carrier-pigeon"], "'carrier-pigeon' is unknown"),
+        (["--mode", "shout"], "'shout' is unknown"),
+        (["--mode", "isend-self", "--algorithm", "direct"], "only shift does"),
+        (["--bytes", "1,2"], "give one"),
+        (["--cutoff", "0"], "give 1 to 64"),
+        (["--shell", "half"], "shell 'half' is unknown"),
+        (["--algorithm", "team-shift", "-c", "1000"], "1000"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(
+    options: list[str], words: str, paper: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["choose", "--profile", str(paper), "--ranks", "16", *options]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert words in err

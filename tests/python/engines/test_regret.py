@@ -1,0 +1,81 @@
+"""The regret of a choice: its figures worked out by hand, and one measured on this machine."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.decide.choice import Candidate, Choice, Question
+from rankwise.decide.regret import Regret, Trial
+from rankwise.engines.exchange import ExchangeCase
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def _trial(**times_s: Sequence[float]) -> Trial:
+    """Make a trial whose first candidate was chosen; names are those of algorithms."""
+    cases = {name: ExchangeCase(name, "isend", (8,), (True,), 1, 100) for name in times_s}
+    candidates = tuple(
+        Candidate(case, f"{name}, isend", 1e-6 * i, 0.0, 1e-6, 1e-6, 2, 200, ()) for i, (name, case) in enumerate(cases.items())
+    )
+    choice = Choice(Question((8,), (True,), 1, 100), candidates, "", ())
+    return Trial(choice, {case: times_s[name] for name, case in cases.items()})
+
+
+def test_who_chose_the_fastest_regrets_nothing() -> None:
+    trial = _trial(direct=(1.0, 1.1, 1.0, 1.1), shift=(2.0, 2.0, 2.0, 2.0))
+    assert (trial.regret, trial.regret_to_least, trial.noise) == (0.0, 0.0, 0.0)
+
+
+def test_regret_is_what_the_choice_takes_longer() -> None:
+    trial = _trial(direct=(3.0,) * 4, shift=(2.0,) * 4)
+    assert trial.regret == trial.regret_to_least == pytest.approx(0.5)
+    assert trial.noise == 0.0
+    assert trial.fastest.algorithm == "shift"
+
+
+def test_luck_is_noise_and_no_regret() -> None:
+    """Two candidates that take as long: each is lucky in one half; who picks by luck loses as often as he wins."""
+    trial = _trial(direct=(1.0, 2.0, 1.0, 2.0), shift=(2.0, 1.0, 2.0, 1.0))
+    # Even rounds pick direct, in odd ones it takes 2; the choice, direct too, is just as slow there.
+    # Odd rounds pick shift, which takes 2 in even ones, where the choice takes 1.
+    assert trial.regret == pytest.approx((2 / 2 - 1 + 1 / 2 - 1) / 2)
+    assert trial.noise == pytest.approx(1.0)
+
+
+def test_a_summary_is_the_mean_over_all_trials() -> None:
+    regret = Regret("machine.json", [_trial(direct=(3.0,) * 4, shift=(2.0,) * 4), _trial(direct=(1.0,) * 4, shift=(2.0,) * 4)])
+    summary = regret.summary()
+    assert summary == {
+        "cases": 2, "mean_regret": pytest.approx(0.25), "mean_regret_to_least": pytest.approx(0.25), "noise_floor": 0.0,
+        "max_regret": pytest.approx(0.5), "share_fastest_chosen": 0.5,
+    }  # fmt: skip
+    row = regret.to_dict()["rows"][0]
+    assert (row["chosen"]["algorithm"], row["fastest"]["algorithm"]) == ("direct", "shift")
+    assert [c["measured_time_s"] for c in row["candidates"]] == [3.0, 2.0]
+
+
+def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any]) -> None:
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
+    result = rankwise(
+        "validate", "choose", "--ranks", "2", "--cutoff", "1", "--bytes", "8,1000", "--algorithm", "direct,shift",
+        "--mode", "isend,ssend", "--rounds", "2", "--seconds", "0.005", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    assert result.json["summary"]["cases"] == len(result.json["rows"]) == 2
+    for row in result.json["rows"]:
+        assert {(c["algorithm"], c["mode"]) for c in row["candidates"]} == {
+            (algorithm, mode) for algorithm in ("direct", "shift") for mode in ("isend", "ssend")
+        }
+        assert all(len(c["round_times_s"]) == 2 and min(c["round_times_s"]) > 0 for c in row["candidates"])
+        assert row["chosen"] == {key: row["candidates"][0][key] for key in row["chosen"]}
+        fastest = min(row["candidates"], key=lambda c: c["measured_time_s"])
+        assert row["fastest"] == {key: fastest[key] for key in row["fastest"]}
+
+
+def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
+    result = rankwise("validate", "choose", "--ranks", "2", "--rounds", "1")
+    assert (result.code, result.out) == (2, "")
+    assert "--rounds 1 is too few" in result.err

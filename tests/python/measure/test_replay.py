@@ -1,0 +1,70 @@
+"""Samples of machines whose truth is known, replayed through the whole way from raw times to the profile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic_machine import LOGGP, SIZES, loggp_times, write_samples
+
+from rankwise.measure.campaign import last_campaign
+from rankwise.measure.cells import cells_of
+from rankwise.measure.fitting import profile_from_campaign
+from rankwise.measure.samples import read_campaigns
+from rankwise.statistics import median_interval_95
+
+SEEDS = 100
+TRUE_ALPHA_S = 2 * LOGGP["overhead_s"] + LOGGP["latency_s"]
+
+
+def test_known_parameters_come_back_inside_their_intervals_in_90_of_100_seeds(tmp_path: Path) -> None:
+    path = tmp_path / "known.samples.jsonl"
+    inside: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        path.unlink(missing_ok=True)
+        write_samples(path, loggp_times(), seed)
+        link = profile_from_campaign(last_campaign(path), path, model="loggp").links["same-socket"]
+        send = link.send
+        loggp, lines = send.models["loggp"], send.models["piecewise"].segments
+        assert send.alpha_ci_s is not None and send.beta_ci_s_per_byte is not None
+        inside["alpha"] += send.alpha_ci_s[0] <= TRUE_ALPHA_S <= send.alpha_ci_s[1]
+        beta = LOGGP["rendezvous_gap_s_per_byte"]
+        inside["beta"] += send.beta_ci_s_per_byte[0] <= beta <= send.beta_ci_s_per_byte[1]
+        overhead = loggp.parameters["overhead_s"].ci
+        assert overhead is not None
+        inside["o"] += overhead[0] <= LOGGP["overhead_s"] <= overhead[1]
+        # A break lies between two measured sizes and stands at the upper one.
+        inside["break"] += [line.from_bytes for line in lines] == [0, int(LOGGP["rendezvous_from_bytes"])]
+        inside["threshold"] += loggp.parameters["rendezvous_from_bytes"].value == LOGGP["rendezvous_from_bytes"]
+    assert all(count >= 0.9 * SEEDS for count in inside.values()), inside
+
+
+def test_the_median_s_interval_holds_the_median_in_90_of_100_seeds() -> None:
+    inside = 0
+    for seed in range(SEEDS):
+        low, high = median_interval_95(np.random.default_rng(seed).lognormal(0.0, 0.5, size=61))
+        inside += low <= 1.0 <= high
+    assert inside >= 0.9 * SEEDS
+
+
+def test_a_visit_whose_rank_moved_is_kept_but_not_part_of_the_figures(tmp_path: Path) -> None:
+    path = tmp_path / "known.samples.jsonl"
+    write_samples(path, loggp_times())
+    (campaign,) = read_campaigns(path)
+    marked = next(s for s in campaign.samples if s["operation"] == "send" and s["size_bytes"] == int(SIZES[3]))
+    assert int(SIZES[3]) in cells_of(campaign, "same-socket", 0.0)["send"]
+    campaign.samples[campaign.samples.index(marked)] = {**marked, "moved_ranks": 1}
+    assert int(SIZES[3]) not in cells_of(campaign, "same-socket", 0.0)["send"]
+
+
+@pytest.mark.parametrize(("parts", "time_s"), [(2, 5e-6), (64, 10e-6 / 64)])
+def test_a_sample_stands_for_as_many_messages_as_it_says(tmp_path: Path, parts: int, time_s: float) -> None:
+    path = tmp_path / "known.samples.jsonl"
+    write_samples(path, loggp_times())
+    (campaign,) = read_campaigns(path)
+    campaign.samples[:] = [
+        {"class": "same-socket", "operation": "x", "size_bytes": 8, "launch": 0, "parts": parts, "time_s": [10e-6]}
+    ]
+    assert cells_of(campaign, "same-socket", 0.0)["x"][8][0] == pytest.approx([time_s])
