@@ -44,7 +44,7 @@ def build_kernels(compiler: Path) -> Path:
                 *(str(path) for path in files if path.suffix == ".cpp"),
                 "-o", str(fresh), "-ldl",
             ],
-            timeout_s=300,
+            timeout_s=900,
         )  # fmt: skip
         if code != 0:
             raise UnusableEnvironmentError(
