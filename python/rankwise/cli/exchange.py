@@ -16,6 +16,7 @@ from rankwise.units import format_percent, format_size, format_time, parse_ints,
 
 if TYPE_CHECKING:
     from rankwise.engines.exchange import ExchangeCase, Row
+    from rankwise.engines.stencil import StencilRow
     from rankwise.engines.validate import Validation
     from rankwise.machine.topology import Topology
 
@@ -85,7 +86,7 @@ def predict_exchange(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
     rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
-    _show_rows(rows, as_json)
+    show_rows(rows, as_json)
 
 
 @verb("exchange", "rankwise run exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:4 --bytes 1000", run_verbs)
@@ -121,8 +122,8 @@ def run_exchange(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
     rows = run_rows(cases, topology, samples, seconds)
-    _show_rows(rows, as_json)
-    _fail_unless_verified(rows)
+    show_rows(rows, as_json)
+    fail_unless_verified(rows)
 
 
 @verb("exchange", "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json", validate_verbs)
@@ -165,7 +166,7 @@ def validate_exchange(
         print_json(validation.to_dict())
     else:
         show_validation(validation)
-    _fail_unless_verified([comparison.measured for comparison in validation.comparisons])
+    fail_unless_verified([comparison.measured for comparison in validation.comparisons])
 
 
 def make_exchange_cases(
@@ -270,7 +271,8 @@ def _percent(fraction: float | None) -> str:
     return "–" if fraction is None else f"{100 * fraction:.1f} %"
 
 
-def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
+def show_rows(rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows as a table or as JSON."""
     if as_json:
         print_json({"rows": [row.to_dict() for row in rows]})
         return
@@ -302,8 +304,9 @@ def _tell_notes(rows: Sequence[Row]) -> None:
         tell(f"note: {note}")
 
 
-def _fail_unless_verified(rows: Sequence[Row]) -> None:
-    wrong = [row for row in rows if not row.verified]
+def fail_unless_verified(rows: Sequence[Row] | Sequence[StencilRow]) -> None:
+    """Leave with an exit code that says so where wrong bytes arrived."""
+    wrong = [row for row in rows if row.verified is False]
     if wrong:
         tell(f"rankwise: {len(wrong)} of {len(rows)} exchanges delivered wrong bytes: do not trust this MPI")
         raise typer.Exit(EXIT_FAILURE)

@@ -58,7 +58,7 @@ def map_ranks(
     from rankwise.mapping import map_grid
 
     shape = parse_shape(grid, "--grid")
-    sizes = _node_sizes(shape, nodes, ppn, node_sizes)
+    sizes = parse_node_sizes(shape, nodes, ppn, node_sizes)
     flags = parse_periodic(periodic, len(shape))
     algorithms = [name.strip() for name in algorithm.split(",")]
     mappings = map_grid(shape, sizes, stencil, flags, algorithms, keep_maps=with_mapping)
@@ -73,7 +73,7 @@ def map_ranks(
     _show(mappings, results)
 
 
-def _node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
+def parse_node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
     """Return the ranks of each node, as many in all as the grid has cells."""
     cells = math.prod(shape)
     cells_text = f"--grid {'x'.join(map(str, shape))} has {cells} cells"

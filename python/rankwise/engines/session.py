@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus
 from rankwise.engines.predict import Model
 from rankwise.engines.run import Runner
+from rankwise.engines.simulate import Simulator
+from rankwise.engines.stencil import StencilCase, StencilRow
+from rankwise.engines.system import System
 from rankwise.engines.validate import Comparison, Validation
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.launch import find_mpi
+from rankwise.launch.smpi import find_simgrid
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
-from rankwise.progress import meter
+from rankwise.progress import Meter, meter
 
 
 def predict_rows(
@@ -35,6 +40,70 @@ def run_rows(cases: Sequence[ExchangeCase], topology: Topology, samples: Path, s
             return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress).rows(cases))
     except KeyboardInterrupt:
         raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}") from None
+
+
+def simulate_rows(
+    system: System,
+    cases: Sequence[ExchangeCase],
+    topology: str,
+    nodes: int | None,
+    ranks_per_node: int | None,
+    folder: Path,
+    jobs: int | None = None,
+) -> list[Row]:
+    """Simulate all cases on one platform, nodes filled one after the other. Raises RankwiseError and its kinds."""
+    placement = {ranks: system.locations(ranks, ranks_per_node) for ranks in {case.ranks for case in cases}}
+    platform = system.platform(placement[max(placement)], topology, nodes)
+    simgrid = find_simgrid()
+    with _campaign(folder, len(cases)) as progress:
+        return Simulator(simgrid, folder, progress, jobs).exchange_rows(cases, platform, placement)
+
+
+def stencil_cases(
+    grid: Sequence[int],
+    node_sizes: Sequence[int],
+    stencil: str,
+    periodic: Sequence[bool],
+    mappings: Sequence[str],
+    sizes_bytes: Sequence[int],
+) -> list[StencilCase]:
+    """Map a grid in several ways; return a case for each mapping and message size. Raises InputError."""
+    from rankwise.mapping import map_grid
+
+    mapped = map_grid(grid, node_sizes, stencil, periodic, mappings)
+    return [
+        StencilCase(
+            tuple(grid), tuple(periodic), stencil, result.algorithm, tuple(result.node_of_cell.tolist()), result.j_sum,
+            result.j_max, size_bytes,
+        )
+        for size_bytes in sizes_bytes
+        for result in mapped.results
+        if result.node_of_cell is not None
+    ]  # fmt: skip
+
+
+def simulate_stencil_rows(
+    system: System, cases: Sequence[StencilCase], topology: str, ranks_per_node: int, folder: Path, jobs: int | None = None
+) -> list[StencilRow]:
+    """Simulate halo exchanges of grids that are mapped to nodes. Raises RankwiseError and its kinds."""
+    blocked = system.locations(max(case.ranks for case in cases), ranks_per_node)
+    nodes = max(max(case.node_of_cell) for case in cases) + 1
+    platform = system.platform([*blocked, (nodes - 1, 0, 0)], topology, None)
+    per_socket = -(-ranks_per_node // platform.sockets)
+    simgrid = find_simgrid()
+    with _campaign(folder, len(cases)) as progress:
+        return Simulator(simgrid, folder, progress, jobs).stencil_rows(cases, platform, per_socket)
+
+
+@contextmanager
+def _campaign(folder: Path, runs: int) -> Iterator[Meter]:
+    try:
+        with meter("simulating", runs) as progress:
+            yield progress
+    except KeyboardInterrupt:
+        raise InterruptedWorkError(
+            f"interrupted: the runs so far are in {folder}; the same command goes on where it was"
+        ) from None
 
 
 def validate_cases(
