@@ -86,21 +86,31 @@ class Simulator:
         return [self._exchange_row(case, platform, records) for case, records in zip(cases, self.records(runs), strict=True)]
 
     def stencil_rows(self, cases: Sequence[StencilCase], platform: Platform, ranks_per_socket: int) -> list[StencilRow]:
-        """Return one row a case. Ranks of a node fill its sockets in order."""
+        """Return one row a case, the sizes of one mapping in one run. Ranks of a node fill its sockets in order."""
+        together: dict[tuple[object, ...], list[StencilCase]] = {}
+        for case in cases:
+            key = (case.grid, case.periodic, case.stencil, case.node_of_cell, self._folds(case))
+            together.setdefault(key, []).append(case)
         runs = [
             Run(
                 platform,
-                _stencil_locations(case, platform.sockets, ranks_per_socket),
+                _stencil_locations(group[0], platform.sockets, ranks_per_socket),
                 (
-                    "stencil", "--grid", _joined(case.grid), "--periodic", _joined(map(int, case.periodic)),
-                    "--stencil", _offsets_argument(case), "--bytes", str(case.message_bytes),
-                    "--verify", "0" if self._folds(case) else "1", *_REPETITIONS,
+                    "stencil", "--grid", _joined(group[0].grid), "--periodic", _joined(map(int, group[0].periodic)),
+                    "--stencil", group[0].stencil.replace(" ", ""),
+                    "--bytes", _joined(case.message_bytes for case in group),
+                    "--verify", "0" if self._folds(group[0]) else "1", *_REPETITIONS,
                 ),
-                self._folds(case),
+                self._folds(group[0]),
             )
-            for case in cases
+            for group in together.values()
         ]  # fmt: skip
-        return [self._stencil_row(case, platform, records) for case, records in zip(cases, self.records(runs), strict=True)]
+        rows = {
+            id(case): self._stencil_row(case, platform, _only(records, "start"), sample)
+            for group, records in zip(together.values(), self.records(runs), strict=True)
+            for case, sample in zip(group, [r for r in records if r["record"] == "samples"], strict=True)
+        }
+        return [rows[id(case)] for case in cases]
 
     def records(self, runs: Sequence[Run]) -> list[list[dict[str, Any]]]:
         """Return the kernel's records of each run, those that are known already from the samples file.
@@ -178,7 +188,7 @@ class Simulator:
         return 2 * case.ranks * case.most_neighbors * case.message_bytes > _FOLD_ABOVE_BYTES
 
     def _exchange_row(self, case: ExchangeCase, platform: Platform, records: Sequence[Mapping[str, Any]]) -> Row:
-        start, record = _start(records), _samples(records)
+        start, record = _only(records, "start"), _only(records, "samples")
         time_s = median(record["time_s"])
         notes = list(platform.links.notes)
         if case.algorithm == "neighbor-alltoall" and not start["neighborhood_collectives"]:
@@ -196,8 +206,9 @@ class Simulator:
             repetitions=len(record["time_s"]),
         )
 
-    def _stencil_row(self, case: StencilCase, platform: Platform, records: Sequence[Mapping[str, Any]]) -> StencilRow:
-        start, record = _start(records), _samples(records)
+    def _stencil_row(
+        self, case: StencilCase, platform: Platform, start: Mapping[str, Any], record: Mapping[str, Any]
+    ) -> StencilRow:
         notes = list(platform.links.notes)
         if not start["neighborhood_collectives"]:
             notes.append(_FALLBACK)
@@ -234,14 +245,6 @@ def _known(path: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _samples(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    return _only(records, "samples")
-
-
-def _start(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    return _only(records, "start")
-
-
 def _only(records: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
     for record in records:
         if record["record"] == kind:
@@ -258,10 +261,6 @@ def _stencil_locations(case: StencilCase, sockets: int, ranks_per_socket: int) -
         used[node] = place + 1
         locations.append((node, place // ranks_per_socket % sockets, rank))
     return locations
-
-
-def _offsets_argument(case: StencilCase) -> str:
-    return case.stencil.replace(" ", "")
 
 
 def _joined(values: Any) -> str:

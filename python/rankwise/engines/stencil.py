@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,7 @@ class StencilCase:
     periodic: tuple[bool, ...]
     stencil: str
     mapping: str
-    node_of_cell: Sequence[int]
+    node_of_cell: tuple[int, ...]
     j_sum: int
     j_max: int
     message_bytes: int
