@@ -46,6 +46,7 @@ sanitize: install
 bench: install
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/predict_points.py
+	$(BIN)/python benchmarks/simulate.py  # needs SimGrid
 
 clean:
 	rm -rf build $(VENV)

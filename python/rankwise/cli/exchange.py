@@ -129,6 +129,9 @@ def run_exchange(
 @verb("exchange", "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json", validate_verbs)
 def validate_exchange(
     profile: ProfileFile = Path("machine.json"),
+    engines: Annotated[
+        str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
+    ] = "model,run",
     algorithm: Algorithm = "shift",
     mode: Mode = "ssend,isend",
     dims: Dims = "1",
@@ -148,18 +151,23 @@ def validate_exchange(
 ) -> None:
     """Predict an exchange and run it on this machine, and say how far the prediction was off.
 
-    The prediction knows the ping-pong alone, never the exchange's own timings.
+    The prediction knows the ping-pong alone, never the exchange's own timings. Without the engine run the simulation takes
+    its place, on as many ranks as you like.
     """
-    from rankwise.engines.session import validate_cases
+    from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
 
-    topology = discover()
-    ranks = _default_ranks(ranks, dims, topology)
+    names = [name.strip() for name in engines.split(",")]
+    topology = discover() if "run" in names else None
+    if topology is not None:
+        ranks = _default_ranks(ranks, dims, topology)
+    elif ranks is None and "x" not in dims.lower():
+        ranks = _PREDICTED_RANKS
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    validation = validate_cases(profile, cases, topology, samples, seconds)
+    validation = compare_engines(profile, cases, names, topology, samples, seconds)
     if output is not None:
         write_json(output, validation.to_dict())
     if as_json:
@@ -233,10 +241,11 @@ def show_validation(validation: Validation) -> None:
     """Print prediction beside measurement."""
     from rich.table import Table
 
-    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
+    table = Table("by", "algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
     for comparison in validation.comparisons:
         case, row = comparison.measured.case, comparison.measured
         table.add_row(
+            comparison.predicted.engine,
             case.algorithm,
             case.mode,
             str(case.cutoff),

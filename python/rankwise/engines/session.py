@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from rankwise.engines.predict import Model
 from rankwise.engines.run import Runner
 from rankwise.engines.simulate import Simulator
 from rankwise.engines.stencil import StencilCase, StencilRow
-from rankwise.engines.system import System
+from rankwise.engines.system import System, make_system
 from rankwise.engines.validate import Comparison, Validation
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.launch import find_mpi
@@ -20,6 +20,8 @@ from rankwise.launch.smpi import find_simgrid
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
 from rankwise.progress import Meter, meter
+
+ENGINES = ("model", "simgrid", "run")  # in the order of belief: the last at hand is what the others are held against
 
 
 def predict_rows(
@@ -53,6 +55,18 @@ def simulate_rows(
 ) -> list[Row]:
     """Simulate all cases on one platform, nodes filled one after the other. Raises RankwiseError and its kinds."""
     placement = {ranks: system.locations(ranks, ranks_per_node) for ranks in {case.ranks for case in cases}}
+    return _simulate(system, cases, placement, topology, nodes, folder, jobs)
+
+
+def _simulate(
+    system: System,
+    cases: Sequence[ExchangeCase],
+    placement: Mapping[int, Sequence[Location]],
+    topology: str,
+    nodes: int | None,
+    folder: Path,
+    jobs: int | None,
+) -> list[Row]:
     platform = system.platform(placement[max(placement)], topology, nodes)
     simgrid = find_simgrid()
     with _campaign(folder, len(cases)) as progress:
@@ -106,29 +120,58 @@ def _campaign(folder: Path, runs: int) -> Iterator[Meter]:
         ) from None
 
 
-def validate_cases(
-    profile_path: Path, cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float
+def compare_engines(
+    profile_path: Path,
+    cases: Sequence[ExchangeCase],
+    engines: Sequence[str],
+    topology: Topology | None,
+    samples: Path,
+    seconds: float,
+    folder: Path = Path("simulated"),
 ) -> Validation:
-    """Predict and run all cases with the same placement."""
+    """Ask several engines (model, simgrid, run) for all cases with the same placement.
+
+    The real run, or else the simulation, is what the others are held against. ``topology`` is this machine's, on whose
+    cores ranks are placed; None without a real run, when they are placed as the profile's scheduler would.
+    """
+    if len(engines) < 2 or len(set(engines)) < len(engines) or not set(engines) <= set(ENGINES):
+        raise InputError(f"--engines {','.join(engines)} does not name two or three of {', '.join(ENGINES)}: each once")
     profile = Profile.load(profile_path)
-    cpus = topology.pus_one_per_core()
-    places = {pu.os_index: (pu.socket, pu.core) for pu in topology.pus}
-    placement = {
-        # More ranks than cores share them; their rows say that such a time means nothing.
-        case.ranks: locations_on_cpus([cpus[rank % len(cpus)] for rank in range(case.ranks)], places)
-        if case.ranks <= len(cpus)
-        else [(0, 0, rank) for rank in range(case.ranks)]
-        for case in cases
-    }
-    predicted = list(Model(profile).rows(cases, placement))
-    measured = run_rows(cases, topology, samples, seconds)
+    placement = _common_placement(profile, cases, topology if "run" in engines else None)
+    rows: dict[str, list[Row]] = {}
+    if "model" in engines:
+        rows["model"] = list(Model(profile).rows(cases, placement))
+    if "simgrid" in engines:
+        rows["simgrid"] = _simulate(make_system(profile_path, None), cases, placement, "crossbar", None, folder, None)
+    if "run" in engines and topology is not None:
+        rows["run"] = run_rows(cases, topology, samples, seconds)
+    reference = list(rows)[-1]
     return Validation(
         str(profile_path),
         [
             Comparison(p, m, _profile_pingpong_s(profile, placement[m.case.ranks], m))
-            for p, m in zip(predicted, measured, strict=True)
+            for engine in rows
+            if engine != reference
+            for p, m in zip(rows[engine], rows[reference], strict=True)
         ],
     )
+
+
+def _common_placement(
+    profile: Profile, cases: Sequence[ExchangeCase], topology: Topology | None
+) -> dict[int, list[Location]]:
+    numbers = {case.ranks for case in cases}
+    if topology is None:
+        return {ranks: blocked_locations(ranks, profile, None) for ranks in numbers}
+    cpus = topology.pus_one_per_core()
+    places = {pu.os_index: (pu.socket, pu.core) for pu in topology.pus}
+    return {
+        # More ranks than cores share them; their rows say that such a time means nothing.
+        ranks: locations_on_cpus([cpus[rank % len(cpus)] for rank in range(ranks)], places)
+        if ranks <= len(cpus)
+        else [(0, 0, rank) for rank in range(ranks)]
+        for ranks in numbers
+    }
 
 
 def _profile_pingpong_s(profile: Profile, locations: Sequence[Location], measured: Row) -> float | None:

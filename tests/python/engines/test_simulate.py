@@ -181,7 +181,7 @@ def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pyte
 
 
 @needs_simgrid
-def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator, tmp_path: Path) -> None:
+def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator) -> None:
     places = [(rank, 0, rank) for rank in range(4)]
     with pytest.raises(InputError, match="pingpong takes 2 ranks, not 4"):
         simulator.records([Run(platform_of("crossbar:8", 1), places, ("pingpong",))])
@@ -191,6 +191,7 @@ def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator, t
     assert "\n" not in str(caught.value)
     (log,) = simulator.folder.glob("*.log")
     assert "n2s0" in log.read_text() and log.name in str(caught.value)
+    assert "n2s0" in str(caught.value)
 
 
 def test_the_cause_is_read_out_of_a_log() -> None:
@@ -198,9 +199,9 @@ def test_the_cause_is_read_out_of_a_log() -> None:
         "[0.000000] ./src/kernel/EngineImpl.cpp:718: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities are "
         "still around\n[0.000000] [ker_engine/INFO] 1 actors are still running\n"
     )
-    assert cause_of_failure(deadlock, "", 0).startswith("Oops! Deadlock detected")
-    assert cause_of_failure("", "rankwise-kernels: out of memory / something else", 1) == "out of memory"
-    assert cause_of_failure("", "", 9) == "exit code 9"
+    assert cause_of_failure(deadlock, 0).startswith("Oops! Deadlock detected")
+    assert cause_of_failure("rankwise-kernels: out of memory\nsomething else\n", 1) == "out of memory"
+    assert cause_of_failure("", 9) == "exit code 9"
 
 
 def test_a_description_gives_links_and_says_what_it_does_not_know() -> None:
