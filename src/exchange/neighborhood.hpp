@@ -6,14 +6,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "measure/simulated.hpp"
+
 namespace rankwise {
 
 // SimGrid's SMPI declares distributed-graph communicators and neighbourhood collectives, and aborts when they are called.
-#ifdef SMPI_H
-inline constexpr bool has_neighborhood_collectives = false;
-#else
-inline constexpr bool has_neighborhood_collectives = true;
-#endif
+inline constexpr bool has_neighborhood_collectives = !is_simulated;
 
 class Neighborhood {
  public:

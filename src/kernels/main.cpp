@@ -15,6 +15,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
+#include "measure/simulated.hpp"
 
 namespace {
 
@@ -68,6 +69,9 @@ int complain(int rank, const std::exception& error, int code) {
   return code;
 }
 
+// Where the ranks run; of simulated ones there is nothing to say.
+std::string placements() { return rankwise::is_simulated ? "[]" : rankwise::placements_json(MPI_COMM_WORLD); }
+
 int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<long long>& cpus) {
   int rank = 0;
   int size = 1;
@@ -76,7 +80,7 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
   try {
     rankwise::pin(cpus, rank);
     const rankwise::Timer timer = rank == 0 ? rankwise::measure_timer() : rankwise::Timer{};
-    const std::string before = rankwise::placements_json(MPI_COMM_WORLD);
+    const std::string before = placements();
     if (rank == 0) {
       JsonLine("start")
           .add("kernel", kernel.name)
@@ -89,7 +93,7 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
           .print();
     }
     kernel.run(arguments);
-    const std::string after = rankwise::placements_json(MPI_COMM_WORLD);
+    const std::string after = placements();
     if (rank == 0) JsonLine("end").add("kernel", kernel.name).add_json("placements", after).print();
   } catch (const std::invalid_argument& error) {
     return complain(rank, error, 2);

@@ -8,31 +8,25 @@
 #include <cmath>
 #include <limits>
 
+#include "measure/simulated.hpp"
+
 namespace rankwise {
 
 namespace {
 
-// Whether MPI says that all ranks read one clock.
-bool clock_is_global() {
-  int* is_global = nullptr;
-  int is_known = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &is_global, &is_known);
-  return is_known != 0 && *is_global != 0;
-}
-
 // Lets time go on: at most left_s of it.
 void pass_time(double left_s) {
-#ifdef SMPI_H
-  // A simulator's clock stands still while it is read.
-  const auto left_ns = static_cast<long>(std::min(0.5, left_s) * 1e9) + 1;
-  const timespec pause{0, left_ns};
-  nanosleep(&pause, nullptr);
-#else
+  if (is_simulated) {
+    // A simulator's clock stands still while it is read.
+    const auto left_ns = static_cast<long>(std::min(0.5, left_s) * 1e9) + 1;
+    const timespec pause{0, left_ns};
+    nanosleep(&pause, nullptr);
+    return;
+  }
   // Near the start only the clock is watched: giving up the core could cost more than what is timed, and leaves caches
   // cold. Far from it (windows grow when ranks share cores) others need the core.
   constexpr double near_s = 100e-6;
   if (left_s > near_s) sched_yield();
-#endif
 }
 
 }  // namespace
@@ -69,7 +63,7 @@ ClockOffset synchronise(MPI_Comm comm, int round_trips) {
   MPI_Comm_size(comm, &size);
   constexpr int tag = 71;
   ClockOffset best;
-  if (clock_is_global()) return best;
+  if (is_simulated) return best;
   for (int peer = 1; peer < size; ++peer) {
     if (rank == 0) {
       for (int i = 0; i < round_trips; ++i) {
