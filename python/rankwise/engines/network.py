@@ -32,8 +32,8 @@ class Network:
 
     @property
     def nearest_links(self) -> int:
-        """Links between two nodes that are as near as can be, the nodes' own network cards included."""
-        return {"torus": 3}.get(self.topology, 4)
+        """Links between two nodes that are as near as can be, with the card and the lane that SimGrid has of each node."""
+        return {"torus": 5}.get(self.topology, 6)
 
     def label(self) -> str:
         """Write it as it is asked for."""

@@ -102,7 +102,7 @@ def simulate_stencil_rows(
     """Simulate halo exchanges of grids that are mapped to nodes. Raises RankwiseError and its kinds."""
     blocked = system.locations(max(case.ranks for case in cases), ranks_per_node)
     nodes = max(max(case.node_of_cell) for case in cases) + 1
-    platform = system.platform([*blocked, (nodes - 1, 0, 0)], topology, None)
+    platform = system.platform(blocked, topology, None, nodes)
     per_socket = -(-ranks_per_node // platform.sockets)
     simgrid = find_simgrid()
     with _campaign(folder, len(cases)) as progress:

@@ -37,9 +37,11 @@ class System:
         self._require_links(locations)
         return locations
 
-    def platform(self, locations: Sequence[Location], topology: str, nodes: int | None) -> Platform:
+    def platform(
+        self, locations: Sequence[Location], topology: str, nodes: int | None, least_nodes: int = 1
+    ) -> Platform:
         """Return a platform on which all these ranks have their place. Raises InputError where it is too small."""
-        needed = max(node for node, _, _ in locations) + 1
+        needed = max(least_nodes, max(node for node, _, _ in locations) + 1)
         return Platform(self.name, parse_network(topology, nodes, needed), sockets_of(locations), self.links)
 
     def _require_links(self, locations: Sequence[Location]) -> None:

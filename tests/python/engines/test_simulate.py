@@ -130,6 +130,13 @@ def test_messages_that_meet_share_the_bandwidth(simulator: Simulator) -> None:
     memory = platform_of("crossbar:8", 1, memory_bytes_per_s=1 / 2e-11)
     assert _pairs(simulator, memory, on(0, 0, 0, 0), "1,0", (2, 2)) == pytest.approx(inside_s + 2e-5, rel=0.01)
 
+    # Memory and a card that carry more than one message can use: two messages do not hinder each other, four do.
+    roomy = platform_of("crossbar:8", 1, memory_bytes_per_s=2 / 2e-11, card_bytes_per_s=2e10)
+    assert _pairs(simulator, roomy, on(0, 0, 0, 0), "1,0", (2, 2)) == pytest.approx(inside_s, rel=0.01)
+    assert _pairs(simulator, roomy, on(*[0] * 8), "1,0", (2, 4)) == pytest.approx(inside_s + 2e-5, rel=0.01)
+    assert _pairs(simulator, roomy, on(0, 0, 1, 1), "1,0", (2, 2)) == pytest.approx(alone_s, rel=0.01)
+    assert _pairs(simulator, roomy, on(0, 0, 0, 0, 1, 1, 1, 1), "1,0", (2, 4)) == pytest.approx(alone_s + transfer_s, rel=0.01)
+
 
 @needs_simgrid
 def test_every_exchange_delivers_its_bytes_and_says_what_smpi_lacks(simulator: Simulator) -> None:
