@@ -120,6 +120,8 @@ class Simulator:
         for run in runs:
             if len(run.locations) > MOST_RANKS:
                 raise InputError(f"{len(run.locations)} ranks are more than can be simulated here: stay below {MOST_RANKS}")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"{self.folder} is a file: name a folder to keep the simulations in")
         keys = [self._key(run) for run in runs]
         path = self.folder / "simulations.jsonl"
         found = _known(path)

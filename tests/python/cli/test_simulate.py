@@ -75,6 +75,7 @@ def test_an_old_simgrid_is_told_from_a_usable_one(
         (["--profile", "jureca.json", "--hop-latency", "1"], "--hop-latency"),
         (["--machine", "frontier"], "no latency"),
         (["--machine", "nowhere"], "nowhere"),
+        (["--profile", "jureca.json", "-o", "jureca.json"], "is a file: name a folder"),
         (["--profile", "jureca.json", "--ranks", "30000", "--nodes", "30000"], "stay below 20000"),
     ],
 )
