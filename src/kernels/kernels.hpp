@@ -12,5 +12,6 @@ void run_one_to_all(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
 void run_loggp(Arguments& arguments);
 void run_exchange(Arguments& arguments);
+void run_stencil(Arguments& arguments);
 
 }  // namespace rankwise
