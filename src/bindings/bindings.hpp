@@ -5,3 +5,4 @@
 
 void bind_mapping(nanobind::module_& m);
 void bind_schedule(nanobind::module_& m);
+void bind_transpose(nanobind::module_& m);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "fft/field.hpp"
 #include "fft/timed.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
@@ -51,6 +52,56 @@ void with_library(const std::string& name, Work work) {
   }
 }
 
+FftSpec parse_spec(Arguments& arguments) {
+  const std::vector<long long> n = arguments.integers("n", "64,64,64");
+  const std::vector<long long> grid = arguments.integers("grid", "1,1");
+  if (n.size() != 3 || grid.size() != 2) throw std::invalid_argument("--n takes three numbers and --grid two");
+  FftSpec spec;
+  spec.decomposition = {{n[0], n[1], n[2]}, arguments.integer("real", 0) != 0, {grid[0], grid[1]}};
+  spec.order = parse_order(arguments.text("order", "transposed"));
+  spec.method = parse_transpose_method(arguments.text("method", "alltoall"));
+  spec.planning = parse_planning(arguments.text("planning", "measure"));
+  return spec;
+}
+
+// On rank 0 all complex values of a distributed array, in global row-major order; `axes` are its points an axis.
+template <typename Real>
+std::vector<double> gathered(const std::array<Index, 3>& axes, const Box& box, Index line, const Real* reals, Index parts) {
+  std::vector<double> all(static_cast<std::size_t>(axes[0] * axes[1] * axes[2] * parts), 0.0);
+  for (Index x = 0; x < box[0].count; ++x) {
+    for (Index y = 0; y < box[1].count; ++y) {
+      const Index from = (x * box[1].count + y) * line;
+      const Index into = ((box[0].first + x) * axes[1] + box[1].first + y) * axes[2] + box[2].first;
+      for (Index i = 0; i < box[2].count * parts; ++i) {
+        all[static_cast<std::size_t>(into * parts + i)] = static_cast<double>(reals[from + i]);
+      }
+    }
+  }
+  const auto count = static_cast<int>(all.size());
+  MPI_Reduce(world_rank() == 0 ? MPI_IN_PLACE : all.data(), all.data(), count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  return all;
+}
+
+template <typename Real>
+void print_values(const FftSpec& spec, const FftLibrary& library) {
+  const Decomposition& d = spec.decomposition;
+  Fft3d<Real> fft(MPI_COMM_WORLD, spec, library);
+  fill_field(d, world_rank(), fft.data());
+  const auto* const reals = reinterpret_cast<const Real*>(fft.data());
+  Box in = fft.input_box();
+  in[2].count = d.n[2];
+  const Index parts = d.real ? 1 : 2;
+  const std::vector<double> field = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
+  fft.run(Direction::forward);
+  const Box out = fft.output_box();
+  const std::vector<double> spectrum =
+      gathered({d.n[0], d.n[1], d.complex_points()}, out, 2 * out[2].count, reals, Index{2});
+  fft.run(Direction::backward);
+  const std::vector<double> back = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
+  if (world_rank() != 0) return;
+  JsonLine("values").add("field", field).add("spectrum", spectrum).add("back", back).print();
+}
+
 std::string phases_json(const std::vector<std::vector<PhaseTimes>>& phases) {
   std::string json = "[";
   for (std::size_t rank = 0; rank < phases.size(); ++rank) {
@@ -70,14 +121,8 @@ std::string phases_json(const std::vector<std::vector<PhaseTimes>>& phases) {
 }  // namespace
 
 void run_fft3d(Arguments& arguments) {
-  const std::vector<long long> n = arguments.integers("n", "64,64,64");
-  const std::vector<long long> grid = arguments.integers("grid", "1,1");
-  if (n.size() != 3 || grid.size() != 2) throw std::invalid_argument("--n takes three numbers and --grid two");
-  FftSpec spec;
-  spec.decomposition = {{n[0], n[1], n[2]}, arguments.integer("real", 0) != 0, {grid[0], grid[1]}};
-  spec.order = parse_order(arguments.text("order", "transposed"));
-  spec.method = parse_transpose_method(arguments.text("method", "alltoall"));
-  spec.planning = parse_planning(arguments.text("planning", "measure"));
+  const FftSpec spec = parse_spec(arguments);
+  const auto& [n, real, grid] = spec.decomposition;
   const Direction direction = parse_direction(arguments.text("direction", "forward"));
   const bool is_double = parse_double(arguments.text("precision", "double"));
   const std::string library_name = arguments.text("library", "auto");
@@ -89,9 +134,9 @@ void run_fft3d(Arguments& arguments) {
     if (world_rank() != 0) return;
     JsonLine("samples")
         .add("kernel", "fft3d")
-        .add("n", n)
-        .add("grid", grid)
-        .add("real", spec.decomposition.real)
+        .add("n", std::vector<long long>(n.begin(), n.end()))
+        .add("grid", std::vector<long long>(grid.begin(), grid.end()))
+        .add("real", real)
         .add("precision", is_double ? "double" : "single")
         .add("order", to_string(spec.order))
         .add("method", to_string(spec.method))
@@ -110,6 +155,21 @@ void run_fft3d(Arguments& arguments) {
         .add_json("phases", phases_json(timed.phases))
         .add("time_s", timed.time_s)
         .print();
+  });
+}
+
+// The field, its spectrum and what comes back, value by value, for comparison with another program.
+void run_fft3d_values(Arguments& arguments) {
+  const FftSpec spec = parse_spec(arguments);
+  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const std::string library_name = arguments.text("library", "auto");
+  arguments.expect_all_used();
+  const auto& n = spec.decomposition.n;
+  if (n[0] > 4096 || n[1] > 4096 || n[2] > 4096 || n[0] * n[1] * n[2] > 32768) {
+    throw std::invalid_argument("an array of more than 32768 points is not printed");
+  }
+  with_library(library_name, [&](const FftLibrary& library) {
+    is_double ? print_values<double>(spec, library) : print_values<float>(spec, library);
   });
 }
 

@@ -9,6 +9,7 @@ namespace rankwise {
 void run_pingpong(Arguments& arguments);
 void run_exchange(Arguments& arguments);
 void run_fft3d(Arguments& arguments);
+void run_fft3d_values(Arguments& arguments);
 void run_local_fft(Arguments& arguments);
 void run_triad(Arguments& arguments);
 

@@ -26,7 +26,8 @@ struct Kernel {
 void only_placements(rankwise::Arguments& arguments) { arguments.expect_all_used(); }
 constexpr Kernel kernels[] = {
     {"hello", only_placements}, {"pingpong", rankwise::run_pingpong}, {"exchange", rankwise::run_exchange},
-    {"fft3d", rankwise::run_fft3d}, {"local-fft", rankwise::run_local_fft}, {"triad", rankwise::run_triad}};
+    {"fft3d", rankwise::run_fft3d}, {"fft3d-values", rankwise::run_fft3d_values},
+    {"local-fft", rankwise::run_local_fft}, {"triad", rankwise::run_triad}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -106,7 +107,7 @@ int main(int argc, char** argv) {
     if (name == kernel.name) chosen = &kernel;
   }
   if (chosen == nullptr) {
-    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: about, hello, pingpong, exchange, fft3d, local-fft or triad\n", name.c_str());
+    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: about, hello, pingpong, exchange, fft3d, fft3d-values, local-fft or triad\n", name.c_str());
     return 2;
   }
   try {

@@ -124,6 +124,13 @@ def _with_model(name: str, link: Link, link_model: str | None) -> Link:
     return Link(choose(link.send), {way: choose(link.variants[way]) for way in VARIANTS if way in link.variants})
 
 
+def cost_machine(profile: Profile) -> _core.Machine:
+    """Return a profile's links as the cost function takes them."""
+    from rankwise import _core
+
+    return _core.Machine({name: _cost_lines(link) for name, link in profile.links.items()})
+
+
 def _cost_lines(link: Link) -> dict[str, Lines]:
     send = link.send.chosen()
     return {
