@@ -4,8 +4,9 @@
 // ranks of the row; after the exchange the blocks lie so that lines along axis 1 can be read as they are, are transformed
 // panel by panel and go into blocks for the ranks of the column; after that exchange the array is in transposed order and
 // lines along axis 0 are transformed where they are. Packing so costs no pass over memory of its own and unpacking none at
-// all. Slabs transform axes 2 and 1 together and exchange once; one rank leaves all to the local library. Backward is the
-// same in reverse: blocks are sent as they lie and gathered panel by panel.
+// all. Slabs transform axes 2 and 1 together and exchange once; one rank has nothing to exchange and may leave all to the
+// local library, whichever takes less time. Backward is the same in reverse: blocks are sent as they lie and gathered
+// panel by panel.
 //
 // Besides the array one buffer of the same size is needed.
 #pragma once
@@ -87,6 +88,7 @@ class Fft3d {
   class Lap;
 
   void plan(const FftLibrary& library);
+  void plan_all(const FftLibrary& library);
   [[nodiscard]] Planned plan_planes(const FftLibrary& library);
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
   void connect();
@@ -97,8 +99,10 @@ class Fft3d {
   void gather_planes(bool transforms);                                 // blocks -> natural order
   void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks
   void gather_middle(bool transforms);                                 // blocks -> lines along axis 1
+  void transform_planes(Direction direction);
   void transform_first(const Value* from, Value* into, Direction direction, bool transforms);
   void exchange(BlockExchange& blocks);
+  void run_alone(Direction direction);                                 // one rank
 
   FftSpec spec_;
   int rank_ = 0;
@@ -110,7 +114,7 @@ class Fft3d {
   Buffer array_;
   Buffer work_;
   Buffer panel_;
-  std::unique_ptr<LocalFft<Real>> all_[2];  // one rank: the whole transform
+  std::unique_ptr<LocalFft<Real>> all_[2];  // one rank, where it is faster than planes and panels: the whole transform
   Planned planes_, middle_, first_;
   std::optional<BlockExchange> row_forward_, row_backward_, column_forward_, column_backward_;
   PhaseTimes phases_;

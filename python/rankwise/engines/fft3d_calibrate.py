@@ -30,7 +30,7 @@ _TRIAD_BYTES = 64 << 20  # of each of three arrays: beyond any cache that a few 
 _LINE_BYTES = 64
 _WORD_BYTES = 16
 # Lengths whose A is counted: many short lines, as the transform's, and one long line, as the paper's.
-_COUNTED = ((96, 8192), (320, 2048), (1 << 18, 1))
+_COUNTED = ((96, 2048), (320, 1024), (1 << 18, 1))
 _COUNTED_CACHE_BYTES = 1 << 20  # the second level of a present core, and what the cache simulator is given
 
 

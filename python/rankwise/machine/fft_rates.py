@@ -46,8 +46,8 @@ class RankRates:
         for (low, rate_low), (high, rate_high) in zip(known, known[1:]):
             if low <= bytes_per_rank <= high:
                 share = math.log(bytes_per_rank / low) / math.log(high / low)
-                return math.exp((1 - share) * math.log(rate_low) + share * math.log(rate_high))
-        return known[0][1] if bytes_per_rank < known[0][0] else known[-1][1]
+                return float(rate_low ** (1 - share) * rate_high**share)
+        return float(known[0][1] if bytes_per_rank < known[0][0] else known[-1][1])
 
 
 @dataclass(frozen=True)
