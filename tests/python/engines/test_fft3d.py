@@ -145,7 +145,7 @@ def test_literal_terms_are_the_papers_equations() -> None:
 
 
 def test_walk_costs_the_transposes_messages() -> None:
-    small, large = model(network="walk").rows([FftCase((32, 32, 32), (2, 1)), FftCase((64, 64, 64), (2, 1))])
+    small, large = model(network="walk").rows([FftCase((64, 64, 64), (2, 1)), FftCase((128, 128, 128), (2, 1))])
     # At these sizes a message's time is its bytes'; each rank sends half of its array.
     assert large.terms["walk_s"] / small.terms["walk_s"] == pytest.approx(8, rel=0.1)
 
