@@ -41,8 +41,10 @@ const Decomposition& checked(MPI_Comm comm, const Decomposition& decomposition, 
   return decomposition;
 }
 
-Index whole_panel(Index points, Index columns, std::size_t value_bytes) {
-  const auto fits = static_cast<Index>(in_cache_bytes / (static_cast<std::size_t>(points) * value_bytes));
+// How many columns of so many points make a panel, beside an array of array_bytes: it is small against that, too.
+Index whole_panel(Index points, Index columns, std::size_t value_bytes, std::size_t array_bytes) {
+  const std::size_t most_bytes = std::min(in_cache_bytes, array_bytes / 8);
+  const auto fits = static_cast<Index>(most_bytes / (static_cast<std::size_t>(points) * value_bytes));
   return std::clamp<Index>(fits, 1, std::min(most_columns, columns));
 }
 
@@ -107,7 +109,8 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
       array_(static_cast<std::size_t>(checked(comm, spec.decomposition, sizeof(Value)).local_values(rank_)) * sizeof(Value)),
       work_(p1_ * p2_ == 1 ? 0 : array_.bytes()),
       panel_(sizeof(Value) * static_cast<std::size_t>(std::max(
-          n0_ * whole_panel(n0_, most_columns, sizeof(Value)), n1_ * whole_panel(n1_, most_columns, sizeof(Value))))) {
+          n0_ * whole_panel(n0_, most_columns, sizeof(Value), array_.bytes()),
+          n1_ * whole_panel(n1_, most_columns, sizeof(Value), array_.bytes())))) {
   const Box natural = spec_.decomposition.natural(rank_);
   const Box transposed = spec_.decomposition.transposed(rank_);
   own0_ = natural[0].count;
@@ -235,7 +238,7 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_planes(const FftLibrary& library
 template <typename Real>
 typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library, Index points, Index columns) {
   Planned planned;
-  planned.step = whole_panel(points, columns, sizeof(Value));
+  planned.step = whole_panel(points, columns, sizeof(Value), array_.bytes());
   const auto make = [&](Index width, Direction direction) {
     const auto stride = static_cast<int>(width);
     return library.plan<Real>({{static_cast<int>(points)}, stride, stride, 1}, direction, spec_.planning,

@@ -106,8 +106,9 @@ def _row(case: FftCase, record: dict[str, Any], oversubscribed: bool, cpus: int)
         memory_bytes=int(record["memory_bytes"]),
         per_rank=tuple({phase: span_of(of_ranks[phase][rank]) for phase in PHASES} for rank in range(case.ranks)),
         isolated={
-            "compute": span_of(np.asarray(record["fft_s"], dtype=np.float64)),
-            "exchange": span_of(np.asarray(record["alltoall_s"], dtype=np.float64)),
+            phase: span_of(np.asarray(record[name], dtype=np.float64))
+            for phase, name in (("compute", "fft_s"), ("exchange", "alltoall_s"))
+            if phase == "compute" or case.exchanges
         },
         checks={name: float(record[name]) for name in ("spectrum_error", "parseval_error", "round_trip_error", "error_bound")},
     )
