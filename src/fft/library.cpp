@@ -114,7 +114,7 @@ FftLibrary::FftLibrary(const std::string& name) {
     name_ = candidate.name;
   }
   if (!known) invalid("FFT library '" + name + "' is unknown: choose auto, fftw or mkl");
-  if (!double_) throw FftUnavailable(std::string(name == "auto" ? "no FFT library" : name) + " found: " + cure);
+  if (!double_) throw FftUnavailable("no " + (name == "auto" ? "FFT library" : name) + " found: " + cure);
 }
 
 FftLibrary::~FftLibrary() = default;

@@ -11,11 +11,12 @@ import typer
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.cli.exchange import ProfileFile, predict_verbs, run_verbs, validate_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
-from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_shape
+from rankwise.units import format_bandwidth, format_percent, format_size, format_time, parse_ints, parse_shape
 
 if TYPE_CHECKING:
     from rankwise.engines.fft3d import FftCase, FftRow
     from rankwise.engines.fft3d_session import FftValidation
+    from rankwise.machine.fft_rates import FftRates
 
 Points = Annotated[str, typer.Option("--n", help="Points an axis: 128, several as 64,128, axes that differ as 64x48x32.")]
 Ranks = Annotated[str | None, typer.Option("--ranks", help="Numbers of ranks: 4 or 1,2,4.")]
@@ -255,10 +256,8 @@ def _fail_unless_verified(rows: Sequence[FftRow]) -> None:
         raise typer.Exit(EXIT_FAILURE)
 
 
-def show_rates(profile: Path, n: str | None, ranks: str | None, seconds: float, as_json: bool) -> None:
+def measure_rates(profile: Path, n: str | None, ranks: str | None, seconds: float, as_json: bool) -> None:
     """Calibrate the model (``rankwise measure fft3d``) and print what was found."""
-    from rich.table import Table
-
     from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
     from rankwise.machine.discover import discover
 
@@ -268,16 +267,24 @@ def show_rates(profile: Path, n: str | None, ranks: str | None, seconds: float, 
     if as_json:
         print_json(rates.to_dict())
         return
+    show_rates(rates)
+    tell(f"profile: {profile}; next: rankwise predict fft3d --profile {profile}")
+
+
+def show_rates(rates: FftRates) -> None:
+    """Print the FFT rates of a profile."""
+    from rich.table import Table
+
     table = Table("ranks", "triad a rank", "n", "array a rank", "local FFTs", "shuffle", "exchange")
     for of_ranks in rates.rates:
         for i, point in enumerate(of_ranks.points):
             table.add_row(
                 f"{of_ranks.ranks}{' (share cores)' if of_ranks.oversubscribed else ''}" if i == 0 else "",
-                f"{of_ranks.triad_bytes_per_s / 1e9:.3g} GB/s" if i == 0 else "",
+                format_bandwidth(of_ranks.triad_bytes_per_s) if i == 0 else "",
                 str(point.n),
                 format_size(round(point.bytes_per_rank)),
                 f"{point.flop_per_s / 1e9:.3g} Gflop/s",
-                *("–" if rate is None else f"{rate / 1e9:.3g} GB/s" for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)),
+                *("–" if rate is None else format_bandwidth(rate) for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)),
             )
     console().print(table)
     for counted in rates.counted:
@@ -285,4 +292,4 @@ def show_rates(profile: Path, n: str | None, ranks: str | None, seconds: float, 
             f"A = {counted.a:.3g} words a point for {counted.lines} FFT(s) of {counted.n} points, "
             f"{format_size(counted.cache_bytes)} cache ({counted.method})"
         )
-    tell(f"local FFTs: {rates.library}; profile: {profile}; next: rankwise predict fft3d --profile {profile}")
+    print(f"local FFTs: {rates.library}; rates are those of one rank, all ranks busy")

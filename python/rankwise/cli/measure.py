@@ -46,9 +46,9 @@ def measure(
     with --resume. The rates of FFTs are measured for --seconds a cube (default 1) into a profile that is already there.
     """
     if what == "fft3d":
-        from rankwise.cli.fft3d import show_rates
+        from rankwise.cli.fft3d import measure_rates
 
-        show_rates(output, n, ranks, 1.0 if seconds is None else seconds, as_json)
+        measure_rates(output, n, ranks, 1.0 if seconds is None else seconds, as_json)
         return
     if what != "links":
         raise InputError(f"'{what}' is nothing to measure: choose links or fft3d")

@@ -58,6 +58,10 @@ def show(
                     )
     console().print(table)
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
+    if profile.fft3d is not None:
+        from rankwise.cli.fft3d import show_rates
+
+        show_rates(profile.fft3d)
     for warning in profile.warnings:
         tell(f"warning: {warning}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def test_run_times_phases_and_checks_values(rankwise: Rankwise, tmp_path: Path) 
     for span in (row, *row["phases"].values()):
         assert 0 < span["time_lo_s"] <= span["time_s"] <= span["time_hi_s"]
     assert row["array_bytes"] == 12 * 5 * 10 * 16  # transposed, of the rank that has 5 of 9 lines
-    assert (tmp_path / "fft3d.samples.jsonl").read_text().count('"kernel": "fft3d"') >= 1
+    assert (tmp_path / "fft3d.samples.jsonl").read_text().count('"kernel":"fft3d"') == 3  # start, samples, end
 
 
 @pytest.mark.mpi
@@ -77,3 +78,13 @@ def test_too_large_an_array_is_refused_before_it_is_allocated(rankwise: Rankwise
     assert result.code == 2
     # 2 arrays of 16 bytes a point
     assert f"{2 * 16 * 30000**3}" in result.err and "available" in result.err and result.err.count("\n") == 1
+
+
+@pytest.mark.mpi
+def test_without_the_library_the_message_says_what_to_install(rankwise: Rankwise) -> None:
+    there = any(Path(sys.prefix, "lib").glob("libmkl_rt.so*"))
+    result = rankwise("run", "fft3d", "--n", "8", "--ranks", "1", "--library", "mkl", "--seconds", "0.01")
+    assert result.code == (0 if there else 4), result.err
+    if not there:
+        assert "mkl found: install" in result.err and "pip install 'rankwise[fft]'" in result.err
+        assert result.err.count("\n") == 1
