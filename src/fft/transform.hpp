@@ -38,7 +38,7 @@ struct FftSpec {
 };
 
 // Seconds that this rank spent on local FFTs, on moving values within its memory, and in the exchanges (waiting for the
-// other ranks included).
+// other ranks included). With one rank all is local FFT.
 struct PhaseTimes {
   double compute_s = 0.0;
   double shuffle_s = 0.0;
