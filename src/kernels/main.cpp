@@ -34,7 +34,11 @@ constexpr Kernel kernels[] = {
     {"alltoall", rankwise::run_alltoall},
     {"loggp", rankwise::run_loggp},
     {"exchange", rankwise::run_exchange},
-    {"stencil", rankwise::run_stencil}};
+    {"stencil", rankwise::run_stencil},
+    {"fft3d", rankwise::run_fft3d},
+    {"fft3d-values", rankwise::run_fft3d_values},
+    {"local-fft", rankwise::run_local_fft},
+    {"triad", rankwise::run_triad}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
