@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
   bind_mapping(m);
   bind_schedule(m);
   bind_decide(m);
+  bind_transpose(m);
 }

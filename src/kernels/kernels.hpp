@@ -12,5 +12,10 @@ void run_one_to_all(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
 void run_loggp(Arguments& arguments);
 void run_exchange(Arguments& arguments);
+void run_stencil(Arguments& arguments);
+void run_fft3d(Arguments& arguments);
+void run_fft3d_values(Arguments& arguments);
+void run_local_fft(Arguments& arguments);
+void run_triad(Arguments& arguments);
 
 }  // namespace rankwise

@@ -10,10 +10,12 @@
 #include <exception>
 #include <stdexcept>
 
+#include "exchange/neighborhood.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
+#include "measure/simulated.hpp"
 
 namespace {
 
@@ -31,7 +33,12 @@ constexpr Kernel kernels[] = {
     {"one-to-all", rankwise::run_one_to_all},
     {"alltoall", rankwise::run_alltoall},
     {"loggp", rankwise::run_loggp},
-    {"exchange", rankwise::run_exchange}};
+    {"exchange", rankwise::run_exchange},
+    {"stencil", rankwise::run_stencil},
+    {"fft3d", rankwise::run_fft3d},
+    {"fft3d-values", rankwise::run_fft3d_values},
+    {"local-fft", rankwise::run_local_fft},
+    {"triad", rankwise::run_triad}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -70,6 +77,9 @@ int complain(int rank, const std::exception& error, int code) {
   return code;
 }
 
+// Where the ranks run; of simulated ones there is nothing to say.
+std::string placements() { return rankwise::is_simulated ? "[]" : rankwise::placements_json(MPI_COMM_WORLD); }
+
 int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<long long>& cpus) {
   int rank = 0;
   int size = 1;
@@ -77,8 +87,8 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   try {
     rankwise::pin(cpus, rank);
-    const rankwise::Timer timer = rankwise::measure_timer();
-    const std::string before = rankwise::placements_json(MPI_COMM_WORLD);
+    const rankwise::Timer timer = rank == 0 ? rankwise::measure_timer() : rankwise::Timer{};
+    const std::string before = placements();
     if (rank == 0) {
       JsonLine("start")
           .add("kernel", kernel.name)
@@ -86,11 +96,12 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
           .add("mpi_library", library_version())
           .add("timer_cost_s", timer.cost_s)
           .add("timer_resolution_s", timer.resolution_s)
+          .add("neighborhood_collectives", rankwise::has_neighborhood_collectives)
           .add_json("placements", before)
           .print();
     }
     kernel.run(arguments);
-    const std::string after = rankwise::placements_json(MPI_COMM_WORLD);
+    const std::string after = placements();
     if (rank == 0) JsonLine("end").add("kernel", kernel.name).add_json("placements", after).print();
   } catch (const std::invalid_argument& error) {
     return complain(rank, error, 2);

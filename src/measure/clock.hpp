@@ -25,7 +25,8 @@ using Clock = double (*)();
 
 // Collective. Along a binary tree (Hunold & Carpen-Amarie 2018, HCA3): a rank whose offset is known exchanges readings with
 // one whose is not, who keeps the quickest round trip; half of it is the error, and errors add up along the tree. An offset
-// smaller than its own error is taken as zero (ranks of one host share a clock). `clock` is for tests of clocks that differ.
+// smaller than its own error is taken as zero (ranks of one host share a clock). Simulated ranks share theirs. `clock` is
+// for tests of clocks that differ.
 [[nodiscard]] ClockOffset synchronise(MPI_Comm comm, int round_trips = 50, Clock clock = MPI_Wtime);
 
 // Collective. All ranks return at the same moment of the global clock, window_s after rank 0 asked for it, and get that

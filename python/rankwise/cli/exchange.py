@@ -17,6 +17,7 @@ from rankwise.units import format_percent, format_size, format_time, parse_ints,
 
 if TYPE_CHECKING:
     from rankwise.engines.exchange import ExchangeCase, Row
+    from rankwise.engines.stencil import StencilRow
     from rankwise.engines.validate import Validation
     from rankwise.machine.topology import Topology
 
@@ -99,7 +100,7 @@ def predict_exchange(
             raise InputError(f"--placement {placement} needs --ranks-per-node, and one number of ranks")
         node_of_rank = node_of_each_rank(placement, cases[0].ranks, cases[0].ranks // max(1, ranks_per_node))
     rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model, loaded, node_of_rank)
-    _show_rows(rows, as_json)
+    show_rows(rows, as_json)
 
 
 @verb("exchange", "rankwise run exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:4 --bytes 1000", run_verbs)
@@ -138,13 +139,16 @@ def run_exchange(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
     rows = run_rows(cases, topology, samples, seconds, host_of_each_rank(placement, cases, nodes))
-    _show_rows(rows, as_json)
-    _fail_unless_verified(rows)
+    show_rows(rows, as_json)
+    fail_unless_verified(rows)
 
 
 @verb("exchange", "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json", validate_verbs)
 def validate_exchange(
     profile: ProfileFile = Path("machine.json"),
+    engines: Annotated[
+        str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
+    ] = "model,run",
     algorithm: Algorithm = "shift",
     mode: Mode = "ssend,isend",
     dims: Dims = "1",
@@ -167,28 +171,32 @@ def validate_exchange(
     """Predict an exchange and run it twice on this machine, and say how far the prediction was off.
 
     The prediction knows the ping-pong alone, never the exchange's own timings. The second run tells the noise: no
-    prediction can be expected to come closer.
+    prediction can be expected to come closer. Without the engine run the simulation takes its place, on as many ranks
+    as you like.
     """
-    from rankwise.engines.session import validate_cases
+    from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
 
-    topology = discover()
-    nodes = hosts_to_run_on(hosts)
-    ranks = default_ranks(ranks, dims, topology, max(1, len(nodes)))
+    names = [name.strip() for name in engines.split(",")]
+    topology = discover() if "run" in names else None
+    nodes = hosts_to_run_on(hosts) if topology is not None else []
+    if topology is not None:
+        ranks = default_ranks(ranks, dims, topology, max(1, len(nodes)))
+    elif ranks is None and "x" not in dims.lower():
+        ranks = _PREDICTED_RANKS
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    validation = validate_cases(
-        profile, cases, topology, samples, seconds, hosts=host_of_each_rank(placement, cases, nodes)
-    )
+    host_of_rank = host_of_each_rank(placement, cases, nodes)
+    validation = compare_engines(profile, cases, names, topology, samples, seconds, hosts=host_of_rank)
     if output is not None:
         write_json(output, validation.to_dict())
     if as_json:
         print_json(validation.to_dict())
     else:
         show_validation(validation)
-    _fail_unless_verified([comparison.measured for comparison in validation.comparisons])
+    fail_unless_verified([comparison.measured for comparison in validation.comparisons])
 
 
 def make_exchange_cases(
@@ -255,10 +263,11 @@ def show_validation(validation: Validation) -> None:
     """Print prediction beside measurement."""
     from rich.table import Table
 
-    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
+    table = Table("by", "algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
     for comparison in validation.comparisons:
         case, row = comparison.measured.case, comparison.measured
         table.add_row(
+            comparison.predicted.engine,
             case.algorithm,
             case.mode,
             str(case.cutoff),
@@ -295,7 +304,8 @@ def _percent(fraction: float | None) -> str:
     return "–" if fraction is None else f"{100 * fraction:.1f} %"
 
 
-def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
+def show_rows(rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows as a table or as JSON."""
     if as_json:
         print_json({"rows": [row.to_dict() for row in rows]})
         return
@@ -327,8 +337,9 @@ def _tell_notes(rows: Sequence[Row]) -> None:
         tell(f"note: {note}")
 
 
-def _fail_unless_verified(rows: Sequence[Row]) -> None:
-    wrong = [row for row in rows if not row.verified]
+def fail_unless_verified(rows: Sequence[Row] | Sequence[StencilRow]) -> None:
+    """Leave with an exit code that says so where wrong bytes arrived."""
+    wrong = [row for row in rows if row.verified is False]
     if wrong:
         tell(f"rankwise: {len(wrong)} of {len(rows)} exchanges delivered wrong bytes: do not trust this MPI")
         raise typer.Exit(EXIT_FAILURE)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.errors import InputError
 from rankwise.units import parse_sizes
 
 
@@ -15,7 +16,8 @@ from rankwise.units import parse_sizes
     "measure",
     """rankwise measure -o machine.json
     rankwise measure bandwidth -o machine.json
-    rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json""",
+    rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
+    rankwise measure fft3d -o machine.json --ranks 1,2""",
 )
 def measure(
     what: Annotated[
@@ -23,7 +25,8 @@ def measure(
         typer.Argument(
             metavar="[WHAT]",
             help="pingpong (the default: plain and synchronous sends, both directions at once), bandwidth (64 messages in flight, "
-            "one way and both), pairs (the same over a growing number of pairs), one-to-all, alltoall, or loggp (a message's parts).",
+            "one way and both), pairs (the same over a growing number of pairs), one-to-all, alltoall, loggp (a message's parts), "
+            "or fft3d (the rates of 3-D FFTs, added to the profile).",
         ),
     ] = "pingpong",
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.")] = Path(
@@ -35,8 +38,9 @@ def measure(
     ] = None,
     launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
     seconds: Annotated[
-        float, typer.Option(help="Time to measure at most, in seconds; starting the ranks comes on top.")
-    ] = 15.0,
+        float | None,
+        typer.Option(help="Time to measure at most, in seconds; starting the ranks comes on top. Default: 15; fft3d: 1 a cube."),
+    ] = None,
     precision: Annotated[
         float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")
     ] = 0.03,
@@ -52,6 +56,8 @@ def measure(
     links: Annotated[
         str | None, typer.Option(help="Link classes to measure, as in same-socket,other-node. Default: all there are.")
     ] = None,
+    n: Annotated[str | None, typer.Option("--n", help="fft3d: points an axis of the cubes. Default: 40,80,160,288.")] = None,
+    ranks: Annotated[str | None, typer.Option("--ranks", help="fft3d: numbers of ranks. Default: 1 and the cores.")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure how long messages take on this machine, for each class of link that it offers.
@@ -59,6 +65,14 @@ def measure(
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
     """
+    if what == "fft3d":
+        from rankwise.cli.fft3d import measure_rates
+
+        measure_rates(output, n, ranks, 1.0 if seconds is None else seconds, as_json)
+        return
+    if n is not None or ranks is not None:
+        raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
+    seconds = 15.0 if seconds is None else seconds
     from rankwise.cli.link_words import link_in_words
     from rankwise.machine.hosts import parse_hosts
     from rankwise.measure.session import measure_machine, samples_path_of

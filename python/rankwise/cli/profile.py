@@ -62,6 +62,10 @@ def show(
         for line in link_in_words(link)[1:]:
             print(f"{name}: {line}")
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
+    if profile.fft3d is not None:
+        from rankwise.cli.fft3d import show_rates
+
+        show_rates(profile.fft3d)
     for warning in profile.warnings:
         tell(f"warning: {warning}")
 

@@ -17,6 +17,12 @@ reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside
 Folder = Annotated[
     Path | None, typer.Option("--output", "-o", help="Folder to write the page, the tables and the pictures into.")
 ]
+Engine = Annotated[
+    str, typer.Option(help="model, or simgrid: its communication simulated, beside what was published.")
+]
+Simulations = Annotated[
+    Path, typer.Option(help="Folder that keeps what was simulated; what it has is not simulated again.")
+]
 
 
 Measured = Annotated[
@@ -26,12 +32,20 @@ Measured = Annotated[
 
 
 def _register(paper: Paper) -> None:
-    def reproduce(output: Folder = None, measured: Measured = None, as_json: Json = False) -> None:
+    def reproduce(
+        output: Folder = None,
+        engine: Engine = "model",
+        simulations: Simulations = Path("simulated"),
+        measured: Measured = None,
+        as_json: Json = False,
+    ) -> None:
         if output is not None and output.exists() and not output.is_dir():
             raise InputError(f"--output {output} is a file: name a folder")
-        if measured and not paper.takes_profiles:
-            raise InputError(f"{paper.name} sets no profiles beside its tables: leave --measured out")
-        reproduction = paper.reproduce(measured or ())
+        if engine not in ("model", "simgrid"):
+            raise InputError(f"--engine {engine} is unknown: choose model or simgrid")
+        if measured and not (paper.takes_profiles and engine == "model"):
+            raise InputError(f"{paper.name} sets no profiles beside what it shows: leave --measured out")
+        reproduction = paper.reproduce(measured or ()) if engine == "model" else paper.reproduce_simulated(simulations)
         written: list[Path] = []
         if output is not None:
             from rankwise.report.paper_page import write_reproduction

@@ -3,7 +3,8 @@
 A profile is a JSON file (schema 1): ``schema``, ``machine`` (the record that ``doctor`` shows), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
-one message each) and ``exchange-gap`` (each further message in flight with it).
+one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
+``rankwise measure fft3d`` has been run (fft_rates.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
+from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
 
 SCHEMA = 1
@@ -153,6 +155,7 @@ class Profile:
     created: str
     source: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
+    fft3d: FftRates | None = None
 
     def with_additions(self, other: Profile) -> Profile:
         """Return this profile with what another one of the same machine has beside plain sends, and its own links."""
@@ -164,7 +167,12 @@ class Profile:
             },
         }
         warnings = dict.fromkeys((*self.warnings, *other.warnings))
-        return replace(self, links={name: links[name] for name in LINK_CLASSES if name in links}, warnings=tuple(warnings))
+        return replace(
+            self,
+            links={name: links[name] for name in LINK_CLASSES if name in links},
+            warnings=tuple(warnings),
+            fft3d=self.fft3d or other.fft3d,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -174,6 +182,7 @@ class Profile:
             "machine": dict(self.machine),
             "warnings": list(self.warnings),
             "links": {name: link.to_dict() for name, link in self.links.items()},
+            **({} if self.fft3d is None else {"fft3d": self.fft3d.to_dict()}),
         }
 
     def save(self, path: Path) -> None:
@@ -209,6 +218,7 @@ class Profile:
                 created=str(record["created"]),
                 source=dict(record["source"]),
                 warnings=tuple(str(warning) for warning in record.get("warnings", [])),
+                fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
             )
         except KeyError as error:
             raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None

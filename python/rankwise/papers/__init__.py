@@ -7,23 +7,35 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from rankwise.errors import InputError
 from rankwise.report.reproduction import Reproduction
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper that can be redone: its id, its citation, and the module whose ``reproduce()`` does it."""
+    """A paper that can be redone: its id, its citation, and the module whose ``reproduce()`` does it.
+
+    ``simulated`` is the module whose ``reproduce_simulated(folder)`` does it under SimGrid (None: nothing to simulate).
+    """
 
     name: str
     citation: str
     module: str
     help: str
+    simulated: str | None = None
     takes_profiles: bool = False  # whether it sets profiles measured here beside the paper's tables
 
     def reproduce(self, profiles: Sequence[Path] = ()) -> Reproduction:
         """Redo it. Raises InputError when profiles are given that cannot be set beside it."""
         module = import_module(self.module)
         reproduction: Reproduction = module.reproduce(profiles) if self.takes_profiles else module.reproduce()
+        return reproduction
+
+    def reproduce_simulated(self, folder: Path) -> Reproduction:
+        """Redo it under SimGrid; ``folder`` keeps the samples. Raises InputError where there is nothing to simulate."""
+        if self.simulated is None:
+            raise InputError(f"nothing of {self.name} is simulated: leave --engine out")
+        reproduction: Reproduction = import_module(self.simulated).reproduce_simulated(folder)
         return reproduction
 
 
@@ -41,6 +53,7 @@ PAPERS = (
         "Stencil Computations, IEEE CLUSTER 2020",
         "rankwise.papers.hunold2020",
         "Redo the comparison of mapping algorithms on 432 instances and two throughput grids, with ours beside them.",
+        "rankwise.papers.hunold2020_simgrid",
     ),
     Paper(
         "wagner2024",
@@ -55,5 +68,6 @@ PAPERS = (
         "Range-Limited Interactions, 2023",
         "rankwise.papers.werner2023",
         "Redo Tables 1 to 6 on the Shift, test the published model, and set ours beside it.",
+        "rankwise.papers.werner2023_simgrid",
     ),
 )

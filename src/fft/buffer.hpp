@@ -1,0 +1,27 @@
+// Memory for large arrays: aligned, in large pages where the system has them (strided passes touch a page a line).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace rankwise {
+
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes);  // zeros; throws std::bad_alloc
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  template <typename Value>
+  [[nodiscard]] Value* as() const {
+    return reinterpret_cast<Value*>(data_);
+  }
+
+ private:
+  std::size_t bytes_;
+  std::byte* data_;
+};
+
+}  // namespace rankwise

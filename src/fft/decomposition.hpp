@@ -1,0 +1,57 @@
+// How a 3-D grid of points is divided among a p1 x p2 grid of ranks, before, between and after the transposes. Pure.
+//
+// Rank r sits at (r / p2, r % p2). In natural order axis 0 is divided among p1 and axis 1 among p2, and lines along
+// axis 2 are whole; transposed, axis 1 is divided among p1 and axis 2 among p2, and lines along axis 0 are whole. Arrays
+// are row-major with axis 2 the fastest in both. p2 = 1 is a slab decomposition with one transpose instead of two.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "grid/grid.hpp"
+
+namespace rankwise {
+
+// Consecutive points of an axis.
+struct Share {
+  Index first = 0;
+  Index count = 0;
+};
+
+// The share of one of `parts` parts of n points: as equal as can be, the first n % parts have one more.
+[[nodiscard]] inline Share share_of(Index n, Index parts, Index part) {
+  const Index least = n / parts;
+  const Index more = n % parts;
+  return {part * least + (part < more ? part : more), least + (part < more ? 1 : 0)};
+}
+
+using Box = std::array<Share, 3>;
+[[nodiscard]] inline Index volume(const Box& box) { return box[0].count * box[1].count * box[2].count; }
+
+struct Decomposition {
+  std::array<Index, 3> n{1, 1, 1};  // points an axis
+  bool real = false;                // real data: complex axis 2 has n[2] / 2 + 1 points
+  std::array<Index, 2> grid{1, 1};  // p1, p2
+
+  [[nodiscard]] Index ranks() const { return grid[0] * grid[1]; }
+  [[nodiscard]] Index complex_points() const { return real ? n[2] / 2 + 1 : n[2]; }  // of axis 2
+
+  // The boxes of complex points that a rank holds. A real array has lines of n[2] reals in the same memory.
+  [[nodiscard]] Box natural(Index rank) const {
+    return {share_of(n[0], grid[0], rank / grid[1]), share_of(n[1], grid[1], rank % grid[1]), Share{0, complex_points()}};
+  }
+  [[nodiscard]] Box middle(Index rank) const {  // lines along axis 1 are whole
+    return {share_of(n[0], grid[0], rank / grid[1]), Share{0, n[1]}, share_of(complex_points(), grid[1], rank % grid[1])};
+  }
+  [[nodiscard]] Box transposed(Index rank) const {
+    return {Share{0, n[0]}, share_of(n[1], grid[0], rank / grid[1]), share_of(complex_points(), grid[1], rank % grid[1])};
+  }
+  // Complex values that a rank's array must have room for: the largest of the three boxes.
+  [[nodiscard]] Index local_values(Index rank) const;
+};
+
+// Throws std::invalid_argument, with the reason and the mend, when an axis has no points or more than 2^20, or some
+// rank would have no pencil.
+void check(const Decomposition& decomposition);
+
+}  // namespace rankwise

@@ -1,0 +1,100 @@
+#include "fft/timed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "fft/field.hpp"
+
+namespace rankwise {
+
+namespace {
+
+// Time of something collective from a barrier on, the maximum over ranks, on all ranks.
+double timed(MPI_Comm comm, const std::function<void()>& work) {
+  MPI_Barrier(comm);
+  const double start_s = MPI_Wtime();
+  work();
+  double time_s = MPI_Wtime() - start_s;
+  MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return time_s;
+}
+
+int repetitions_within(const Repetitions& repetitions, double estimate_s) {
+  return static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9),
+                                     static_cast<double>(repetitions.least), static_cast<double>(repetitions.most)));
+}
+
+}  // namespace
+
+template <typename Real>
+TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
+                    const Repetitions& repetitions) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const Decomposition& d = spec.decomposition;
+  TimedFft result;
+  double plan_s = MPI_Wtime();
+  Fft3d<Real> fft(comm, spec, library);
+  plan_s = MPI_Wtime() - plan_s;
+  MPI_Allreduce(&plan_s, &result.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+
+  const double points = static_cast<double>(d.n[0]) * static_cast<double>(d.n[1]) * static_cast<double>(d.n[2]);
+  result.error_bound = error_bound<Real>(d);
+  const auto check_both_ways = [&] {
+    fill_field(d, rank, fft.data());
+    fft.run(Direction::forward);
+    const SpectrumError error = check_spectrum(comm, d, fft.output_box(), fft.data());
+    fft.run(Direction::backward);
+    result.spectrum_error = std::max(result.spectrum_error, error.at_points);
+    result.parseval_error = std::max(result.parseval_error, error.parseval);
+    result.round_trip_error = std::max(result.round_trip_error, check_field(comm, d, points, fft.data()));
+  };
+  check_both_ways();
+
+  // The array is filled anew each time: a transform that is repeated on its own result overflows.
+  const auto repeat = [&] {
+    fill_field(d, rank, fft.data());
+    if (direction == Direction::backward) fft.run(Direction::forward);
+    return timed(comm, [&] { fft.run(direction); });
+  };
+  double estimate_s = repeat();
+  for (int i = 1; i < repetitions.warm_up; ++i) estimate_s = repeat();
+  const int count = repetitions_within(repetitions, estimate_s);
+  std::vector<PhaseTimes> own;
+  for (int i = 0; i < count; ++i) {
+    const double time_s = repeat();
+    own.push_back(fft.phases());
+    if (rank == 0) result.time_s.push_back(time_s);
+  }
+  constexpr int phases = 3;
+  static_assert(sizeof(PhaseTimes) == phases * sizeof(double));
+  std::vector<PhaseTimes> all(rank == 0 ? own.size() * static_cast<std::size_t>(size) : 0);
+  MPI_Gather(own.data(), count * phases, MPI_DOUBLE, all.data(), count * phases, MPI_DOUBLE, 0, comm);
+  for (auto from = all.begin(); from != all.end(); from += count) result.phases.emplace_back(from, from + count);
+
+  for (int i = 0; i < count; ++i) {
+    const double exchanges_s = timed(comm, [&] { fft.run_exchanges(); });
+    if (rank == 0) result.alltoall_s.push_back(exchanges_s);
+  }
+  std::fill_n(fft.data(), fft.array_bytes() / sizeof(std::complex<Real>), std::complex<Real>{});
+  for (int i = 0; i < count; ++i) {
+    const double transforms_s = timed(comm, [&] { fft.run_transforms(direction); });
+    if (rank == 0) result.fft_s.push_back(transforms_s);
+  }
+  check_both_ways();
+
+  std::array<unsigned long long, 2> bytes{fft.array_bytes(), fft.memory_bytes()};
+  MPI_Allreduce(MPI_IN_PLACE, bytes.data(), 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm);
+  result.array_bytes = bytes[0];
+  result.memory_bytes = bytes[1];
+  result.verified = std::max({result.spectrum_error, result.parseval_error, result.round_trip_error}) <= result.error_bound;
+  return result;
+}
+
+template TimedFft time_fft3d<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
+template TimedFft time_fft3d<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
+
+}  // namespace rankwise

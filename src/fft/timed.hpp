@@ -1,0 +1,33 @@
+// Runs one 3-D transform again and again, times its phases on every rank, and checks its results.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "exchange/timed.hpp"
+#include "fft/transform.hpp"
+
+namespace rankwise {
+
+struct TimedFft {
+  // All but `verified` and the errors on rank 0 only.
+  std::vector<double> time_s;              // each repetition, the maximum over ranks
+  std::vector<std::vector<PhaseTimes>> phases;  // of each rank, each repetition
+  std::vector<double> alltoall_s;          // the exchanges alone, each the maximum over ranks
+  std::vector<double> fft_s;               // the local FFTs alone, nothing moved, likewise
+  double plan_s = 0.0;
+  std::size_t array_bytes = 0;             // of the rank that has most
+  std::size_t memory_bytes = 0;            // with the buffers
+  double spectrum_error = 0.0, parseval_error = 0.0, round_trip_error = 0.0, error_bound = 0.0;
+  bool verified = false;
+};
+
+// Collective. Before the first repetition and after the last the field's spectrum is checked, and the way back. A
+// repetition is one transform in the given direction, from a barrier until the last rank has finished. Throws as Fft3d.
+template <typename Real>
+[[nodiscard]] TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
+                                  const Repetitions& repetitions);
+
+}  // namespace rankwise

@@ -1,0 +1,476 @@
+#include "fft/transform.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+namespace rankwise {
+
+namespace {
+
+// What is transformed at a time should stay in the cache of a core.
+constexpr std::size_t in_cache_bytes = std::size_t{192} << 10;
+constexpr Index most_columns = 64;
+
+std::size_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name; file >> name;) {
+    std::size_t kib = 0;
+    if (name == "MemAvailable:" && file >> kib) return kib * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::numeric_limits<std::size_t>::max();
+}
+
+int comm_rank(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+const Decomposition& checked(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes) {
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  check(decomposition);
+  if (decomposition.ranks() != size) {
+    invalid("the process grid " + std::to_string(decomposition.grid[0]) + "x" + std::to_string(decomposition.grid[1]) +
+            " needs " + std::to_string(decomposition.ranks()) + " ranks but " + std::to_string(size) +
+            " run: make them equal");
+  }
+  require_memory(comm, decomposition, value_bytes);
+  return decomposition;
+}
+
+// How many columns of so many points make a panel, beside an array of array_bytes: it is small against that, too.
+Index whole_panel(Index points, Index columns, std::size_t value_bytes, std::size_t array_bytes) {
+  const std::size_t most_bytes = std::min(in_cache_bytes, array_bytes / 8);
+  const auto fits = static_cast<Index>(most_bytes / (static_cast<std::size_t>(points) * value_bytes));
+  return std::clamp<Index>(fits, 1, std::min(most_columns, columns));
+}
+
+}  // namespace
+
+Order parse_order(const std::string& name) {
+  if (name == "natural") return Order::natural;
+  if (name == "transposed") return Order::transposed;
+  invalid("order '" + name + "' is unknown: choose natural or transposed");
+}
+
+std::string to_string(Order order) { return order == Order::natural ? "natural" : "transposed"; }
+
+void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes) {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  double needed = 2.0 * static_cast<double>(decomposition.local_values(comm_rank(comm))) * static_cast<double>(value_bytes);
+  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, node);
+  MPI_Comm_free(&node);
+  // The node that lacks most speaks for all.
+  struct {
+    double lacking;
+    int rank;
+  } worst{needed - static_cast<double>(available_bytes()), comm_rank(comm)};
+  double both[2] = {needed, needed - worst.lacking};
+  MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  if (worst.lacking <= 0.0) return;
+  MPI_Bcast(both, 2, MPI_DOUBLE, worst.rank, comm);
+  invalid("the transform needs " + std::to_string(static_cast<long long>(both[0])) + " bytes of memory on a node that has " +
+          std::to_string(static_cast<long long>(both[1])) + " available: take fewer points or more nodes");
+}
+
+// Adds the time since the last mark to a phase.
+template <typename Real>
+class Fft3d<Real>::Lap {
+ public:
+  void to(double& phase_s) {
+    const double now_s = MPI_Wtime();
+    phase_s += now_s - last_s_;
+    last_s_ = now_s;
+  }
+
+ private:
+  double last_s_ = MPI_Wtime();
+};
+
+template <typename Real>
+void Fft3d<Real>::Planned::run(Value* data, Index count, Direction direction) const {
+  const auto which = static_cast<std::size_t>(direction);
+  (count == step ? whole[which] : rest[which])->run(data);
+}
+
+template <typename Real>
+Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library)
+    : spec_(spec),
+      rank_(comm_rank(comm)),
+      p1_(spec.decomposition.grid[0]),
+      p2_(spec.decomposition.grid[1]),
+      n0_(spec.decomposition.n[0]),
+      n1_(spec.decomposition.n[1]),
+      n2_(spec.decomposition.complex_points()),
+      array_(static_cast<std::size_t>(checked(comm, spec.decomposition, sizeof(Value)).local_values(rank_)) * sizeof(Value)),
+      work_(p1_ * p2_ == 1 ? 0 : array_.bytes()),
+      panel_(sizeof(Value) * static_cast<std::size_t>(std::max(
+          n0_ * whole_panel(n0_, most_columns, sizeof(Value), array_.bytes()),
+          n1_ * whole_panel(n1_, most_columns, sizeof(Value), array_.bytes())))) {
+  const Box natural = spec_.decomposition.natural(rank_);
+  const Box transposed = spec_.decomposition.transposed(rank_);
+  own0_ = natural[0].count;
+  own1_ = natural[1].count;
+  own2_ = transposed[2].count;
+  late1_ = transposed[1].count;
+  if (p1_ * p2_ > 1) {
+    MPI_Comm_split(comm, static_cast<int>(rank_ / p2_), rank_, &row_);
+    MPI_Comm_split(comm, static_cast<int>(rank_ % p2_), rank_, &column_);
+    connect();
+  }
+  // What one rank has found out by measuring serves the others.
+  std::string wisdom;
+  if (rank_ == 0) plan(library);
+  if (rank_ == 0) wisdom = library.wisdom<Real>();
+  int length = static_cast<int>(wisdom.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, comm);
+  wisdom.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(wisdom.data(), length, MPI_CHAR, 0, comm);
+  if (rank_ != 0) {
+    library.take_wisdom<Real>(wisdom);
+    plan(library);
+  }
+}
+
+template <typename Real>
+Fft3d<Real>::~Fft3d() {
+  row_forward_.reset();
+  row_backward_.reset();
+  column_forward_.reset();
+  column_backward_.reset();
+  if (row_ != MPI_COMM_NULL) MPI_Comm_free(&row_);
+  if (column_ != MPI_COMM_NULL) MPI_Comm_free(&column_);
+}
+
+template <typename Real>
+Box Fft3d<Real>::output_box() const {
+  return spec_.order == Order::natural ? spec_.decomposition.natural(rank_) : spec_.decomposition.transposed(rank_);
+}
+
+template <typename Real>
+std::size_t Fft3d<Real>::memory_bytes() const {
+  return array_.bytes() + work_.bytes() + panel_.bytes();
+}
+
+template <typename Real>
+void Fft3d<Real>::connect() {
+  const Decomposition& d = spec_.decomposition;
+  // Blocks by peer in the row: lines of axis 1 that the peer has in natural order, points of axis 2 that it has later.
+  std::vector<std::size_t> lines, points, planes, late;
+  for (Index peer = 0; peer < p2_; ++peer) {
+    lines.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(n1_, p2_, peer).count * own0_ * own2_));
+    points.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(n2_, p2_, peer).count * own0_ * own1_));
+  }
+  for (Index peer = 0; peer < p1_; ++peer) {
+    planes.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(d.n[0], p1_, peer).count * late1_ * own2_));
+    late.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(n1_, p1_, peer).count * own0_ * own2_));
+  }
+  auto* const array = array_.as<std::byte>();
+  auto* const work = work_.as<std::byte>();
+  if (p2_ > 1) {
+    row_forward_.emplace(row_, spec_.method, sizeof(Value), points, lines, work, array);
+    row_backward_.emplace(row_, spec_.method, sizeof(Value), lines, points, array, work);
+  }
+  if (p1_ > 1) {
+    column_forward_.emplace(column_, spec_.method, sizeof(Value), late, planes, work, array);
+    column_backward_.emplace(column_, spec_.method, sizeof(Value), planes, late, array, work);
+  }
+}
+
+template <typename Real>
+void Fft3d<Real>::plan(const FftLibrary& library) {
+  planes_ = plan_planes(library);
+  if (p2_ > 1) middle_ = plan_panels(library, n1_, own2_);
+  first_ = plan_panels(library, n0_, late1_ * own2_);
+  if (p1_ * p2_ == 1 && spec_.planning != Planning::estimate) plan_all(library);
+}
+
+// The library's own transform of all axes, kept where it proves faster than planes and panels.
+template <typename Real>
+void Fft3d<Real>::plan_all(const FftLibrary& library) {
+  const auto& n = spec_.decomposition.n;
+  const LocalBatch batch{{static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2])}, 1, 1, 1,
+                         spec_.decomposition.real};
+  for (const Direction d : {Direction::forward, Direction::backward}) {
+    auto all = library.plan<Real>(batch, d, spec_.planning, data());
+    std::fill_n(data(), array_.bytes() / sizeof(Value), Value{});
+    double pieces_s = std::numeric_limits<double>::max();
+    double all_s = pieces_s;
+    constexpr int tries = 4;  // the first warms up; the quickest counts, whoever disturbs the others
+    for (int i = 0; i < tries; ++i) {
+      const double start_s = MPI_Wtime();
+      run_alone(d);
+      const double middle_s = MPI_Wtime();
+      all->run(data());
+      pieces_s = std::min(pieces_s, middle_s - start_s);
+      all_s = std::min(all_s, MPI_Wtime() - middle_s);
+    }
+    if (all_s < pieces_s) all_[static_cast<int>(d)] = std::move(all);
+  }
+}
+
+// Planes of the natural order (fixed point of axis 0): lines along axis 2, or both axes where axis 1 is whole, too.
+template <typename Real>
+typename Fft3d<Real>::Planned Fft3d<Real>::plan_planes(const FftLibrary& library) {
+  Planned planned;
+  const Index plane = own1_ * n2_;
+  planned.step = std::clamp<Index>(
+      static_cast<Index>(in_cache_bytes / (static_cast<std::size_t>(plane) * sizeof(Value))), 1, std::max<Index>(1, own0_));
+  const auto make = [&](Index planes, Direction direction) {
+    const auto points = static_cast<int>(spec_.decomposition.n[2]);
+    LocalBatch batch{{points}, static_cast<int>(planes * own1_), 1, static_cast<int>(n2_), spec_.decomposition.real};
+    if (p2_ == 1) batch = {{static_cast<int>(n1_), points}, static_cast<int>(planes), 1, static_cast<int>(plane), batch.real};
+    return library.plan<Real>(batch, direction, spec_.planning, data());
+  };
+  for (const Direction d : {Direction::forward, Direction::backward}) {
+    const auto which = static_cast<std::size_t>(d);
+    planned.whole[which] = make(planned.step, d);
+    if (own0_ % planned.step != 0) planned.rest[which] = make(own0_ % planned.step, d);
+  }
+  return planned;
+}
+
+// Panels: lines of `points`, so many columns of them that they fit in cache, in memory of their own.
+template <typename Real>
+typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library, Index points, Index columns) {
+  Planned planned;
+  planned.step = whole_panel(points, columns, sizeof(Value), array_.bytes());
+  const auto make = [&](Index width, Direction direction) {
+    const auto stride = static_cast<int>(width);
+    return library.plan<Real>({{static_cast<int>(points)}, stride, stride, 1}, direction, spec_.planning,
+                              panel_.as<Value>());
+  };
+  for (const Direction d : {Direction::forward, Direction::backward}) {
+    const auto which = static_cast<std::size_t>(d);
+    planned.whole[which] = make(planned.step, d);
+    if (columns % planned.step != 0) planned.rest[which] = make(columns % planned.step, d);
+  }
+  return planned;
+}
+
+template <typename Real>
+void Fft3d<Real>::run(Direction direction) {
+  phases_ = {};
+  if (p1_ * p2_ == 1) return run_alone(direction);
+  const bool natural = spec_.order == Order::natural;
+  if (direction == Direction::forward) {
+    forward(true);
+    if (natural) backward(false);
+  } else {
+    if (natural) forward(false);
+    backward(true);
+  }
+}
+
+template <typename Real>
+void Fft3d<Real>::run_alone(Direction direction) {
+  Lap lap;
+  if (const auto& all = all_[static_cast<int>(direction)]) {
+    all->run(data());
+  } else {
+    if (direction == Direction::forward) transform_planes(direction);
+    transform_first(data(), data(), direction, true);
+    if (direction == Direction::backward) transform_planes(direction);
+  }
+  // All of it is the local FFT, whichever way proved faster: the two are to be comparable.
+  phases_ = {};
+  lap.to(phases_.compute_s);
+}
+
+template <typename Real>
+void Fft3d<Real>::transform_planes(Direction direction) {
+  Lap lap;
+  for (Index x = 0; x < own0_; x += planes_.step) {
+    planes_.run(data() + x * own1_ * n2_, std::min(planes_.step, own0_ - x), direction);
+  }
+  lap.to(phases_.compute_s);
+}
+
+template <typename Real>
+void Fft3d<Real>::run_exchanges() {
+  if (row_forward_) row_forward_->run();
+  if (column_forward_) column_forward_->run();
+}
+
+template <typename Real>
+void Fft3d<Real>::run_transforms(Direction direction) {
+  if (const auto& all = all_[static_cast<int>(direction)]) return all->run(data());
+  const auto in_pieces = [](Index total, Index step, auto work) {
+    for (Index first = 0; first < total; first += step) work(first, std::min(step, total - first));
+  };
+  transform_planes(direction);
+  const auto run_panel = [&](const Planned& planned, Index width) { planned.run(panel_.as<Value>(), width, direction); };
+  for (Index x = 0; p2_ > 1 && x < own0_; ++x) {
+    in_pieces(own2_, middle_.step, [&](Index, Index width) { run_panel(middle_, width); });
+  }
+  in_pieces(late1_ * own2_, first_.step, [&](Index, Index width) { run_panel(first_, width); });
+}
+
+template <typename Real>
+void Fft3d<Real>::forward(bool transforms) {
+  scatter_planes(transforms);
+  if (p2_ > 1) {
+    exchange(*row_forward_);
+    scatter_middle(transforms);
+  }
+  if (p1_ > 1) exchange(*column_forward_);
+  transform_first(p1_ > 1 ? data() : work_.as<Value>(), data(), Direction::forward, transforms);
+}
+
+template <typename Real>
+void Fft3d<Real>::backward(bool transforms) {
+  transform_first(data(), p1_ > 1 ? data() : work_.as<Value>(), Direction::backward, transforms);
+  if (p1_ > 1) exchange(*column_backward_);
+  if (p2_ > 1) {
+    gather_middle(transforms);
+    exchange(*row_backward_);
+  }
+  gather_planes(transforms);
+}
+
+template <typename Real>
+void Fft3d<Real>::exchange(BlockExchange& blocks) {
+  Lap lap;
+  blocks.run();
+  lap.to(phases_.exchange_s);
+}
+
+// Blocks for the row: [axis 1][axis 0][points of axis 2 of the peer]; for the column of a slab: [axis 0][lines of axis 1
+// of the peer][axis 2].
+template <typename Real>
+void Fft3d<Real>::scatter_planes(bool transforms) {
+  Lap lap;
+  for (Index x0 = 0; x0 < own0_; x0 += planes_.step) {
+    const Index count = std::min(planes_.step, own0_ - x0);
+    Value* const planes = data() + x0 * own1_ * n2_;
+    if (transforms) planes_.run(planes, count, Direction::forward);
+    lap.to(phases_.compute_s);
+    Value* block = work_.as<Value>();
+    for (Index peer = 0; peer < (p2_ > 1 ? p2_ : p1_); ++peer) {
+      if (p2_ > 1) {
+        const Share points = share_of(n2_, p2_, peer);
+        for (Index x = 0; x < count; ++x) {
+          for (Index y = 0; y < own1_; ++y) {
+            std::copy_n(planes + (x * own1_ + y) * n2_ + points.first, points.count,
+                        block + (y * own0_ + x0 + x) * points.count);
+          }
+        }
+        block += own1_ * own0_ * points.count;
+      } else {
+        const Share lines = share_of(n1_, p1_, peer);
+        for (Index x = 0; x < count; ++x) {
+          std::copy_n(planes + (x * n1_ + lines.first) * n2_, lines.count * n2_, block + (x0 + x) * lines.count * n2_);
+        }
+        block += own0_ * lines.count * n2_;
+      }
+    }
+    lap.to(phases_.shuffle_s);
+  }
+}
+
+template <typename Real>
+void Fft3d<Real>::gather_planes(bool transforms) {
+  Lap lap;
+  for (Index x0 = 0; x0 < own0_; x0 += planes_.step) {
+    const Index count = std::min(planes_.step, own0_ - x0);
+    Value* const planes = data() + x0 * own1_ * n2_;
+    const Value* block = work_.as<Value>();
+    for (Index peer = 0; peer < (p2_ > 1 ? p2_ : p1_); ++peer) {
+      if (p2_ > 1) {
+        const Share points = share_of(n2_, p2_, peer);
+        for (Index x = 0; x < count; ++x) {
+          for (Index y = 0; y < own1_; ++y) {
+            std::copy_n(block + (y * own0_ + x0 + x) * points.count, points.count,
+                        planes + (x * own1_ + y) * n2_ + points.first);
+          }
+        }
+        block += own1_ * own0_ * points.count;
+      } else {
+        const Share lines = share_of(n1_, p1_, peer);
+        for (Index x = 0; x < count; ++x) {
+          std::copy_n(block + (x0 + x) * lines.count * n2_, lines.count * n2_, planes + (x * n1_ + lines.first) * n2_);
+        }
+        block += own0_ * lines.count * n2_;
+      }
+    }
+    lap.to(phases_.shuffle_s);
+    if (transforms) planes_.run(planes, count, Direction::backward);
+    lap.to(phases_.compute_s);
+  }
+}
+
+// The array is [axis 1][axis 0][axis 2]; blocks for the column are [axis 0][lines of axis 1 of the peer][axis 2].
+template <typename Real>
+void Fft3d<Real>::scatter_middle(bool transforms) {
+  Lap lap;
+  auto* const panel = panel_.as<Value>();
+  for (Index x = 0; x < own0_; ++x) {
+    for (Index z = 0; z < own2_; z += middle_.step) {
+      const Index width = std::min(middle_.step, own2_ - z);
+      for (Index y = 0; y < n1_; ++y) std::copy_n(data() + (y * own0_ + x) * own2_ + z, width, panel + y * width);
+      lap.to(phases_.shuffle_s);
+      if (transforms) middle_.run(panel, width, Direction::forward);
+      lap.to(phases_.compute_s);
+      Value* block = work_.as<Value>();
+      for (Index peer = 0; peer < p1_; ++peer) {
+        const Share lines = share_of(n1_, p1_, peer);
+        for (Index y = 0; y < lines.count; ++y) {
+          std::copy_n(panel + (lines.first + y) * width, width, block + (x * lines.count + y) * own2_ + z);
+        }
+        block += own0_ * lines.count * own2_;
+      }
+      lap.to(phases_.shuffle_s);
+    }
+  }
+}
+
+template <typename Real>
+void Fft3d<Real>::gather_middle(bool transforms) {
+  Lap lap;
+  auto* const panel = panel_.as<Value>();
+  for (Index x = 0; x < own0_; ++x) {
+    for (Index z = 0; z < own2_; z += middle_.step) {
+      const Index width = std::min(middle_.step, own2_ - z);
+      const Value* block = work_.as<Value>();
+      for (Index peer = 0; peer < p1_; ++peer) {
+        const Share lines = share_of(n1_, p1_, peer);
+        for (Index y = 0; y < lines.count; ++y) {
+          std::copy_n(block + (x * lines.count + y) * own2_ + z, width, panel + (lines.first + y) * width);
+        }
+        block += own0_ * lines.count * own2_;
+      }
+      lap.to(phases_.shuffle_s);
+      if (transforms) middle_.run(panel, width, Direction::backward);
+      lap.to(phases_.compute_s);
+      for (Index y = 0; y < n1_; ++y) std::copy_n(panel + y * width, width, data() + (y * own0_ + x) * own2_ + z);
+      lap.to(phases_.shuffle_s);
+    }
+  }
+}
+
+// Lines along axis 0, panel by panel, from one array into another or the same.
+template <typename Real>
+void Fft3d<Real>::transform_first(const Value* from, Value* into, Direction direction, bool transforms) {
+  if (!transforms && from == into) return;
+  Lap lap;
+  auto* const panel = panel_.as<Value>();
+  const Index columns = late1_ * own2_;
+  for (Index c = 0; c < columns; c += first_.step) {
+    const Index width = std::min(first_.step, columns - c);
+    for (Index x = 0; x < n0_; ++x) std::copy_n(from + x * columns + c, width, panel + x * width);
+    lap.to(phases_.shuffle_s);
+    if (transforms) first_.run(panel, width, direction);
+    lap.to(phases_.compute_s);
+    for (Index x = 0; x < n0_; ++x) std::copy_n(panel + x * width, width, into + x * columns + c);
+    lap.to(phases_.shuffle_s);
+  }
+}
+
+template class Fft3d<double>;
+template class Fft3d<float>;
+
+}  // namespace rankwise

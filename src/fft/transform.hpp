@@ -1,0 +1,123 @@
+// The 3-D FFT of an array that is divided among ranks (decomposition.hpp), in place.
+//
+// Forward, for pencils: lines along axis 2 are transformed while they are in cache and go from there into blocks for the
+// ranks of the row; after the exchange the blocks lie so that lines along axis 1 can be read as they are, are transformed
+// panel by panel and go into blocks for the ranks of the column; after that exchange the array is in transposed order and
+// lines along axis 0 are transformed where they are. Packing so costs no pass over memory of its own and unpacking none at
+// all. Slabs transform axes 2 and 1 together and exchange once; one rank has nothing to exchange and may leave all to the
+// local library, whichever takes less time. Backward is the same in reverse: blocks are sent as they lie and gathered
+// panel by panel.
+//
+// Besides the array one buffer of the same size is needed.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <complex>
+#include <memory>
+#include <optional>
+
+#include "fft/block_exchange.hpp"
+#include "fft/buffer.hpp"
+#include "fft/decomposition.hpp"
+#include "fft/library.hpp"
+
+namespace rankwise {
+
+// In which order a forward transform leaves the array, and a backward transform finds it.
+enum class Order { natural, transposed };
+[[nodiscard]] Order parse_order(const std::string& name);  // throws std::invalid_argument
+[[nodiscard]] std::string to_string(Order order);
+
+struct FftSpec {
+  Decomposition decomposition;
+  Order order = Order::transposed;
+  TransposeMethod method = TransposeMethod::alltoall;
+  Planning planning = Planning::measure;
+};
+
+// Seconds that this rank spent on local FFTs, on moving values within its memory, and in the exchanges (waiting for the
+// other ranks included). With one rank all is local FFT.
+struct PhaseTimes {
+  double compute_s = 0.0;
+  double shuffle_s = 0.0;
+  double exchange_s = 0.0;
+};
+
+// Bytes of the largest rank's array and of the buffers that a transform needs on all ranks of this node together.
+// Collective. Throws std::invalid_argument, on all ranks alike, when the node has less memory than that available.
+void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes);
+
+template <typename Real>
+class Fft3d {
+ public:
+  using Value = std::complex<Real>;
+
+  // Collective. Plans, which overwrites nothing but the transform's own array. Throws std::invalid_argument when the
+  // ranks do not fit (check) or do not get the memory, FftUnavailable when the library cannot.
+  Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library);
+  ~Fft3d();
+  Fft3d(const Fft3d&) = delete;
+  Fft3d& operator=(const Fft3d&) = delete;
+
+  // The array: forward takes it in natural order; real data in lines of n[2] reals, padded to 2 (n[2] / 2 + 1).
+  [[nodiscard]] Value* data() { return array_.as<Value>(); }
+  [[nodiscard]] Box input_box() const { return spec_.decomposition.natural(rank_); }
+  [[nodiscard]] Box output_box() const;  // of the order that spec asks for
+  [[nodiscard]] std::size_t memory_bytes() const;  // of array and buffers
+  [[nodiscard]] std::size_t array_bytes() const { return array_.bytes(); }
+
+  // Collective. Neither direction divides: forward and backward multiply by the number of points. Throws MpiError.
+  void run(Direction direction);
+  [[nodiscard]] const PhaseTimes& phases() const { return phases_; }  // of the last run
+
+  // Collective: only the exchanges of a forward run in transposed order, on whatever the buffers hold.
+  void run_exchanges();
+  // Only the local FFTs of a run, panels again and again where they lie.
+  void run_transforms(Direction direction);
+
+ private:
+  // Plans of both directions for a batch and for what is left over by whole batches.
+  struct Planned {
+    std::array<std::unique_ptr<LocalFft<Real>>, 2> whole;
+    std::array<std::unique_ptr<LocalFft<Real>>, 2> rest;
+    Index step = 1;  // planes or columns of a whole batch
+    void run(Value* data, Index count, Direction direction) const;
+  };
+  class Lap;
+
+  void plan(const FftLibrary& library);
+  void plan_all(const FftLibrary& library);
+  [[nodiscard]] Planned plan_planes(const FftLibrary& library);
+  [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
+  void connect();
+
+  void forward(bool transforms);
+  void backward(bool transforms);
+  void scatter_planes(bool transforms);                                // natural order -> blocks
+  void gather_planes(bool transforms);                                 // blocks -> natural order
+  void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks
+  void gather_middle(bool transforms);                                 // blocks -> lines along axis 1
+  void transform_planes(Direction direction);
+  void transform_first(const Value* from, Value* into, Direction direction, bool transforms);
+  void exchange(BlockExchange& blocks);
+  void run_alone(Direction direction);                                 // one rank
+
+  FftSpec spec_;
+  int rank_ = 0;
+  MPI_Comm row_ = MPI_COMM_NULL;     // ranks that divide axis 1 (natural) or 2 among them
+  MPI_Comm column_ = MPI_COMM_NULL;  // ranks that divide axis 0 or 1
+  Index p1_, p2_;
+  Index n0_, n1_, n2_;               // n2: complex points
+  Index own0_, own1_, own2_, late1_; // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
+  Buffer array_;
+  Buffer work_;
+  Buffer panel_;
+  std::unique_ptr<LocalFft<Real>> all_[2];  // one rank, where it is faster than planes and panels: the whole transform
+  Planned planes_, middle_, first_;
+  std::optional<BlockExchange> row_forward_, row_backward_, column_forward_, column_backward_;
+  PhaseTimes phases_;
+};
+
+}  // namespace rankwise

@@ -1,0 +1,219 @@
+// The kernels of the 3-D FFT: the transform on all ranks (fft3d), the local library alone (local-fft), memory (triad).
+#include <mpi.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "fft/field.hpp"
+#include "fft/timed.hpp"
+#include "kernels/json_line.hpp"
+#include "kernels/kernels.hpp"
+#include "measure/triad.hpp"
+
+namespace rankwise {
+
+namespace {
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+Repetitions parse_repetitions(Arguments& arguments) {
+  const Repetitions repetitions{arguments.number("budget-s", 0.5), static_cast<int>(arguments.integer("least", 10)),
+                                static_cast<int>(arguments.integer("most", 500)),
+                                static_cast<int>(arguments.integer("warm-up", 2))};
+  if (repetitions.least < 1 || repetitions.most < repetitions.least || repetitions.warm_up < 0 ||
+      !(repetitions.budget_s > 0.0)) {
+    throw std::invalid_argument("--budget-s must be positive, 1 <= --least <= --most and 0 <= --warm-up");
+  }
+  return repetitions;
+}
+
+Direction parse_direction(const std::string& name) {
+  if (name == "forward") return Direction::forward;
+  if (name == "backward") return Direction::backward;
+  throw std::invalid_argument("direction '" + name + "' is unknown: choose forward or backward");
+}
+
+bool parse_double(const std::string& name) {
+  if (name != "double" && name != "single") throw std::invalid_argument("precision '" + name + "' is unknown: choose double or single");
+  return name == "double";
+}
+
+// Runs work that needs the library; where there is none, says so in a record, which is no failure of a rank.
+template <typename Work>
+void with_library(const std::string& name, Work work) {
+  try {
+    work(FftLibrary(name));
+  } catch (const FftUnavailable& error) {
+    if (world_rank() == 0) JsonLine("unavailable").add("what", error.what()).print();
+  }
+}
+
+FftSpec parse_spec(Arguments& arguments) {
+  const std::vector<long long> n = arguments.integers("n", "64,64,64");
+  const std::vector<long long> grid = arguments.integers("grid", "1,1");
+  if (n.size() != 3 || grid.size() != 2) throw std::invalid_argument("--n takes three numbers and --grid two");
+  FftSpec spec;
+  spec.decomposition = {{n[0], n[1], n[2]}, arguments.integer("real", 0) != 0, {grid[0], grid[1]}};
+  spec.order = parse_order(arguments.text("order", "transposed"));
+  spec.method = parse_transpose_method(arguments.text("method", "alltoall"));
+  spec.planning = parse_planning(arguments.text("planning", "measure"));
+  return spec;
+}
+
+// On rank 0 all complex values of a distributed array, in global row-major order; `axes` are its points an axis.
+template <typename Real>
+std::vector<double> gathered(const std::array<Index, 3>& axes, const Box& box, Index line, const Real* reals, Index parts) {
+  std::vector<double> all(static_cast<std::size_t>(axes[0] * axes[1] * axes[2] * parts), 0.0);
+  for (Index x = 0; x < box[0].count; ++x) {
+    for (Index y = 0; y < box[1].count; ++y) {
+      const Index from = (x * box[1].count + y) * line;
+      const Index into = ((box[0].first + x) * axes[1] + box[1].first + y) * axes[2] + box[2].first;
+      for (Index i = 0; i < box[2].count * parts; ++i) {
+        all[static_cast<std::size_t>(into * parts + i)] = static_cast<double>(reals[from + i]);
+      }
+    }
+  }
+  const auto count = static_cast<int>(all.size());
+  MPI_Reduce(world_rank() == 0 ? MPI_IN_PLACE : all.data(), all.data(), count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  return all;
+}
+
+template <typename Real>
+void print_values(const FftSpec& spec, const FftLibrary& library) {
+  const Decomposition& d = spec.decomposition;
+  Fft3d<Real> fft(MPI_COMM_WORLD, spec, library);
+  fill_field(d, world_rank(), fft.data());
+  const auto* const reals = reinterpret_cast<const Real*>(fft.data());
+  Box in = fft.input_box();
+  in[2].count = d.n[2];
+  const Index parts = d.real ? 1 : 2;
+  const std::vector<double> field = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
+  fft.run(Direction::forward);
+  const Box out = fft.output_box();
+  const std::vector<double> spectrum =
+      gathered({d.n[0], d.n[1], d.complex_points()}, out, 2 * out[2].count, reals, Index{2});
+  fft.run(Direction::backward);
+  const std::vector<double> back = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
+  if (world_rank() != 0) return;
+  JsonLine("values").add("field", field).add("spectrum", spectrum).add("back", back).print();
+}
+
+std::string phases_json(const std::vector<std::vector<PhaseTimes>>& phases) {
+  std::string json = "[";
+  for (std::size_t rank = 0; rank < phases.size(); ++rank) {
+    std::vector<double> compute_s, shuffle_s, exchange_s;
+    for (const PhaseTimes& times : phases[rank]) {
+      compute_s.push_back(times.compute_s);
+      shuffle_s.push_back(times.shuffle_s);
+      exchange_s.push_back(times.exchange_s);
+    }
+    JsonLine line("phases");
+    line.add("rank", static_cast<long long>(rank)).add("compute_s", compute_s).add("shuffle_s", shuffle_s);
+    json += (rank > 0 ? "," : "") + line.add("exchange_s", exchange_s).text();
+  }
+  return json + "]";
+}
+
+}  // namespace
+
+void run_fft3d(Arguments& arguments) {
+  const FftSpec spec = parse_spec(arguments);
+  const auto& [n, real, grid] = spec.decomposition;
+  const Direction direction = parse_direction(arguments.text("direction", "forward"));
+  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const std::string library_name = arguments.text("library", "auto");
+  const Repetitions repetitions = parse_repetitions(arguments);
+  arguments.expect_all_used();
+  with_library(library_name, [&](const FftLibrary& library) {
+    const TimedFft timed = is_double ? time_fft3d<double>(MPI_COMM_WORLD, spec, direction, library, repetitions)
+                                     : time_fft3d<float>(MPI_COMM_WORLD, spec, direction, library, repetitions);
+    if (world_rank() != 0) return;
+    JsonLine("samples")
+        .add("kernel", "fft3d")
+        .add("n", std::vector<long long>(n.begin(), n.end()))
+        .add("grid", std::vector<long long>(grid.begin(), grid.end()))
+        .add("real", real)
+        .add("precision", is_double ? "double" : "single")
+        .add("order", to_string(spec.order))
+        .add("method", to_string(spec.method))
+        .add("direction", direction == Direction::forward ? "forward" : "backward")
+        .add("library", library.version())
+        .add("plan_s", timed.plan_s)
+        .add("array_bytes", static_cast<long long>(timed.array_bytes))
+        .add("memory_bytes", static_cast<long long>(timed.memory_bytes))
+        .add("spectrum_error", timed.spectrum_error)
+        .add("parseval_error", timed.parseval_error)
+        .add("round_trip_error", timed.round_trip_error)
+        .add("error_bound", timed.error_bound)
+        .add("verified", timed.verified)
+        .add("alltoall_s", timed.alltoall_s)
+        .add("fft_s", timed.fft_s)
+        .add_json("phases", phases_json(timed.phases))
+        .add("time_s", timed.time_s)
+        .print();
+  });
+}
+
+// The field, its spectrum and what comes back, value by value, for comparison with another program.
+void run_fft3d_values(Arguments& arguments) {
+  const FftSpec spec = parse_spec(arguments);
+  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const std::string library_name = arguments.text("library", "auto");
+  arguments.expect_all_used();
+  const auto& n = spec.decomposition.n;
+  if (n[0] > 4096 || n[1] > 4096 || n[2] > 4096 || n[0] * n[1] * n[2] > 32768) {
+    throw std::invalid_argument("an array of more than 32768 points is not printed");
+  }
+  with_library(library_name, [&](const FftLibrary& library) {
+    is_double ? print_values<double>(spec, library) : print_values<float>(spec, library);
+  });
+}
+
+// `executions` transforms of one line of n double complex points, in place: few enough to count their cache misses.
+void run_local_fft(Arguments& arguments) {
+  const long long n = arguments.integer("n", 1 << 18);
+  const long long lines = arguments.integer("lines", 1);
+  const long long executions = arguments.integer("executions", 1);
+  const Planning planning = parse_planning(arguments.text("planning", "estimate"));
+  const std::string library_name = arguments.text("library", "auto");
+  arguments.expect_all_used();
+  if (n < 1 || lines < 1 || executions < 0 || n * lines > (1LL << 28)) {
+    throw std::invalid_argument("--n and --lines must be positive, their product at most 2^28, --executions not negative");
+  }
+  with_library(library_name, [&](const FftLibrary& library) {
+    Buffer array(static_cast<std::size_t>(n * lines) * sizeof(std::complex<double>));
+    auto* const data = array.as<std::complex<double>>();
+    const auto fft = library.plan<double>({{static_cast<int>(n)}, static_cast<int>(lines), 1, static_cast<int>(n)},
+                                          Direction::forward, planning, data);
+    std::fill_n(data, n * lines, std::complex<double>{});
+    std::vector<double> time_s;
+    for (long long i = 0; i < executions; ++i) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double start_s = MPI_Wtime();
+      fft->run(data);
+      double own_s = MPI_Wtime() - start_s;
+      MPI_Allreduce(MPI_IN_PLACE, &own_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+      time_s.push_back(own_s);
+    }
+    if (world_rank() != 0) return;
+    JsonLine("samples").add("kernel", "local-fft").add("n", n).add("lines", lines).add("library", library.version())
+        .add("time_s", time_s).print();
+  });
+}
+
+void run_triad(Arguments& arguments) {
+  const long long array_bytes = arguments.integer("bytes", 1 << 26);
+  const Repetitions repetitions = parse_repetitions(arguments);
+  arguments.expect_all_used();
+  if (array_bytes < 0) throw std::invalid_argument("--bytes must be positive");
+  const std::vector<double> rates = measure_triad(MPI_COMM_WORLD, static_cast<std::size_t>(array_bytes),
+                                                  {repetitions.budget_s, repetitions.least, repetitions.most});
+  if (world_rank() != 0) return;
+  JsonLine("samples").add("kernel", "triad").add("size_bytes", array_bytes).add("bytes_per_s", rates).print();
+}
+
+}  // namespace rankwise

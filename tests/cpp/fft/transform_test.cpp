@@ -1,0 +1,168 @@
+// The transform against the definition of the DFT, on as many ranks as run: every value where the array is small, and
+// by its own checks (points, Parseval, round trip) for all combinations of grid, order, method and kind of data.
+#include "fft/transform.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numbers>
+#include <vector>
+
+#include "fft/field.hpp"
+
+namespace rankwise {
+namespace {
+
+int world_size() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+std::vector<std::array<Index, 2>> grids() {
+  std::vector<std::array<Index, 2>> found;
+  for (Index p1 = 1; p1 <= world_size(); ++p1) {
+    if (world_size() % p1 == 0) found.push_back({p1, world_size() / p1});
+  }
+  return found;
+}
+
+bool fits(const Decomposition& d) {
+  try {
+    check(d);
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+  return true;
+}
+
+const FftLibrary& library() {
+  static const FftLibrary loaded;
+  return loaded;
+}
+
+template <typename Real>
+void expect_transform(const FftSpec& spec) {
+  const Decomposition& d = spec.decomposition;
+  SCOPED_TRACE(std::to_string(d.n[0]) + "x" + std::to_string(d.n[1]) + "x" + std::to_string(d.n[2]) + " on " +
+               std::to_string(d.grid[0]) + "x" + std::to_string(d.grid[1]) + (d.real ? " real " : " complex ") +
+               to_string(spec.order) + " " + to_string(spec.method));
+  Fft3d<Real> fft(MPI_COMM_WORLD, spec, library());
+  fill_field(d, world_rank(), fft.data());
+  fft.run(Direction::forward);
+  const SpectrumError error = check_spectrum(MPI_COMM_WORLD, d, fft.output_box(), fft.data());
+  const double bound = error_bound<Real>(d);
+  EXPECT_LE(error.at_points, bound);
+  EXPECT_LE(error.parseval, bound);
+  fft.run(Direction::backward);
+  const double points = static_cast<double>(d.n[0] * d.n[1] * d.n[2]);
+  EXPECT_LE(check_field(MPI_COMM_WORLD, d, points, fft.data()), bound);
+  EXPECT_LE(static_cast<double>(fft.memory_bytes()), 2.2 * static_cast<double>(fft.array_bytes()) + 512);  // a column of a tiny array
+}
+
+TEST(Fft3d, TransformsEveryKindOfArrayOnEveryGrid) {
+  std::vector<std::array<Index, 3>> sizes{{9, 10, 21}, {13, 17, 11}, {8, 12, 1}};
+  if (world_size() > 4) sizes.resize(1);  // many grids already, on shared cores
+  unsigned runs = 0;
+  for (const auto& n : sizes) {
+    for (const auto& grid : grids()) {
+      for (const bool real : {false, true}) {
+        const Decomposition d{n, real, grid};
+        if (!fits(d)) continue;
+        for (const Order order : {Order::natural, Order::transposed}) {
+          // Method and precision take turns: all pairs occur, not all combinations.
+          const TransposeMethod method = runs % 4 < 2 ? TransposeMethod::alltoall : TransposeMethod::pairwise;
+          if ((runs + runs / 4) % 2 == 0) {
+            expect_transform<double>({d, order, method, Planning::estimate});
+          } else {
+            expect_transform<float>({d, order, method, Planning::estimate});
+          }
+          ++runs;
+        }
+      }
+    }
+  }
+  EXPECT_GT(runs, 0U);
+}
+
+// Larger than a panel, so that panels and groups of planes have remainders.
+TEST(Fft3d, CutsLargeArraysIntoPanels) {
+  for (const auto& grid : grids()) {
+    const Decomposition d{{24, 270, 75}, false, grid};
+    if (fits(d)) expect_transform<double>({d, Order::transposed, TransposeMethod::alltoall, Planning::estimate});
+  }
+}
+
+TEST(Fft3d, MatchesTheDefinitionInEveryValue) {
+  for (const auto& grid : grids()) {
+    const Decomposition d{{8, 9, 10}, false, grid};
+    if (!fits(d)) continue;
+    Fft3d<double> fft(MPI_COMM_WORLD, {d, Order::transposed, TransposeMethod::alltoall, Planning::estimate}, library());
+    // Two plane waves with different amplitudes: all else must vanish.
+    const Box in = fft.input_box();
+    const auto wave = [&](Index x, Index y, Index z, double kx, double ky, double kz) {
+      return std::polar(1.0, 2.0 * std::numbers::pi * (kx * static_cast<double>(x) / 8 + ky * static_cast<double>(y) / 9 +
+                                                       kz * static_cast<double>(z) / 10));
+    };
+    Index at = 0;
+    for (Index x = in[0].first; x < in[0].first + in[0].count; ++x) {
+      for (Index y = in[1].first; y < in[1].first + in[1].count; ++y) {
+        for (Index z = 0; z < 10; ++z) fft.data()[at++] = wave(x, y, z, 3, 5, 7) + 2.0 * wave(x, y, z, 6, 1, 2);
+      }
+    }
+    fft.run(Direction::forward);
+    const Box out = fft.output_box();
+    at = 0;
+    for (Index x = out[0].first; x < out[0].first + out[0].count; ++x) {
+      for (Index y = out[1].first; y < out[1].first + out[1].count; ++y) {
+        for (Index z = out[2].first; z < out[2].first + out[2].count; ++z) {
+          const double expected = (x == 3 && y == 5 && z == 7) ? 720.0 : (x == 6 && y == 1 && z == 2) ? 1440.0 : 0.0;
+          EXPECT_NEAR(std::abs(fft.data()[at++] - expected), 0.0, 1e-10) << x << " " << y << " " << z;
+        }
+      }
+    }
+  }
+}
+
+TEST(Fft3d, ChecksNoticeAWrongValue) {
+  const Decomposition d{{16, 16, 16}, false, {world_size(), 1}};
+  if (!fits(d)) GTEST_SKIP();
+  Fft3d<double> fft(MPI_COMM_WORLD, {d, Order::transposed, TransposeMethod::alltoall, Planning::estimate}, library());
+  fill_field(d, world_rank(), fft.data());
+  fft.run(Direction::forward);
+  if (world_rank() == 0) fft.data()[3] *= 1.5;
+  EXPECT_GT(check_spectrum(MPI_COMM_WORLD, d, fft.output_box(), fft.data()).parseval, error_bound<double>(d));
+  fft.run(Direction::backward);
+  EXPECT_GT(check_field(MPI_COMM_WORLD, d, 4096.0, fft.data()), error_bound<double>(d));
+}
+
+TEST(Fft3d, RefusesWhatDoesNotFit) {
+  const auto make = [](const Decomposition& d) {
+    Fft3d<double> fft(MPI_COMM_WORLD, {d, Order::transposed, TransposeMethod::alltoall, Planning::estimate}, library());
+  };
+  const auto message = [&](const Decomposition& d) -> std::string {
+    try {
+      make(d);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "nothing thrown";
+  };
+  EXPECT_NE(message({{8, 8, 8}, false, {world_size() + 1, 1}}).find("ranks"), std::string::npos);
+  EXPECT_NE(message({{8, 8, 8}, false, {9, 1}}).find("more ranks than pencils"), std::string::npos);
+  EXPECT_NE(message({{0, 8, 8}, false, {1, world_size()}}).find("0 points"), std::string::npos);
+  EXPECT_NE(message({{100000, 100000, 100000}, false, {world_size(), 1}}).find("bytes of memory"), std::string::npos);
+}
+
+TEST(FftLibrary, SaysWhatIsKnown) {
+  EXPECT_THROW(FftLibrary("pocket"), std::invalid_argument);
+  EXPECT_FALSE(library().version().empty());
+}
+
+}  // namespace
+}  // namespace rankwise

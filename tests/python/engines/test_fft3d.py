@@ -1,0 +1,171 @@
+"""The 3-D FFT against numpy's, its rows, the model's arithmetic, and calibration, on real ranks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise.engines.fft3d import FftAsked, FftCase, fewest_bytes, fitting_grids, make_fft_cases
+from rankwise.engines.fft3d_calibrate import _loads_missed
+from rankwise.engines.fft3d_predict import FftModel
+from rankwise.errors import InputError
+from rankwise.launch import Mpi, stream_kernel
+from rankwise.machine.fft_rates import FftRates
+from rankwise.machine.profile import Profile
+from rankwise.measure.imports import import_profile
+
+RATES = {
+    "library": "fftw-3.3.10",
+    "created": "2026-01-01T00:00:00+00:00",
+    "rates": [
+        {
+            "ranks": 2, "oversubscribed": False, "triad_bytes_per_s": 1e10,
+            "points": [
+                {"n": 32, "bytes_per_rank": 2.0**18, "flop_per_s": 8e9, "shuffle_bytes_per_s": 4e9, "exchange_bytes_per_s": 2e9},
+                {"n": 128, "bytes_per_rank": 2.0**24, "flop_per_s": 2e9, "shuffle_bytes_per_s": 4e9, "exchange_bytes_per_s": 1e9},
+            ],
+        }
+    ],
+    "counted": [{"n": 96, "lines": 8192, "cache_bytes": 2**20, "a": 1.0, "method": "valgrind cachegrind, loads"}],
+}  # fmt: skip
+
+
+def values(mpi: Mpi, ranks: int, *arguments: str) -> dict[str, Any]:
+    records = stream_kernel(mpi, ["fft3d-values", "--planning", "estimate", *arguments], ranks, True, "transforming")
+    return next(record for record in records if record["record"] == "values")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("n", "grid", "options"),
+    [
+        ((8, 12, 10), (1, 1), ("--order", "natural")),
+        ((7, 13, 11), (2, 2), ()),
+        ((9, 4, 15), (2, 1), ("--order", "natural", "--method", "pairwise")),
+        ((16, 6, 5), (1, 2), ("--method", "pairwise")),
+        ((1, 3, 8), (1, 2), ()),
+        ((6, 10, 9), (3, 1), ("--precision", "single")),
+    ],
+)
+def test_complex_values_are_numpys(
+    mpi: Mpi, n: tuple[int, int, int], grid: tuple[int, int], options: tuple[str, ...]
+) -> None:
+    record = values(mpi, math.prod(grid), "--n", ",".join(map(str, n)), "--grid", ",".join(map(str, grid)), *options)
+    field, spectrum, back = (np.asarray(record[name]).view(np.complex128).reshape(n) for name in ("field", "spectrum", "back"))
+    assert np.abs(field).std() > 0.1
+    # Eight digits are printed, single precision has seven.
+    tolerance = 1e-5 if "single" in options else 1e-7
+    expected = np.fft.fftn(field)
+    assert np.abs(spectrum - expected).max() < tolerance * np.abs(expected).max()
+    assert np.abs(back / field.size - field).max() < tolerance
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("n", "grid"), [((8, 12, 10), (1, 1)), ((7, 5, 9), (2, 1)), ((5, 6, 8), (1, 3)), ((4, 4, 7), (2, 2))])
+@pytest.mark.parametrize("order", ["natural", "transposed"])
+def test_real_values_are_numpys(mpi: Mpi, n: tuple[int, int, int], grid: tuple[int, int], order: str) -> None:
+    record = values(
+        mpi, math.prod(grid), "--n", ",".join(map(str, n)), "--grid", ",".join(map(str, grid)), "--real", "1", "--order", order
+    )
+    field, back = (np.asarray(record[name]).reshape(n) for name in ("field", "back"))
+    expected = np.fft.rfftn(field)
+    spectrum = np.asarray(record["spectrum"]).view(np.complex128).reshape(expected.shape)
+    assert np.abs(spectrum - expected).max() < 1e-7 * np.abs(expected).max()
+    assert np.abs(back / field.size - field).max() < 1e-7
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 12])
+def test_grids_that_fit_are_all_and_only_those(real: bool, ranks: int) -> None:
+    n = (4, 6, 5)
+    last = 3 if real else 5
+    grids = fitting_grids(n, real, ranks)
+    for p1, p2 in itertools.product(range(1, 13), repeat=2):
+        every_rank_has_a_pencil = p1 <= n[0] and p1 <= n[1] and p2 <= n[1] and p2 <= last
+        assert ((p1, p2) in grids) == (p1 * p2 == ranks and every_rank_has_a_pencil)
+
+
+def test_slabs_send_fewest_bytes() -> None:
+    assert fewest_bytes([(1, 4), (2, 2), (4, 1)]) == (4, 1)
+    assert fewest_bytes([(2, 4), (4, 2)]) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (FftAsked([(8, 8, 8)], [65]), "more than the pencils"),
+        (FftAsked([(8, 8, 8)], [4], (3, 1)), "--grid 3x1 has 3 ranks but --ranks is 4"),
+        (FftAsked([(8, 2, 8)], [4], (4, 1)), "more than the pencils"),
+        (FftAsked([(8, 8, 2**21)], [1]), "cannot be transformed"),
+        (FftAsked([(8, 8, 8)], [1], order="sideways"), "--order 'sideways' is unknown"),
+    ],
+)
+def test_what_does_not_fit_is_refused(asked: FftAsked, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        make_fft_cases(asked)
+
+
+def model(reading: str = "calibrated", network: str | None = None) -> FftModel:
+    return FftModel(profile_with_rates(), reading, network)
+
+
+def profile_with_rates() -> Profile:
+    table = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
+    return replace(import_profile([table], "other-node", "table", 64, None), fft3d=FftRates.from_dict(RATES))
+
+
+def test_calibrated_times_are_bytes_and_flops_over_rates() -> None:
+    # 64^3 on 2 ranks: 2^21 bytes a rank, half way between the two sizes of the table in the logarithm.
+    case = FftCase((64, 64, 64), (2, 1))
+    [row] = model().rows([case])
+    flops = 5 * 64**3 * 18 / 2
+    assert row.phases["compute"].time_s == pytest.approx(flops / 4e9)
+    assert row.phases["shuffle"].time_s == pytest.approx(2 * 2**21 / 4e9)
+    assert row.phases["exchange"].time_s == pytest.approx(2**21 / math.sqrt(2e18))
+    assert row.total.time_s == pytest.approx(sum(span.time_s for span in row.phases.values()))
+    natural, single = model().rows([replace(case, order="natural"), replace(case, precision="single")])
+    assert natural.phases["shuffle"].time_s == pytest.approx(2 * row.phases["shuffle"].time_s)
+    assert single.phases["shuffle"].time_s == pytest.approx(row.phases["shuffle"].time_s / 2)
+
+
+def test_literal_terms_are_the_papers_equations() -> None:
+    [row] = model("literal").rows([FftCase((64, 64, 64), (2, 1))])
+    assert row.terms["flops_s"] == pytest.approx(15 * 64**3 * 6 / (2 * 8e9))  # Eq. 1, 15 n^3 log2 n
+    assert row.terms["memory_s"] == pytest.approx(3 * 64**3 / 2 * 1.0 * 16 / 1e10)  # Eq. 2, a line fits the cache
+    assert row.terms["shuffle_s"] == pytest.approx(2 * 64**3 / 2 * 16 / 1e10)  # Eq. 8, one exchange
+    assert row.terms["network_s"] == pytest.approx(64**3 / 2 * 16 / 1e9)  # Eq. 3
+    assert row.phases["compute"].time_s == max(row.terms["flops_s"], row.terms["memory_s"])
+
+
+def test_walk_costs_the_transposes_messages() -> None:
+    small, large = model(network="walk").rows([FftCase((64, 64, 64), (2, 1)), FftCase((128, 128, 128), (2, 1))])
+    # At these sizes a message's time is its bytes'; each rank sends half of its array.
+    assert large.terms["walk_s"] / small.terms["walk_s"] == pytest.approx(8, rel=0.1)
+
+
+def test_rates_that_are_missing_are_named() -> None:
+    with pytest.raises(InputError, match="--ranks 4"):
+        list(model().rows([FftCase((64, 64, 64), (4, 1))]))
+
+
+def test_rates_survive_the_file(tmp_path: Path) -> None:
+    profile = profile_with_rates()
+    profile.save(tmp_path / "m.json")
+    assert Profile.load(tmp_path / "m.json").fft3d == profile.fft3d
+    record = json.loads((tmp_path / "m.json").read_text())
+    record["fft3d"]["rates"][0]["triad_bytes_per_s"] = -1.0
+    (tmp_path / "m.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match="triad_bytes_per_s -1.0 is not positive"):
+        Profile.load(tmp_path / "m.json")
+
+
+def test_cachegrinds_summary_is_read() -> None:
+    text = "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw\nfn=main\n1 2\nsummary: 9 8 7 6 5 4321 3 2 1\n"
+    assert _loads_missed(text) == 4321
