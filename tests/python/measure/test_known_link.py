@@ -43,7 +43,7 @@ def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(
     tmp_path: Path, rate: str, bytes_per_s: float, sizes: str
 ) -> None:
     # What a shaper lets pass has a least time and no longest one: the minimum is the link's, however busy the machine.
-    with Nodes(rate) as cable:
+    with Nodes(rate, frame_bytes=4500) as cable:
         before = cable.crossed_bytes(cable.hosts[1])
         profile = _measure(cable, tmp_path, "one-to-all", "--sizes", sizes, "--launches", "1", "--seconds", "60",
                            "--statistic", "minimum", "--precision", "0.99")  # fmt: skip
@@ -62,7 +62,7 @@ def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(
 def test_a_busy_link_is_slower_and_its_profile_says_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Four ranks on what may be two processors: who waits gives way.
     monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
-    with Nodes("100mbit") as cable:
+    with Nodes("100mbit", frame_bytes=4500) as cable:
         profile = _measure(cable, tmp_path, "one-to-all", "--sizes", "0,1000,50kB", "--launches", "1", "--seconds", "60",
                            "--background", "1", "--precision", "0.99")  # fmt: skip
     loaded = profile["links"]["other-node"]["loaded"]
