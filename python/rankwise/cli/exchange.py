@@ -184,7 +184,7 @@ def validate_exchange(
     if topology is not None:
         ranks = default_ranks(ranks, dims, topology, max(1, len(nodes)))
     elif ranks is None and "x" not in dims.lower():
-        ranks = _PREDICTED_RANKS
+        ranks = PREDICTED_RANKS
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
