@@ -196,6 +196,8 @@ def _work(words: list[str]) -> Work:
 
     command: Any = get_command(app)
     left = list(words)
+    if left[0].startswith("-"):
+        raise InputError(f"no such option: {left[0]}, and no verb before it that could have it: see 'rankwise slurm script --help'")
     if left[0] not in _IN_JOBS:
         raise InputError(f"'{left[0]}' is no work for a job: choose of {', '.join(_IN_JOBS)}")
     while hasattr(command, "commands"):

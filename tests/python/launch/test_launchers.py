@@ -51,11 +51,6 @@ def test_commands_never_go_through_a_shell() -> None:
     assert command == ["/opt/my mpi/mpiexec", "-n", "2", "/tmp/a b/kernels", "x; rm -rf /"]
 
 
-def test_ranks_go_evenly_to_the_hosts_that_are_named() -> None:
-    assert Hydra(Path("m"), "").command(4, ["x"], False, ("n1", "n2")) == ["m", "-hosts", "n1,n2", "-ppn", "2", "-n", "4", "x"]
-    assert "n1:2,n2:2" in OpenMpi(Path("m"), "").command(4, ["x"], False, ("n1", "n2"))
-
-
 def test_oversubscribed_ranks_give_up_the_core() -> None:
     assert Hydra(Path("m"), "").environment(True) == {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     assert Hydra(Path("m"), "").environment(False) == {}

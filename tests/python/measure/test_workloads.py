@@ -6,7 +6,8 @@ import pytest
 
 from rankwise.errors import InputError, RankwiseError
 from rankwise.machine.topology import Cache, Topology
-from rankwise.measure.campaign import Plan, require_placement
+from rankwise.launch.placement import require_placement
+from rankwise.measure.campaign import Plan
 from rankwise.measure.places import Places, find_places
 from rankwise.measure.workloads import WHAT, Part, parts_of
 
@@ -86,14 +87,14 @@ def test_ranks_that_are_not_where_their_label_says_are_refused() -> None:
     local, nodes = Part("pingpong", ("send",), (0, 1)), Part("pingpong", ("send",), (0, 1), ("a", "b"))
     here = [_placement(0, "a", 0, 0), _placement(1, "a", 0, 1)]
     there = [_placement(0, "a", 0, 0), _placement(1, "b", 1, 1)]
-    require_placement(here, local, "same-socket")
-    require_placement(there, nodes, "other-node")
+    require_placement(here, "same-socket", local.cpus, local.host_of_rank)
+    require_placement(there, "other-node", nodes.cpus, nodes.host_of_rank)
     for placements, part, says in [
         (there, local, "2 host"),
-        (here, nodes, "1 host"),
+        (here, nodes, "rank 1 ran on a instead of b"),
         ([there[0], {**there[1], "memory_group": 0}], nodes, "2 host.*1 by what MPI shares"),
         ([here[0], {**here[1], "cpu": 0}], local, "CPU 0 instead of 1"),
         ([here[0], {**here[1], "cpus_allowed": [0, 1]}], local, "rebinds"),
     ]:
         with pytest.raises(RankwiseError, match=says):
-            require_placement(placements, part, "x")
+            require_placement(placements, "x", part.cpus, part.host_of_rank)
