@@ -18,6 +18,10 @@ target_link_libraries(rankwise
   PRIVATE $<BUILD_INTERFACE:rankwise_mpi> $<BUILD_INTERFACE:rankwise_options>)
 # Nothing is visible but the API, whatever the archives within show.
 target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL)
+if(RANKWISE_SANITIZE)
+  # The sanitizers' library must come first in the program that uses ours.
+  target_link_options(rankwise INTERFACE $<BUILD_INTERFACE:-fsanitize=address,undefined>)
+endif()
 set_target_properties(rankwise PROPERTIES
   VERSION ${RANKWISE_LIBRARY_VERSION}
   SOVERSION 0
