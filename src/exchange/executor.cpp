@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "exchange/neighborhood.hpp"
+
 namespace rankwise {
 
 namespace {
@@ -52,6 +54,8 @@ void Executor::bind() {
     invalid("the schedule has " + std::to_string(schedule_.slots) + " slots but " + std::to_string(slots_.size()) +
             " buffers are given: give one a slot");
   }
+  // Where MPI lacks the collective, its step is carried out as the messages that it consists of.
+  const bool is_collective = schedule_.neighborhood && has_neighborhood_collectives;
   for (const Step& step : schedule_.steps) {
     Stage& stage = stages_.emplace_back();
     // Receives are posted first: a message that arrives before its receive costs a copy. What is no message comes last,
@@ -74,10 +78,10 @@ void Executor::bind() {
     const auto messages = std::count_if(step.ops.begin(), step.ops.end(), [](const Op& op) { return is_message(op); });
     stage.requests.assign(static_cast<std::size_t>(messages), MPI_REQUEST_NULL);
     stage.waits_for.resize(stage.actions.size());
-    if (mode_ != SendMode::persistent || schedule_.neighborhood) continue;
+    if (mode_ != SendMode::persistent || is_collective) continue;
     for (std::size_t i = 0; i < stage.requests.size(); ++i) prepare_persistent(stage, i);
   }
-  if (schedule_.neighborhood) prepare_neighborhood();
+  if (is_collective) prepare_neighborhood();
 }
 
 Executor::~Executor() {

@@ -97,59 +97,25 @@ TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t blo
   result.messages_per_rank = most[0];
   result.bytes_per_rank = most[1];
 
-  // Long enough for the broadcast of the start to reach everybody; doubled whenever somebody was late.
-  double window_s = 30e-6;
-  std::vector<double> started_s;
-  std::vector<double> ended_s;
-  const auto repeat = [&](std::uint64_t number) {
-    blocks.prepare(number);
-    if (reduce.adds) sums.prepare(number);
-    // Clearing and checking take their time on each rank: meet first, so that the window is only the broadcast's.
-    MPI_Barrier(comm);
-    const double start_s = start_together(comm, clock, window_s);
-    const double begun_s = MPI_Wtime() - clock.offset_s;
-    importer.run();
-    reducer.run();
-    const double end_s = MPI_Wtime() - clock.offset_s;
-    started_s.push_back(std::max(start_s, begun_s));
-    ended_s.push_back(end_s);
-    if (result.mismatch.empty()) result.mismatch = blocks.mismatch(number);
-    if (result.mismatch.empty() && reduce.adds) result.mismatch = sums.mismatch(number);
-    return begun_s - start_s;
-  };
-
-  const auto warm_up = static_cast<std::uint64_t>(std::max(1, repetitions.warm_up));
-  for (std::uint64_t number = 0; number < warm_up; ++number) {
-    double late_s = repeat(number);
-    MPI_Allreduce(MPI_IN_PLACE, &late_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-    if (late_s > 1e-6) window_s = std::min(window_s * 2, 1e-3);
-  }
-  double estimate_s = ended_s.back() - started_s.back() + window_s;
-  MPI_Bcast(&estimate_s, 1, MPI_DOUBLE, 0, comm);
-  const int count = static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9),
-                                                static_cast<double>(repetitions.least),
-                                                static_cast<double>(repetitions.most)));
-  started_s.clear();
-  ended_s.clear();
-  std::vector<double> late_s;
-  for (int i = 0; i < count; ++i) late_s.push_back(repeat(warm_up + static_cast<std::uint64_t>(i)));
-
-  // A repetition lasts from when the last rank began (normally the common start) until the last rank ended.
-  const auto over_ranks = [&](std::vector<double>& values) {
-    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values.data(), values.data(), count, MPI_DOUBLE, MPI_MAX, 0, comm);
-  };
-  over_ranks(started_s);
-  over_ranks(ended_s);
-  over_ranks(late_s);
+  const Timed timed = time_repetitions(
+      comm, clock, repetitions,
+      {[&](std::uint64_t number) {
+         blocks.prepare(number);
+         if (reduce.adds) sums.prepare(number);
+       },
+       [&] {
+         importer.run();
+         reducer.run();
+       },
+       [&](std::uint64_t number) {
+         if (result.mismatch.empty()) result.mismatch = blocks.mismatch(number);
+         if (result.mismatch.empty() && reduce.adds) result.mismatch = sums.mismatch(number);
+       }});
+  result.time_s = timed.time_s;
+  result.late = timed.late;
   int good = result.mismatch.empty() ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm);
   result.verified = good == 1;
-  if (rank == 0) {
-    for (std::size_t i = 0; i < started_s.size(); ++i) {
-      result.time_s.push_back(ended_s[i] - started_s[i]);
-      result.late += late_s[i] > 1e-6 ? 1 : 0;
-    }
-  }
   return result;
 }
 

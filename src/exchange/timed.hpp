@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/clock.hpp"
+#include "measure/repetitions.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -18,13 +18,6 @@ struct TimedExchange {
   std::string mismatch;            // on the rank that saw one: the first slot that did not
   Index messages_per_rank = 0;     // the most that any rank sends in a repetition
   Index bytes_per_rank = 0;
-};
-
-struct Repetitions {
-  double budget_s = 0.2;
-  int least = 30;
-  int most = 2000;
-  int warm_up = 5;
 };
 
 // Throws std::invalid_argument, on all ranks alike and before anything is sent, when the number of ranks is not the

@@ -6,6 +6,7 @@
 #include "exchange/timed.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/parse_repetitions.hpp"
 #include "measure/pingpong.hpp"
 
 namespace rankwise {
@@ -49,11 +50,19 @@ class SpeedWitness {
  public:
   SpeedWitness() {
     int rank = 0;
+    int size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pair_);
-    int size = 0;
-    if (pair_ != MPI_COMM_NULL) MPI_Comm_size(pair_, &size);
-    measures_ = size == 2;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size < 2 || rank > 1) return;
+    // Not by a split, which would bother all ranks.
+    constexpr int both[] = {0, 1};
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group first = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 2, both, &first);
+    MPI_Comm_create_group(MPI_COMM_WORLD, first, 0, &pair_);
+    MPI_Group_free(&first);
+    MPI_Group_free(&all);
   }
   ~SpeedWitness() {
     if (pair_ != MPI_COMM_NULL) MPI_Comm_free(&pair_);
@@ -62,7 +71,7 @@ class SpeedWitness {
   SpeedWitness& operator=(const SpeedWitness&) = delete;
 
   void look(std::size_t size_bytes, std::vector<double>& time_s) const {
-    if (measures_) {
+    if (pair_ != MPI_COMM_NULL) {
       const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
       time_s.insert(time_s.end(), samples.time_s.begin(), samples.time_s.end());
     }
@@ -71,7 +80,6 @@ class SpeedWitness {
 
  private:
   MPI_Comm pair_ = MPI_COMM_NULL;
-  bool measures_ = false;
 };
 
 }  // namespace
@@ -86,13 +94,8 @@ void run_exchange(Arguments& arguments) {
     cases.push_back(parse_case(text, dims, periodic));
     require_runnable(MPI_COMM_WORLD, cases.back().spec, cases.back().block_bytes);
   }
-  const Repetitions repetitions{arguments.number("budget-s", 0.2), static_cast<int>(arguments.integer("least", 30)),
-                                static_cast<int>(arguments.integer("most", 2000)),
-                                static_cast<int>(arguments.integer("warm-up", 5))};
+  const Repetitions repetitions = parse_repetitions(arguments);
   arguments.expect_all_used();
-  if (repetitions.least < 1 || repetitions.most < repetitions.least || !(repetitions.budget_s > 0.0)) {
-    throw std::invalid_argument("--budget-s must be positive and 1 <= --least <= --most");
-  }
 
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

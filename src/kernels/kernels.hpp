@@ -8,5 +8,6 @@ namespace rankwise {
 
 void run_pingpong(Arguments& arguments);
 void run_exchange(Arguments& arguments);
+void run_stencil(Arguments& arguments);
 
 }  // namespace rankwise

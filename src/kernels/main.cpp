@@ -10,6 +10,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "exchange/neighborhood.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/witness.hpp"
@@ -25,7 +26,10 @@ struct Kernel {
 };
 void only_placements(rankwise::Arguments& arguments) { arguments.expect_all_used(); }
 constexpr Kernel kernels[] = {
-    {"hello", only_placements}, {"pingpong", rankwise::run_pingpong}, {"exchange", rankwise::run_exchange}};
+    {"hello", only_placements},
+    {"pingpong", rankwise::run_pingpong},
+    {"exchange", rankwise::run_exchange},
+    {"stencil", rankwise::run_stencil}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -71,7 +75,7 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   try {
     rankwise::pin(cpus, rank);
-    const rankwise::Timer timer = rankwise::measure_timer();
+    const rankwise::Timer timer = rank == 0 ? rankwise::measure_timer() : rankwise::Timer{};
     const std::string before = rankwise::placements_json(MPI_COMM_WORLD);
     if (rank == 0) {
       JsonLine("start")
@@ -80,6 +84,7 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
           .add("mpi_library", library_version())
           .add("timer_cost_s", timer.cost_s)
           .add("timer_resolution_s", timer.resolution_s)
+          .add("neighborhood_collectives", rankwise::has_neighborhood_collectives)
           .add_json("placements", before)
           .print();
     }
@@ -105,7 +110,7 @@ int main(int argc, char** argv) {
     if (name == kernel.name) chosen = &kernel;
   }
   if (chosen == nullptr) {
-    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: about, hello, pingpong or exchange\n", name.c_str());
+    std::fprintf(stderr, "rankwise-kernels: kernel '%s' is unknown: about, hello, pingpong, exchange or stencil\n", name.c_str());
     return 2;
   }
   try {

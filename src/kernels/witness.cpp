@@ -76,24 +76,16 @@ std::string placements_json(MPI_Comm comm) {
       .add("cpu", static_cast<long long>(cpu))
       .add("cpus_allowed", allowed_cpus())
       .add("numa_node", static_cast<long long>(node));
-  const std::string own = line.text();
-  const int length = static_cast<int>(own.size());
-  std::vector<int> lengths(static_cast<std::size_t>(size));
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
-  std::vector<int> displacements(static_cast<std::size_t>(size), 0);
-  int total = 0;
-  if (rank == 0) {
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      displacements[i] = total;
-      total += lengths[i];
-    }
-  }
-  std::string all(static_cast<std::size_t>(total), ' ');
-  MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), displacements.data(), MPI_CHAR, 0, comm);
+  // All of one length (JSON allows spaces between values): a gather of equal parts goes by a tree, also in a simulator.
+  std::string own = line.text();
+  int length = static_cast<int>(own.size());
+  MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_INT, MPI_MAX, comm);
+  own.resize(static_cast<std::size_t>(length), ' ');
+  std::string all(rank == 0 ? static_cast<std::size_t>(length) * static_cast<std::size_t>(size) : 0, ' ');
+  MPI_Gather(own.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, comm);
   std::string json = "[";
-  for (std::size_t i = 0; rank == 0 && i < lengths.size(); ++i) {
-    json += (i > 0 ? "," : "") +
-            all.substr(static_cast<std::size_t>(displacements[i]), static_cast<std::size_t>(lengths[i]));
+  for (int i = 0; rank == 0 && i < size; ++i) {
+    json += (i > 0 ? "," : "") + all.substr(static_cast<std::size_t>(i) * own.size(), own.size());
   }
   return json + "]";
 }

@@ -21,7 +21,7 @@ struct ClockOffset {
 };
 
 // Collective. Rank 0 exchanges readings with every other rank in turn and keeps the quickest round trip; an offset
-// smaller than its own error is taken as zero (ranks of one host share a clock).
+// smaller than its own error is taken as zero (ranks of one host share a clock), as are all where MPI calls its clock global.
 [[nodiscard]] ClockOffset synchronise(MPI_Comm comm, int round_trips = 50);
 
 // Collective. All ranks return at the same moment of the global clock, window_s after rank 0 asked for it, and get that

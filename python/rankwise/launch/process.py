@@ -107,6 +107,10 @@ class Child:
             if stream is not None:
                 stream.close()
 
+    def kill(self) -> None:
+        """End the command and its group at once; another thread may be reading its lines, which then end."""
+        self._signal(signal.SIGKILL)
+
     def _signal(self, number: signal.Signals) -> None:
         try:
             os.killpg(self._process.pid, number)

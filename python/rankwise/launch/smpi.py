@@ -1,0 +1,146 @@
+"""SimGrid's SMPI: our kernels, unmodified, on ranks that exist in a simulator only.
+
+SimGrid is found at run time (``smpirun`` and ``smpicxx`` on PATH); the kernels are built with it once, into the user's
+cache. One rank's computation takes no simulated time, so that what is timed is the communication.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.files import write_whole
+from rankwise.launch.build import build_kernels, build_platform
+from rankwise.launch.process import Child, output_of
+
+LEAST_VERSION = (3, 32)
+INSTALL = "install SimGrid 3.32 or later (Debian, Ubuntu: apt-get install libsimgrid-dev)"
+_SILENCE_S = 7200.0
+_REFUSAL = "rankwise-kernels: "
+_OPTIONS = (
+    "-quiet",
+    # The kernels have no global variables that ranks could spoil for each other; a copy for each rank costs seconds.
+    "-no-privatize",
+    # A message takes what our platform says: no share for acknowledgements, no TCP window, no time for computing.
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/TCP-gamma:0",
+    "--cfg=smpi/simulate-computation:no",
+    "--cfg=smpi/wtime:0",
+    # Thousands of ranks: small stacks, and trees where the defaults (and MPICH's choices as SMPI has them) are cubic in
+    # the ranks. Collectives stand outside what is timed.
+    "--cfg=contexts/stack-size:256",
+    "--cfg=contexts/guard-size:0",
+    "--cfg=smpi/allreduce:rdb",
+    "--cfg=smpi/reduce:binomial",
+    "--cfg=smpi/bcast:binomial_tree",
+    "--cfg=smpi/gather:ompi_binomial",
+    "--cfg=smpi/barrier:ompi_recursivedoubling",
+    "--log=root.thres:warning",
+)
+
+
+@dataclass(frozen=True)
+class SimGrid:
+    """SimGrid on this machine: its launcher, its version, and what was built with it."""
+
+    smpirun: Path
+    version: str
+    kernels: Path
+    platforms: Path
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """One run in the simulator: the platform as text, the host of each rank, the kernel and its arguments.
+
+    ``folds_memory`` lets ranks share the memory of messages of more than a page, whose bytes then cannot be checked.
+    """
+
+    platform: str
+    hosts: Sequence[str]
+    arguments: Sequence[str]
+    folds_memory: bool = False
+
+
+def find_simgrid() -> SimGrid:
+    """Find SimGrid and build for it what is missing. Raises UnusableEnvironmentError, which says how to install it."""
+    smpirun, smpicxx = (shutil.which(name) for name in ("smpirun", "smpicxx"))
+    if smpirun is None or smpicxx is None:
+        missing = "smpirun" if smpirun is None else "smpicxx"
+        raise UnusableEnvironmentError(f"simulating needs SimGrid, and no {missing} is on PATH: {INSTALL}")
+    words = output_of([smpirun, "-version"])[1]
+    match = re.search(r"(\d+)\.(\d+)(?:\.\d+)*", words)
+    if match is None or (int(match[1]), int(match[2])) < LEAST_VERSION:
+        raise UnusableEnvironmentError(f"{smpirun} belongs to '{words.strip()[:60]}': {INSTALL}")
+    compiler = Path(smpicxx)
+    return SimGrid(Path(smpirun), match[0], build_kernels(compiler), build_platform(compiler))
+
+
+def run_simulation(
+    simgrid: SimGrid, simulation: Simulation, log: Path, started: Callable[[Child], None] = lambda child: None
+) -> list[dict[str, Any]]:
+    """Run one simulation; return the kernel's records without its witnesses' placements.
+
+    ``started`` is given the child process, by which another thread can end it. A run that fails leaves SimGrid's log in
+    ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
+    """
+    with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
+        # smpirun takes paths without blanks only, and all of a name that starts with a dash for an option.
+        platform, hosts, said = (Path(scratch) / name for name in ("platform", "hosts", "log"))
+        platform.write_text(simulation.platform, encoding="utf-8")
+        hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
+        folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
+        command = [
+            str(simgrid.smpirun), *_OPTIONS, *folding, f"--log=root.app:file:{said}",
+            "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
+            str(simgrid.kernels), *simulation.arguments,
+        ]  # fmt: skip
+        records: list[dict[str, Any]] = []
+        with Child(command, {"RANKWISE_PLATFORM": str(platform)}) as child:
+            started(child)
+            try:
+                for line in child.lines(_SILENCE_S):
+                    record = _record(line)
+                    if record is not None:
+                        records.append(record)
+            except TimeoutError:
+                raise RankwiseError(f"SimGrid said nothing for {_SILENCE_S:.0f} s and was ended") from None
+            code, complaint = child.wait(), child.complaint()
+        if code == 0 and records and records[-1]["record"] == "end":
+            return records
+        if code == EXIT_USAGE and _REFUSAL in complaint:
+            raise InputError(complaint.partition(_REFUSAL)[2].partition(" / ")[0])
+        text = said.read_text(encoding="utf-8", errors="replace") if said.is_file() else ""
+        write_whole(log, text + complaint.replace(" / ", "\n") + "\n")
+        raise RankwiseError(
+            f"the simulation of {len(simulation.hosts)} ranks failed ({cause_of_failure(text, complaint, code)}): "
+            f"SimGrid's log is in {log}"
+        )
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+        record["record"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    # Where simulated ranks ran says nothing, and for thousands of them at length.
+    return {key: value for key, value in record.items() if key != "placements"}
+
+
+def cause_of_failure(log: str, complaint: str, code: int) -> str:
+    """Return the line of SimGrid's log, or of what was said on stderr, that tells why a run failed."""
+    lines = [*log.splitlines(), *complaint.split(" / ")]
+    for sign in ("rankwise-kernels: ", "Deadlock", "/CRITICAL]", "terminate called", "what():", "/ERROR]", "/WARNING]"):
+        for line in lines:
+            if sign in line:
+                words = re.sub(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[[^]]*\]\s*)?", "", line).removeprefix(_REFUSAL)
+                return words.strip()[:200]
+    return f"exit code {code}"

@@ -1,0 +1,113 @@
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include "exchange/stencil_exchange.hpp"
+#include "kernels/json_line.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/parse_repetitions.hpp"
+
+namespace rankwise {
+
+namespace {
+
+std::vector<std::size_t> parse_sizes(Arguments& arguments) {
+  std::vector<std::size_t> sizes;
+  for (const long long bytes : arguments.integers("bytes", "1000")) {
+    if (bytes < 0 || bytes > 0x7FFFFFFF) {
+      throw std::invalid_argument("--bytes " + std::to_string(bytes) + " is not a size from 0 to 2147483647");
+    }
+    sizes.push_back(static_cast<std::size_t>(bytes));
+  }
+  return sizes;
+}
+
+// A communicator in which rank r has cell r of the grid. cells: the cell of each rank of MPI_COMM_WORLD; empty: its own.
+// Throws std::invalid_argument where some cell is named twice or not at all.
+MPI_Comm mapped(const std::vector<long long>& cells) {
+  if (cells.empty()) return MPI_COMM_WORLD;
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<int> rank_of_cell(static_cast<std::size_t>(size), -1);
+  for (std::size_t rank = 0; rank < cells.size(); ++rank) {
+    if (cells[rank] >= 0 && cells[rank] < size) {
+      rank_of_cell[static_cast<std::size_t>(cells[rank])] = static_cast<int>(rank);
+    }
+  }
+  if (cells.size() != rank_of_cell.size() || std::find(rank_of_cell.begin(), rank_of_cell.end(), -1) != rank_of_cell.end()) {
+    throw std::invalid_argument("--cells must name every cell once, one for each rank");
+  }
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group ordered = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, size, rank_of_cell.data(), &ordered);
+  MPI_Comm_create(MPI_COMM_WORLD, ordered, &comm);
+  MPI_Group_free(&ordered);
+  MPI_Group_free(&all);
+  return comm;
+}
+
+}  // namespace
+
+void run_stencil(Arguments& arguments) {
+  std::vector<Index> dims;
+  for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
+  std::vector<bool> periodic;
+  for (const long long flag : arguments.integers("periodic", "")) periodic.push_back(flag != 0);
+  const Grid grid(dims, periodic);
+  const std::string name = arguments.text("stencil", "nearest-neighbor");
+  const Stencil stencil = parse_stencil(name, grid.ndim());
+  const std::vector<std::size_t> sizes = parse_sizes(arguments);
+  const std::vector<long long> cells = arguments.integers("cells", "");
+  const bool verifies = arguments.integer("verify", 1) != 0;
+  const Repetitions repetitions = parse_repetitions(arguments);
+  arguments.expect_all_used();
+  MPI_Comm comm = mapped(cells);
+
+  const ClockOffset clock = synchronise(MPI_COMM_WORLD);
+  int world_rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  StencilExchange exchange(comm, grid, stencil);
+  if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
+  const Index own = static_cast<Index>(exchange.messages());
+  std::array<Index, 2> messages{};  // the most of any rank, and of all
+  MPI_Allreduce(&own, messages.data(), 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(&own, messages.data() + 1, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  for (const std::size_t bytes : sizes) {
+    exchange.resize(bytes);
+    std::string mismatch;
+    const Timed timed = time_repetitions(
+        MPI_COMM_WORLD, clock, repetitions,
+        {[&](std::uint64_t number) {
+           if (verifies) exchange.fill(number);
+         },
+         [&] { exchange.run(); },
+         [&](std::uint64_t number) {
+           if (verifies && mismatch.empty()) mismatch = exchange.mismatch(number);
+         }});
+    if (!mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", mismatch.c_str());
+    int good = mismatch.empty() ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (world_rank != 0) continue;
+    JsonLine line("samples");
+    line.add("kernel", "stencil")
+        .add("grid", std::vector<long long>(dims.begin(), dims.end()))
+        .add("stencil", name)
+        .add("message_bytes", static_cast<long long>(bytes))
+        .add("messages_per_rank", static_cast<long long>(messages[0]))
+        .add("messages", static_cast<long long>(messages[1]))
+        .add("late", static_cast<long long>(timed.late));
+    if (verifies) {
+      line.add("verified", good == 1);
+    } else {
+      line.add_json("verified", "null");
+    }
+    line.add("time_s", timed.time_s).print();
+  }
+}
+
+}  // namespace rankwise

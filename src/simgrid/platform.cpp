@@ -1,0 +1,199 @@
+// A platform that SimGrid loads (smpirun -platform THIS.so): nodes with sockets behind a network, as the text file that the
+// environment variable RANKWISE_PLATFORM names describes it. SimGrid's own latency and bandwidth factors are one list for
+// all links; here every message's factors are set so that it takes alpha + beta * bytes of its link class while nobody
+// else uses the links, and shares their bandwidth otherwise.
+//
+// The file has a key and its values on each line; # starts a comment. See python/rankwise/engines/platform.py.
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/s4u.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace s4u = simgrid::s4u;
+using simgrid::kernel::routing::NetPoint;
+
+struct Segment {
+  double from_bytes;
+  double alpha_s;
+  double beta_s_per_byte;
+};
+using Curve = std::vector<Segment>;
+
+// What a message has of its own, before it shares anything.
+struct Own {
+  double latency_s;
+  double bytes_per_s;
+};
+
+// SMPI sends so much more than the message itself (tag, communicator, ranks); what was measured has it in its alpha.
+constexpr double envelope_bytes = 16.0;
+
+Own own_time(const Curve& curve, double sent_bytes) {
+  const double bytes = std::max(0.0, sent_bytes - envelope_bytes);
+  const auto next = std::upper_bound(curve.begin(), curve.end(), bytes,
+                                     [](double size, const Segment& segment) { return size < segment.from_bytes; });
+  const Segment& segment = next == curve.begin() ? curve.front() : *(next - 1);
+  constexpr double least_s = 1e-12;
+  const double time_s = std::max(segment.alpha_s + segment.beta_s_per_byte * bytes, least_s);
+  // A line between two measured sizes may start below zero or fall: its time counts, not how it is split.
+  const double latency_s = std::clamp(segment.alpha_s, 0.001 * time_s, 0.999 * time_s);
+  return {latency_s, sent_bytes / (time_s - latency_s)};
+}
+
+class Platform {
+ public:
+  explicit Platform(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("platform file '" + path + "' cannot be read");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      std::string key;
+      if (!(words >> key)) continue;
+      if (key == "segment") {
+        std::string link;
+        Segment segment{};
+        words >> link >> segment.from_bytes >> segment.alpha_s >> segment.beta_s_per_byte;
+        curves_[link].push_back(segment);
+      } else if (key == "topology") {
+        words >> topology_;
+      } else {
+        for (double value = 0; words >> value;) values_[key].push_back(value);
+      }
+      if (words.fail() && !words.eof()) throw std::runtime_error("platform file, line '" + line + "' is not understood");
+    }
+  }
+
+  [[nodiscard]] double number(const std::string& key) const { return list(key).front(); }
+  [[nodiscard]] std::vector<unsigned> counts(const std::string& key) const {
+    const std::vector<double>& values = list(key);
+    return {values.begin(), values.end()};
+  }
+  [[nodiscard]] unsigned count(const std::string& key) const { return counts(key).front(); }
+  [[nodiscard]] const std::string& topology() const { return topology_; }
+  [[nodiscard]] const Curve& curve(const std::string& link) const {
+    const auto found = curves_.find(link);
+    if (found == curves_.end()) throw std::runtime_error("platform file has no segment of " + link);
+    return found->second;
+  }
+
+ private:
+  [[nodiscard]] const std::vector<double>& list(const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found == values_.end() || found->second.empty()) throw std::runtime_error("platform file lacks '" + key + "'");
+    return found->second;
+  }
+
+  std::map<std::string, std::vector<double>> values_;
+  std::map<std::string, Curve> curves_;
+  std::string topology_;
+};
+
+// Every link has this latency, so that the latency of a route counts its links.
+constexpr double link_latency_s = 1e-9;
+
+// Where a host stands: its node. Two hosts of a node are its sockets.
+std::unordered_map<const s4u::Host*, unsigned long> node_of;
+
+using Ends = std::pair<NetPoint*, NetPoint*>;
+
+// A node: a zone with a host for each socket and the network card that they share.
+Ends make_node(s4u::NetZone* parent, unsigned long id, const Platform& platform) {
+  const std::string name = "n" + std::to_string(id);
+  s4u::NetZone* zone = s4u::create_full_zone(name);
+  zone->set_parent(parent);
+  NetPoint* router = zone->create_router(name + "-router");
+  const s4u::SplitDuplexLink* card = zone->create_split_duplex_link(name + "-card", platform.number("card_bytes_per_s"));
+  const_cast<s4u::SplitDuplexLink*>(card)->set_latency(link_latency_s);
+  // What the ranks of a node send to each other all goes through its memory; 0: nobody knows how fast that is.
+  const double memory = platform.number("memory_bytes_per_s");
+  s4u::Link* inside = zone->create_link(name + "-memory", memory > 0 ? memory : platform.number("inside_bytes_per_s"));
+  inside->set_latency(link_latency_s);
+  if (memory <= 0) inside->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
+  std::vector<s4u::Host*> sockets;
+  for (unsigned s = 0; s < platform.count("sockets"); ++s) {
+    s4u::Host* host = zone->create_host(name + "s" + std::to_string(s), 1e9);
+    node_of[host] = id;
+    for (const s4u::Host* other : sockets) {
+      zone->add_route(host->get_netpoint(), other->get_netpoint(), nullptr, nullptr, {s4u::LinkInRoute(inside)}, true);
+    }
+    zone->add_route(host->get_netpoint(), host->get_netpoint(), nullptr, nullptr, {s4u::LinkInRoute(inside)}, false);
+    zone->add_route(host->get_netpoint(), router, nullptr, nullptr,
+                    {s4u::LinkInRoute(card, s4u::LinkInRoute::Direction::UP)}, true);
+    sockets.push_back(host);
+  }
+  zone->seal();
+  return {zone->get_netpoint(), router};
+}
+
+s4u::NetZone* make_network(const Platform& platform) {
+  const s4u::ClusterCallbacks callbacks([&platform](s4u::NetZone* zone, const std::vector<unsigned long>&,
+                                                     unsigned long id) { return make_node(zone, id, platform); });
+  const double bandwidth = platform.number("link_bytes_per_s");
+  constexpr auto duplex = s4u::Link::SharingPolicy::SPLITDUPLEX;
+  const std::string& topology = platform.topology();
+  if (topology == "torus") {
+    const std::vector<unsigned> sizes = platform.counts("sizes");
+    return s4u::create_torus_zone("network", nullptr, {sizes.begin(), sizes.end()}, callbacks, bandwidth, link_latency_s,
+                                  duplex);
+  }
+  if (topology == "dragonfly") {
+    const std::vector<unsigned> sizes = platform.counts("sizes");  // groups, routers a group, nodes a router
+    return s4u::create_dragonfly_zone("network", nullptr,
+                                      {{sizes.at(0), 1U}, {1U, 1U}, {sizes.at(1), 1U}, sizes.at(2)}, callbacks,
+                                      bandwidth, link_latency_s, duplex);
+  }
+  if (topology == "fat-tree") {
+    const std::vector<unsigned> down = platform.counts("down");
+    return s4u::create_fatTree_zone(
+        "network", nullptr,
+        {static_cast<unsigned>(down.size()), down, platform.counts("up"), std::vector<unsigned>(down.size(), 1U)},
+        callbacks, bandwidth, link_latency_s, duplex);
+  }
+  throw std::runtime_error("platform file has the topology '" + topology + "'");
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void load_platform(const s4u::Engine&);
+
+void load_platform(const s4u::Engine&) {
+  const char* path = std::getenv("RANKWISE_PLATFORM");
+  if (path == nullptr) throw std::runtime_error("RANKWISE_PLATFORM names no platform file");
+  static const Platform platform(path);
+  s4u::NetZone* network = make_network(platform);
+  network->seal();
+
+  static const bool apart = platform.count("sockets") > 1;
+  const auto own = [](double bytes, const s4u::Host* from, const s4u::Host* to) -> Own {
+    if (from == to) return own_time(platform.curve("same-socket"), bytes);
+    const bool inside = apart && node_of.at(from) == node_of.at(to);
+    return own_time(platform.curve(inside ? "other-socket" : "other-node"), bytes);
+  };
+  static const double hop_latency_s = platform.number("hop_latency_s");
+  static const auto nearest = static_cast<std::size_t>(platform.count("nearest_links"));
+  auto model = network->get_network_model();
+  model->set_lat_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to,
+                                 const std::vector<s4u::Link*>& links, const std::unordered_set<s4u::NetZone*>&) {
+    const std::size_t further = links.size() > nearest ? links.size() - nearest : 0;
+    const double latency_s = own(bytes, from, to).latency_s + hop_latency_s * static_cast<double>(further);
+    return latency_s / (link_latency_s * static_cast<double>(links.size()));
+  });
+  model->set_bw_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to,
+                                const std::vector<s4u::Link*>& links, const std::unordered_set<s4u::NetZone*>&) {
+    double narrowest = std::numeric_limits<double>::max();
+    for (const s4u::Link* link : links) narrowest = std::min(narrowest, link->get_bandwidth());
+    return std::min(own(bytes, from, to).bytes_per_s, narrowest) / narrowest;
+  });
+}
