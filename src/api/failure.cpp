@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "exchange/executor.hpp"
+#include "exchange/mpi_error.hpp"
 
 namespace rankwise::api {
 
