@@ -242,6 +242,13 @@ TEST(CartProperty, EveryMappingIsThatOfTheWholeGridOnAnyNodes) {
   }
 }
 
+// Who starts these tests on several nodes says on how many, so that they cannot pass on one unnoticed.
+TEST(Cart, TheNodesAreThoseThatTheLauncherPretends) {
+  const char* nodes = std::getenv("RANKWISE_TEST_NODES");
+  if (nodes == nullptr) return;
+  EXPECT_EQ(std::ranges::max(node_of_rank(MPI_COMM_WORLD)) + 1, std::atoi(nodes));
+}
+
 Case plane(int rows, int columns) { return {{rows, columns}, {0, 1}, {}, {}}; }
 
 TEST(Cart, WithoutReorderTheRanksKeepTheirOrder) {
