@@ -3,10 +3,14 @@
 # of it is visible but MPI's own names, and it brings its C++ library along, so that a program's own is left alone.
 
 include(GNUInstallDirs)
-file(GLOB preload_sources CONFIGURE_DEPENDS src/preload/*.cpp src/cart/*.cpp)
-list(APPEND preload_sources src/exchange/mpi_error.cpp src/api/agreement.cpp src/api/cart.cpp src/api/communicator.cpp
-  src/api/failure.cpp src/api/options.cpp)
-list(TRANSFORM preload_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^src")
+# The part of the C API that makes mapped communicators.
+set(preload_api agreement cart communicator environment failure)
+list(TRANSFORM preload_api PREPEND src/api/ OUTPUT_VARIABLE preload_api_files)
+list(TRANSFORM preload_api_files APPEND .cpp OUTPUT_VARIABLE preload_api_sources)
+list(TRANSFORM preload_api_files APPEND .hpp OUTPUT_VARIABLE preload_api_headers)
+file(GLOB preload_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} src/preload/*.cpp src/cart/*.cpp src/mpi/*.cpp)
+list(APPEND preload_sources ${preload_api_sources})
+list(TRANSFORM preload_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 set(RANKWISE_SOURCE_FOLDER ${CMAKE_CURRENT_SOURCE_DIR})
 
 # rankwise_add_preload(<name> <include folders of the MPI> [<compile definitions>...])
@@ -26,6 +30,7 @@ rankwise_add_preload(rankwise_preload
   $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_COMPILE_DEFINITIONS>)
 if(SKBUILD)
   set(preload_folder rankwise/lib)
+  install(FILES ${preload_api_sources} ${preload_api_headers} DESTINATION rankwise/kernel_sources/api)
 else()
   set(preload_folder ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -11,8 +11,8 @@
 
 #include "api/agreement.hpp"
 #include "api/communicator.hpp"
+#include "api/environment.hpp"
 #include "api/failure.hpp"
-#include "api/options.hpp"
 #include "cart/nodes.hpp"
 #include "cart/score.hpp"
 #include "mapping/effort.hpp"

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "exchange/mpi_error.hpp"
+#include "mpi/error.hpp"
 
 namespace rankwise::api {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "exchange/mpi_error.hpp"
+#include "mpi/error.hpp"
 
 namespace rankwise {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/mpi_error.hpp"
+#include "mpi/error.hpp"
 
 namespace rankwise {
 

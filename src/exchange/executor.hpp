@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "exchange/mpi_error.hpp"
+#include "mpi/error.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "api/cart.hpp"
+#include "api/environment.hpp"
 #include "api/failure.hpp"
-#include "api/options.hpp"
 
 namespace rankwise::preload {
 

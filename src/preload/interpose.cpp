@@ -76,8 +76,10 @@ bool fits() {
     const char* rank = std::getenv("PMI_RANK");
     if (rank == nullptr) rank = std::getenv("OMPI_COMM_WORLD_RANK");
     if (!last || (rank != nullptr && std::strcmp(rank, "0") != 0)) return false;
-    char text[200];
-    std::snprintf(text, sizeof text, "MPI_Cart_create is left as it is: librankwise_preload was built for %s, and this is %s",
+    char text[300];
+    std::snprintf(text, sizeof text,
+                  "MPI_Cart_create is left as it is: librankwise_preload was built for %s and this is %s; "
+                  "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
                   name_of(compiled_for()), name_of(running()));
     say(text);
     return true;

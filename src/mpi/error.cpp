@@ -1,4 +1,4 @@
-#include "exchange/mpi_error.hpp"
+#include "mpi/error.hpp"
 
 #include <string>
 
