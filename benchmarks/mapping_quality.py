@@ -40,6 +40,7 @@ def main() -> None:
     j_max_worse: list[str] = []
     beaten = {"that of the other mapper with the least J_sum": 0, "that of others with no more J_sum": 0}
     chosen = instances()
+    mapped(chosen[0], ["refined"])  # what is imported and built once must not count
     with meter(f"refined, {given.effort} each", len(chosen)) as bar:
         for instance in chosen:
             start_s = time.process_time()

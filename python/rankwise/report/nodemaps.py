@@ -138,6 +138,9 @@ def node_map_group(
         body.append(_text(10, middle, f"axis {axes - 2}", colour=MUTED, anchor="middle", turned=True))
     bottom = head_pt + math.ceil(len(maps) / columns) * row_pt + 2
     words = f"axis {axes - 1} runs to the right" + (", the slices follow axis 0" if axes == _MOST_AXES else "")
+    shown = maps[0].cells.shape[_MOST_AXES - axes :]
+    if shown != tuple(instance.grid):
+        words += f"; only the first {'x'.join(map(str, shown))} cells are drawn"
     body.append(_text(_AXIS_PT, bottom, words, colour=MUTED))
     style = f'font-family="{FONT_FAMILY}" font-size="{FONT_PT}px" fill="{INK}"'
     return f"<g {style}>{''.join(body)}</g>", bottom + 6
