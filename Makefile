@@ -50,6 +50,7 @@ bench: install
 	cmake -S . -B build/benchmarks -DRANKWISE_BENCHMARKS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_KERNELS=OFF
 	cmake --build build/benchmarks --parallel 2 --target mapping_speed
 	build/benchmarks/mapping_speed
+	$(BIN)/python benchmarks/simulate.py  # needs SimGrid
 
 clean:
 	rm -rf build $(VENV)

@@ -16,6 +16,7 @@ from rankwise.units import format_percent, format_size, format_time, parse_ints,
 
 if TYPE_CHECKING:
     from rankwise.engines.exchange import ExchangeCase, Row
+    from rankwise.engines.stencil import StencilRow
     from rankwise.engines.validate import Validation
     from rankwise.machine.topology import Topology
 
@@ -85,7 +86,7 @@ def predict_exchange(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
     rows = predict_rows(Profile.load(profile), cases, ranks_per_node, link_model)
-    _show_rows(rows, as_json)
+    show_rows(rows, as_json)
 
 
 @verb("exchange", "rankwise run exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:4 --bytes 1000", run_verbs)
@@ -121,13 +122,16 @@ def run_exchange(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
     rows = run_rows(cases, topology, samples, seconds)
-    _show_rows(rows, as_json)
-    _fail_unless_verified(rows)
+    show_rows(rows, as_json)
+    fail_unless_verified(rows)
 
 
 @verb("exchange", "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json", validate_verbs)
 def validate_exchange(
     profile: ProfileFile = Path("machine.json"),
+    engines: Annotated[
+        str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
+    ] = "model,run",
     algorithm: Algorithm = "shift",
     mode: Mode = "ssend,isend",
     dims: Dims = "1",
@@ -147,25 +151,30 @@ def validate_exchange(
 ) -> None:
     """Predict an exchange and run it on this machine, and say how far the prediction was off.
 
-    The prediction knows the ping-pong alone, never the exchange's own timings.
+    The prediction knows the ping-pong alone, never the exchange's own timings. Without the engine run the simulation takes
+    its place, on as many ranks as you like.
     """
-    from rankwise.engines.session import validate_cases
+    from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
 
-    topology = discover()
-    ranks = _default_ranks(ranks, dims, topology)
+    names = [name.strip() for name in engines.split(",")]
+    topology = discover() if "run" in names else None
+    if topology is not None:
+        ranks = _default_ranks(ranks, dims, topology)
+    elif ranks is None and "x" not in dims.lower():
+        ranks = _PREDICTED_RANKS
     cases = make_exchange_cases(
         algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
     )
-    validation = validate_cases(profile, cases, topology, samples, seconds)
+    validation = compare_engines(profile, cases, names, topology, samples, seconds)
     if output is not None:
         write_json(output, validation.to_dict())
     if as_json:
         print_json(validation.to_dict())
     else:
         show_validation(validation)
-    _fail_unless_verified([comparison.measured for comparison in validation.comparisons])
+    fail_unless_verified([comparison.measured for comparison in validation.comparisons])
 
 
 def make_exchange_cases(
@@ -232,10 +241,11 @@ def show_validation(validation: Validation) -> None:
     """Print prediction beside measurement."""
     from rich.table import Table
 
-    table = Table("algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
+    table = Table("by", "algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
     for comparison in validation.comparisons:
         case, row = comparison.measured.case, comparison.measured
         table.add_row(
+            comparison.predicted.engine,
             case.algorithm,
             case.mode,
             str(case.cutoff),
@@ -270,7 +280,8 @@ def _percent(fraction: float | None) -> str:
     return "–" if fraction is None else f"{100 * fraction:.1f} %"
 
 
-def _show_rows(rows: Sequence[Row], as_json: bool) -> None:
+def show_rows(rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows as a table or as JSON."""
     if as_json:
         print_json({"rows": [row.to_dict() for row in rows]})
         return
@@ -302,8 +313,9 @@ def _tell_notes(rows: Sequence[Row]) -> None:
         tell(f"note: {note}")
 
 
-def _fail_unless_verified(rows: Sequence[Row]) -> None:
-    wrong = [row for row in rows if not row.verified]
+def fail_unless_verified(rows: Sequence[Row] | Sequence[StencilRow]) -> None:
+    """Leave with an exit code that says so where wrong bytes arrived."""
+    wrong = [row for row in rows if row.verified is False]
     if wrong:
         tell(f"rankwise: {len(wrong)} of {len(rows)} exchanges delivered wrong bytes: do not trust this MPI")
         raise typer.Exit(EXIT_FAILURE)

@@ -244,7 +244,7 @@ def _sizes(
         if ranks is not None:
             raise InputError("--ranks is for --mesh: --grid says how many there are")
         shape = parse_shape(grid, "--grid")
-        return _node_sizes(f"--grid {'x'.join(map(str, shape))} has", math.prod(shape), nodes, ppn, node_sizes), shape
+        return parse_node_sizes(shape, nodes, ppn, node_sizes), shape
     assert mesh is not None
     if ranks is None:
         if node_sizes is not None:
@@ -265,6 +265,11 @@ def _sizes(
                     )
                 nodes, ppn = (ranks // value, ppn) if option == "--nodes" else (nodes, ranks // value)
     return _node_sizes("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")
+
+
+def parse_node_sizes(shape: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
+    """Return the ranks of each node, as many in all as the grid has cells."""
+    return _node_sizes(f"--grid {'x'.join(map(str, shape))} has", math.prod(shape), nodes, ppn, node_sizes)
 
 
 def _node_sizes(where: str, cells: int, nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:

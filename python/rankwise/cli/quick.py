@@ -31,7 +31,7 @@ def quick(
     from rankwise.cli.doctor import show_findings
     from rankwise.cli.exchange import make_exchange_cases, show_validation
     from rankwise.cli.report import write_report
-    from rankwise.engines.session import validate_cases
+    from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
     from rankwise.measure.session import measure_machine
@@ -49,7 +49,9 @@ def quick(
     _step(4, "the Shift of werner2023, predicted and run")
     ranks = max(2, topology.allowed_core_count)
     cases = make_exchange_cases("shift", "ssend,isend", "1", "1:4", "1000", ranks, "all")
-    validation = validate_cases(profile_path, cases, topology, directory / "exchange.samples.jsonl", 0.3)
+    validation = compare_engines(
+        profile_path, cases, ("model", "run"), topology, directory / "exchange.samples.jsonl", 0.3
+    )
     write_json(directory / "validate.json", validation.to_dict())
     show_validation(validation)
 

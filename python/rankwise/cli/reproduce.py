@@ -17,13 +17,26 @@ reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside
 Folder = Annotated[
     Path | None, typer.Option("--output", "-o", help="Folder to write the page, the tables and the pictures into.")
 ]
+Engine = Annotated[
+    str, typer.Option(help="model, or simgrid: its communication simulated, beside what was published.")
+]
+Simulations = Annotated[
+    Path, typer.Option(help="Folder that keeps what was simulated; what it has is not simulated again.")
+]
 
 
 def _register(paper: Paper) -> None:
-    def reproduce(output: Folder = None, as_json: Json = False) -> None:
+    def reproduce(
+        output: Folder = None,
+        engine: Engine = "model",
+        simulations: Simulations = Path("simulated"),
+        as_json: Json = False,
+    ) -> None:
         if output is not None and output.exists() and not output.is_dir():
             raise InputError(f"--output {output} is a file: name a folder")
-        reproduction = paper.reproduce()
+        if engine not in ("model", "simgrid"):
+            raise InputError(f"--engine {engine} is unknown: choose model or simgrid")
+        reproduction = paper.reproduce() if engine == "model" else paper.reproduce_simulated(simulations)
         written: list[Path] = []
         if output is not None:
             from rankwise.report.paper_page import write_reproduction

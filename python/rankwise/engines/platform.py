@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from rankwise.engines.network import Network
 from rankwise.engines.placement import Location
-from rankwise.errors import InputError
 from rankwise.machine.description import Description
 from rankwise.machine.link import Segment
 from rankwise.machine.profile import Profile
@@ -98,8 +97,8 @@ def links_of_profile(profile: Profile) -> Links:
         inside = outside
     card = _fastest(outside)
     if "other-node" in profile.links:
-        model = profile.links["other-node"].send.models.get("max-rate")
-        rate = model.parameters.get("injection_bytes_per_s") if model is not None else None
+        max_rate = profile.links["other-node"].send.models.get("max-rate")
+        rate = max_rate.parameters.get("injection_bytes_per_s") if max_rate is not None else None
         if rate is not None:
             card = max(card, rate.value)
         else:
@@ -135,15 +134,3 @@ def sockets_of(locations: Sequence[Location]) -> int:
     for node, socket, _ in locations:
         used.setdefault(node, set()).add(socket)
     return max(len(sockets) for sockets in used.values())
-
-
-def require_links(profile: Profile, locations: Sequence[Location]) -> None:
-    """Raise InputError where ranks stand to each other as no link of the profile does."""
-    nodes = {node for node, _, _ in locations}
-    if len(nodes) > 1 and "other-node" not in profile.links:
-        raise InputError(
-            "the profile has no link between nodes: give --machine for the network, fewer ranks than --ranks-per-node, or "
-            "a table of one by 'rankwise profile import --link other-node'"
-        )
-    if len(nodes) < len(locations) and len(profile.links) == 1 and "other-node" in profile.links:
-        raise InputError("the profile has no link inside a node: leave --ranks-per-node out, so that each rank has its own")

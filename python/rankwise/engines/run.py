@@ -67,7 +67,7 @@ class Runner:
             "exchange",
             "--grid", ",".join(map(str, grid)),
             "--periodic", ",".join("1" if flag else "0" for flag in periodic),
-            "--cases", ",".join(map(_argument, cases)),
+            "--cases", ",".join(map(case_argument, cases)),
             "--budget-s", f"{self.seconds_per_case:.6f}",
             # Where only the check counts, a few repetitions are enough.
             *(("--least", "3", "--most", "10", "--warm-up", "1") if oversubscribed else ("--least", "30")),
@@ -119,7 +119,7 @@ def _one_way_s(round_trips_s: Sequence[float], timer_cost_s: float) -> float | N
     return (float(np.median(round_trips_s)) - timer_cost_s) / 2 if round_trips_s else None
 
 
-def _argument(case: ExchangeCase) -> str:
+def case_argument(case: ExchangeCase) -> str:
     """Return a case as the kernels read it."""
     return (
         f"{case.algorithm}:{case.mode}:{case.cutoff}:{case.message_bytes}:{case.shell}:{case.replication}:{case.team_boxes}"

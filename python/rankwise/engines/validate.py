@@ -46,6 +46,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         return {
             **case_keys(self.measured.case),
+            "predicted_by": self.predicted.engine,
+            "measured_by": self.measured.engine,
             "predicted_time_s": self.predicted.time_s,
             "predicted_time_lo_s": self.predicted.time_lo_s,
             "predicted_time_hi_s": self.predicted.time_hi_s,

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from rankwise.errors import UnusableEnvironmentError
 
@@ -28,8 +29,14 @@ _libc = ctypes.CDLL(None)
 class Child:
     """A running command. Use as a context manager: leaving it ends the command and everything it started."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start a command (never through a shell). Raises UnusableEnvironmentError when it cannot be started."""
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None, log: BinaryIO | None = None
+    ) -> None:
+        """Start a command (never through a shell). Raises UnusableEnvironmentError when it cannot be started.
+
+        All that it says on stderr is written to ``log`` while its lines are read.
+        """
+        self._log = log
         self.command = list(command)
         try:
             self._process = subprocess.Popen(
@@ -75,6 +82,8 @@ class Child:
                         selector.unregister(key.fileobj)
                     elif key.fileobj is self._process.stderr:
                         self._stderr = (self._stderr + chunk)[-_TAIL_BYTES:]
+                        if self._log is not None:
+                            self._log.write(chunk)
                     else:
                         heard_s = time.monotonic()
                         *complete, pending = (pending + chunk).split(b"\n")

@@ -6,6 +6,7 @@ cache. One rank's computation takes no simulated time, so that what is timed is 
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -37,7 +38,7 @@ _OPTIONS = (
     # the ranks. Collectives stand outside what is timed.
     "--cfg=contexts/stack-size:256",
     "--cfg=contexts/guard-size:0",
-    "--cfg=smpi/allreduce:rdb",
+    "--cfg=smpi/allreduce:redbcast",
     "--cfg=smpi/reduce:binomial",
     "--cfg=smpi/bcast:binomial_tree",
     "--cfg=smpi/gather:ompi_binomial",
@@ -92,18 +93,19 @@ def run_simulation(
     ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
     """
     with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
-        # smpirun takes paths without blanks only, and all of a name that starts with a dash for an option.
-        platform, hosts, said = (Path(scratch) / name for name in ("platform", "hosts", "log"))
+        # In a folder of our own: smpirun takes the path of a hostfile without blanks only.
+        platform, hosts = Path(scratch) / "platform", Path(scratch) / "hosts"
         platform.write_text(simulation.platform, encoding="utf-8")
         hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
         command = [
-            str(simgrid.smpirun), *_OPTIONS, *folding, f"--log=root.app:file:{said}",
+            str(simgrid.smpirun), *_OPTIONS, *folding,
             "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
             str(simgrid.kernels), *simulation.arguments,
         ]  # fmt: skip
         records: list[dict[str, Any]] = []
-        with Child(command, {"RANKWISE_PLATFORM": str(platform)}) as child:
+        said = io.BytesIO()
+        with Child(command, {"RANKWISE_PLATFORM": str(platform)}, said) as child:
             started(child)
             try:
                 for line in child.lines(_SILENCE_S):
@@ -117,10 +119,10 @@ def run_simulation(
             return records
         if code == EXIT_USAGE and _REFUSAL in complaint:
             raise InputError(complaint.partition(_REFUSAL)[2].partition(" / ")[0])
-        text = said.read_text(encoding="utf-8", errors="replace") if said.is_file() else ""
-        write_whole(log, text + complaint.replace(" / ", "\n") + "\n")
+        text = said.getvalue().decode("utf-8", "replace")
+        write_whole(log, text)
         raise RankwiseError(
-            f"the simulation of {len(simulation.hosts)} ranks failed ({cause_of_failure(text, complaint, code)}): "
+            f"the simulation of {len(simulation.hosts)} ranks failed ({cause_of_failure(text, code)}): "
             f"SimGrid's log is in {log}"
         )
 
@@ -135,9 +137,9 @@ def _record(line: str) -> dict[str, Any] | None:
     return {key: value for key, value in record.items() if key != "placements"}
 
 
-def cause_of_failure(log: str, complaint: str, code: int) -> str:
-    """Return the line of SimGrid's log, or of what was said on stderr, that tells why a run failed."""
-    lines = [*log.splitlines(), *complaint.split(" / ")]
+def cause_of_failure(log: str, code: int) -> str:
+    """Return the line of SimGrid's log (with what the kernel said) that tells why a run failed."""
+    lines = log.splitlines()
     for sign in ("rankwise-kernels: ", "Deadlock", "/CRITICAL]", "terminate called", "what():", "/ERROR]", "/WARNING]"):
         for line in lines:
             if sign in line:

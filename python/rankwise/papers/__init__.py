@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
+from rankwise.errors import InputError
 from rankwise.report.reproduction import Reproduction
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper that can be redone: its id, its citation, and the module whose ``reproduce()`` does it."""
+    """A paper that can be redone: its id, its citation, and the module whose ``reproduce()`` does it.
+
+    ``simulated`` is the module whose ``reproduce_simulated(folder)`` does it under SimGrid (None: nothing to simulate).
+    """
 
     name: str
     citation: str
     module: str
     help: str
+    simulated: str | None = None
 
     def reproduce(self) -> Reproduction:
         reproduction: Reproduction = import_module(self.module).reproduce()
+        return reproduction
+
+    def reproduce_simulated(self, folder: Path) -> Reproduction:
+        """Redo it under SimGrid; ``folder`` keeps the samples. Raises InputError where there is nothing to simulate."""
+        if self.simulated is None:
+            raise InputError(f"nothing of {self.name} is simulated: leave --engine out")
+        reproduction: Reproduction = import_module(self.simulated).reproduce_simulated(folder)
         return reproduction
 
 
@@ -43,5 +56,6 @@ PAPERS = (
         "Range-Limited Interactions, 2023",
         "rankwise.papers.werner2023",
         "Redo Tables 1 to 6 on the Shift, test the published model, and set ours beside it.",
+        "rankwise.papers.werner2023_simgrid",
     ),
 )

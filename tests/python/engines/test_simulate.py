@@ -1,0 +1,222 @@
+"""The simulating engine under SimGrid: simulated ping-pongs give back the profile, links are shared, runs resume."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.engines.exchange import ExchangeCase
+from rankwise.engines.network import parse_network
+from rankwise.engines.platform import Links, Platform, links_of_description, links_of_profile
+from rankwise.engines.placement import Location
+from rankwise.engines.simulate import Run, Simulator
+from rankwise.engines.stencil import StencilCase
+from rankwise.errors import InputError, RankwiseError
+from rankwise.launch.smpi import SimGrid, cause_of_failure, find_simgrid
+from rankwise.machine.library import load_machine
+from rankwise.machine.link import Segment
+from rankwise.measure.imports import import_profile
+
+DATA = Path(__file__).parents[2] / "data"
+needs_simgrid = pytest.mark.simgrid
+
+
+@pytest.fixture(scope="module")
+def simgrid() -> SimGrid:
+    if shutil.which("smpirun") is None:
+        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
+    return find_simgrid()
+
+
+@pytest.fixture
+def simulator(simgrid: SimGrid, tmp_path: Path) -> Simulator:
+    return Simulator(simgrid, tmp_path / "simulated")
+
+
+INSIDE = [Segment(0, None, 3e-7, 2e-11)]
+ACROSS = [Segment(0, None, 5e-7, 4e-11)]
+# Below a threshold slow bytes, above it a dearer start: as eager and rendezvous messages.
+OUTSIDE = [Segment(0, 5000, 1e-6, 2e-10), Segment(5000, None, 2e-6, 1e-10)]
+
+
+def platform_of(topology: str = "crossbar:8", sockets: int = 2, **changes: Any) -> Platform:
+    links = Links({"same-socket": INSIDE, "other-socket": ACROSS, "other-node": OUTSIDE}, 1e10)
+    return Platform("a test", parse_network(topology, None, 1), sockets, Links(**{**links.__dict__, **changes}))
+
+
+def ping_pong(simulator: Simulator, platform: Platform, places: Sequence[Location], sizes: Sequence[int]) -> list[float]:
+    """Return the one-way times between two ranks, by the kernel that measures real machines."""
+    cells = ",".join(f"send:{size}" for size in sizes)
+    (records,) = simulator.records([Run(platform, places, ("pingpong", "--cells", cells, "--least", "3", "--most", "3"))])
+    return [min(record["time_s"]) / 2 for record in records if record["record"] == "samples"]
+
+
+@needs_simgrid
+def test_a_ping_pong_gives_back_the_profile_that_it_was_made_from(simulator: Simulator) -> None:
+    profiles = [
+        import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "JURECA"),
+        import_profile([DATA / "osu-samples/osu74_latency_default.txt"], "other-node", "osu"),
+    ]
+    for profile in profiles:
+        send = profile.links["other-node"].send
+        model = send.models["piecewise"]
+        # All measured sizes, and some between and beyond them, on both sides of where one segment ends.
+        sizes = [point.size_bytes for point in send.table]
+        sizes = sorted({*sizes, *(size + 1 for size in sizes), *(3 * size // 2 for size in sizes), 2 * sizes[-1]})
+        platform = Platform("of a profile", parse_network("crossbar", 2, 2), 1, links_of_profile(profile))
+        times = ping_pong(simulator, platform, [(0, 0, 0), (1, 0, 1)], sizes)
+        for size, time_s in zip(sizes, times, strict=True):
+            assert time_s == pytest.approx(model.time_s(size), rel=0.01), size
+
+
+@needs_simgrid
+@pytest.mark.parametrize("topology", ["crossbar:8", "fat-tree:2x4:2", "torus:2x2x2", "dragonfly:2x2x2"])
+def test_each_class_of_link_has_its_own_times_on_every_topology(simulator: Simulator, topology: str) -> None:
+    sizes = [0, 1, 4999, 5000, 1_000_000]
+    pairs = {
+        (0, 0): INSIDE,
+        (0, 1): ACROSS,
+        (0, 2): OUTSIDE,  # hosts by number: two sockets a node
+        (0, 15): OUTSIDE,
+    }
+    for (first, second), segments in pairs.items():
+        places = [(first // 2, first % 2, 0), (second // 2, second % 2, 1)]
+        times = ping_pong(simulator, platform_of(topology), places, sizes)
+        for size, time_s in zip(sizes, times, strict=True):
+            segment = [s for s in segments if s.from_bytes <= size][-1]
+            assert time_s == pytest.approx(segment.alpha_s + segment.beta_s_per_byte * size, rel=0.01)
+
+
+@needs_simgrid
+def test_hops_cost_what_they_are_given(simulator: Simulator) -> None:
+    platform = platform_of("torus:8", hop_latency_s=1e-7)
+    near, far = (ping_pong(simulator, platform, [(0, 0, 0), (node, 0, 1)], [0])[0] for node in (1, 4))
+    assert far - near == pytest.approx(3 * 1e-7, rel=0.01)
+
+
+def _pairs(simulator: Simulator, platform: Platform, places: Sequence[Location], stencil: str, grid: tuple[int, ...]) -> float:
+    """Return the time of one halo exchange of a megabyte whose ranks sit on the given nodes."""
+    case = StencilCase(grid, (False,) * len(grid), stencil, "test", tuple(node for node, _, _ in places), 0, 0, 1_000_000)
+    return simulator.stencil_rows([case], platform, 1000)[0].time_s
+
+
+@needs_simgrid
+def test_messages_that_meet_share_the_bandwidth(simulator: Simulator) -> None:
+    alone_s = 2e-6 + 1e-10 * 1e6
+    transfer_s = 1e-10 * 1e6
+    on = lambda *nodes: [(node, 0, rank) for rank, node in enumerate(nodes)]  # noqa: E731
+
+    # One pair; two pairs between the same nodes share the cards; both directions at once do not.
+    one = _pairs(simulator, platform_of("crossbar:8", 1), on(0, 1), "1,0", (2, 1))
+    two = _pairs(simulator, platform_of("crossbar:8", 1), on(0, 0, 1, 1), "1,0", (2, 2))
+    both = _pairs(simulator, platform_of("crossbar:8", 1), on(0, 1), "1,0;-1,0", (2, 1))
+    assert one == pytest.approx(alone_s, rel=0.01)
+    assert two == pytest.approx(alone_s + transfer_s, rel=0.01)
+    assert both == pytest.approx(alone_s, rel=0.01)
+
+    # Four nodes of a leaf send to four of another: a taper of 4 leaves them one link up.
+    crossing = on(0, 1, 2, 3, 4, 5, 6, 7)
+    full = _pairs(simulator, platform_of("fat-tree:4x2:1", 1), crossing, "1,0", (2, 4))
+    tapered = _pairs(simulator, platform_of("fat-tree:4x2:4", 1), crossing, "1,0", (2, 4))
+    assert full == pytest.approx(alone_s, rel=0.01)
+    assert tapered == pytest.approx(alone_s + 3 * transfer_s, rel=0.01)
+
+    # A memory that carries one message at a time.
+    inside_s = 3e-7 + 2e-11 * 1e6
+    memory = platform_of("crossbar:8", 1, memory_bytes_per_s=1 / 2e-11)
+    assert _pairs(simulator, memory, on(0, 0, 0, 0), "1,0", (2, 2)) == pytest.approx(inside_s + 2e-5, rel=0.01)
+
+
+@needs_simgrid
+def test_every_exchange_delivers_its_bytes_and_says_what_smpi_lacks(simulator: Simulator) -> None:
+    platform = platform_of("crossbar:8", 1)
+    cases = [
+        ExchangeCase(algorithm, mode, (8,), (True,), 2, 1000, "full", replication)
+        for algorithm, mode, replication in (
+            ("direct", "isend", 1), ("neighbor-alltoall", "isend", 1), ("shift", "ssend", 1), ("comb", "isend", 1),
+            ("shift", "persistent", 1), ("team-shift", "isend", 2),
+        )
+    ]  # fmt: skip
+    placement = {8: [(rank, 0, rank) for rank in range(8)]}
+    rows = simulator.exchange_rows(cases, platform, placement)
+    assert all(row.verified for row in rows)
+    assert [any("no neighbourhood collectives" in note for note in row.notes) for row in rows] == [
+        row.case.algorithm == "neighbor-alltoall" for row in rows
+    ]
+    # Synchronous sends go one after the other, 2 k each way doubled; the same messages at once overlap.
+    assert rows[2].time_s == pytest.approx(8 * (1e-6 + 2e-10 * 1000), rel=0.01)
+    assert rows[1].time_s == pytest.approx(rows[0].time_s, rel=0.01)
+
+
+@needs_simgrid
+def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankwise.engines import simulate
+
+    case = ExchangeCase("shift", "isend", (4,), (True,), 1, 100)
+    placement = {4: [(rank, 0, rank) for rank in range(4)]}
+    first = simulator.exchange_rows([case], platform_of("crossbar:8", 1), placement)
+    path = simulator.folder / "simulations.jsonl"
+    with path.open("a") as stream:
+        stream.write('{"record":"simulation","key":"cut o')  # as a power cut leaves it
+    started: list[Any] = []
+    run_simulation = simulate.run_simulation
+
+    def counted(*arguments: Any) -> Any:
+        started.append(arguments)
+        return run_simulation(*arguments)
+
+    monkeypatch.setattr(simulate, "run_simulation", counted)
+    other = ExchangeCase("shift", "isend", (4,), (True,), 1, 200)
+    rows = simulator.exchange_rows([other, case], platform_of("crossbar:8", 1), placement)
+    assert len(started) == 1
+    assert rows[1].time_s == first[0].time_s
+    # Another platform is another run; and its file can be read beside the samples.
+    simulator.exchange_rows([case], platform_of("torus:8", 1), placement)
+    assert len(started) == 2
+    assert any("topology torus" in path.read_text() for path in simulator.folder.glob("*.platform"))
+
+
+@needs_simgrid
+def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator) -> None:
+    places = [(rank, 0, rank) for rank in range(4)]
+    with pytest.raises(InputError, match="pingpong takes 2 ranks, not 4"):
+        simulator.records([Run(platform_of("crossbar:8", 1), places, ("pingpong",))])
+    # Hosts that the platform does not have: SimGrid's own complaint.
+    with pytest.raises(RankwiseError, match="4 ranks failed") as caught:
+        simulator.records([Run(platform_of("crossbar:2", 1), places, ("hello",))])
+    assert "\n" not in str(caught.value)
+    (log,) = simulator.folder.glob("*.log")
+    assert "n2s0" in log.read_text() and log.name in str(caught.value)
+    assert "n2s0" in str(caught.value)
+
+
+def test_the_cause_is_read_out_of_a_log() -> None:
+    deadlock = (
+        "[0.000000] ./src/kernel/EngineImpl.cpp:718: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities are "
+        "still around\n[0.000000] [ker_engine/INFO] 1 actors are still running\n"
+    )
+    assert cause_of_failure(deadlock, 0).startswith("Oops! Deadlock detected")
+    assert cause_of_failure("rankwise-kernels: out of memory\nsomething else\n", 1) == "out of memory"
+    assert cause_of_failure("", 9) == "exit code 9"
+
+
+def test_a_description_gives_links_and_says_what_it_does_not_know() -> None:
+    links = links_of_description(load_machine("hopper"))
+    assert links.segments["other-node"][0].alpha_s == pytest.approx(1e-6)
+    assert any("inside a node" in note for note in links.notes)
+    with pytest.raises(InputError, match="no latency"):
+        links_of_description(load_machine("frontier"))
+    profile = import_profile([DATA / "werner2023_pingpong.csv"], "same-socket", "JURECA")
+    mixed = links_of_description(load_machine("hopper"), links_of_profile(profile))
+    assert mixed.segments["same-socket"] == profile.links["same-socket"].send.models["piecewise"].segments
+
+
+def test_a_platform_file_can_be_read() -> None:
+    text = platform_of("fat-tree:4x2:2").text()
+    assert "topology fat-tree\ndown 4 2\nup 1 2\n" in text
+    assert "segment other-node 5000 2e-06 1e-10\n" in text
+    assert all(line.startswith("#") or len(line.split()) >= 2 for line in text.splitlines())

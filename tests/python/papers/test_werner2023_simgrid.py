@@ -1,0 +1,46 @@
+"""werner2023 under SimGrid: the simulated synchronous Shift is what the published prediction says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rankwise.engines.exchange import MODES, Asked, make_cases
+from rankwise.engines.session import predict_rows, simulate_rows
+from rankwise.engines.platform import links_of_profile
+from rankwise.engines.system import System
+from rankwise.papers.werner2023 import ping_pong_profile, published_rows
+from rankwise.papers.werner2023_simgrid import RANKS, TOPOLOGY, reproduction
+from rankwise.report.paper_page import render
+
+
+@pytest.mark.simgrid
+def test_simulated_rows_agree_with_the_published_prediction(tmp_path: Path) -> None:
+    if shutil.which("smpirun") is None:
+        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
+    profile = ping_pong_profile()
+    system = System("JURECA", links_of_profile(profile), profile, None)
+    sizes = sorted({row.message_bytes for row in published_rows()})
+    cases = make_cases(Asked(["shift"], ["ssend"], [1, 10], sizes), [RANKS], [True])
+    rows = simulate_rows(system, cases, TOPOLOGY, None, None, tmp_path)
+    printed = {(row.message_bytes, row.cutoff): row.predicted_s for row in published_rows()}
+    for row in rows:
+        assert row.verified
+        assert row.time_s == pytest.approx(printed[row.case.message_bytes, row.case.cutoff], rel=0.005)
+
+
+def test_the_page_says_how_far_simulation_is_from_measurement() -> None:
+    # The model's own times in the place of simulated ones: the page must then say what the published model's says.
+    rows = published_rows()
+    cases = make_cases(
+        Asked(["shift"], list(MODES), sorted({r.cutoff for r in rows}), sorted({r.message_bytes for r in rows})), [RANKS], [True]
+    )
+    times = {
+        (row.case.mode, row.case.message_bytes, row.case.cutoff): row.time_s for row in predict_rows(ping_pong_profile(), cases)
+    }
+    page = reproduction(rows, times, times)
+    assert page.record["mape_simulated"] == pytest.approx(7.05, abs=0.01)
+    assert set(page.record["simulation_against_model"].values()) == {0.0}
+    assert "Synchronous sends" in render(page, {})
