@@ -18,7 +18,7 @@ from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE,
 # Importing a verb's module registers it; the modules import what is heavy only when they run.
 from rankwise.cli import (  # noqa: F401  isort: skip
     doctor, exchange, fit, machines, map, measure, preload, profile, project, project_halo, quick, report, reproduce, schedules,
-    simulate,
+    run_stencil, simulate,
 )  # fmt: skip
 
 
