@@ -2,6 +2,10 @@
 // library is loaded into every program that is started under it, launchers and shells included, and must harm none.
 #pragma once
 
+// MPI's old C++ bindings would ask for more.
+#define MPICH_SKIP_MPICXX 1
+#define OMPI_SKIP_MPICXX 1
+
 #pragma weak MPI_Allgather
 #pragma weak MPI_Allreduce
 #pragma weak MPI_Bcast
