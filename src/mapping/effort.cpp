@@ -14,11 +14,10 @@ Index worthwhile_steps(const MappingProblem& problem) {
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
   fill_node_of_cell(*best, problem.nodes, node_of_cell);
   const Index to_gain = score(problem.grid, problem.stencil, node_of_cell).j_sum - lower_bound(problem).j_sum;
-  if (to_gain <= 0) return 0;
   // A message of mean weight is one message.
   const double offsets = static_cast<double>(problem.stencil.offsets().size());
   const double messages = static_cast<double>(to_gain) * offsets / static_cast<double>(problem.stencil.total_weight());
-  const double seconds = std::min(1.0, 1e-3 * messages / static_cast<double>(problem.nodes.nodes()));
+  const double seconds = std::clamp(1e-3 * messages / static_cast<double>(problem.nodes.nodes()), 1e-3, 1.0);
   return static_cast<Index>(seconds * static_cast<double>(steps_per_second));
 }
 

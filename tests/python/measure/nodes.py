@@ -122,8 +122,8 @@ class Nodes:
         return [str(self.shell), host, *words]
 
     def environment(self) -> dict[str, str]:
-        """Return what makes MPICH's launcher reach the nodes."""
-        return {**os.environ, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell)}
+        """Return what makes MPICH's launcher reach the nodes; some versions of UCX would try the loopback device."""
+        return {**os.environ, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell), "UCX_NET_DEVICES": "eth0"}
 
     def crossed_bytes(self, host: str) -> int:
         """Return what the host's interface has sent and received so far, by the kernel's own counters."""
