@@ -51,7 +51,7 @@ def _run(
         words = [sys.executable, "-m", "rankwise", "preload", *preload, "--", *words]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("RANKWISE_")}
     return subprocess.run(
-        words, capture_output=True, text=True, timeout=120, check=False, env={**inherited, **CYCLIC_4_NODES, **environment}
+        words, capture_output=True, text=True, timeout=400, check=False, env={**inherited, **CYCLIC_4_NODES, **environment}
     )
 
 
