@@ -1,6 +1,6 @@
-"""What the preload gains an unmodified program: C and Fortran, 8 ranks placed cyclically on four nodes, links of 1 Gbit/s.
+"""What the preload gains an unmodified program: 8 ranks placed cyclically on four nodes, links of 1 Gbit/s.
 
-    python benchmarks/preload_halo.py [PAIRS]      as root: makes network namespaces; needs mpifort.mpich for Fortran
+    python benchmarks/preload_halo.py [PAIRS]      as root: makes network namespaces
 
 Plain and preloaded runs alternate. Prints the median of each, the ratio of the medians with its bootstrapped 95 % interval,
 and what J_max promises: the busiest node's link carries 5 messages a step before and 3 after, each way.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,8 +31,6 @@ def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     mpi = find_mpi()
     programs = [("C", str(mpi.launcher_path.parent / "mpicc"), "halo.c", str(mpi.launcher_path))]
-    if shutil.which("mpifort.mpich") is not None:
-        programs.append(("Fortran", "mpifort.mpich", "halo.F90", "mpiexec.mpich"))
     with Nodes("1gbit", 4) as network, tempfile.TemporaryDirectory() as scratch:
         for language, compiler, source, mpiexec in programs:
             program = str(Path(scratch) / language)
