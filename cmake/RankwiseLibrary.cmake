@@ -34,6 +34,27 @@ else()
   set(rankwise_mpi_abi ON)
   set(rankwise_pc_cflags "-DMPI_ABI")
 endif()
+
+# The Fortran module needs a Fortran compiler but no MPI of its own: it calls the library's C functions.
+if(RANKWISE_FORTRAN)
+  include(CheckLanguage)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    enable_language(Fortran)
+    add_library(rankwise_fortran SHARED src/fortran/rankwise.f90)
+    add_library(rankwise::rankwise_fortran ALIAS rankwise_fortran)
+    set(fortran_modules ${CMAKE_CURRENT_BINARY_DIR}/fortran)
+    set_target_properties(rankwise_fortran PROPERTIES
+      VERSION ${RANKWISE_LIBRARY_VERSION} SOVERSION 0 Fortran_MODULE_DIRECTORY ${fortran_modules})
+    target_include_directories(rankwise_fortran PUBLIC
+      $<BUILD_INTERFACE:${fortran_modules}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran>)
+    target_link_libraries(rankwise_fortran PUBLIC rankwise)
+    install(TARGETS rankwise_fortran EXPORT rankwise-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES ${fortran_modules}/rankwise.mod src/fortran/rankwise.f90
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran)
+  endif()
+endif()
+
 install(TARGETS rankwise EXPORT rankwise-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/rankwise/rankwise.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rankwise)

@@ -227,6 +227,46 @@ RANKWISE_API rankwise_result rankwise_exchange_slot_crossings(rankwise_exchange 
 RANKWISE_API rankwise_result rankwise_exchange_slot_elements(rankwise_exchange plan, int slot, size_t* elements);
 RANKWISE_API rankwise_result rankwise_exchange_slot_start(rankwise_exchange plan, int slot, size_t* elements);
 
+/* Mapping ---------------------------------------------------------------------------------------------------------- */
+
+/* A Cartesian communicator as MPI_Cart_create makes it (Hunold et al. 2020, listing 1), in which few messages of a
+ * stencil cross nodes; collective over oldcomm. reorder = 0: the ranks keep their order. Otherwise each rank takes the
+ * cell that a mapping gives it; nodes are what MPI_Comm_split_type(MPI_COMM_TYPE_SHARED) tells, of any size and with
+ * any ranks. stencil: k offsets of ndims components each, to which every cell sends; k = 0 (stencil may be NULL) means
+ * the nearest neighbours. The grid may be smaller than oldcomm: the ranks beyond it get MPI_COMM_NULL. All arguments
+ * alike on all ranks. cartcomm handles errors as oldcomm does.
+ *
+ * The mapping is named by RANKWISE_MAPPING in the environment (an id as in `rankwise map`); auto, the default, takes the
+ * best of all, and leaves the ranks where they are when nothing is gained. Of refined and auto one rank searches, as
+ * long as RANKWISE_EFFORT says (10ms, 1s), else as long as the messages to be saved are worth; it needs memory that grows
+ * with the number of ranks. All others compute their own cell alone.
+ *
+ * Returns MPI_SUCCESS, or an MPI error code alike on all ranks (rankwise_last_error says what is wrong): it never calls
+ * an error handler. *cartcomm is MPI_COMM_NULL then. */
+RANKWISE_API int MPIX_Cart_stencil_comm(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder,
+                                        const int stencil[], int k, MPI_Comm* cartcomm);
+RANKWISE_API int MPIX_Cart_stencil_comm_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[],
+                                          int reorder, const int stencil[], int k, rankwise_fint* cartcomm);
+
+/* The same with rankwise's results and two more arguments. weights: NULL, or what a message to each of the k offsets
+ * counts, 1 to 2^20. info: MPI_INFO_NULL, or keys that go before the environment: rankwise_mapping, rankwise_effort. */
+RANKWISE_API rankwise_result rankwise_cart_create(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[],
+                                                  int reorder, const int stencil[], int k, const int weights[],
+                                                  MPI_Info info, MPI_Comm* cartcomm);
+RANKWISE_API rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const int dims[],
+                                                    const int periods[], int reorder, const int stencil[], int k,
+                                                    const int weights[], rankwise_fint info, rankwise_fint* cartcomm);
+
+/* How many messages of the stencil cross nodes when rank r of comm has cell r of the grid (row-major, as in a Cartesian
+ * communicator): over all nodes (*j_sum), and from the node that sends most (*j_max); each message counts its weight.
+ * Collective; comm has a rank for each cell. Ask it of oldcomm for the score before, and of cartcomm for that after. */
+RANKWISE_API rankwise_result rankwise_stencil_score(MPI_Comm comm, int ndims, const int dims[], const int periods[],
+                                                    const int stencil[], int k, const int weights[], long long* j_sum,
+                                                    long long* j_max);
+RANKWISE_API rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int ndims, const int dims[],
+                                                      const int periods[], const int stencil[], int k,
+                                                      const int weights[], long long* j_sum, long long* j_max);
+
 #ifdef __cplusplus
 }
 #endif

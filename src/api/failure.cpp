@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "exchange/executor.hpp"
+#include "mpi/error.hpp"
 
 namespace rankwise::api {
 

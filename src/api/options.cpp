@@ -95,9 +95,4 @@ void add_alike(Agreement& agreement, const Request& request) {
   agreement.alike("expected_block_bytes", request.expected_block_bytes);
 }
 
-bool environment_flag(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
-
 }  // namespace rankwise::api

@@ -27,7 +27,4 @@ struct Request {
 // Adds all of a request that must not differ between ranks.
 void add_alike(Agreement& agreement, const Request& request);
 
-// A flag of the environment: set, not empty and not "0".
-[[nodiscard]] bool environment_flag(const char* name);
-
 }  // namespace rankwise::api

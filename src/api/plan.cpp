@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "api/environment.hpp"
+
 namespace rankwise::api {
 
 namespace {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "api/cart.hpp"
 #include "api/failure.hpp"
 #include "api/plan.hpp"
 
@@ -101,6 +102,32 @@ MPI_Op op_of(rankwise_fint handle) {
 #else
   return MPI_Op_f2c(handle);
 #endif
+}
+
+MPI_Info info_of(rankwise_fint handle) {
+#if MPI_VERSION >= 5
+  return MPI_Info_fromint(handle);
+#else
+  return MPI_Info_f2c(handle);
+#endif
+}
+
+rankwise_fint handle_of(MPI_Comm comm) {
+#if MPI_VERSION >= 5
+  return MPI_Comm_toint(comm);
+#else
+  return MPI_Comm_c2f(comm);
+#endif
+}
+
+// What a function of the style of MPI returns.
+int mpi_code(rankwise_result result) {
+  switch (result) {
+    case RANKWISE_SUCCESS: return MPI_SUCCESS;
+    case RANKWISE_ERROR_ARGUMENT: return MPI_ERR_ARG;
+    case RANKWISE_ERROR_MPI: return last_mpi_error();
+    default: return MPI_ERR_OTHER;
+  }
 }
 
 }  // namespace
@@ -257,4 +284,56 @@ rankwise_result rankwise_exchange_slot_elements(rankwise_exchange plan, int slot
 
 rankwise_result rankwise_exchange_slot_start(rankwise_exchange plan, int slot, size_t* elements) {
   return ask(plan, elements, [&](const Plan& p) { return p.slot_start(slot); });
+}
+
+rankwise_result rankwise_cart_create(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder,
+                                     const int stencil[], int k, const int weights[], MPI_Info info,
+                                     MPI_Comm* cartcomm) {
+  return guarded([&] {
+    if (cartcomm == nullptr) refuse_argument("cartcomm is NULL: give the handle to fill, on all ranks");
+    *cartcomm = MPI_COMM_NULL;
+    *cartcomm = make_cart(oldcomm, {ndims, dims, periods, reorder != 0, stencil, k, weights, info, {}}).comm;
+  });
+}
+
+rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[],
+                                       int reorder, const int stencil[], int k, const int weights[], rankwise_fint info,
+                                       rankwise_fint* cartcomm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  const rankwise_result result = rankwise_cart_create(comm_of(oldcomm), ndims, dims, periods, reorder, stencil, k, weights,
+                                                      info_of(info), cartcomm == nullptr ? nullptr : &made);
+  if (cartcomm != nullptr) *cartcomm = handle_of(made);
+  return result;
+}
+
+int MPIX_Cart_stencil_comm(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder,
+                           const int stencil[], int k, MPI_Comm* cartcomm) {
+  return mpi_code(rankwise_cart_create(oldcomm, ndims, dims, periods, reorder, stencil, k, nullptr, MPI_INFO_NULL,
+                                       cartcomm));
+}
+
+int MPIX_Cart_stencil_comm_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[], int reorder,
+                             const int stencil[], int k, rankwise_fint* cartcomm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  const int code = MPIX_Cart_stencil_comm(comm_of(oldcomm), ndims, dims, periods, reorder, stencil, k,
+                                          cartcomm == nullptr ? nullptr : &made);
+  if (cartcomm != nullptr) *cartcomm = handle_of(made);
+  return code;
+}
+
+rankwise_result rankwise_stencil_score(MPI_Comm comm, int ndims, const int dims[], const int periods[],
+                                       const int stencil[], int k, const int weights[], long long* j_sum,
+                                       long long* j_max) {
+  return guarded([&] {
+    if (j_sum == nullptr || j_max == nullptr) refuse_argument("j_sum or j_max is NULL: give the numbers to fill");
+    const rankwise::Score score = score_as_it_is(comm, {ndims, dims, periods, true, stencil, k, weights, MPI_INFO_NULL, {}});
+    *j_sum = score.j_sum;
+    *j_max = score.j_max;
+  });
+}
+
+rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int ndims, const int dims[], const int periods[],
+                                         const int stencil[], int k, const int weights[], long long* j_sum,
+                                         long long* j_max) {
+  return rankwise_stencil_score(comm_of(comm), ndims, dims, periods, stencil, k, weights, j_sum, j_max);
 }

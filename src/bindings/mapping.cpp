@@ -1,3 +1,5 @@
+#include <time.h>
+
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -125,6 +127,27 @@ Index cell_of_rank(const std::string& algorithm, std::vector<Index> dims, const 
   return rankwise::mapping_algorithm(algorithm).prepare(given)->cell_of_rank(rank);
 }
 
+std::vector<double> instantiation_s(const std::string& algorithm, std::vector<Index> dims,
+                                    const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                                    const std::vector<Index>& ranks) {
+  const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
+  const rankwise::MappingAlgorithm& chosen = rankwise::mapping_algorithm(algorithm);
+  const auto now_s = [] {  // of this thread: what others do on the core does not count
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  std::vector<double> times_s;
+  for (const Index rank : ranks) {
+    if (rank < 0 || rank >= given.grid.size()) rankwise::invalid("rank " + std::to_string(rank) + " does not exist");
+    const double start_s = now_s();
+    const volatile Index cell = chosen.prepare(given)->cell_of_rank(rank);
+    times_s.push_back(now_s() - start_s);
+    static_cast<void>(cell);
+  }
+  return times_s;
+}
+
 Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
                           const NodeOfCell& node_of_cell, std::vector<Index> weights, std::vector<bool> periodic) {
   const MappingProblem given =
@@ -249,6 +272,10 @@ void bind_mapping(nb::module_& m) {
   m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),
         nb::arg("stencil"), nb::arg("rank"),
         "Return the new cell of one rank without mapping the others. Raises ValueError like map_grid.");
+  m.def("instantiation_s", &instantiation_s, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),
+        nb::arg("stencil"), nb::arg("ranks"),
+        "Return the processor time that each of these ranks takes to compute its new cell from nothing but the grid, the "
+        "node sizes and the stencil (hunold2020, section VI-E). Raises ValueError like map_grid.");
   m.def("score", &score, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("node_of_cell"),
         nb::arg("weights") = std::vector<Index>(),
         "Return (J_sum, J_max) of a map: the directed stencil edges between nodes, and those that leave the node with "

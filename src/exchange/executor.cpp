@@ -13,24 +13,11 @@ namespace rankwise {
 
 namespace {
 
-void mpi(int code) {
-  if (code != MPI_SUCCESS) throw MpiError(code);
-}
-
-std::string error_text(int code) {
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return {text, static_cast<std::size_t>(length)};
-}
-
 bool is_message(const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; }
 
 int place_in_order(Op::Kind kind) { return kind == Op::Kind::recv ? 0 : kind == Op::Kind::send ? 1 : 2; }
 
 }  // namespace
-
-MpiError::MpiError(int code) : std::runtime_error(error_text(code)), code_(code) {}
 
 Executor::Executor(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, std::span<const SlotBuffer> slots,
                    Callbacks callbacks)

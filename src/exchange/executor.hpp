@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "mpi/error.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -29,16 +30,6 @@ struct SlotBuffer {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   bool operator==(const SlotBuffer&) const = default;
-};
-
-// An MPI call failed (only where the communicator's error handler returns).
-class MpiError : public std::runtime_error {
- public:
-  explicit MpiError(int code);
-  [[nodiscard]] int code() const { return code_; }
-
- private:
-  int code_;
 };
 
 struct Callbacks {

@@ -46,27 +46,16 @@ Neighbors checked_neighbors(MPI_Comm comm, const Grid& grid, const Stencil& sten
   return neighbors_of(grid, stencil, rank_of(comm));
 }
 
-// The cell at an offset times `sign`, or -1 where that leaves the grid.
-Index cell_at(const Grid& grid, const Coords& from, const Coords& offset, int sign) {
-  Coords coords = from;
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
-    Index& c = coords[static_cast<std::size_t>(axis)];
-    c = grid.shifted(axis, c, sign * offset[static_cast<std::size_t>(axis)]);
-    if (c < 0) return -1;
-  }
-  return grid.cell(coords);
-}
-
 }  // namespace
 
 Neighbors neighbors_of(const Grid& grid, const Stencil& stencil, Index cell) {
   const Coords own = grid.coords(cell);
   Neighbors neighbors;
   for (const Coords& offset : stencil.offsets()) {
-    if (const Index from = cell_at(grid, own, offset, -1); from >= 0) {
+    if (const Index from = grid.cell_beside(own, offset, -1); from >= 0) {
       neighbors.sources.push_back(static_cast<int>(from));
     }
-    if (const Index to = cell_at(grid, own, offset, 1); to >= 0) {
+    if (const Index to = grid.cell_beside(own, offset, 1); to >= 0) {
       neighbors.destinations.push_back(static_cast<int>(to));
     }
   }

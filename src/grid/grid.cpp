@@ -45,4 +45,14 @@ Index Grid::shifted(int axis, Index c, Index delta) const {
   return moved >= 0 && moved < length ? moved : -1;
 }
 
+Index Grid::cell_beside(const Coords& coords, const Coords& offset, int sign) const {
+  Index cell = 0;
+  for (std::size_t i = 0; i < dims_.size(); ++i) {
+    const Index c = shifted(static_cast<int>(i), coords[i], sign * offset[i]);
+    if (c < 0) return -1;
+    cell = cell * dims_[i] + c;
+  }
+  return cell;
+}
+
 }  // namespace rankwise

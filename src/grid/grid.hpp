@@ -31,6 +31,8 @@ class Grid {
   [[nodiscard]] Coords coords(Index cell) const;
   // The coordinate c + delta on an axis, wrapped on a periodic axis; -1 where it leaves an open one.
   [[nodiscard]] Index shifted(int axis, Index c, Index delta) const;
+  // The cell at coords + sign x offset, wrapped on periodic axes; -1 where it leaves an open one.
+  [[nodiscard]] Index cell_beside(const Coords& coords, const Coords& offset, int sign) const;
 
  private:
   std::vector<Index> dims_;

@@ -1,4 +1,4 @@
-// How much work is left to a search.
+// How much work a search may be, and how much of it is left.
 #pragma once
 
 #include <functional>
@@ -24,5 +24,12 @@ class Effort {
   Index left_;
   std::function<bool()> stop_;
 };
+
+// How many steps are worth spending where the caller names no time: a millisecond for each message that a node could
+// still be spared (what is between the best of all algorithms without a search and the lower bound, over the nodes), as
+// if a message across nodes cost a microsecond more than one within, a thousand times. At least a millisecond, for the
+// busiest node may still gain where the sum cannot; at most a second. The same on every machine. Takes O(cells * offsets)
+// time and memory.
+Index worthwhile_steps(const MappingProblem& problem);
 
 }  // namespace rankwise

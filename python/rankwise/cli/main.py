@@ -17,8 +17,8 @@ from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE,
 
 # Importing a verb's module registers it; the modules import what is heavy only when they run.
 from rankwise.cli import (  # noqa: F401  isort: skip
-    choose, doctor, exchange, fft3d, fit, machines, map, measure, profile, project, project_halo, quick, report, reproduce, schedules,
-    simulate, slurm, validate_choose,
+    choose, doctor, exchange, fft3d, fit, machines, map, measure, preload, profile, project, project_halo, quick, report, reproduce,
+    run_stencil, schedules, simulate, slurm, validate_choose,
 )  # fmt: skip
 
 

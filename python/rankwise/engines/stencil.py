@@ -33,7 +33,7 @@ class StencilCase:
         """How many cells an inner cell sends to."""
         from rankwise import _core
 
-        return len(_core.parse_stencil(self.stencil, len(self.grid)))
+        return len(_core.parse_stencil(self.stencil, len(self.grid))[0])
 
     def keys(self) -> dict[str, Any]:
         """Return what names the case in JSON."""

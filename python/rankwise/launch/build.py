@@ -1,4 +1,4 @@
-"""Building the kernels for another MPI than the default, on first use, into the user's cache."""
+"""Building what ranks run for another MPI than the default, on first use, into the user's cache."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from rankwise.errors import UnusableEnvironmentError
 from rankwise.launch.process import output_of
 from rankwise.progress import meter, tell
 
-_SIMULATOR = "simgrid"  # the part of the sources that only a simulator loads
 _TIMEOUT_S = 300
+# The folders of the installed sources that each product is made of.
+_KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "kernels")
+_PLATFORM = ("simgrid",)
+_PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
 
 
 def build_kernels(compiler: Path) -> Path:
@@ -22,28 +25,45 @@ def build_kernels(compiler: Path) -> Path:
 
     Raises UnusableEnvironmentError with the compiler's words when they do not build.
     """
-    sources = [path for path in _sources() if path.parent.name != _SIMULATOR]
-    return _build(compiler, sources, "rankwise-kernels", ("-ldl",), f"building the kernels for {compiler} (once)")
+    words = f"building the kernels for {compiler} (once)"
+    return _build(compiler, _sources(_KERNELS), "rankwise-kernels", (), ("-ldl",), words)
 
 
 def build_platform(compiler: Path) -> Path:
     """Return the library by which SimGrid reads our platforms, built likewise with its compiler wrapper."""
-    sources = [path for path in _sources() if path.parent.name == _SIMULATOR]
-    return _build(compiler, sources, "platform.so", (), "building the platforms for SimGrid (once)")
+    return _build(
+        compiler, _sources(_PLATFORM), "platform.so", (), (), "building the platforms for SimGrid (once)"
+    )
 
 
-def _sources() -> list[Path]:
-    """Return all sources and headers that were installed."""
+def build_preload(compiler: Path) -> Path:
+    """Return librankwise_preload.so, built likewise; as in cmake/RankwisePreload.cmake it is linked with no MPI."""
+    files = _sources(_PRELOAD)
+    folder = files[0].parent.parent / "preload"
+    flags = ("-fPIC", "-fvisibility=hidden", "-include", str(folder / "weak_mpi.hpp"))
+    link = (
+        "-shared", "-static-libstdc++", "-static-libgcc", "-Wl,-z,lazy", f"-Wl,--version-script={folder / 'exports.map'}",
+        "-ldl", "-Wl,--as-needed",  # what a wrapper appends
+    )  # fmt: skip
+    return _build(
+        compiler, files, "librankwise_preload.so", flags, link, f"building the preload library for {compiler} (once)"
+    )
+
+
+def _sources(parts: Sequence[str]) -> list[Path]:
+    """Return all sources and headers of these parts that were installed."""
     from rankwise.launch.mpi import package_folder
 
     folder = package_folder() / "kernel_sources"
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".cpp", ".hpp"))
+    files = sorted(path for part in parts for path in (folder / part).iterdir()) if folder.is_dir() else []
     if not files:
         raise UnusableEnvironmentError(f"the kernels' sources are missing ({folder}): reinstall rankwise")
     return files
 
 
-def _build(compiler: Path, files: Sequence[Path], name: str, libraries: Sequence[str], words: str) -> Path:
+def _build(
+    compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str], link: Sequence[str], words: str
+) -> Path:
     folder = files[0].parent.parent
     digest = hashlib.sha256()
     digest.update(str(compiler.resolve()).encode())
@@ -62,14 +82,14 @@ def _build(compiler: Path, files: Sequence[Path], name: str, libraries: Sequence
         def compile_unit(numbered: tuple[int, Path]) -> str:
             number, path = numbered
             made = str(Path(scratch) / f"{number}.o")
-            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", "-c", str(path), "-o", made], compiler)
+            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, "-c", str(path), "-o", made], compiler)
             progress.advance()
             return made
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compile_unit, enumerate(units)))
         fresh = Path(scratch) / name
-        _compile([str(compiler), *objects, "-o", str(fresh), *libraries], compiler)
+        _compile([str(compiler), *objects, "-o", str(fresh), *link], compiler)
         os.replace(fresh, built)
     return built
 

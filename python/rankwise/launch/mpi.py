@@ -80,16 +80,9 @@ def find_mpi() -> Mpi:
     if wanted == "system":
         from rankwise.launch.build import build_kernels
 
-        # The environment that we live in may have the default MPI's mpicxx first on PATH: that is not the system's.
-        folders = [folder for folder in os.get_exec_path() if Path(folder).parent.resolve() != Path(sys.prefix).resolve()]
-        compiler = shutil.which("mpicxx", path=os.pathsep.join(folders))
-        if compiler is None:
-            raise UnusableEnvironmentError(
-                "RANKWISE_MPI=system, but no mpicxx is on PATH: install an MPI with its compiler "
-                "(Debian: apt-get install libmpich-dev mpich), or unset RANKWISE_MPI"
-            )
-        kernels = build_kernels(Path(compiler))
-        beside = [Path(compiler).parent]
+        compiler = system_compiler()
+        kernels = build_kernels(compiler)
+        beside = [compiler.parent]
     elif wanted == "default":
         kernels = installed_kernels()
         beside = []
@@ -108,6 +101,19 @@ def find_mpi() -> Mpi:
         kernels_path=kernels,
         launcher=_find_launcher(beside, family_of_library(version)),
     )
+
+
+def system_compiler() -> Path:
+    """Return the mpicxx that RANKWISE_MPI=system means. Raises UnusableEnvironmentError where there is none."""
+    # The environment that we live in may have the default MPI's mpicxx first on PATH: that is not the system's.
+    folders = [folder for folder in os.get_exec_path() if Path(folder).parent.resolve() != Path(sys.prefix).resolve()]
+    compiler = shutil.which("mpicxx", path=os.pathsep.join(folders))
+    if compiler is None:
+        raise UnusableEnvironmentError(
+            "RANKWISE_MPI=system, but no mpicxx is on PATH: install an MPI with its compiler "
+            "(Debian: apt-get install libmpich-dev mpich), or unset RANKWISE_MPI"
+        )
+    return Path(compiler)
 
 
 def installed_kernels() -> Path:

@@ -21,6 +21,7 @@ TOOLS = ("ip", "tc", "nsenter", "unshare", "mount", "umount")
 # the shaper lets pass at once after a pause is 1 % of a message of 1 MB (of half a megabyte). The payload's rate is the link's to
 # within two percent. Small frames suit small messages, large ones many nodes on few processors.
 FRAME_BYTES = 9000
+FOUR = ("n1", "n2", "n3", "n4")
 _NET = "10.91.7"
 _NUMBERS = map("abcdefghijklmnopqrstuvwxyz".__getitem__, itertools.cycle(range(26)))
 

@@ -1,0 +1,42 @@
+# librankwise_preload.so, which gives unmodified programs the mapping (src/preload). It is compiled against one MPI's
+# header and linked with no MPI: it finds that of the program in which it is loaded, and is harmless in any other. Nothing
+# of it is visible but MPI's own names, and it brings its C++ library along, so that a program's own is left alone.
+
+include(GNUInstallDirs)
+# The part of the C API that makes mapped communicators.
+set(preload_api agreement cart communicator environment failure)
+list(TRANSFORM preload_api PREPEND src/api/ OUTPUT_VARIABLE preload_api_files)
+list(TRANSFORM preload_api_files APPEND .cpp OUTPUT_VARIABLE preload_api_sources)
+list(TRANSFORM preload_api_files APPEND .hpp OUTPUT_VARIABLE preload_api_headers)
+file(GLOB preload_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} src/preload/*.cpp src/cart/*.cpp src/mpi/*.cpp)
+list(APPEND preload_sources ${preload_api_sources})
+list(TRANSFORM preload_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+set(RANKWISE_SOURCE_FOLDER ${CMAKE_CURRENT_SOURCE_DIR})
+
+# rankwise_add_preload(<name> <include folders of the MPI> [<compile definitions>...])
+function(rankwise_add_preload name folders)
+  add_library(${name} SHARED ${preload_sources})
+  target_include_directories(${name} PRIVATE ${RANKWISE_SOURCE_FOLDER}/src ${RANKWISE_SOURCE_FOLDER}/include)
+  target_include_directories(${name} SYSTEM PRIVATE ${folders})
+  target_compile_definitions(${name} PRIVATE ${ARGN})
+  target_compile_options(${name} PRIVATE -include ${RANKWISE_SOURCE_FOLDER}/src/preload/weak_mpi.hpp)
+  target_link_libraries(${name} PRIVATE rankwise_core rankwise_options ${CMAKE_DL_LIBS})
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,lazy
+    LINKER:--version-script=${RANKWISE_SOURCE_FOLDER}/src/preload/exports.map)
+endfunction()
+
+rankwise_add_preload(rankwise_preload
+  $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_INCLUDE_DIRECTORIES>
+  $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_COMPILE_DEFINITIONS>)
+if(SKBUILD)
+  set(preload_folder rankwise/lib)
+  install(FILES ${preload_api_sources} ${preload_api_headers} DESTINATION rankwise/kernel_sources/api)
+else()
+  set(preload_folder ${CMAKE_INSTALL_LIBDIR})
+endif()
+install(TARGETS rankwise_preload LIBRARY DESTINATION ${preload_folder})
+if(NOT TARGET MPI::MPI_CXX)
+  # The same MPI's older ABI, which many MPIs share (Debian's MPICH, Intel's, Cray's): one library for all of them.
+  rankwise_add_preload(rankwise_preload_mpich $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_INCLUDE_DIRECTORIES>)
+  install(TARGETS rankwise_preload_mpich LIBRARY DESTINATION ${preload_folder})
+endif()

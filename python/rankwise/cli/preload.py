@@ -1,0 +1,63 @@
+"""``rankwise preload``: an unmodified program whose MPI_Cart_create places its ranks well."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import Annotated
+
+import typer
+
+from rankwise.cli.base import verb
+from rankwise.errors import InputError, UnusableEnvironmentError
+
+
+@verb(
+    "preload",
+    """
+    rankwise preload -- mpiexec -n 8 ./app
+    rankwise preload --verbose --stencil moore:1 -- srun ./app
+    """,
+)
+def preload(
+    command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and what it starts.")],
+    mapping: Annotated[
+        str | None, typer.Option(help="The mapping: auto, stencil-strips, kd-tree ... as in 'rankwise map'.")
+    ] = None,
+    stencil: Annotated[
+        str | None, typer.Option(help="The program's stencil, as in 'rankwise map'; nearest-neighbor where not given.")
+    ] = None,
+    effort: Annotated[
+        str | None, typer.Option(help="How long auto and refined may search: 10ms, 1s; else what it is worth.")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
+    ] = False,
+) -> None:
+    """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
+
+    Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
+    everything else goes to the program's own MPI. The exit code is the program's.
+    """
+    from rankwise import _core
+    from rankwise.launch.preload import preload_environment
+    from rankwise.units import parse_seconds
+
+    known = [algorithm.name for algorithm in _core.mapping_algorithms()]
+    if mapping is not None and mapping not in known:
+        raise InputError(f"--mapping '{mapping}' is unknown: take one of {', '.join(known)}")
+    environment = preload_environment(
+        {
+            "RANKWISE_MAPPING": mapping,
+            "RANKWISE_STENCIL": stencil,
+            "RANKWISE_EFFORT": None if effort is None else f"{parse_seconds(effort, '--effort'):.9f}s",
+            "RANKWISE_VERBOSE": "1" if verbose else None,
+        }
+    )
+    found = shutil.which(command[0])
+    if found is None:
+        raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
+    sys.stdout.flush()
+    # The program takes our place: signals, terminal and exit code are its own.
+    os.execve(found, command, environment)

@@ -1,0 +1,35 @@
+// Which ranks of a communicator share a node, as MPI tells (MPI_COMM_TYPE_SHARED): they need not be neighbours in rank
+// order, and nodes may differ in size.
+#pragma once
+
+#include <mpi.h>
+
+#include "mapping/mapping.hpp"
+
+namespace rankwise {
+
+// Nodes are numbered in the order of their lowest rank. Takes no memory that grows with the number of ranks beyond
+// MPI's own, and one number a node only where nodes differ in size.
+class RankNodes {
+ public:
+  // Collective. comm: an intra-communicator. Throws MpiError.
+  explicit RankNodes(MPI_Comm comm);
+  ~RankNodes();
+  RankNodes(const RankNodes&) = delete;
+  RankNodes& operator=(const RankNodes&) = delete;
+
+  [[nodiscard]] const NodeSizes& sizes() const { return sizes_; }
+  [[nodiscard]] Index node() const { return node_; }
+  // Where this rank comes when the ranks are counted node by node: the rank that the mappings mean.
+  [[nodiscard]] Index place() const { return place_; }
+  // The ranks of this rank's node, in rank order.
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  NodeSizes sizes_{1, 1};
+  Index node_ = 0;
+  Index place_ = 0;
+};
+
+}  // namespace rankwise

@@ -1,0 +1,105 @@
+! rankwise for Fortran: Cartesian communicators with few messages across nodes, and their scores.
+!
+!     use rankwise
+!     call MPIX_Cart_stencil_comm(MPI_COMM_WORLD, 2, [6, 8], [.false., .true.], .true., stencil, cart, ierror)
+!
+! Meaning, results and environment: rankwise.h. Communicators are default INTEGERs, as in `use mpi` and mpif.h; with
+! `use mpi_f08` pass comm%MPI_VAL. A stencil is an array stencil(ndims, k): one column an offset; a zero-sized array means
+! the nearest neighbours. Needs no MPI to be compiled, and so serves every MPI that librankwise was built with.
+! The plans of an exchange are called through ISO_C_BINDING as rankwise.h says (docs/c-api.md).
+module rankwise
+  use, intrinsic :: iso_c_binding, only: c_char, c_f_pointer, c_int, c_long_long, c_null_char, c_null_ptr, c_ptr
+  implicit none
+  private
+  public :: MPIX_Cart_stencil_comm, rankwise_stencil_score, rankwise_last_error
+
+  integer, parameter, public :: RANKWISE_SUCCESS = 0, RANKWISE_ERROR_ARGUMENT = 1, RANKWISE_ERROR_USAGE = 2, &
+      RANKWISE_ERROR_UNSUPPORTED = 3, RANKWISE_ERROR_MEMORY = 4, RANKWISE_ERROR_MPI = 5, RANKWISE_ERROR_INTERNAL = 6
+
+  interface
+    function cart_stencil_comm_f(oldcomm, ndims, dims, periods, reorder, stencil, k, cartcomm) result(code) &
+        bind(c, name="MPIX_Cart_stencil_comm_f")
+      import :: c_int
+      integer(c_int), value :: oldcomm, ndims, reorder, k
+      integer(c_int), intent(in) :: dims(*), periods(*), stencil(*)
+      integer(c_int), intent(out) :: cartcomm
+      integer(c_int) :: code
+    end function
+    function stencil_score_f(comm, ndims, dims, periods, stencil, k, weights, j_sum, j_max) result(code) &
+        bind(c, name="rankwise_stencil_score_f")
+      import :: c_int, c_long_long, c_ptr
+      integer(c_int), value :: comm, ndims, k
+      integer(c_int), intent(in) :: dims(*), periods(*), stencil(*)
+      type(c_ptr), value :: weights
+      integer(c_long_long), intent(out) :: j_sum, j_max
+      integer(c_int) :: code
+    end function
+    function last_error_c() result(text) bind(c, name="rankwise_last_error")
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function
+  end interface
+
+contains
+
+  ! Collective. ierror: MPI_SUCCESS, or an MPI error code, alike on all ranks (rankwise_last_error says what is wrong).
+  subroutine MPIX_Cart_stencil_comm(oldcomm, ndims, dims, periods, reorder, stencil, cartcomm, ierror)
+    integer, intent(in) :: oldcomm, ndims, dims(ndims), stencil(:, :)
+    logical, intent(in) :: periods(ndims), reorder
+    integer, intent(out) :: cartcomm, ierror
+    ierror = cart_stencil_comm_f(oldcomm, ndims, dims, flags(periods), flag(reorder), flat(stencil), &
+        columns(stencil, ndims), cartcomm)
+  end subroutine
+
+  ! Collective: messages of the stencil that cross nodes when rank r of comm has cell r of the grid; over all nodes, and
+  ! from the node that sends most. ierror: RANKWISE_SUCCESS, or another of the RANKWISE_ERROR codes.
+  subroutine rankwise_stencil_score(comm, ndims, dims, periods, stencil, j_sum, j_max, ierror)
+    integer, intent(in) :: comm, ndims, dims(ndims), stencil(:, :)
+    logical, intent(in) :: periods(ndims)
+    integer(c_long_long), intent(out) :: j_sum, j_max
+    integer, intent(out) :: ierror
+    ierror = stencil_score_f(comm, ndims, dims, flags(periods), flat(stencil), columns(stencil, ndims), &
+        c_null_ptr, j_sum, j_max)
+  end subroutine
+
+  ! One line on the last error of the calling thread; empty when there was none.
+  function rankwise_last_error() result(text)
+    character(len=:), allocatable :: text
+    character(kind=c_char), pointer :: c_text(:)
+    integer :: length
+    call c_f_pointer(last_error_c(), c_text, [1024])
+    length = 0
+    do while (length < 1023 .and. c_text(length + 1) /= c_null_char)
+      length = length + 1
+    end do
+    allocate(character(len=length) :: text)
+    if (length > 0) text = transfer(c_text(1:length), text)
+  end function
+
+  elemental integer(c_int) function flag(value)
+    logical, intent(in) :: value
+    flag = merge(1_c_int, 0_c_int, value)
+  end function
+
+  pure function flags(values)
+    logical, intent(in) :: values(:)
+    integer(c_int) :: flags(size(values))
+    flags = flag(values)
+  end function
+
+  pure function flat(stencil)
+    integer, intent(in) :: stencil(:, :)
+    integer(c_int) :: flat(max(1, size(stencil)))
+    flat = 0
+    if (size(stencil) > 0) flat = reshape(stencil, [size(stencil)])
+  end function
+
+  ! The number of offsets; -1, which the library refuses on all ranks alike, where a column is no offset of ndims axes.
+  pure integer(c_int) function columns(stencil, ndims)
+    integer, intent(in) :: stencil(:, :), ndims
+    columns = size(stencil, 2)
+    if (size(stencil) == 0) columns = 0
+    if (columns > 0 .and. size(stencil, 1) /= ndims) columns = -1
+  end function
+
+end module rankwise

@@ -1,0 +1,26 @@
+// What librankwise_preload.so does instead of MPI_Cart_create. This part is compiled for one MPI, and knows its handles
+// as the bits that a C function of that MPI gets and gives.
+#pragma once
+
+#include <cstdint>
+
+namespace rankwise::preload {
+
+using Handle = std::uintptr_t;
+
+// Which MPIs exchange handles of one kind: their libraries can be had with one build of this part.
+enum class Family { mpi_abi, mpich, open_mpi, unknown };
+[[nodiscard]] Family compiled_for() noexcept;
+[[nodiscard]] const char* name_of(Family family) noexcept;
+
+// Collective over comm. Makes a communicator with few messages across nodes; cart: a pointer to an MPI_Comm. False:
+// nothing has happened and *cart is untouched; so it is on all ranks alike.
+[[nodiscard]] bool arrange(Handle comm, int ndims, const int dims[], const int periods[], void* cart) noexcept;
+
+// The same with Fortran's handles.
+[[nodiscard]] bool arrange_fortran(int comm, int ndims, const int dims[], const int periods[], int* cart) noexcept;
+
+// What the user sees with RANKWISE_VERBOSE=1: one line on stderr.
+void say(const char* text) noexcept;
+
+}  // namespace rankwise::preload

@@ -1,0 +1,153 @@
+// librankwise_preload.so: an unmodified program's MPI_Cart_create with reorder true gets a communicator with few messages
+// across nodes (Hunold et al. 2020), from C and from Fortran. Whatever else is called, and whatever is odd, goes on to
+// the MPI that the program was made for.
+//
+// Nothing here knows an MPI: the functions take and pass on any MPI's handles as bits, so that libraries for several MPIs
+// may be loaded one behind the other, of which the one that fits acts.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE  // RTLD_NEXT
+#endif
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "preload/arrange.hpp"
+
+namespace rankwise::preload {
+
+namespace {
+
+// Calls from within ours (MPI's Fortran calls its C, we call MPI_Cart_create) are not for us.
+thread_local bool inside = false;
+class Inside {
+ public:
+  Inside() { inside = true; }
+  ~Inside() { inside = was_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool was_ = inside;
+};
+
+// An MPI that an extension module has loaded for itself (Python's, say) is invisible to us until made visible to all.
+void make_mpi_visible() {
+  for (const char* name : {"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12", "libmpich.so.12", "libmpi.so.40"}) {
+    if (dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) != nullptr) return;
+  }
+}
+
+// The function of that name that would be called without us; null where there is none.
+void* next(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found != nullptr) return found;
+  make_mpi_visible();
+  return dlsym(RTLD_NEXT, name);
+}
+
+const char* file_of(void* function) {
+  Dl_info info{};
+  return function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+Family running() {
+  static const Family family = [] {
+    const char* path = file_of(next("MPI_Get_library_version"));
+    const char* slash = std::strrchr(path, '/');
+    const char* file = slash != nullptr ? slash + 1 : path;
+    if (std::strstr(file, "mpi_abi") != nullptr) return Family::mpi_abi;
+    if (dlsym(RTLD_DEFAULT, "ompi_mpi_comm_null") != nullptr) return Family::open_mpi;
+    // MPICH's ABI initiative: MPICH, Intel's, Cray's and others' are libmpi*.so.12.
+    if (std::strstr(file, ".so.12") != nullptr) return Family::mpich;
+    return Family::unknown;
+  }();
+  return family;
+}
+
+// Whether it is for this library to act; tells once, on rank 0, where no library of the chain fits.
+bool fits() {
+  if (running() == compiled_for()) return true;
+  static const bool told = [] {
+    const bool last = std::strcmp(file_of(next("MPI_Cart_create")), file_of(next("MPI_Get_library_version"))) == 0;
+    const char* rank = std::getenv("PMI_RANK");
+    if (rank == nullptr) rank = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (!last || (rank != nullptr && std::strcmp(rank, "0") != 0)) return false;
+    char text[300];
+    std::snprintf(text, sizeof text,
+                  "MPI_Cart_create is left as it is: librankwise_preload was built for %s and this is %s; "
+                  "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
+                  name_of(compiled_for()), name_of(running()));
+    say(text);
+    return true;
+  }();
+  static_cast<void>(told);
+  return false;
+}
+
+using CFunction = int (*)(Handle, int, const int*, const int*, int, void*);
+using FortranFunction = void (*)(const int*, const int*, const int*, const int*, const int*, int*, int*);
+
+constexpr int no_mpi = 16;  // no MPI has been found at all: an error, whatever it is called there
+
+int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reorder, void* cart) {
+  if (reorder != 0 && !inside && cart != nullptr && fits()) {
+    const Inside guard;
+    if (arrange(comm, ndims, dims, periods, cart)) return 0;
+  }
+  const auto original = reinterpret_cast<CFunction>(next("MPI_Cart_create"));
+  if (original == nullptr) return no_mpi;
+  return original(comm, ndims, dims, periods, reorder, cart);
+}
+
+// Fortran passes addresses. A LOGICAL is as wide as an INTEGER and false is 0, whatever true is (1 or -1); ierror may
+// be absent (null) in the Fortran 2008 form.
+void from_fortran(const char* name, const int* comm, const int* ndims, const int* dims, const int* periods,
+                  const int* reorder, int* cart, int* ierror) {
+  const Inside guard;
+  if (*reorder != 0 && *ndims > 0 && fits()) {
+    std::vector<int> flags;
+    try {
+      flags.assign(periods, periods + *ndims);
+    } catch (const std::bad_alloc&) {
+    }
+    for (int& flag : flags) flag = flag != 0 ? 1 : 0;
+    if (!flags.empty() && arrange_fortran(*comm, *ndims, dims, flags.data(), cart)) {
+      if (ierror != nullptr) *ierror = 0;
+      return;
+    }
+  }
+  const auto original = reinterpret_cast<FortranFunction>(next(name));
+  if (original == nullptr) {
+    if (ierror != nullptr) *ierror = no_mpi;
+    return;
+  }
+  original(comm, ndims, dims, periods, reorder, cart, ierror);
+}
+
+}  // namespace
+
+}  // namespace rankwise::preload
+
+#define RANKWISE_VISIBLE extern "C" __attribute__((visibility("default")))
+
+RANKWISE_VISIBLE int MPI_Cart_create(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods,
+                                     int reorder, void* cart) {
+  return rankwise::preload::from_c(comm, ndims, dims, periods, reorder, cart);
+}
+
+// The names that Fortran compilers give a procedure, and that of MPI's Fortran 2008 binding.
+#define RANKWISE_FORTRAN(NAME)                                                                                      \
+  RANKWISE_VISIBLE void NAME(const int* comm, const int* ndims, const int* dims, const int* periods,                \
+                             const int* reorder, int* cart, int* ierror) {                                          \
+    rankwise::preload::from_fortran(#NAME, comm, ndims, dims, periods, reorder, cart, ierror);                      \
+  }
+RANKWISE_FORTRAN(mpi_cart_create)
+RANKWISE_FORTRAN(mpi_cart_create_)
+RANKWISE_FORTRAN(mpi_cart_create__)
+RANKWISE_FORTRAN(MPI_CART_CREATE)
+RANKWISE_FORTRAN(mpi_cart_create_f08_)
+RANKWISE_FORTRAN(mpi_cart_create_f08ts_)

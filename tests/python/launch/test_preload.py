@@ -1,0 +1,190 @@
+"""Unmodified programs under ``rankwise preload``: C and Fortran, the default MPI, Debian's MPICH and Open MPI."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rankwise.launch import Mpi
+
+ROOT = Path(__file__).parents[3]
+PROBE = Path(__file__).parent / "preload_probe.c"
+HALO_C = ROOT / "examples" / "halo.c"
+HALO_FORTRAN = ROOT / "examples" / "halo.F90"
+CYCLIC_4_NODES = {"MPIR_CVAR_NUM_CLIQUES": "4", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+TURNED = (
+    "rankwise: MPI_Cart_create 4x2 on 4 nodes, nearest-neighbor: stencil-strips turns J_sum 20 into 12, J_max 5 into 3\n"
+)
+
+pytestmark = pytest.mark.mpi
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile a program with an MPI's compiler wrapper, once."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compiled(compiler: str, source: Path, *flags: str) -> Path:
+        program = folder / "-".join([Path(compiler).name, source.stem, source.suffix[1:], *flags])
+        if not program.exists():
+            subprocess.run([compiler, "-O1", *flags, str(source), "-o", str(program)], check=True, capture_output=True)
+        return program
+
+    return compiled
+
+
+def _run(
+    launcher: list[str], program: Path | str, *arguments: str, preload: list[str] | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program on 8 ranks; ``preload``: under rankwise preload with these options."""
+    words = [*launcher, str(program), *arguments]
+    if preload is not None:
+        words = [sys.executable, "-m", "rankwise", "preload", *preload, "--", *words]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RANKWISE_")}
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=400, check=False, env={**inherited, **CYCLIC_4_NODES, **environment}
+    )
+
+
+def _result(done: subprocess.CompletedProcess[str]) -> str:
+    """What a halo program has computed: all but its time."""
+    assert done.returncode == 0, done.stderr
+    assert "checksum" in done.stdout
+    return re.sub(r"step_ms \S+", "", done.stdout)
+
+
+def _wheel(mpi: Mpi, name: str) -> str:
+    return str(mpi.launcher_path.parent / name)
+
+
+@pytest.mark.parametrize("compiler", ["mpicc", "mpicc_abi"])
+def test_a_c_program_is_placed_and_computes_the_same(mpi: Mpi, build: Build, compiler: str) -> None:
+    program = build(_wheel(mpi, compiler), HALO_C)
+    launcher = [str(mpi.launcher_path), "-n", "8"]
+    plain = _run(launcher, program, "100", "3")
+    placed = _run(launcher, program, "100", "3", preload=["--verbose"])
+    assert _result(placed) == _result(plain)
+    assert placed.stderr == TURNED
+    assert plain.stderr == ""
+
+
+@pytest.mark.parametrize("compiler", ["mpicc", "mpicc_abi"])
+def test_mpi_keeps_its_meaning(mpi: Mpi, build: Build, compiler: str) -> None:
+    program = build(_wheel(mpi, compiler), PROBE)
+    for ranks in ("1", "6", "8"):
+        launcher = [str(mpi.launcher_path), "-n", ranks]
+        plain, placed = _run(launcher, program), _run(launcher, program, preload=[])
+        assert plain.returncode == placed.returncode == 0, plain.stderr + placed.stderr
+        assert "moved 0" in plain.stdout
+        assert ranks != "8" or "moved 1" in placed.stdout
+        assert plain.stdout.replace("moved 0", "moved 1") == placed.stdout.replace("moved 0", "moved 1")
+        assert placed.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "says"),
+    [
+        (["--mapping", "blocked"], {}, "blocked turns J_sum 20 into 12, J_max 5 into 4"),
+        (["--stencil", "component"], {}, "4 nodes, component: hyperplane turns J_sum 12 into 4, J_max 3 into 1"),
+        (["--stencil", "1,0;-1,0;0,1*9;0,-1*9"], {}, "into 12, J_max"),
+        (["--mapping", "refined", "--effort", "1ms"], {}, "refined turns J_sum 20 into 12, J_max 5 into 3"),
+        ([], {"RANKWISE_MAPPING": "auto", "RANKWISE_EFFORT": "0s"}, "stencil-strips turns J_sum 20 into 12"),
+        ([], {"MPIR_CVAR_NUM_CLIQUES": "1"}, "1 node, nearest-neighbor: the ranks stay where they are (J_sum 0, J_max 0)"),
+        (["--stencil", "moore"], {}, "is left as it is: rank 0: stencil 'moore'"),
+        (["--stencil", "1,0,0"], {}, "is left as it is: rank 0: "),
+        ([], {"RANKWISE_MAPPING": "best"}, "is left as it is: rank 0: mapping algorithm 'best' is unknown"),
+        ([], {"RANKWISE_EFFORT": "long"}, "is left as it is: rank 0: the effort of the mapping is 'long'"),
+    ],
+)
+def test_options_and_environment(
+    mpi: Mpi, build: Build, options: list[str], environment: dict[str, str], says: str
+) -> None:
+    program = build(_wheel(mpi, "mpicc"), HALO_C)
+    done = _run([str(mpi.launcher_path), "-n", "8"], program, "10", "1", preload=["--verbose", *options], **environment)
+    assert "checksum" in _result(done)
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_ranks_that_disagree_are_left_alone(mpi: Mpi, build: Build) -> None:
+    program = str(build(_wheel(mpi, "mpicc"), HALO_C))
+    launcher = [str(mpi.launcher_path), "-n", "4", program, "10", "1", ":", "-n", "4"]
+    launcher += ["-env", "RANKWISE_MAPPING", "kd-tree", "-env", "RANKWISE_STENCIL", "nonsense"]
+    done = _run(launcher, program, "10", "1", preload=["--verbose"])
+    assert "checksum" in _result(done)
+    assert "is left as it is: rank 4: stencil 'nonsense'" in done.stderr
+
+
+def test_other_programs_are_not_harmed() -> None:
+    done = _run(["sh", "-c"], "ls / > /dev/null; echo $0 $1; exit 7", "a", "b c", preload=[], LD_BIND_NOW="1")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "a b c\n", "")
+
+
+def test_wrong_use_is_told(rankwise: Callable[..., object]) -> None:
+    for arguments, code, words in [
+        (["--mapping", "best", "--", "ls"], 2, "--mapping 'best' is unknown: take one of blocked, "),
+        (["--effort", "soon", "--", "ls"], 2, "--effort 'soon' is not a time"),
+        (["--", "no-such-launcher"], 4, "no-such-launcher cannot be started"),
+        ([], 2, "Missing argument"),
+    ]:
+        result = rankwise("preload", *arguments)
+        assert result.code == code  # type: ignore[attr-defined]
+        assert words in result.err  # type: ignore[attr-defined]
+
+
+def _need(*programs: str) -> None:
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"no {missing[0]} here (Debian: apt-get install gfortran libmpich-dev mpich libopenmpi-dev openmpi-bin)")
+
+
+PROGRAMS = [("mpicc", HALO_C, ()), ("mpifort", HALO_FORTRAN, ()), ("mpifort", HALO_FORTRAN, ("-DUSE_F08",))]
+
+
+@pytest.mark.system_mpi
+@pytest.mark.parametrize(("compiler", "source", "flags"), PROGRAMS)
+def test_programs_of_debians_mpich(build: Build, compiler: str, source: Path, flags: tuple[str, ...]) -> None:
+    _need("mpicc.mpich", "mpifort.mpich", "mpiexec.mpich")
+    program = build(f"{compiler}.mpich", source, *flags)
+    launcher = ["mpiexec.mpich", "-n", "8"]
+    placed = _run(launcher, program, "100", "3", preload=["--verbose"])
+    assert _result(placed) == _result(_run(launcher, program, "100", "3"))
+    assert placed.stderr == TURNED
+
+
+@pytest.mark.system_mpi
+@pytest.mark.parametrize(("compiler", "source", "flags"), PROGRAMS)
+def test_programs_of_open_mpi(
+    build: Build, tmp_path_factory: pytest.TempPathFactory, compiler: str, source: Path, flags: tuple[str, ...]
+) -> None:
+    _need("mpicc.openmpi", "mpifort.openmpi", "mpiexec.openmpi")
+    # The library for this MPI is built on first use, with the mpicxx that is first on PATH.
+    folder = tmp_path_factory.getbasetemp() / "open-mpi"
+    folder.mkdir(exist_ok=True)
+    if not (folder / "mpicxx").exists():
+        (folder / "mpicxx").symlink_to(str(shutil.which("mpicxx.openmpi")))
+    program = build(f"{compiler}.openmpi", source, *flags)
+    launcher = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "8"]
+    environment = {
+        "RANKWISE_MPI": "system",
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(folder),
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+    plain = _run(launcher, program, "100", "3", **environment)
+    other = _run(launcher, program, "100", "3", preload=["--verbose"], **{**environment, "RANKWISE_MPI": "default"})
+    assert _result(other) == _result(plain)
+    assert "is left as it is: librankwise_preload was built for MPICH and this is Open MPI" in other.stderr
+    # One host is one node: a mapping is asked for by its name, so that ranks move and the result shows it is no harm.
+    placed = _run(launcher, program, "100", "3", preload=["--verbose", "--mapping", "random"], **environment)
+    assert _result(placed) == _result(plain)
+    assert "MPI_Cart_create 4x2 on 1 node, nearest-neighbor: random turns J_sum 0 into 0, J_max 0 into 0" in placed.stderr
