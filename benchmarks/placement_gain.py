@@ -43,8 +43,8 @@ def main() -> None:
 
         hosts = ",".join(four.hosts)
         measuring = ["--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
-                     "--precision", "0.9", "--statistic", "minimum"]  # fmt: skip
-        rankwise("measure", "one-to-all", "--sizes", "0,300kB,500kB,900kB", "-o", "m.json", *measuring)
+                     "--precision", "0.9"]  # fmt: skip
+        rankwise("measure", "one-to-all", "--sizes", "0,300kB,500kB,900kB", "--statistic", "minimum", "-o", "m.json", *measuring)
         rankwise("measure", "pairs", "--links", "other-node", "--sizes", "0,8kB,30kB", "-o", "pairs.json", *measuring)
         profile = json.loads(Path(folder, "m.json").read_text())
         links = profile["links"]
