@@ -15,7 +15,7 @@ from rankwise.progress import meter, tell
 
 _TIMEOUT_S = 300
 # The folders of the installed sources that each product is made of.
-_KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "kernels")
+_KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
 _PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
 

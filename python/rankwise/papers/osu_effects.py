@@ -91,9 +91,14 @@ def saturation_of(series: Series) -> tuple[int, float] | None:
     return (int(sizes[start]), plateau) if start < sizes.size else None
 
 
-def growth_exponent(series: Series, from_bytes: int) -> float:
-    """Return p where latency grows like size ** p over the sizes from ``from_bytes`` on (1: in proportion)."""
+def growth_exponent(series: Series, from_bytes: int) -> float | None:
+    """Return p where latency grows like size ** p over the sizes from ``from_bytes`` on (1: in proportion).
+
+    None with fewer than two such sizes.
+    """
     here = series.sizes >= max(1, from_bytes)
+    if np.count_nonzero(here) < 2:
+        return None
     return float(np.polyfit(np.log(series.sizes[here].astype(np.float64)), np.log(series.latency_s[here]), 1)[0])
 
 

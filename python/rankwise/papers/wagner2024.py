@@ -152,7 +152,7 @@ def effects(series: Series) -> dict[str, Any]:
         "bandwidth_drop": None if drop is None else drop.to_dict(),
         "saturated_from_bytes": None if saturation is None else saturation[0],
         "saturated_bytes_per_s": None if saturation is None else saturation[1],
-        "growth_exponent": growth_exponent(series, 65536) if series.sizes[-1] > 65536 else None,
+        "growth_exponent": growth_exponent(series, 65536),
         "largest_sigma_share": spread,
         "largest_sigma_share_bytes": at,
     }
