@@ -190,8 +190,8 @@ def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pyte
 @needs_simgrid
 def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator) -> None:
     places = [(rank, 0, rank) for rank in range(4)]
-    with pytest.raises(InputError, match="pingpong takes 2 ranks, not 4"):
-        simulator.records([Run(platform_of("crossbar:8", 1), places, ("pingpong",))])
+    with pytest.raises(InputError, match="loggp takes 2 ranks, not 4"):
+        simulator.records([Run(platform_of("crossbar:8", 1), places, ("loggp", "--cells", "send-overhead:0"))])
     # Hosts that the platform does not have: SimGrid's own complaint.
     with pytest.raises(RankwiseError, match="4 ranks failed") as caught:
         simulator.records([Run(platform_of("crossbar:2", 1), places, ("hello",))])
