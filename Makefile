@@ -39,7 +39,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/python -m mypy
 
 sanitize: install
-	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	cmake --build build/sanitize --parallel 2
 	ctest --test-dir build/sanitize --output-on-failure --output-junit junit.xml
 

@@ -11,6 +11,12 @@ from typing import Any
 from rankwise.errors import InputError
 
 
+def require_folder(path: Path) -> None:
+    """Raise InputError when a path is there that is no folder."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file: name a folder")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a reader sees the old content or the new, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ def measure(
     launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
     seconds: Annotated[
         float | None,
-        typer.Option(help="Time to measure at most, in seconds; starting the ranks comes on top. Default: 15; fft3d: 1 a cube."),
+        typer.Option(help="Time to measure at most, in seconds; starting ranks as often as planned comes on top. Default: 15; fft3d: 1 a cube."),
     ] = None,
     precision: Annotated[
         float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")

@@ -9,6 +9,7 @@ import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
 from rankwise.errors import InputError
+from rankwise.files import require_folder
 from rankwise.papers import PAPERS, Paper
 from rankwise.report.reproduction import Reproduction
 
@@ -39,8 +40,8 @@ def _register(paper: Paper) -> None:
         measured: Measured = None,
         as_json: Json = False,
     ) -> None:
-        if output is not None and output.exists() and not output.is_dir():
-            raise InputError(f"--output {output} is a file: name a folder")
+        if output is not None:
+            require_folder(output)
         if engine not in ("model", "simgrid"):
             raise InputError(f"--engine {engine} is unknown: choose model or simgrid")
         if measured and not (paper.takes_profiles and engine == "model"):

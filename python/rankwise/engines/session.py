@@ -11,17 +11,18 @@ from rankwise.engines.injection import bounded
 from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus, locations_on_nodes
 from rankwise.engines.predict import Model
 from rankwise.engines.run import Runner
-from rankwise.engines.simulate import Simulator
+from rankwise.engines.simulate import Simulator, require_simulable
 from rankwise.engines.stencil import StencilCase, StencilRow
 from rankwise.engines.system import System, make_system
 from rankwise.engines.validate import Comparison, Validation
 from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.files import require_folder
 from rankwise.launch import find_mpi
 from rankwise.launch.smpi import find_simgrid
 from rankwise.machine.hosts import distinct
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
-from rankwise.progress import Meter, meter
+from rankwise.progress import meter
 
 ENGINES = ("model", "simgrid", "run")  # in the order of belief: the last at hand is what the others are held against
 
@@ -89,9 +90,8 @@ def _simulate(
     jobs: int | None,
 ) -> list[Row]:
     platform = system.platform(placement[max(placement)], topology, nodes)
-    simgrid = find_simgrid()
-    with _campaign(folder, len(cases)) as progress:
-        return Simulator(simgrid, folder, progress, jobs).exchange_rows(cases, platform, placement)
+    with _simulator(folder, max(placement), len(cases), jobs) as simulator:
+        return simulator.exchange_rows(cases, platform, placement)
 
 
 def stencil_cases(
@@ -125,16 +125,19 @@ def simulate_stencil_rows(
     nodes = max(max(case.node_of_cell) for case in cases) + 1
     platform = system.platform(blocked, topology, None, nodes)
     per_socket = -(-ranks_per_node // platform.sockets)
-    simgrid = find_simgrid()
-    with _campaign(folder, len(cases)) as progress:
-        return Simulator(simgrid, folder, progress, jobs).stencil_rows(cases, platform, per_socket)
+    with _simulator(folder, len(blocked), len(cases), jobs) as simulator:
+        return simulator.stencil_rows(cases, platform, per_socket)
 
 
 @contextmanager
-def _campaign(folder: Path, runs: int) -> Iterator[Meter]:
+def _simulator(folder: Path, ranks: int, runs: int, jobs: int | None) -> Iterator[Simulator]:
+    # What cannot be done is refused before anything is built for it.
+    require_simulable(ranks)
+    require_folder(folder)
+    simgrid = find_simgrid()
     try:
         with meter("simulating", runs) as progress:
-            yield progress
+            yield Simulator(simgrid, folder, progress, jobs)
     except KeyboardInterrupt:
         raise InterruptedWorkError(
             f"interrupted: the runs so far are in {folder}; the same command goes on where it was"

@@ -30,7 +30,7 @@ from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.units import format_size
 
-MOST_RANKS = 20_000
+_MOST_RANKS = 20_000
 # A few repetitions are as good as many where every one takes the same time. The window costs no time here.
 _REPETITIONS = ("--least", "1", "--most", "1", "--warm-up", "1", "--window-s", "0.01")
 _FOLD_ABOVE_BYTES = 1 << 30  # of all ranks' messages
@@ -118,10 +118,7 @@ class Simulator:
         Raises RankwiseError when a run fails; all that were done by then are in the file.
         """
         for run in runs:
-            if len(run.locations) > MOST_RANKS:
-                raise InputError(f"{len(run.locations)} ranks are more than can be simulated here: stay below {MOST_RANKS}")
-        if self.folder.exists() and not self.folder.is_dir():
-            raise InputError(f"{self.folder} is a file: name a folder to keep the simulations in")
+            require_simulable(len(run.locations))
         keys = [self._key(run) for run in runs]
         path = self.folder / "simulations.jsonl"
         found = _known(path)
@@ -230,6 +227,12 @@ class Simulator:
             notes=tuple(notes),
             repetitions=len(record["time_s"]),
         )
+
+
+def require_simulable(ranks: int) -> None:
+    """Raise InputError for more ranks than can be simulated."""
+    if ranks > _MOST_RANKS:
+        raise InputError(f"{ranks} ranks are more than can be simulated here: stay below {_MOST_RANKS}")
 
 
 def _known(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -7,6 +7,7 @@ falls neither on one cell nor on neighbouring sizes. Raw samples go to the sampl
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -28,6 +29,7 @@ from rankwise.progress import SILENT, Meter
 
 _LEAST, _MOST = 10, 200  # samples of one visit
 _LEAST_LAUNCH_S = 0.01
+_MOST_VISITS = 2000  # of one launch
 _LEAST_SHARE = 0.02  # of the time: a launch for less is mostly warm-up
 
 Cell = tuple[str, int]  # operation and size
@@ -43,7 +45,7 @@ class Plan:
     background: int = 0  # pairs that keep the link busy for what is measured under load
     launches: int = 3
     visits: int = 3  # of each cell in a launch
-    seconds: float = 15.0  # of measuring at most; starting ranks is not counted
+    seconds: float = 15.0  # of measuring at most; starting the ranks of planned launches is not counted
     seed: int = 1
     precision: float | None = None  # go on with further launches until every cell is known to ± this share, or time is up
     statistic: str = "median"  # of which
@@ -69,6 +71,10 @@ class Plan:
     def visit_budget_s(self) -> float:
         """Return the time of one visit's samples; the rest is for warm-ups, or for what turns out to need more."""
         return self.seconds / self.steps() * (0.8 if self.precision is None else 0.5)
+
+    def spent_s(self, witness: Mapping[str, Any]) -> float:
+        """Return what a launch takes from the time: a planned one its measuring, a further one all that it lasts."""
+        return float(witness["measuring_s" if int(witness["launch"]) < self.launches else "seconds"])
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Plan:
@@ -183,7 +189,7 @@ class _Run:
     def planned(self) -> Iterator[tuple[int, str, Part, list[Cell], float]]:
         """Yield launch, link, part, the cells not yet visited, and its share of the time that is then left."""
         plan, campaign = self.plan, self.campaign()
-        self.spent_s = sum(float(witness["measuring_s"]) for witness in campaign.witnesses)
+        self.spent_s = sum(map(plan.spent_s, campaign.witnesses))
         done = Counter(
             (int(s["launch"]), str(s["class"]), (str(s["operation"]), int(s["size_bytes"]))) for s in campaign.samples
         )
@@ -218,28 +224,57 @@ class _Run:
         assert plan.precision is not None
         while True:
             campaign = self.campaign()
-            imprecise = imprecise_cells(campaign, plan.statistic, plan.precision)
-            left_s = self.left_s()
-            if not imprecise or left_s <= _LEAST_SHARE * plan.seconds:
+            imprecise = self.unknown(campaign)
+            left_s, startup_s = self.left_s(), self.startup_s(campaign)
+            if not imprecise or left_s <= max(_LEAST_SHARE * plan.seconds, startup_s):
                 return {
                     "precision": plan.precision,
                     "stopped_by": "time" if imprecise else "precision",
                     "imprecise_cells": sum(len(of_link) for of_link in imprecise.values()),
                 }
-            launch = 1 + max(int(sample["launch"]) for sample in campaign.samples)
+            launch = 1 + max((int(sample["launch"]) for sample in campaign.samples), default=0)
             todo = [
-                (link, part, [cell for cell in of_link if cell[0] in part.operations] * plan.visits)
+                (link, part, cells * self.rounds(campaign, link, cells, startup_s))
                 for link, of_link in imprecise.items()
                 for part in plan.parts(link)
+                if (cells := [cell for cell in of_link if cell[0] in part.operations])
             ]
             left = sum(len(cells) for *_, cells in todo)
             budget_s = min(0.8 * left_s / left, plan.visit_budget_s())
             for link, part, cells in todo:
-                if cells:
-                    random.Random(f"{plan.seed}/{launch}/{link}").shuffle(cells)
-                    self.meter.say(f"{link}, {len(imprecise[link])} cells until ± {100 * plan.precision:g} %")
-                    self.launch(launch, link, part, cells, budget_s, self.left_s() * len(cells) / left)
-                    left -= len(cells)
+                random.Random(f"{plan.seed}/{launch}/{link}").shuffle(cells)
+                self.meter.say(f"{link}, {len(imprecise[link])} cells until ± {100 * plan.precision:g} %")
+                self.launch(launch, link, part, cells, budget_s, self.left_s() * len(cells) / left)
+                left -= len(cells)
+
+    def startup_s(self, campaign: Campaign) -> float:
+        """Return how long launches so far took beside their measuring, in the mean."""
+        witnesses = campaign.witnesses
+        return sum(w["seconds"] - w["measuring_s"] for w in witnesses) / len(witnesses) if witnesses else 0.0
+
+    def rounds(self, campaign: Campaign, link: str, cells: Sequence[Cell], least_s: float) -> int:
+        """Return how often a further launch visits cells so that it measures for about as long as it takes to start."""
+        visits_s: dict[Cell, list[float]] = {cell: [] for cell in cells}
+        for sample in campaign.samples:
+            cell = str(sample["operation"]), int(sample["size_bytes"])
+            if sample["class"] == link and cell in visits_s:
+                visits_s[cell].append(2 * sum(sample["time_s"]))  # there and back
+        expected_s = sum(sum(s) / len(s) if s else self.plan.visit_budget_s() for s in visits_s.values())
+        wanted = math.ceil(least_s / expected_s) if expected_s > 0 else _MOST_VISITS
+        return max(self.plan.visits, min(wanted, _MOST_VISITS // len(cells)))
+
+    def unknown(self, campaign: Campaign) -> dict[str, list[Cell]]:
+        """Return for each link class the cells known less well than asked, those that no launch came to included."""
+        plan = self.plan
+        assert plan.precision is not None
+        unknown = imprecise_cells(campaign, plan.statistic, plan.precision)
+        visited = {(str(s["class"]), str(s["operation"]), int(s["size_bytes"])) for s in campaign.samples}
+        for link in plan.places:
+            for part in plan.parts(link):
+                missing = [cell for cell in plan.cells(part) if (link, *cell) not in visited]
+                if missing:
+                    unknown.setdefault(link, []).extend(missing)
+        return unknown
 
     def launch(
         self, launch: int, link: str, part: Part, cells: Sequence[Cell], budget_s: float, seconds: float
@@ -285,9 +320,10 @@ class _Run:
             raise RankwiseError(
                 f"{error}; {taken} of {len(cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
-        self.spent_s += ended_s - begun_s
-        witness = {"measuring_s": ended_s - begun_s, "network_bytes": crossed_bytes(*placements)}
-        self.samples.append({"record": "witness", **watch.witness(), **witness, **tags})
+        seen = {"measuring_s": ended_s - begun_s, "network_bytes": crossed_bytes(*placements)}
+        witness = {"record": "witness", **watch.witness(), **seen, **tags}
+        self.spent_s += self.plan.spent_s(witness)
+        self.samples.append(witness)
 
 
 def _shuffled(plan: Plan, cells: Sequence[Cell], launch: int, link: str, visit: int) -> list[Cell]:

@@ -127,8 +127,8 @@ def _why_it_stopped(campaign: Campaign) -> str:
     percent = f"± {100 * campaign.stop['precision']:g} %"
     if campaign.stop["stopped_by"] == "precision":
         return f"stopped because every cell is known to {percent}"
-    cells = {(s["class"], s["operation"], s["size_bytes"]) for s in campaign.samples}
+    plan = Plan.from_dict(campaign.head["plan"])
     return (
-        f"stopped by the time: {campaign.stop['imprecise_cells']} of {len(cells)} cells are known less well than {percent}: "
+        f"stopped by the time: {campaign.stop['imprecise_cells']} of {plan.steps() // (plan.launches * plan.visits)} cells are known less well than {percent}: "
         "give it more --seconds, or a coarser --precision"
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, InterruptedWorkError
-from rankwise.files import read_json, write_json, write_whole
+from rankwise.files import read_json, require_folder, write_json, write_whole
 from rankwise.slurm.commands import slurm
 from rankwise.slurm.script import Settings, Work, job_script
 from rankwise.slurm.states import JobState, states_of
@@ -139,8 +139,7 @@ def results_of(folder: Path) -> list[Path]:
 
 def fetch(folder: Path, into: Path) -> list[Path]:
     """Copy what the jobs of a folder wrote, with script and settings, into another folder; return the copies."""
-    if into.exists() and not into.is_dir():
-        raise InputError(f"--output {into} is a file: name a folder")
+    require_folder(into)
     copies = []
     for path in (*results_of(folder), Path(RECORD)):
         target = into / path
