@@ -13,13 +13,8 @@ import typer
 
 from rankwise import __version__
 from rankwise.cli.base import app
+from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError
-
-# Importing a verb's module registers it; the modules import what is heavy only when they run.
-from rankwise.cli import (  # noqa: F401  isort: skip
-    choose, doctor, exchange, fft3d, fit, machines, map, measure, preload, profile, project, project_halo, quick, report, reproduce,
-    run_stencil, schedules, simulate, slurm, validate_choose,
-)  # fmt: skip
 
 
 def _show_version(asked: bool) -> None:
@@ -48,6 +43,7 @@ def _terminated(signum: int, frame: FrameType | None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line on stderr."""
     try:
+        register_verbs(arguments)
         result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
         sys.stdout.flush()
     except RankwiseError as error:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import typer
 
-from rankwise.cli.main import app
+from rankwise.cli.base import app
+from rankwise.cli.verbs import MODULES, register_verbs
 
 
 def _verbs() -> Iterator[list[str]]:
@@ -19,6 +20,7 @@ def _verbs() -> Iterator[list[str]]:
             assert under.typer_instance is not None
             yield from walk(under.typer_instance, [*path, str(under.typer_instance.info.name)])
 
+    register_verbs([])
     yield from walk(app, [])
 
 
@@ -72,10 +74,20 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     assert done.stderr == ""
 
 
+def test_a_verb_is_registered_by_the_modules_of_its_first_word() -> None:
+    assert {verb[0] for verb in VERBS} == MODULES.keys()
+    for application, first in [(app, None), *((g.typer_instance, g.typer_instance.info.name) for g in app.registered_groups)]:
+        for command in application.registered_commands:
+            assert command.callback.__module__.removeprefix("rankwise.cli.") in MODULES[first or command.name]
+
+
 def test_heavy_libraries_are_not_imported_at_start() -> None:
-    script = "import sys, rankwise.cli.main; print(*(m for m in ('numpy','scipy','matplotlib','jinja2') if m in sys.modules))"
+    script = (
+        "import sys; from rankwise.cli.main import run; run(['--help']); "
+        "print(*(m for m in ('numpy','scipy','matplotlib','jinja2','pydantic') if m in sys.modules), file=sys.stderr)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == ""
+    assert done.stderr.strip() == ""
 
 
 def test_an_internal_error_is_one_line(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,38 @@
+"""Which modules hold which verbs, so that a command line imports those of its own verb alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+# By a command line's first word, in the order of the help. Importing a module registers its verbs.
+MODULES = {
+    "choose": ("choose",),
+    "doctor": ("doctor",),
+    "predict": ("exchange", "fft3d"),
+    "run": ("exchange", "fft3d", "run_stencil"),
+    "validate": ("exchange", "fft3d", "validate_choose"),
+    "fit": ("fit",),
+    "machines": ("machines",),
+    "map": ("map",),
+    "measure": ("measure",),
+    "preload": ("preload",),
+    "profile": ("profile",),
+    "project": ("project", "project_halo"),
+    "quick": ("quick",),
+    "report": ("report",),
+    "reproduce": ("reproduce",),
+    "exchange": ("schedules",),
+    "simulate": ("simulate",),
+    "slurm": ("slurm",),
+}
+
+
+def register_verbs(arguments: Sequence[str]) -> None:
+    """Register the verbs that a command line may mean: those of its first word, or all where that is no verb's."""
+    first = arguments[0] if arguments else ""
+    if first == "--version":
+        return
+    for modules in [MODULES[first]] if first in MODULES else MODULES.values():
+        for module in modules:
+            import_module(f"rankwise.cli.{module}")
