@@ -154,6 +154,20 @@ class Nodes:
         """Return what makes MPICH's launcher reach the nodes."""
         return {**os.environ, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell)}
 
+    def open_mpi(self, launcher: str, slots: int) -> list[str]:
+        """Return the words that make Open MPI's launcher reach the nodes, use their links, and deal ranks out cyclically.
+
+        Ranks are not bound: every node's first would be bound to this machine's first core.
+        """
+        settings = {
+            "plm_rsh_agent": str(self.shell), "plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": "eth0", "pml": "ob1",
+            "btl": "self,vader,tcp", "btl_tcp_if_include": "eth0", "mpi_yield_when_idle": "1",
+        }  # fmt: skip
+        words = [launcher, "--allow-run-as-root", "--bind-to", "none", "--map-by", "node"]
+        for name, value in settings.items():
+            words += ["--mca", name, value]
+        return [*words, "--host", ",".join(f"{host}:{slots}" for host in self.hosts)]
+
     def crossed_bytes(self, host: str) -> int:
         """Return what the host's interface has sent and received so far, by the kernel's own counters."""
         folder = "/sys/class/net/eth0/statistics"

@@ -177,7 +177,6 @@ def test_programs_of_open_mpi(
     environment = {
         "RANKWISE_MPI": "system",
         "PATH": f"{folder}:{os.environ['PATH']}",
-        "XDG_CACHE_HOME": str(folder),
         "OMPI_MCA_mpi_yield_when_idle": "1",
     }
     plain = _run(launcher, program, "100", "3", **environment)
