@@ -4,8 +4,9 @@
 // send: until the sender goes on), o of a processor at either end:
 // - a message starts when both ends are there and takes T(m) (werner2023 section 3); with ssend both ends are busy
 //   until then, the sender until it is acknowledged unless it receives next, for then the message that it waits for
-//   follows the acknowledgement; with send the sender goes on after g(m), and messages arrive at one rank at least g(m)
-//   apart;
+//   follows the acknowledgement; with send the sender goes on after g(m), messages arrive at one rank at least g(m)
+//   apart, and take E(m) where the receives of a step are posted before its sends; where the machine's plain sends wait
+//   for their receivers they cost what ssend does;
 // - a step with n messages in flight in each direction starts when this rank and all it hears from are there and takes
 //   E(m) + (n - 1) g(m), at least o for each of the messages (after LogGP, Alexandrov et al. 1995);
 // - where messages are forwarded as they arrive (isend-self) along n chains at once, the first two hops of a chain take
@@ -53,6 +54,8 @@ struct LinkCost {
   // How long the acknowledgement travels that a synchronous send waits for, where no answer covers it as in a
   // ping-pong. Not given: none was measured, and it is left out.
   std::optional<double> acknowledgement_s = {};
+  // From which size on a plain send waits for its receiver, as a synchronous one does. Not given: never.
+  std::optional<Index> rendezvous_from_bytes = {};
 
   [[nodiscard]] double overhead() const { return overhead_s.value_or(exchange_gap(0) / 2); }
 };
@@ -124,12 +127,14 @@ class Walk {
     bool sends = false;
     bool moves = false;     // a message, not a copy or a visit
     bool together = false;  // in a step whose messages are all in flight at once
+    bool expected = false;  // a receive that is posted before what its step sends
     bool answered = false;  // a send after which the rank only receives
   };
   // The import or the way back.
   struct Part {
     std::vector<RankSchedule> schedules;
     Trace trace;
+    Trace rendezvous;  // of plain sends that wait for their receivers; no events where that would never end
     std::vector<Transfer> transfers;       // of each operation of the trace
     std::vector<Trace::Id> after;          // the operations that others come after
     std::vector<Trace::Id> steps;          // of each step, rank by rank: its first operation; then the end
@@ -140,6 +145,8 @@ class Walk {
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<LinkClass>& links, Part& part);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
+  // Whether all messages are plain sends that wait for their receivers.
+  [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 
   SendMode mode_;
   std::vector<Part> parts_;

@@ -26,11 +26,15 @@ Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
 }
 
 void Walk::add(LinkedSchedules linked) {
-  Part part{std::move(linked.schedules), {}, {}, {}, {}, {}};
+  Part part{std::move(linked.schedules), {}, {}, {}, {}, {}, {}};
   part.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.trace.waiting.empty()) {
     invalid("the schedule cannot finish: rank " + std::to_string(part.trace.waiting.front().rank) +
             " waits for rank " + std::to_string(part.trace.waiting.front().peer) + " for ever");
+  }
+  if (mode_ == SendMode::send) {
+    part.rendezvous = replay(part.schedules, false);
+    if (!part.rendezvous.waiting.empty()) part.rendezvous.events.clear();
   }
   ranks_ = part.schedules.size();
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
@@ -77,6 +81,7 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
     transfer.sends = op.kind == Op::Kind::send;
     transfer.moves = moves(op);
     transfer.together = messages > 1 && !ordered && !is_blocking(mode_);
+    transfer.expected = messages > 1 && op.kind == Op::Kind::recv && op.after.empty();
     transfer.answered = transfer.sends && receives_next;
     if (!links.empty()) transfer.link = links.at(part.transfers.size());
     if (known == sizes_.end()) sizes_.push_back(blocks);
@@ -138,8 +143,10 @@ class Prices {
 // The clocks of all ranks while the trace of one part is followed.
 class Clock {
  public:
-  Clock(SendMode mode, const Walk::Part& part, Prices& prices, std::vector<double>& ready_s)
-      : mode_(mode),
+  // sends_wait: plain sends wait for their receivers.
+  Clock(SendMode mode, bool sends_wait, const Walk::Part& part, Prices& prices, std::vector<double>& ready_s)
+      : mode_(sends_wait && !part.rendezvous.events.empty() ? SendMode::ssend : mode),
+        trace_(mode_ == mode ? part.trace : part.rendezvous),
         part_(part),
         prices_(prices),
         ready_s_(ready_s),
@@ -149,7 +156,7 @@ class Clock {
         arrived_s_(ready_s) {}
 
   void run() {
-    for (const Trace::Event& event : part_.trace.events) {
+    for (const Trace::Event& event : trace_.events) {
       if (event.kind == Trace::Kind::posted) {
         post(event.a);
       } else if (event.kind == Trace::Kind::matched) {
@@ -193,7 +200,8 @@ class Clock {
           done_s_[recv] = both_s + cost.ssend_s;
           break;
         case SendMode::send:
-          done_s_[recv] = std::max(posted_s_[send] + cost.send_s, posted_s_[recv] + cost.gap_s);
+          done_s_[recv] = std::max(posted_s_[send] + (part_.transfers[recv].expected ? cost.exchange_s : cost.send_s),
+                                   posted_s_[recv] + cost.gap_s);
           break;
         case SendMode::isend_self: {
           hop_[recv] = hop_[send];
@@ -262,6 +270,7 @@ class Clock {
   }
 
   SendMode mode_;
+  const Trace& trace_;
   const Walk::Part& part_;
   Prices& prices_;
   std::vector<double>& ready_s_;      // of each rank: when it completed its last step
@@ -282,6 +291,17 @@ Cost Walk::cost(Index block_bytes, const Placement& placement, const Machine& ma
 
 Cost Walk::cost(Index block_bytes, const Machine& machine) const { return follow(block_bytes, nullptr, machine); }
 
+bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
+  Index limit = 0;
+  for (const std::optional<LinkCost>& link : machine.links) {
+    if (!link) continue;
+    if (!link->rendezvous_from_bytes) return false;
+    limit = std::max(limit, *link->rendezvous_from_bytes);
+  }
+  return std::all_of(sizes_.begin(), sizes_.end(),
+                     [&](Index blocks) { return blocks == 0 || blocks * block_bytes >= limit; });
+}
+
 Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine) const {
   if (block_bytes < 0) invalid("block size " + std::to_string(block_bytes) + " B is negative: give at least 0");
   constexpr Index limit = Index{1} << 62;
@@ -294,7 +314,8 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
   Prices prices(sizes_, block_bytes, placement, machine);
   Cost cost;
   cost.finish_s.assign(ranks_, 0.0);
-  for (const Part& part : parts_) Clock(mode_, part, prices, cost.finish_s).run();
+  const bool waits = mode_ == SendMode::send && sends_wait(block_bytes, machine);
+  for (const Part& part : parts_) Clock(mode_, waits, part, prices, cost.finish_s).run();
   cost.messages_per_rank = messages_per_rank_;
   cost.blocks_per_rank = blocks_per_rank_;
   return cost;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace rankwise {
 
@@ -25,17 +26,19 @@ std::uint64_t sum_of_bytes(std::uint64_t a, std::uint64_t b) {
   return ((a & low) + (b & low)) ^ ((a ^ b) & ~low);
 }
 
-// Calls each(i, size): the i-th word of a block, of which size bytes (8 but for the last) are in the block.
+// Calls each(i, size): the i-th word of a block, of which size bytes are in the block, 8 (a constant, so that whole words
+// are moved as such) but for the last.
 template <typename Each>
 bool all_words(std::size_t bytes, Each each) {
-  for (std::size_t i = 0; 8 * i < bytes; ++i) {
-    if (!each(i, std::min<std::size_t>(8, bytes - 8 * i))) return false;
+  const std::size_t whole = bytes / 8;
+  for (std::size_t i = 0; i < whole; ++i) {
+    if (!each(i, std::integral_constant<std::size_t, 8>())) return false;
   }
-  return true;
+  return bytes % 8 == 0 || each(whole, bytes % 8);
 }
 
 void write_block(const SlotBuffer& slot, std::uint64_t seed) {
-  all_words(slot.bytes, [&](std::size_t i, std::size_t size) {
+  all_words(slot.bytes, [&](std::size_t i, auto size) {
     const std::uint64_t value = word(seed, i);
     std::memcpy(slot.data + 8 * i, &value, size);
     return true;
@@ -43,7 +46,7 @@ void write_block(const SlotBuffer& slot, std::uint64_t seed) {
 }
 
 bool holds(const SlotBuffer& slot, std::uint64_t seed) {
-  return all_words(slot.bytes, [&](std::size_t i, std::size_t size) {
+  return all_words(slot.bytes, [&](std::size_t i, auto size) {
     const std::uint64_t value = word(seed, i);
     return std::memcmp(slot.data + 8 * i, &value, size) == 0;
   });
@@ -56,7 +59,7 @@ std::string at(Index rank, std::size_t slot) {
 }  // namespace
 
 void add_bytes(std::byte* into, const std::byte* from, std::size_t bytes) {
-  all_words(bytes, [&](std::size_t i, std::size_t size) {
+  all_words(bytes, [&](std::size_t i, auto size) {
     std::uint64_t a = 0;
     std::uint64_t b = 0;
     std::memcpy(&a, into + 8 * i, size);
@@ -103,7 +106,7 @@ void ReduceContent::prepare(std::uint64_t repetition) {
 std::string ReduceContent::mismatch(std::uint64_t repetition) const {
   if (own_ < 0) return "";
   const SlotBuffer& own = slots()[static_cast<std::size_t>(own_)];
-  const bool right = all_words(own.bytes, [&](std::size_t i, std::size_t size) {
+  const bool right = all_words(own.bytes, [&](std::size_t i, auto size) {
     std::uint64_t expected = 0;
     for (const auto& [rank, slot] : contributions_) {
       expected = sum_of_bytes(expected, word(seed_of(rank, slot, repetition), i));

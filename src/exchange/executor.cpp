@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "exchange/neighborhood.hpp"
+#include "mpi/wait.hpp"
 
 namespace rankwise {
 
@@ -208,7 +209,7 @@ void Executor::start() {
 
 void Executor::wait() {
   if (neighborhood_ != MPI_COMM_NULL) {
-    mpi(MPI_Wait(&collective_, MPI_STATUS_IGNORE));
+    wait_all(1, &collective_);
     for (const Stage& stage : stages_) {
       for (const Action& action : stage.actions) run_local(action);
     }
@@ -311,7 +312,7 @@ void Executor::finish(Stage& stage) {
     const Action& action = stage.actions[i];
     if (action.op->kind == Op::Kind::visit || !adds_) run_local(action);
   }
-  mpi(MPI_Waitall(static_cast<int>(stage.requests.size()), stage.requests.data(), MPI_STATUSES_IGNORE));
+  wait_all(static_cast<int>(stage.requests.size()), stage.requests.data());
   if (!adds_) return;
   for (const Action& action : stage.actions) run_local(action);
 }

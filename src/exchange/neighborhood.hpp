@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "measure/simulated.hpp"
+#include "mpi/simulated.hpp"
 
 namespace rankwise {
 

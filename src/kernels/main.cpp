@@ -15,7 +15,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
-#include "measure/simulated.hpp"
+#include "mpi/simulated.hpp"
 
 namespace {
 

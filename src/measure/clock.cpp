@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "measure/simulated.hpp"
+#include "mpi/simulated.hpp"
 
 namespace rankwise {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "measure/clock.hpp"
+#include "mpi/wait.hpp"
 
 namespace rankwise {
 
@@ -102,7 +103,7 @@ class Pair {
     for (int m = 0; m < messages_; ++m) {
       MPI_Isend(out_.data(), count, MPI_BYTE, peer_, tag, comm_, &requests[static_cast<std::size_t>(messages_ + m)]);
     }
-    MPI_Waitall(2 * messages_, requests.data(), MPI_STATUSES_IGNORE);
+    wait_all(2 * messages_, requests.data());
   }
 
   MPI_Comm comm_;

@@ -13,7 +13,7 @@ namespace rankwise {
 // send, ssend: ping-pong with MPI_Send or MPI_Ssend; a sample is a round trip, or a few in a row where reading the clock would
 // take more than a twentieth of one.
 // exchange, burst: both ranks have 1 (exchange) or burst_messages (burst) messages in flight to each other at once
-// (Irecv, Isend, Waitall); a sample is the time of a few such rounds in a row, since a rank whose partner is ahead
+// (Irecv, Isend, then waiting as exchanges do: mpi/wait.hpp); a sample is the time of a few such rounds in a row, since a rank whose partner is ahead
 // finds its message waiting and single rounds alternate between short and long.
 enum class PairOperation { send, ssend, exchange, burst };
 inline constexpr int burst_messages = 4;

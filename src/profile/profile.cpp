@@ -90,16 +90,30 @@ std::vector<TimeLine> without_alpha(std::vector<TimeLine> lines, double alpha_s)
   return lines;
 }
 
+const Json* parameter_of(const Json* owner, const char* key) {
+  const Json* parameters = owner == nullptr ? nullptr : owner->find("parameters");
+  return parameters == nullptr ? nullptr : parameters->find(key);
+}
+
+std::optional<double> parameter(const Json* owner, const char* key) {
+  const Json* found = parameter_of(owner, key);
+  if (found == nullptr) return std::nullopt;
+  const double value = found->at("value").number();
+  if (value < 0) wrong(*found, std::string(key) + " is negative");
+  return value;
+}
+
+// From which size on MPI_Send waits for its receiver: as seen by its return, or else as LogGP's break tells.
+std::optional<Index> rendezvous_of(const Json& link) {
+  if (const Json* limit = parameter_of(&link, "send_returns_up_to_bytes")) {
+    return static_cast<Index>(limit->at("value").number()) + 1;  // -1: not even an empty message
+  }
+  const std::optional<double> found = parameter(link.at("models").find("loggp"), "rendezvous_from_bytes");
+  return found ? std::optional<Index>(static_cast<Index>(*found)) : std::nullopt;
+}
+
 // o of a processor at either end: the mean of sending and receiving where they were measured, or else LogGP's.
 std::optional<double> overhead_of(const Json& link) {
-  const auto parameter = [](const Json* owner, const char* key) -> std::optional<double> {
-    const Json* parameters = owner == nullptr ? nullptr : owner->find("parameters");
-    const Json* found = parameters == nullptr ? nullptr : parameters->find(key);
-    if (found == nullptr) return std::nullopt;
-    const double value = found->at("value").number();
-    if (value < 0) wrong(*found, std::string(key) + " is negative");
-    return value;
-  };
   const std::optional<double> sending = parameter(&link, "send_overhead_s");
   const std::optional<double> receiving = parameter(&link, "receive_overhead_s");
   if (sending && receiving) return (*sending + *receiving) / 2;
@@ -116,7 +130,15 @@ LinkCost link_cost(const Json& link, const ProfileUse& use) {
   };
   LinkCost cost{curve_of(send, slowdown), lines("ssend", send), lines("exchange", send),
                 lines("exchange-gap", without_alpha(send, link.at("alpha_s").number()))};
-  if (const std::optional<double> overhead_s = overhead_of(link)) cost.overhead_s = *overhead_s * slowdown.alpha;
+  if (const std::optional<double> overhead_s = overhead_of(link)) {
+    cost.overhead_s = *overhead_s * slowdown.alpha;
+    // Each further message of a burst costs a processor one send and one receive. What a single message is seen to cost
+    // it can be more, by how long a waiting call takes to notice it.
+    if (variants != nullptr && variants->find("exchange-gap") != nullptr) {
+      cost.overhead_s = std::min(*cost.overhead_s, cost.exchange_gap(0) / 2);
+    }
+  }
+  if (variants != nullptr && variants->find("ssend") != nullptr) cost.rendezvous_from_bytes = rendezvous_of(link);
   if (variants != nullptr && variants->find("ssend") != nullptr) cost.acknowledgement_s = cost.send(0);
   return cost;
 }

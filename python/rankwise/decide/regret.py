@@ -1,7 +1,7 @@
 """What choosing by the model costs: all candidates are run, and the one that was chosen is compared with the fastest.
 
-Every candidate is run once a round, in an order of its own each time, and each round is a launch of its own, so that
-slow minutes of the machine hit all alike. The fastest of noisy times is fast by luck, too: so the fastest is picked by
+Every candidate is run once a round, beside the other candidates of its question and in an order of its own each time, and
+each round is a launch of its own, so that slow minutes of the machine hit all alike. The fastest of noisy times is fast by luck, too: so the fastest is picked by
 the rounds of one half and timed by those of the other, both ways round (cross-validation), and what a choice by
 measurement would lose against the best of its own half tells the noise.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -128,17 +129,24 @@ def measure_regret(
         raise InputError(f"--rounds {rounds} is too few: one half of them tests the other, give at least {LEAST_ROUNDS}")
     chooser = Chooser(Profile.load(profile_path), placement=lambda ranks: locations_here(ranks, topology))
     choices = [chooser.choose(question) for question in questions]
-    cases = list(dict.fromkeys(candidate.case for choice in choices for candidate in choice.candidates))
-    times_s: dict[ExchangeCase, list[float]] = {case: [] for case in cases}
-    shuffled = random.Random(0)
-    for _ in range(rounds):
-        order = sorted(shuffled.sample(cases, len(cases)), key=lambda case: (case.grid, case.periodic))
+    times_s: dict[ExchangeCase, list[float]] = {c.case: [] for choice in choices for c in choice.candidates}
+    for order in islice(_orders(choices), rounds):
         for row in run_rows(order, topology, samples, seconds):
             times_s[row.case].append(row.time_s)
     return Regret(
         str(profile_path),
         [Trial(choice, {c.case: times_s[c.case] for c in choice.candidates}) for choice in choices],
     )
+
+
+def _orders(choices: Sequence[Choice]) -> Iterator[list[ExchangeCase]]:
+    """Yield orders of all cases: questions shuffled, and the candidates of each, which stay together in time."""
+    shuffled = random.Random(0)
+    while True:
+        order: dict[ExchangeCase, None] = {}
+        for choice in shuffled.sample(choices, len(choices)):
+            order |= dict.fromkeys(c.case for c in shuffled.sample(choice.candidates, len(choice.candidates)))
+        yield sorted(order, key=lambda case: (case.grid, case.periodic))
 
 
 _WAY = ("algorithm", "mode", "replication", "team_boxes")

@@ -16,6 +16,7 @@ from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement
+from rankwise.measure.cells import SMALLEST_TIME_S
 from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
@@ -95,7 +96,7 @@ class Runner:
                     continue
                 case = next(waiting)
                 self.meter.advance()
-                times = np.asarray(record["time_s"], dtype=np.float64)
+                times = np.maximum(np.asarray(record["time_s"], dtype=np.float64) - timer_cost_s, SMALLEST_TIME_S)
                 low, high = median_interval_95(times)
                 yield Row(
                     engine=self.name,

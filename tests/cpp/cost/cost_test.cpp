@@ -48,6 +48,28 @@ TEST(Cost, BlockingShiftOnAnEvenRingIsTheHalfDuplexFormula) {
   }
 }
 
+TEST(Cost, PlainSendsThatWaitForTheirReceiversCostWhatSynchronousOnesDo) {
+  Machine waiting = machine();
+  LinkCost& link = *waiting.links[static_cast<std::size_t>(LinkClass::other_node)];
+  link.ssend = TimeCurve({{0, 3 * alpha_s, beta_s_per_byte}});
+  link.rendezvous_from_bytes = 1000;
+  for (const char* algorithm : {"direct", "comb", "shift"}) {
+    const ExchangeSpec send = make_spec(algorithm, SendMode::send, {8, 8}, {true, true}, {1, 1});
+    const ExchangeSpec ssend = make_spec(algorithm, SendMode::ssend, {8, 8}, {true, true}, {1, 1});
+    EXPECT_NEAR(time_s(send, 1000, waiting), time_s(ssend, 1000, waiting), 1e-12) << algorithm;
+    EXPECT_LT(time_s(send, 300, waiting), time_s(ssend, 300, waiting)) << algorithm;
+  }
+}
+
+TEST(Cost, ReceivesThatArePostedBeforeTakeWhatAnExchangeDoes) {
+  Machine quick = machine();
+  quick.links[static_cast<std::size_t>(LinkClass::other_node)]->exchange = TimeCurve({{0, alpha_s / 2, 0.0}});
+  const ExchangeSpec direct = make_spec("direct", SendMode::send, {64}, {true}, {1});
+  EXPECT_NEAR(time_s(direct, 8, quick), alpha_s / 2 + gap_s, 1e-12);
+  const ExchangeSpec shift = make_spec("shift", SendMode::send, {64}, {true}, {1});
+  EXPECT_NEAR(time_s(shift, 8, quick), time_s(shift, 8, machine()), 1e-12);
+}
+
 TEST(Cost, AnAcknowledgementCountsWhereNoAnswerCoversIt) {
   Machine acknowledging = machine();
   constexpr double ack_s = 1e-6;

@@ -65,6 +65,20 @@ TEST(Pair, SeveralRoundsAreASampleOnlyWhereTheClockIsDear) {
   EXPECT_EQ(rounds_for_clock(0.0, 1.0), 1000);
 }
 
+TEST(Pair, EveryOperationDeliversItsMessages) {
+  if (world_size() != 2) return;
+  for (const char* name : {"send", "ssend", "exchange", "burst"}) {
+    const PairOperation operation = parse_pair_operation(name);
+    EXPECT_EQ(to_string(operation), name);
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1000}, std::size_t{300000}}) {
+      const PairSamples samples = measure_pair(MPI_COMM_WORLD, operation, size, three);
+      EXPECT_TRUE(samples.verified) << name << " of " << size << " B";
+      if (world_rank() == 0) expect_three(samples);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(parse_pair_operation("shout")), std::invalid_argument);
+}
+
 TEST(Stream, WindowsOverAnyNumberOfPairsBothWaysOrOne) {
   if (world_size() > 4) return;  // too many for the cores of small machines
   if (world_size() % 2 != 0) {

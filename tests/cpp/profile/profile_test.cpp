@@ -54,6 +54,23 @@ TEST(Profile, TakesTheOverheadThatWasMeasuredBeforeLogGPs) {
   EXPECT_DOUBLE_EQ(other_node(read_machine(profile(loggp, measured))).overhead(), 4e-7);
 }
 
+TEST(Profile, KnowsFromWhichSizeOnPlainSendsWait) {
+  const std::string ways = R"(, "variants": {"ssend": {)" + curve("hockney", two_lines) + "}}";
+  EXPECT_FALSE(other_node(read_machine(profile(curve("hockney", two_lines), ways))).rendezvous_from_bytes);
+  std::string loggp = curve("hockney", two_lines);
+  loggp.insert(loggp.find("\"piecewise\""),
+               R"("loggp": {"parameters": {"rendezvous_from_bytes": {"value": 8192}}, "segments": []}, )");
+  EXPECT_EQ(other_node(read_machine(profile(loggp, ways))).rendezvous_from_bytes.value(), 8192);
+  const std::string seen = R"(, "parameters": {"send_returns_up_to_bytes": {"value": 8112.0}})";
+  EXPECT_EQ(other_node(read_machine(profile(loggp, ways + seen))).rendezvous_from_bytes.value(), 8113);
+}
+
+TEST(Profile, NoOverheadIsMoreThanHalfOfABurstsGap) {
+  const std::string burst = R"(, "variants": {"exchange-gap": {)" + curve("hockney", two_lines) + "}}";
+  const std::string measured = R"(, "parameters": {"send_overhead_s": {"value": 2e-6}, "receive_overhead_s": {"value": 6e-6}})";
+  EXPECT_DOUBLE_EQ(other_node(read_machine(profile(curve("hockney", two_lines), burst + measured))).overhead(), 1e-6);
+}
+
 TEST(Profile, KnowsHowLongAnAcknowledgementTakesWhereSynchronousSendsWereMeasured) {
   const std::string ways = R"(, "variants": {"ssend": {)" + curve("hockney", two_lines) + "}}";
   EXPECT_DOUBLE_EQ(other_node(read_machine(profile(curve("piecewise", two_lines), ways))).acknowledgement_s.value(), 1e-6);

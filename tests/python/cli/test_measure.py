@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from rankwise.machine.profile import VARIANTS
+
 pytestmark = pytest.mark.mpi
 
 
@@ -15,7 +17,7 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     assert result.json["machine"]["mpi"]["library_family"] == "mpich"
     for link in result.json["links"].values():
         assert {"model", "alpha_s", "beta_s_per_byte", "alpha_ci_s", "beta_ci_s_per_byte", "samples"} <= link.keys()
-        assert {"ssend", "exchange", "exchange-gap"} >= link["variants"].keys()
+        assert set(VARIANTS) >= link["variants"].keys()
         assert link["alpha_loops"] == pytest.approx(link["alpha_s"] / link["reference_loop_s"])
     assert result.json["source"]["trust"] in ("good", "limited", "poor")
     assert result.json["source"]["precision"] == 0.03
