@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli.base import Json, app, console, group, print_json, tell, verb
+from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
 
 if TYPE_CHECKING:
@@ -194,12 +195,13 @@ def _work(words: list[str]) -> Work:
 
     from rankwise.slurm.script import Work
 
-    command: Any = get_command(app)
     left = list(words)
     if left[0].startswith("-"):
         raise InputError(f"no such option: {left[0]}, and no verb before it that could have it: see 'rankwise slurm script --help'")
     if left[0] not in _IN_JOBS:
         raise InputError(f"'{left[0]}' is no work for a job: choose of {', '.join(_IN_JOBS)}")
+    register_verbs(left)
+    command: Any = get_command(app)
     while hasattr(command, "commands"):
         if not left or left[0] not in command.commands:
             raise InputError(f"'{' '.join(words)}' is no verb of rankwise: see 'rankwise --help'")
@@ -219,7 +221,7 @@ def _work(words: list[str]) -> Work:
     if words[0] == "measure":
         from rankwise.measure.session import samples_path_of
 
-        samples = str(samples_path_of(parameters["output"]))
+        samples = str(samples_path_of(Path(parameters["output"])))
     return Work(tuple(words), samples)
 
 

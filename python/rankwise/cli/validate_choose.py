@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, print_json, verb
-from rankwise.cli.exchange import Bytes, Periodic, ProfileFile, Ranks, default_ranks, make_grid, validate_verbs
+from rankwise.cli.exchange import (
+    PREDICTED_RANKS, Bytes, Periodic, ProfileFile, Ranks, default_ranks, make_grid, validate_verbs,
+)  # fmt: skip
+from rankwise.errors import InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 
 if TYPE_CHECKING:
     from rankwise.decide.regret import Regret
 
 
-@verb("choose", "rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json", validate_verbs)
+@verb(
+    "choose",
+    """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
+    rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json""",
+    validate_verbs,
+)
 def validate_choose(
     profile: ProfileFile = Path("machine.json"),
+    engine: Annotated[
+        str, typer.Option(help="What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like.")
+    ] = "run",
     algorithm: Annotated[str, typer.Option(help="What is chosen from: algorithms, or all.")] = "all",
     mode: Annotated[str, typer.Option(help="Ways of sending that are chosen from, or all.")] = "all",
     dims: Annotated[str, typer.Option(help="Axes of the process grid, or its shape; several: 1,2x1.")] = "1",
@@ -28,23 +39,29 @@ def validate_choose(
     seconds: Annotated[float, typer.Option(help="Time to spend on each candidate in each round, in seconds.")] = 0.05,
     rounds: Annotated[int, typer.Option(help="How often every candidate is run, each time in a launch of its own.")] = 6,
     samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
+    simulations: Annotated[Path, typer.Option(help="simgrid: folder that keeps simulations.")] = Path("simulated"),
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON here too.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Choose for every size and cutoff, run all candidates on this machine, and say how much was lost (the regret).
+    """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).
 
     The fastest is picked by half of the rounds and timed by the others, for the least of noisy times is small by luck.
-    The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two.
+    The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
     """
     from rankwise.decide.choice import Question
-    from rankwise.decide.regret import measure_regret
+    from rankwise.decide.regret import measure_regret, simulate_regret
     from rankwise.files import write_json
     from rankwise.machine.discover import discover
 
-    topology = discover()
+    if engine not in ("run", "simgrid"):
+        raise InputError(f"--engine {engine} is unknown: choose run or simgrid")
+    topology = discover() if engine == "run" else None
     questions = []
     for shape in dims.split(","):
-        grid = make_grid(shape, default_ranks(ranks, shape, topology))
+        if topology is not None:
+            grid = make_grid(shape, default_ranks(ranks, shape, topology))
+        else:
+            grid = make_grid(shape, PREDICTED_RANKS if ranks is None and "x" not in shape.lower() else ranks)
         questions += [
             Question(
                 grid, tuple(parse_periodic(periodic, len(grid))), k, size_bytes,
@@ -54,7 +71,10 @@ def validate_choose(
             for k in parse_ints(cutoff, "--cutoff")
             for size_bytes in parse_sizes(size, "--bytes")
         ]  # fmt: skip
-    regret = measure_regret(profile, questions, topology, samples, seconds, rounds)
+    if topology is not None:
+        regret = measure_regret(profile, questions, topology, samples, seconds, rounds)
+    else:
+        regret = simulate_regret(profile, questions, simulations)
     if output is not None:
         write_json(output, regret.to_dict())
     if as_json:

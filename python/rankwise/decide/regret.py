@@ -18,7 +18,8 @@ from typing import Any
 
 from rankwise.decide.choice import Choice, Chooser, Question
 from rankwise.engines.exchange import ExchangeCase, case_keys
-from rankwise.engines.session import locations_here, run_rows
+from rankwise.engines.session import locations_here, run_rows, simulate_rows
+from rankwise.engines.system import make_system
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
@@ -92,6 +93,7 @@ class Regret:
 
     profile: str
     trials: Sequence[Trial]
+    engine: str = "run"
 
     def summary(self) -> dict[str, float | int]:
         """Return means over the trials, the largest regret, and the share of trials in which the fastest was chosen."""
@@ -108,6 +110,7 @@ class Regret:
         return {
             "schema": 1,
             "profile": self.profile,
+            "engine": self.engine,
             "summary": self.summary(),
             "rows": [trial.to_dict() for trial in self.trials],
         }
@@ -137,6 +140,21 @@ def measure_regret(
         str(profile_path),
         [Trial(choice, {c.case: times_s[c.case] for c in choice.candidates}) for choice in choices],
     )
+
+
+def simulate_regret(profile_path: Path, questions: Sequence[Question], folder: Path) -> Regret:
+    """Likewise under SimGrid, on ranks that the profile's scheduler would place; ``folder`` keeps the simulations.
+
+    What a simulation gives is certain: there is one round, and no noise. Raises RankwiseError and its kinds.
+    """
+    system = make_system(profile_path, None)
+    chooser = Chooser(Profile.load(profile_path), placement=lambda ranks: system.locations(ranks, None))
+    choices = [chooser.choose(question) for question in questions]
+    cases = list(dict.fromkeys(candidate.case for choice in choices for candidate in choice.candidates))
+    rows = simulate_rows(system, cases, "crossbar", None, None, folder)
+    times_s = {row.case: [row.time_s] * LEAST_ROUNDS for row in rows}
+    trials = [Trial(choice, {c.case: times_s[c.case] for c in choice.candidates}) for choice in choices]
+    return Regret(str(profile_path), trials, "simgrid")
 
 
 def _orders(choices: Sequence[Choice]) -> Iterator[list[ExchangeCase]]:

@@ -1,5 +1,6 @@
 """The regret of a choice: its figures worked out by hand, and one measured on this machine."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,23 @@ def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
     result = rankwise("validate", "choose", "--ranks", "2", "--rounds", "1")
     assert (result.code, result.out) == (2, "")
     assert "--rounds 1 is too few" in result.err
+
+
+@pytest.mark.simgrid
+def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> None:
+    if shutil.which("smpirun") is None:
+        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "-o", "jureca.json").code == 0
+    result = rankwise(
+        "validate", "choose", "--engine", "simgrid", "--profile", "jureca.json", "--ranks", "27", "--dims", "3",
+        "--cutoff", "1", "--bytes", "8,64kB", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    assert result.json["engine"] == "simgrid"
+    small, large = result.json["rows"]
+    assert {"direct", "comb", "shift", "team-shift"} <= {c["algorithm"] for c in small["candidates"]}
+    # Six messages instead of 26 for 8 B blocks.
+    assert small["chosen"]["algorithm"] in ("comb", "shift") and small["fastest"]["algorithm"] in ("comb", "shift")
+    assert small["noise"] == large["noise"] == 0.0
+    again = rankwise("validate", "choose", "--engine", "guess", "--profile", "jureca.json")
+    assert (again.code, again.out) == (2, "") and "choose run or simgrid" in again.err
