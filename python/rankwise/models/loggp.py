@@ -2,16 +2,19 @@
 
     one message        T(m) = 2o + l + G m, and from the rendezvous threshold on 2o + l + h + G' m
     synchronous        2o + l + h + G' m (h: handshake; G' = G where no threshold was found)
-    both directions    E(m) = T(m) + max(o, (1 - w) G m)
+    both directions    E(m) = T(m) - s + max(o, (1 - w) G m)
     each further pair  g(m) = max(g, (2 - w) G m)
 
 w is the overlap: 1 where a direction costs nothing beside the other, 0 where bytes go one direction after the other,
-less where they hinder each other. o is seen where a rank receives while its own message flies, g in bursts.
+less where they hinder each other. o is seen where a rank receives while its own message flies, g in bursts. s is not in
+the paper: what a rank that waits in a receive takes longer to notice its message than one that tests for it, as exchanges
+do. It hides o, so that one of both is 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,11 +39,12 @@ NEEDS = ("exchange", "exchange-gap")
 
 @dataclass(frozen=True)
 class _Structure:
-    """What a refit keeps: the threshold, and from which rows on bytes decide in both directions and in bursts."""
+    """What a refit keeps: the threshold, from which rows on bytes decide in both directions and in bursts, whether s is seen."""
 
     threshold: float | None
     exchange_row: int
     gap_row: int
+    stalls: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class _Estimate:
     handshake_s: float
     late_beta: float
     overhead_s: float
+    stall_s: float
     gap_s: float
     blocking: float  # 1 - overlap
 
@@ -102,13 +107,14 @@ def _structure(measured: Measured) -> _Structure:
     exchange, gap = measured["exchange"], measured["exchange-gap"]
     rows = range(1, exchange.sizes.size)
     exchange_row = min(rows, key=lambda row: _exchange_error(base, threshold, exchange, row))
-    blocking = _both(base, threshold, exchange, exchange_row)[1]
+    both = _both(base, threshold, exchange, exchange_row)
+    blocking = both.blocking
     flat = min(range(1, gap.sizes.size), key=lambda row: _gap_error(base, threshold, blocking, gap, row))
     # The bursts' constant is the same from any of the rows before bytes decide: where they do, the formula itself says.
     gap_s = scale(np.ones(flat), gap.times_s[:flat], gap.times_s[:flat])
     decided = (1 + blocking) * base.bytes_s(gap.sizes, threshold) > gap_s
     gap_row = int(np.argmax(decided)) if decided.any() else gap.sizes.size
-    return _Structure(threshold, exchange_row, max(1, gap_row))
+    return _Structure(threshold, exchange_row, max(1, gap_row), both.stall_s > 0)
 
 
 def _lines(measured: Measured, threshold: float | None) -> _Estimate:
@@ -120,26 +126,35 @@ def _lines(measured: Measured, threshold: float | None) -> _Estimate:
         handshake = 0.0 if ssend is None else scale(
             np.ones_like(ssend.sizes), ssend.times_s - alpha - beta * ssend.sizes, ssend.times_s
         )  # fmt: skip
-        return _Estimate(alpha, beta, handshake, beta, 0.0, 0.0, 0.0)
+        return _Estimate(alpha, beta, handshake, beta, 0.0, 0.0, 0.0, 0.0)
     sizes, times_s = send.sizes[~early], send.times_s[~early]
     if ssend is not None:
         sizes, times_s = np.concatenate([sizes, ssend.sizes]), np.concatenate([times_s, ssend.times_s])
     late_alpha, late_beta = fit_line(sizes, times_s)
-    return _Estimate(alpha, beta, late_alpha - alpha, late_beta, 0.0, 0.0, 0.0)
+    return _Estimate(alpha, beta, late_alpha - alpha, late_beta, 0.0, 0.0, 0.0, 0.0)
 
 
-def _both(base: _Estimate, threshold: float | None, way: Way, row: int) -> tuple[float, float]:
-    """Return (o, 1 - overlap) when bytes decide from a row on."""
+class _Both(NamedTuple):
+    """What both directions at once tell."""
+
+    overhead_s: float
+    stall_s: float
+    blocking: float
+
+
+def _both(base: _Estimate, threshold: float | None, way: Way, row: int) -> _Both:
+    """Return what both directions tell when bytes decide from a row on."""
     left_s = way.times_s - base.send(way.sizes, threshold)
-    overhead = scale(np.ones(row), left_s[:row], way.times_s[:row])
-    blocking = scale(base.bytes_s(way.sizes, threshold)[row:], left_s[row:], way.times_s[row:])
-    return min(overhead, base.alpha_s / 2), blocking
+    overhead, stall = (scale(np.ones(row), sign * left_s[:row], way.times_s[:row]) for sign in (1, -1))
+    stall = min(stall, base.alpha_s)
+    blocking = scale(base.bytes_s(way.sizes, threshold)[row:], (left_s + stall)[row:], way.times_s[row:])
+    return _Both(min(overhead, base.alpha_s / 2), stall, blocking)
 
 
 def _exchange_error(base: _Estimate, threshold: float | None, way: Way, row: int) -> float:
-    overhead, blocking = _both(base, threshold, way, row)
-    bytes_s = base.bytes_s(way.sizes, threshold)
-    return squared_error(base.send(way.sizes, threshold) + np.maximum(overhead, blocking * bytes_s), way.times_s)
+    both = _both(base, threshold, way, row)
+    more_s = np.maximum(both.overhead_s, both.blocking * base.bytes_s(way.sizes, threshold))
+    return squared_error(base.send(way.sizes, threshold) - both.stall_s + more_s, way.times_s)
 
 
 def _gap_error(base: _Estimate, threshold: float | None, blocking: float, way: Way, row: int) -> float:
@@ -150,7 +165,7 @@ def _gap_error(base: _Estimate, threshold: float | None, blocking: float, way: W
 def _estimate(measured: Measured, structure: _Structure) -> _Estimate:
     base = _lines(measured, structure.threshold)
     exchange, gap = measured["exchange"], measured["exchange-gap"]
-    overhead, _ = _both(base, structure.threshold, exchange, structure.exchange_row)
+    overhead, stall, _ = _both(base, structure.threshold, exchange, structure.exchange_row)
     gap_s = scale(np.ones(structure.gap_row), *(gap.times_s[: structure.gap_row],) * 2)
     # Both the exchange and the bursts of large messages show how far directions block each other.
     large, burst = slice(structure.exchange_row, None), slice(structure.gap_row, None)
@@ -160,13 +175,13 @@ def _estimate(measured: Measured, structure: _Structure) -> _Estimate:
         np.concatenate([exchange_bytes_s[large], gap_bytes_s[burst]]),
         np.concatenate(
             [
-                (exchange.times_s - base.send(exchange.sizes, structure.threshold))[large],
+                (exchange.times_s - base.send(exchange.sizes, structure.threshold) + stall)[large],
                 (gap.times_s - gap_bytes_s)[burst],
             ]
         ),
         np.concatenate([exchange.times_s[large], gap.times_s[burst]]),
     )
-    return _Estimate(base.alpha_s, base.beta, base.handshake_s, base.late_beta, overhead, gap_s, blocking)
+    return _Estimate(base.alpha_s, base.beta, base.handshake_s, base.late_beta, overhead, stall, gap_s, blocking)
 
 
 def _parameters(estimate: _Estimate, structure: _Structure, measured: Measured) -> dict[str, float]:
@@ -177,6 +192,8 @@ def _parameters(estimate: _Estimate, structure: _Structure, measured: Measured) 
         "gap_s_per_byte": estimate.beta,
         "overlap": 1 - estimate.blocking,
     }
+    if structure.stalls:
+        parameters["stall_s"] = estimate.stall_s
     if structure.threshold is not None or "ssend" in measured:
         parameters["handshake_s"] = estimate.handshake_s
     if structure.threshold is not None:
@@ -193,7 +210,7 @@ def _times(estimate: _Estimate, structure: _Structure, name: str, sizes: Array) 
     if name == "send":
         return send
     if name == "exchange":
-        return np.asarray(send + np.maximum(estimate.overhead_s, estimate.blocking * bytes_s))
+        return np.asarray(send - estimate.stall_s + np.maximum(estimate.overhead_s, estimate.blocking * bytes_s))
     return np.maximum(estimate.gap_s, (1 + estimate.blocking) * bytes_s)
 
 
@@ -210,6 +227,7 @@ def _segments(estimate: _Estimate, structure: _Structure, name: str) -> tuple[Se
             lines.append((start, alpha, beta))
             continue
         if name == "exchange":
+            alpha -= estimate.stall_s
             flat, slope, alpha_then, beta_flat = estimate.overhead_s, estimate.blocking * beta, alpha, beta
             beta_then = beta + slope
         else:

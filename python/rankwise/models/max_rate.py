@@ -2,11 +2,12 @@
 
     one message      T(m) = alpha + m / R
     synchronous      alpha + h + m / R
-    n at once        alpha + n m / min(R_N, n R), times a contention factor from a size on
+    n at once        alpha_n + n m / min(R_N, n R), times a contention factor from a size on
 
 R is the rate of one message, R_N the injection limit that all messages share which a node handles at once. Two at once are
 seen where both directions are busy (``exchange``, and each further pair of a burst), so it is there that R_N and the
-factor show. Start-ups do not overlap in this model: a further pair takes as long as the first.
+factor show. The paper has one alpha. Here what is at once has its own, alpha_n: a rank that exchanges tests for its messages
+and notices them sooner than one that waits in a receive.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class _Estimate:
     alpha_s: float
     beta: float  # 1 / R
     handshake_s: float
-    shared_beta: float  # of two messages at once: 2 / min(R_N, 2 R)
+    shared_alpha_s: float  # of two messages at once
+    shared_beta: float  # 2 / min(R_N, 2 R)
     factor: float
     factor_from: float | None
 
@@ -48,18 +50,18 @@ class _Estimate:
         if name not in _AT_ONCE:
             return np.asarray(self.alpha_s + self.handshake_s * (name == "ssend") + self.beta * sizes)
         busy = sizes >= (np.inf if self.factor_from is None else self.factor_from)
-        return np.asarray((self.alpha_s + self.shared_beta * sizes) * np.where(busy, self.factor, 1.0))
+        return np.asarray((self.shared_alpha_s + self.shared_beta * sizes) * np.where(busy, self.factor, 1.0))
 
     def segments(self, name: str) -> tuple[Segment, ...]:
         if name not in _AT_ONCE:
             return steps((0, self.alpha_s + self.handshake_s * (name == "ssend"), self.beta))
-        lines = [(0.0, self.alpha_s, self.shared_beta)]
+        lines = [(0.0, self.shared_alpha_s, self.shared_beta)]
         if self.factor_from is not None:
-            lines.append((self.factor_from, self.factor * self.alpha_s, self.factor * self.shared_beta))
+            lines.append((self.factor_from, self.factor * self.shared_alpha_s, self.factor * self.shared_beta))
         return steps(*lines)
 
     def parameters(self, measured: Measured) -> dict[str, float]:
-        found = {"alpha_s": self.alpha_s, "beta_s_per_byte": self.beta}
+        found = {"alpha_s": self.alpha_s, "beta_s_per_byte": self.beta, "alpha_at_once_s": self.shared_alpha_s}
         if self.shared_beta > 0:
             found["injection_bytes_per_s"] = 2 / self.shared_beta
         if "ssend" in measured:
@@ -117,7 +119,7 @@ def _busy_from(measured: Measured) -> float | None:
     def criterion(from_bytes: float | None) -> float:
         estimate = _estimate(measured, from_bytes)
         error = squared_error(estimate.time_s("exchange", sizes), times_s)
-        parameters = 1 if from_bytes is None else 3
+        parameters = 2 if from_bytes is None else 4
         return float(sizes.size * np.log(error / sizes.size + noise**2) + parameters * np.log(sizes.size))
 
     candidates: list[float | None] = [None, *distinct[_LEAST_ROWS : 1 - _LEAST_ROWS].tolist()]
@@ -132,11 +134,13 @@ def _estimate(measured: Measured, from_bytes: float | None) -> _Estimate:
     )  # fmt: skip
     sizes, times_s = _at_once(measured)
     quiet = sizes < (np.inf if from_bytes is None else from_bytes)
-    # Two messages at once are never faster than one alone.
-    shared = max(beta, scale(sizes[quiet], times_s[quiet] - alpha, times_s[quiet]))
-    alone = alpha + shared * sizes[~quiet]
+    shared_alpha, shared = fit_line(sizes[quiet], times_s[quiet])
+    if shared < beta:  # Bytes of two messages at once are never faster than those of one alone.
+        shared = beta
+        shared_alpha = scale(np.ones(quiet.sum()), times_s[quiet] - beta * sizes[quiet], times_s[quiet])
+    alone = shared_alpha + shared * sizes[~quiet]
     factor = max(1.0, scale(alone, times_s[~quiet], times_s[~quiet])) if from_bytes is not None else 1.0
-    return _Estimate(alpha, beta, handshake, shared, factor, from_bytes)
+    return _Estimate(alpha, beta, handshake, shared_alpha, shared, factor, from_bytes)
 
 
 def several_at_once_s(model: LinkModel, messages: int, size_bytes: int) -> float:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankwise.machine.link import Curve, Point
 from rankwise.models import hockney, piecewise
 from rankwise.models.curve import curve_from_table, curve_of
-from rankwise.machine.link import Curve, Point
 from rankwise.models.fit import find_lines, fit_line
 from rankwise.models.measured import Way
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
 
 from rankwise.models.measured import Measured, Way
 from rankwise.models.selection import MODELS, fit_link
+from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
 
 
 def _line(alpha_s: float, beta: float) -> dict[str, np.ndarray]:
