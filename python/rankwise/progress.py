@@ -10,6 +10,8 @@ from typing import Protocol
 
 def tell(message: str) -> None:
     """Say something on stderr that is not a result: a warning, what comes next."""
+    # Into one file or pipe both streams go in the order in which they were written.
+    sys.stdout.flush()
     print(message, file=sys.stderr, flush=True)
 
 

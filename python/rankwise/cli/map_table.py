@@ -44,7 +44,7 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
             style="bold green" if result is best else None,
         )
     console().print(table)
-    print(f"Recommended: {_reason(best, blocked, mappings.objective)}")
+    print(f"Recommended: {_reason(best, blocked, mappings)}")
     if mappings.levels or best.time_s is not None:
         print(_where(best))
     print(_possible(mappings, best))
@@ -144,51 +144,66 @@ _BOUNDS = {
 }
 
 
+class _Sent:
+    """How what is sent between nodes is told: as messages, or in bytes where they weigh differently."""
+
+    def __init__(self, mappings: Mappings) -> None:
+        self._unit_bytes = None if set(mappings.weights) == {1} else mappings.message_bytes
+        self.fewer = "fewer" if self._unit_bytes is None else "less"
+        self.fewest = "the fewest messages" if self._unit_bytes is None else "the least"
+        self.as_many = "as many messages" if self._unit_bytes is None else "as much"
+
+    def __call__(self, amount: int) -> str:
+        return str(amount) if self._unit_bytes is None else _bytes(amount * self._unit_bytes)
+
+
 def _possible(mappings: Mappings, best: MapResult) -> str:
     """Say how good the best mapping is against what any mapping can reach."""
-    gap = mappings.gap(best)
+    gap, sent = mappings.gap(best), _Sent(mappings)
     if gap == 0:
         how = "proved by trying" if mappings.optimum != mappings.bound else _BOUNDS[mappings.bound_kind]
-        return f"No mapping sends fewer than {mappings.least}: {best.algorithm} is optimal ({how})."
+        return f"No mapping sends {sent.fewer} than {sent(mappings.least)}: {best.algorithm} is optimal ({how})."
     if mappings.optimum is not None:
         within = "" if gap is None else f": {best.algorithm} is within {100 * gap:.1f} % of it"
-        return f"The proven optimum is {mappings.optimum}{within}."
+        return f"The proven optimum is {sent(mappings.optimum)}{within}."
     if gap is None:
         return "Nothing is known about how few messages between nodes are possible here."
     return (
-        f"{best.algorithm} is within {100 * gap:.1f} % of what is possible: no mapping sends fewer than {mappings.least} "
-        f"({_BOUNDS[mappings.bound_kind]})."
+        f"{best.algorithm} is within {100 * gap:.1f} % of what is possible: no mapping sends {sent.fewer} than "
+        f"{sent(mappings.least)} ({_BOUNDS[mappings.bound_kind]})."
     )
 
 
-def _reason(best: MapResult, blocked: MapResult, objective: str) -> str:
+def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
+    sent = _Sent(mappings)
     if best is blocked:
         if blocked.j_sum == 0:
             return "leave the ranks as they are (blocked): no message crosses nodes."
         return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
-    if objective == "j_max":
+    if mappings.objective == "j_max":
         return (
-            f"{best.algorithm} has the busiest node send least, {best.j_max} instead of {blocked.j_max} "
-            f"({_change(best.j_max, blocked.j_max)}); all nodes send {best.j_sum} instead of {blocked.j_sum}."
+            f"{best.algorithm} has the busiest node send least, {sent(best.j_max)} instead of {sent(blocked.j_max)} "
+            f"({_change(best.j_max, blocked.j_max)}); all nodes send {sent(best.j_sum)} instead of {sent(blocked.j_sum)}."
         )
     if best.time_s is not None and blocked.time_s is not None and best.time_s < blocked.time_s:
         return (
             f"with {best.algorithm} all messages together take least, {format_time(best.time_s)} instead of "
-            f"{format_time(blocked.time_s)} ({format_percent(best.time_s / blocked.time_s - 1)}); {best.j_sum} instead of "
-            f"{blocked.j_sum} are sent between nodes, {best.j_max} instead of {blocked.j_max} by the busiest one."
+            f"{format_time(blocked.time_s)} ({format_percent(best.time_s / blocked.time_s - 1)}); {sent(best.j_sum)} instead of "
+            f"{sent(blocked.j_sum)} are sent between nodes, {sent(best.j_max)} instead of {sent(blocked.j_max)} by the "
+            "busiest one."
         )
     if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
         return (
-            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but its busiest node "
-            f"only {best.j_max} instead of {blocked.j_max}."
+            f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but its busiest node "
+            f"only {sent(best.j_max)} instead of {sent(blocked.j_max)}."
         )
     if best.j_sum == blocked.j_sum:
         level = next(i for i, own in enumerate(best.levels) if own.bytes != blocked.levels[i].bytes)
         return (
-            f"{best.algorithm} sends as many messages between nodes as blocked ({best.j_sum}), but "
+            f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but "
             f"{_between(best.levels[level].level)} {best.levels[level].edges} instead of {blocked.levels[level].edges}."
         )
     return (
-        f"{best.algorithm} sends the fewest messages between nodes, {best.j_sum} instead of {blocked.j_sum} "
-        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {best.j_max} instead of {blocked.j_max}."
+        f"{best.algorithm} sends {sent.fewest} between nodes, {sent(best.j_sum)} instead of {sent(blocked.j_sum)} "
+        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {sent(best.j_max)} instead of {sent(blocked.j_max)}."
     )

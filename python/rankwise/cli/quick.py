@@ -43,7 +43,7 @@ def quick(
 
     _step(2, "ping-pong between two ranks, 0 B to 4 MiB")
     profile = measure_machine(profile_path, resume=False, seconds=seconds)
-    _step(3, "Hockney, over all sizes and piecewise")
+    _step(3, "models of its links")
     _show_links(profile)
 
     _step(4, "the Shift of werner2023, predicted and run")

@@ -81,6 +81,15 @@ def test_the_table_shows_the_reduction_and_says_what_to_take(rankwise: Rankwise)
     ]
 
 
+def test_messages_that_weigh_differently_are_told_in_bytes(rankwise: Rankwise) -> None:
+    options = ("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--weights", "3,3,1,1", "--bytes", "1000")
+    out = rankwise(*options).out.splitlines()
+    best = next(row for row in rankwise(*options, "--json").json["results"] if row["optimal"])
+    assert best["levels"][0]["bytes"] == 1000 * best["j_sum"]
+    assert f"No mapping sends less than {best['j_sum']} kB" in out[-1]
+    assert " kB" in out[-2] or "leave the ranks as they are" in out[-2]
+
+
 def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise: Rankwise) -> None:
     assert "blocked" in rankwise(*PAPER, "--algorithm", "kd-tree").out
     record = rankwise(*PAPER, "--algorithm", "kd-tree", "--json").json
@@ -304,7 +313,7 @@ def test_levels_divide_each_node_and_count_what_crosses_where(rankwise: Rankwise
     out = rankwise(*grid, "--algorithm", "refined").out
     assert "Its messages: 16 between nodes (16 kB), 16 between sockets (16 kB), 32 between NUMA domains" in out
     rankfile = rankwise(*grid, "--algorithm", "refined", "--format", "openmpi-rankfile").out.splitlines()[1:]
-    assert len(set(line.split("=", 1)[1] for line in rankfile)) == 64
+    assert len({line.split("=", 1)[1] for line in rankfile}) == 64
     slot_of_rank = {int(line.split()[1].split("=")[0]): line.split("slot=")[1] for line in rankfile}
     for rank, slot in slot_of_rank.items():
         assert int(slot.split(":")[0]) == refined["parts"]["socket"][rank] % 2
