@@ -20,11 +20,6 @@ double timed(MPI_Comm comm, const std::function<void()>& work) {
   return time_s;
 }
 
-int repetitions_within(const Repetitions& repetitions, double estimate_s) {
-  return static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9),
-                                     static_cast<double>(repetitions.least), static_cast<double>(repetitions.most)));
-}
-
 }  // namespace
 
 template <typename Real>

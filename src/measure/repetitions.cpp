@@ -11,10 +11,16 @@ Start parse_start(const std::string& name) {
   throw std::invalid_argument("start '" + name + "' is unknown: choose clock or barrier");
 }
 
+int repetitions_within(const Repetitions& repetitions, double estimate_s) {
+  return static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9),
+                                     static_cast<double>(repetitions.least), static_cast<double>(repetitions.most)));
+}
+
 void require_sensible(const Repetitions& repetitions) {
-  if (repetitions.least < 1 || repetitions.most < repetitions.least || !(repetitions.budget_s > 0.0) ||
-      !(repetitions.window_s > 0.0)) {
-    throw std::invalid_argument("--budget-s and --window-s must be positive and 1 <= --least <= --most");
+  if (repetitions.least < 1 || repetitions.most < repetitions.least || repetitions.warm_up < 0 ||
+      !(repetitions.budget_s > 0.0) || !(repetitions.window_s > 0.0)) {
+    throw std::invalid_argument(
+        "--budget-s and --window-s must be positive, 1 <= --least <= --most and 0 <= --warm-up");
   }
 }
 
@@ -48,17 +54,18 @@ Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetition
   };
 
   constexpr double widest_s = 1e-3;
-  const auto warm_up = static_cast<std::uint64_t>(std::max(1, repetitions.warm_up));
+  const bool estimates = repetitions.least < repetitions.most;
+  const auto warm_up = static_cast<std::uint64_t>(std::max(estimates ? 1 : 0, repetitions.warm_up));
   for (std::uint64_t number = 0; number < warm_up; ++number) {
     double late_s = repeat(number);
     MPI_Allreduce(MPI_IN_PLACE, &late_s, 1, MPI_DOUBLE, MPI_MAX, comm);
     if (late_s > 1e-6) window_s = std::max(window_s, std::min(window_s * 2, widest_s));
   }
-  double estimate_s = ended_s.back() - started_s.back() + window_s;
-  MPI_Bcast(&estimate_s, 1, MPI_DOUBLE, 0, comm);
-  const int count = static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9),
-                                                static_cast<double>(repetitions.least),
-                                                static_cast<double>(repetitions.most)));
+  int count = repetitions.least;
+  if (estimates) {
+    count = repetitions_within(repetitions, ended_s.back() - started_s.back() + window_s);
+    MPI_Bcast(&count, 1, MPI_INT, 0, comm);
+  }
   started_s.clear();
   ended_s.clear();
   std::vector<double> late_s;

@@ -21,7 +21,7 @@ struct Repetitions {
   double budget_s = 0.2;    // to spend on all of them, within these counts
   int least = 30;
   int most = 2000;
-  int warm_up = 5;
+  int warm_up = 5;          // at least one is done where the count is to be estimated (least < most)
   double window_s = 30e-6;  // from the call for a start to the start: long enough for all ranks to hear of it
   Start start = Start::clock;
 };
@@ -38,6 +38,9 @@ struct Timed {
                                // or (barrier) of the rank that took longest
   int late = 0;                // rank 0 only: repetitions in which a rank missed the common start
 };
+
+// How many repetitions of so long are in the budget.
+[[nodiscard]] int repetitions_within(const Repetitions& repetitions, double estimate_s);
 
 // Throws std::invalid_argument unless 1 <= least <= most and the times are positive.
 void require_sensible(const Repetitions& repetitions);

@@ -18,8 +18,8 @@ from statistics import median
 from typing import Any
 
 from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.engines.platform import Platform
 from rankwise.engines.placement import Location
+from rankwise.engines.platform import Platform
 from rankwise.engines.run import case_argument
 from rankwise.engines.stencil import StencilCase, StencilRow
 from rankwise.errors import InputError, RankwiseError
@@ -31,8 +31,10 @@ from rankwise.progress import SILENT, Meter
 from rankwise.units import format_size
 
 _MOST_RANKS = 20_000
-# A few repetitions are as good as many where every one takes the same time. The window costs no time here.
-_REPETITIONS = ("--least", "1", "--most", "1", "--warm-up", "1", "--window-s", "0.01")
+# One repetition, and nothing to warm up, where every one takes the same time. The window costs no time here.
+_REPETITIONS = ("--least", "1", "--most", "1", "--warm-up", "0", "--window-s", "0.01")
+# SMPI 3.32 keeps a list of what was ever sent and searches it for every message: many short runs take less than one long one.
+_SIZES_A_RUN = 4
 _FOLD_ABOVE_BYTES = 1 << 30  # of all ranks' messages
 # SMPI 3.32 does not keep the order of persistent messages of different sizes, as team-shift sends them with teams that differ.
 _NOT_PERSISTENT = "SMPI mixes up persistent messages of different sizes: the same messages went by MPI_Isend and MPI_Irecv"
@@ -41,12 +43,13 @@ _FALLBACK = "SMPI has no neighbourhood collectives: the same messages went by MP
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a campaign: a platform, where each rank sits on it, and the kernel's arguments."""
+    """One run of a campaign: a platform, where each rank sits on it, the kernel's arguments, and how many cases that is."""
 
     platform: Platform
     locations: Sequence[Location]
     arguments: Sequence[str]
     folds_memory: bool = False
+    cases: int = 1
 
     def simulation(self) -> Simulation:
         return Simulation(
@@ -88,31 +91,44 @@ class Simulator:
         return [self._exchange_row(case, platform, records) for case, records in zip(cases, self.records(runs), strict=True)]
 
     def stencil_rows(self, cases: Sequence[StencilCase], platform: Platform, ranks_per_socket: int) -> list[StencilRow]:
-        """Return one row a case, the sizes of one mapping in one run. Ranks of a node fill its sockets in order."""
-        together: dict[tuple[object, ...], list[StencilCase]] = {}
+        """Return one row a case, some sizes of one map in one run. Ranks of a node fill its sockets in order.
+
+        Mappings that give the same map are simulated once.
+        """
+        of_map: dict[tuple[object, ...], dict[int, list[StencilCase]]] = {}
         for case in cases:
             key = (case.grid, case.periodic, case.stencil, case.node_of_cell, self._folds(case))
-            together.setdefault(key, []).append(case)
-        runs = [
-            Run(
-                platform,
-                _stencil_locations(group[0], platform.sockets, ranks_per_socket),
-                (
-                    "stencil", "--grid", _joined(group[0].grid), "--periodic", _joined(map(int, group[0].periodic)),
-                    "--stencil", group[0].stencil.replace(" ", ""),
-                    "--bytes", _joined(case.message_bytes for case in group),
-                    "--verify", "0" if self._folds(group[0]) else "1", *_REPETITIONS,
-                ),
-                self._folds(group[0]),
-            )
-            for group in together.values()
-        ]  # fmt: skip
+            of_map.setdefault(key, {}).setdefault(case.message_bytes, []).append(case)
+        # A group is what one run answers: for each of its sizes the cases that are alike.
+        groups = [
+            list(alike.values())[first : first + _SIZES_A_RUN]
+            for alike in of_map.values()
+            for first in range(0, len(alike), _SIZES_A_RUN)
+        ]
+        runs = [self._stencil_run(group, platform, ranks_per_socket) for group in groups]
         rows = {
             id(case): self._stencil_row(case, platform, _only(records, "start"), sample)
-            for group, records in zip(together.values(), self.records(runs), strict=True)
-            for case, sample in zip(group, [r for r in records if r["record"] == "samples"], strict=True)
+            for group, records in zip(groups, self.records(runs), strict=True)
+            for alike, sample in zip(group, [r for r in records if r["record"] == "samples"], strict=True)
+            for case in alike
         }
         return [rows[id(case)] for case in cases]
+
+    def _stencil_run(self, group: Sequence[Sequence[StencilCase]], platform: Platform, ranks_per_socket: int) -> Run:
+        any_case = group[0][0]
+        folds = self._folds(any_case)
+        return Run(
+            platform,
+            _stencil_locations(any_case, platform.sockets, ranks_per_socket),
+            (
+                "stencil", "--grid", _joined(any_case.grid), "--periodic", _joined(map(int, any_case.periodic)),
+                "--stencil", any_case.stencil.replace(" ", ""),
+                "--bytes", _joined(alike[0].message_bytes for alike in group),
+                "--verify", "0" if folds else "1", *_REPETITIONS,
+            ),
+            folds,
+            sum(map(len, group)),
+        )  # fmt: skip
 
     def records(self, runs: Sequence[Run]) -> list[list[dict[str, Any]]]:
         """Return the kernel's records of each run, those that are known already from the samples file.
@@ -124,7 +140,7 @@ class Simulator:
         keys = [self._key(run) for run in runs]
         path = self.folder / "simulations.jsonl"
         found = _known(path)
-        self.meter.advance(sum(key in found for key in keys))
+        self.meter.advance(sum(run.cases for key, run in zip(keys, runs, strict=True) if key in found))
         wanted = {key: run for key, run in zip(keys, runs, strict=True) if key not in found}
         if wanted:
             for text in {run.platform.text() for run in wanted.values()}:
@@ -133,7 +149,7 @@ class Simulator:
                 for key, record in self._carry_out(wanted):
                     samples.append(record)
                     found[key] = record["records"]
-                    self.meter.advance()
+                    self.meter.advance(wanted[key].cases)
         return [found[key] for key in keys]
 
     def _carry_out(self, runs: Mapping[str, Run]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,16 +6,14 @@
 #include <map>
 #include <stdexcept>
 
+#include "../world.hpp"
 #include "measure/repetitions.hpp"
 
 namespace rankwise {
 namespace {
 
-int ranks() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
+using rankwise_test::world_rank;
+using rankwise_test::world_size;
 
 TEST(Neighbors, OfTheCornerOfAnOpenGridAreThoseInside) {
   const Neighbors neighbors = neighbors_of(Grid({3, 4}), parse_stencil("nearest-neighbor", 2), 0);
@@ -40,7 +38,7 @@ TEST(Neighbors, EverySendHasItsReceive) {
 TEST(StencilExchange, DeliversEveryByteOfEverySize) {
   // A ring of one, two or more: ranks are their own neighbours, or each other's on both sides.
   for (const bool periodic : {false, true}) {
-    StencilExchange exchange(MPI_COMM_WORLD, Grid({ranks(), 1}, {periodic, periodic}), parse_stencil("moore:1", 2));
+    StencilExchange exchange(MPI_COMM_WORLD, Grid({world_size(), 1}, {periodic, periodic}), parse_stencil("moore:1", 2));
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{100'000}}) {
       exchange.resize(bytes);
       for (std::uint64_t number = 0; number < 3; ++number) {
@@ -56,7 +54,7 @@ TEST(StencilExchange, DeliversEveryByteOfEverySize) {
 }
 
 TEST(StencilExchange, RefusesAGridOfAnotherSize) {
-  EXPECT_THROW(StencilExchange(MPI_COMM_WORLD, Grid({ranks() + 1}), parse_stencil("nearest-neighbor", 1)),
+  EXPECT_THROW(StencilExchange(MPI_COMM_WORLD, Grid({world_size() + 1}), parse_stencil("nearest-neighbor", 1)),
                std::invalid_argument);
 }
 
@@ -73,11 +71,28 @@ TEST(Repetitions, BothStartsTimeEveryRepetition) {
     EXPECT_EQ(run, 5);
     EXPECT_EQ(prepared, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
     EXPECT_EQ(checked, prepared);
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    EXPECT_EQ(timed.time_s.size(), rank == 0 ? 4U : 0U);
+    EXPECT_EQ(timed.time_s.size(), world_rank() == 0 ? 4U : 0U);
     EXPECT_TRUE(std::all_of(timed.time_s.begin(), timed.time_s.end(), [](double t) { return t >= 0.0; }));
   }
+}
+
+TEST(Repetitions, WarmUpIsOnlyDoneWithoutBeingAskedWhereTheCountIsEstimated) {
+  const auto run_with = [](const Repetitions& repetitions) {
+    int run = 0;
+    const auto nothing = [](std::uint64_t) {};
+    static_cast<void>(time_repetitions(MPI_COMM_WORLD, ClockOffset{}, repetitions, {nothing, [&] { ++run; }, nothing}));
+    return run;
+  };
+  EXPECT_EQ(run_with({0.001, 3, 3, 0}), 3);
+  EXPECT_GE(run_with({1e-9, 3, 4, 0}), 4);
+}
+
+TEST(Repetitions, AsManyAsTheTimeAllowsWithinTheirBounds) {
+  const Repetitions repetitions{0.1, 5, 50, 0};
+  EXPECT_EQ(repetitions_within(repetitions, 1.0), 5);
+  EXPECT_EQ(repetitions_within(repetitions, 0.01), 10);
+  EXPECT_EQ(repetitions_within(repetitions, 0.0), 50);
+  EXPECT_THROW(require_sensible({0.1, 5, 50, -1}), std::invalid_argument);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 from rankwise.engines.exchange import ExchangeCase
 from rankwise.engines.network import parse_network
-from rankwise.engines.platform import Links, Platform, links_of_description, links_of_profile
 from rankwise.engines.placement import Location
+from rankwise.engines.platform import Links, Platform, links_of_description, links_of_profile
 from rankwise.engines.simulate import Run, Simulator
 from rankwise.engines.stencil import StencilCase
 from rankwise.errors import InputError, RankwiseError
@@ -157,6 +158,38 @@ def test_every_exchange_delivers_its_bytes_and_says_what_smpi_lacks(simulator: S
     # Synchronous sends go one after the other, 2 k each way doubled; the same messages at once overlap.
     assert rows[2].time_s == pytest.approx(8 * (1e-6 + 2e-10 * 1000), rel=0.01)
     assert rows[1].time_s == pytest.approx(rows[0].time_s, rel=0.01)
+
+
+class _Counter:
+    """A meter that counts."""
+
+    steps = 0
+
+    def advance(self, steps: int = 1) -> None:
+        self.steps += steps
+
+    def say(self, what: str) -> None: ...
+
+
+@needs_simgrid
+def test_sizes_go_in_several_runs_and_maps_that_are_alike_in_one(simulator: Simulator) -> None:
+    meter = _Counter()
+    counting = replace(simulator, meter=meter)
+    sizes = [1000 * 2**power for power in range(6)]
+    cases = [
+        StencilCase((4,), (True,), "1;-1", mapping, nodes, 0, 0, size)
+        for size in sizes
+        for mapping, nodes in (("one", (0, 0, 1, 1)), ("other", (0, 1, 0, 1)), ("as-one", (0, 0, 1, 1)))
+    ]
+    rows = counting.stencil_rows(cases, platform_of("crossbar:8", 1), 2)
+    assert [row.case for row in rows] == cases
+    assert all(row.verified for row in rows)
+    time_s = {(row.case.mapping, row.case.message_bytes): row.time_s for row in rows}
+    for size in sizes:
+        # What a card carries both ways at once: a neighbour's messages there and back, or both neighbours'.
+        assert time_s["one", size] == time_s["as-one", size] < time_s["other", size]
+    assert len((simulator.folder / "simulations.jsonl").read_text().splitlines()) == 4  # two maps in two runs each
+    assert meter.steps == len(cases)
 
 
 @needs_simgrid
