@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WERROR ?= OFF
+UNITY ?= OFF
 
 .PHONY: quick install test test-cpp test-python lint sanitize bench clean
 
@@ -28,20 +29,21 @@ $(VENV)/.installed-test: $(VENV)/.installed
 test: test-cpp test-python
 
 test-cpp: install
-	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	cmake --build build/cpp --parallel 2
-	ctest --test-dir build/cpp --output-on-failure --output-junit junit.xml
+	ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 
 test-python: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --junitxml=build/pytest.xml
 
 lint: $(VENV)/.installed-test
+	$(BIN)/python -m ruff check python tests benchmarks
 	$(BIN)/python -m mypy
 
 sanitize: install
-	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	cmake --build build/sanitize --parallel 2
-	ctest --test-dir build/sanitize --output-on-failure --output-junit junit.xml
+	ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
 
 bench: install
 	$(BIN)/python benchmarks/startup.py

@@ -9,6 +9,7 @@ set(RANKWISE_LIBRARY_VERSION 0.1.0)
 file(GLOB api_sources CONFIGURE_DEPENDS src/api/*.cpp)
 add_library(rankwise SHARED ${api_sources})
 add_library(rankwise::rankwise ALIAS rankwise)
+rankwise_compile_by_folder(rankwise)
 target_include_directories(rankwise PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(rankwise PRIVATE src)

@@ -7,8 +7,8 @@ namespace rankwise {
 namespace {
 
 const ExponentialDraws& draws() {
-  static const ExponentialDraws table;
-  return table;
+  static const ExponentialDraws made;
+  return made;
 }
 
 std::int64_t beyond(std::int64_t out, std::int64_t ceiling) { return std::max<std::int64_t>(0, out - ceiling); }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index infinite = std::numeric_limits<Index>::max() / 4;
 // Node sizes up to which the dynamic program is worth its time, which grows like the square.
-constexpr Index largest_node = 1024;
+constexpr Index largest_by_program = 1024;
 
 // What is sent along each axis, by distance, and what does not fit that form.
 struct Ways {
@@ -185,7 +185,7 @@ Bound lower_bound(const MappingProblem& problem) {
   const NodeSizes& nodes = problem.nodes;
   if (nodes.nodes() == 1) return {0, "isoperimetric"};
   const Ways ways = ways_of(grid, problem.stencil);
-  const bool small = nodes.largest() <= largest_node;
+  const bool small = nodes.largest() <= largest_by_program;
   std::map<Index, Index> nodes_of_size;
   if (nodes.equal()) {
     nodes_of_size[nodes.smallest()] = nodes.nodes();

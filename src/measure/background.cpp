@@ -1,27 +1,17 @@
 #include "measure/background.hpp"
 
-#include <time.h>
-
 #include <array>
 #include <cstddef>
 #include <vector>
+
+#include "measure/pause.hpp"
+#include "measure/tags.hpp"
 
 namespace rankwise {
 
 namespace {
 
-constexpr int order_tag = 81;
-constexpr int report_tag = 82;
-constexpr int payload_tag = 83;
-constexpr int go_on_tag = 84;
-
 enum Order : int { begin, end, leave };
-
-void sleep_s(double seconds) {
-  timespec left{};
-  left.tv_nsec = static_cast<long>(seconds * 1e9);
-  nanosleep(&left, nullptr);
-}
 
 // Waits without holding the processor: a rank that polls inside MPI would be a load by itself.
 void doze_until_message(MPI_Comm comm, int source, int tag) {
@@ -44,10 +34,10 @@ class Traffic {
   void window() {
     std::array<MPI_Request, 2 * messages> requests;
     for (std::size_t m = 0; m < messages; ++m) {
-      MPI_Irecv(in_.data() + m * message_bytes, message_bytes, MPI_BYTE, peer_, payload_tag, pair_, &requests[m]);
+      MPI_Irecv(in_.data() + m * message_bytes, message_bytes, MPI_BYTE, peer_, tags::payload, pair_, &requests[m]);
     }
     for (std::size_t m = 0; m < messages; ++m) {
-      MPI_Isend(out_.data(), message_bytes, MPI_BYTE, peer_, payload_tag, pair_, &requests[messages + m]);
+      MPI_Isend(out_.data(), message_bytes, MPI_BYTE, peer_, tags::payload, pair_, &requests[messages + m]);
     }
     MPI_Waitall(2 * messages, requests.data(), MPI_STATUSES_IGNORE);
   }
@@ -69,53 +59,53 @@ void lead(MPI_Comm world, MPI_Comm pair, const LoadLimits& limits) {
   double spent_s = 0.0;
   double spent_bytes = 0.0;
   for (;;) {
-    doze_until_message(world, 0, order_tag);
+    doze_until_message(world, 0, tags::order);
     int order = leave;
-    MPI_Recv(&order, 1, MPI_INT, 0, order_tag, world, MPI_STATUS_IGNORE);
+    MPI_Recv(&order, 1, MPI_INT, 0, tags::order, world, MPI_STATUS_IGNORE);
     int go_on = order == begin && spent_s < limits.seconds && spent_bytes < limits.bytes ? 1 : 0;
     if (order == leave) go_on = -1;
-    MPI_Send(&go_on, 1, MPI_INT, 1, go_on_tag, pair);
+    MPI_Send(&go_on, 1, MPI_INT, 1, tags::go_on, pair);
     if (order == leave) return;
     const double begin_s = MPI_Wtime();
     double bytes = 0.0;
     int ended = 0;
-    if (go_on == 0) MPI_Send(nullptr, 0, MPI_BYTE, 0, report_tag, world);
+    if (go_on == 0) MPI_Send(nullptr, 0, MPI_BYTE, 0, tags::report, world);
     while (go_on == 1) {
       traffic.window();
-      if (bytes == 0.0) MPI_Send(nullptr, 0, MPI_BYTE, 0, report_tag, world);
+      if (bytes == 0.0) MPI_Send(nullptr, 0, MPI_BYTE, 0, tags::report, world);
       bytes += Traffic::window_bytes();
-      MPI_Iprobe(0, order_tag, world, &ended, MPI_STATUS_IGNORE);
+      MPI_Iprobe(0, tags::order, world, &ended, MPI_STATUS_IGNORE);
       const double now_s = MPI_Wtime();
       if (ended != 0 || spent_s + now_s - begin_s >= limits.seconds || spent_bytes + bytes >= limits.bytes) go_on = 0;
-      MPI_Send(&go_on, 1, MPI_INT, 1, go_on_tag, pair);
+      MPI_Send(&go_on, 1, MPI_INT, 1, tags::go_on, pair);
     }
     const double seconds = MPI_Wtime() - begin_s;
     spent_s += seconds;
     spent_bytes += bytes;
-    doze_until_message(world, 0, order_tag);
-    MPI_Recv(&order, 1, MPI_INT, 0, order_tag, world, MPI_STATUS_IGNORE);
+    doze_until_message(world, 0, tags::order);
+    MPI_Recv(&order, 1, MPI_INT, 0, tags::order, world, MPI_STATUS_IGNORE);
     const std::array<double, 2> report{seconds > 0.0 ? bytes / seconds : 0.0, ended != 0 ? 0.0 : 1.0};
-    MPI_Send(report.data(), 2, MPI_DOUBLE, 0, report_tag, world);
+    MPI_Send(report.data(), 2, MPI_DOUBLE, 0, tags::report, world);
   }
 }
 
 void follow(MPI_Comm pair) {
   Traffic traffic(pair);
   for (;;) {
-    doze_until_message(pair, 0, go_on_tag);
+    doze_until_message(pair, 0, tags::go_on);
     int go_on = 0;
-    MPI_Recv(&go_on, 1, MPI_INT, 0, go_on_tag, pair, MPI_STATUS_IGNORE);
+    MPI_Recv(&go_on, 1, MPI_INT, 0, tags::go_on, pair, MPI_STATUS_IGNORE);
     if (go_on == -1) return;
     while (go_on == 1) {
       traffic.window();
-      MPI_Recv(&go_on, 1, MPI_INT, 0, go_on_tag, pair, MPI_STATUS_IGNORE);
+      MPI_Recv(&go_on, 1, MPI_INT, 0, tags::go_on, pair, MPI_STATUS_IGNORE);
     }
   }
 }
 
 void order_all(MPI_Comm world, int pairs, int order) {
   // The leader of pair i is rank i.
-  for (int leader = 1; leader <= pairs; ++leader) MPI_Send(&order, 1, MPI_INT, leader, order_tag, world);
+  for (int leader = 1; leader <= pairs; ++leader) MPI_Send(&order, 1, MPI_INT, leader, tags::order, world);
 }
 
 }  // namespace
@@ -123,7 +113,7 @@ void order_all(MPI_Comm world, int pairs, int order) {
 void BackgroundLoad::start() const {
   order_all(world_, pairs_, begin);
   for (int leader = 1; leader <= pairs_; ++leader) {
-    MPI_Recv(nullptr, 0, MPI_BYTE, leader, report_tag, world_, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, leader, tags::report, world_, MPI_STATUS_IGNORE);
   }
 }
 
@@ -132,7 +122,7 @@ Load BackgroundLoad::stop() const {
   Load load;
   for (int leader = 1; leader <= pairs_; ++leader) {
     std::array<double, 2> report{};
-    MPI_Recv(report.data(), 2, MPI_DOUBLE, leader, report_tag, world_, MPI_STATUS_IGNORE);
+    MPI_Recv(report.data(), 2, MPI_DOUBLE, leader, tags::report, world_, MPI_STATUS_IGNORE);
     load.bytes_per_s += report[0];
     if (report[1] > 0.0) ++load.ended_early;
   }

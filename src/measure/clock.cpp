@@ -1,13 +1,14 @@
 #include "measure/clock.hpp"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "measure/pause.hpp"
+#include "measure/tags.hpp"
 #include "mpi/simulated.hpp"
 
 namespace rankwise {
@@ -18,9 +19,7 @@ namespace {
 void pass_time(double left_s) {
   if (is_simulated) {
     // A simulator's clock stands still while it is read.
-    const auto left_ns = static_cast<long>(std::min(0.5, left_s) * 1e9) + 1;
-    const timespec pause{0, left_ns};
-    nanosleep(&pause, nullptr);
+    sleep_s(std::min(0.5, left_s) + 1e-9);
     return;
   }
   // Near the start only the clock is watched: giving up the core could cost more than what is timed, and leaves caches
@@ -58,16 +57,14 @@ Timer measure_timer() {
 
 namespace {
 
-constexpr int tag = 71;
-
 // What a rank whose offset is known tells: its reading in global time, and how far that may be off.
 using Reading = std::array<double, 2>;
 
 void tell_time(MPI_Comm comm, int learner, int round_trips, Clock clock, const ClockOffset& known) {
   for (int i = 0; i < round_trips; ++i) {
-    MPI_Recv(nullptr, 0, MPI_BYTE, learner, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, learner, tags::clock, comm, MPI_STATUS_IGNORE);
     const Reading reading{clock() - known.offset_s, known.error_s};
-    MPI_Send(reading.data(), 2, MPI_DOUBLE, learner, tag, comm);
+    MPI_Send(reading.data(), 2, MPI_DOUBLE, learner, tags::clock, comm);
   }
 }
 
@@ -77,8 +74,8 @@ ClockOffset learn_time(MPI_Comm comm, int teacher, int round_trips, Clock clock)
   for (int i = 0; i < round_trips; ++i) {
     Reading reading{};
     const double sent_s = clock();
-    MPI_Send(nullptr, 0, MPI_BYTE, teacher, tag, comm);
-    MPI_Recv(reading.data(), 2, MPI_DOUBLE, teacher, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Send(nullptr, 0, MPI_BYTE, teacher, tags::clock, comm);
+    MPI_Recv(reading.data(), 2, MPI_DOUBLE, teacher, tags::clock, comm, MPI_STATUS_IGNORE);
     const double back_s = clock();
     if (back_s - sent_s < quickest_s) {
       quickest_s = back_s - sent_s;

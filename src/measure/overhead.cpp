@@ -1,16 +1,15 @@
 #include "measure/overhead.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <vector>
+
+#include "measure/pause.hpp"
+#include "measure/tags.hpp"
 
 namespace rankwise {
 
 namespace {
 
-constexpr int tag = 75;
-constexpr int call_tag = 76;
 constexpr int tries = 3;
 
 class Buffers {
@@ -29,16 +28,16 @@ class Buffers {
   bool checked(int from, unsigned number) {
     if (rank == from) {
       fill_payload(out.data(), size, rank, number);
-      MPI_Send(out.data(), count, MPI_BYTE, peer, tag, pair);
+      MPI_Send(out.data(), count, MPI_BYTE, peer, tags::overhead, pair);
       return true;
     }
     std::fill(in.begin(), in.end(), static_cast<unsigned char>(0));
-    MPI_Recv(in.data(), count, MPI_BYTE, peer, tag, pair, MPI_STATUS_IGNORE);
+    MPI_Recv(in.data(), count, MPI_BYTE, peer, tags::overhead, pair, MPI_STATUS_IGNORE);
     return payload_arrived(in.data(), size, peer, number);
   }
 
-  void call() const { MPI_Send(nullptr, 0, MPI_BYTE, peer, call_tag, pair); }
-  void hear() const { MPI_Recv(nullptr, 0, MPI_BYTE, peer, call_tag, pair, MPI_STATUS_IGNORE); }
+  void call() const { MPI_Send(nullptr, 0, MPI_BYTE, peer, tags::call, pair); }
+  void hear() const { MPI_Recv(nullptr, 0, MPI_BYTE, peer, tags::call, pair, MPI_STATUS_IGNORE); }
 
   MPI_Comm pair;
   std::size_t size;
@@ -54,22 +53,15 @@ void wait_s(double seconds) {
   }
 }
 
-void sleep_s(double seconds) {
-  timespec left{};
-  left.tv_sec = static_cast<time_t>(seconds);
-  left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
-  nanosleep(&left, nullptr);
-}
-
 double round_trip_s(Buffers& buffers) {
   double quickest_s = 1e9;
   for (int i = 0; i < 5; ++i) {
     const double start_s = MPI_Wtime();
     for (const int from : {0, 1}) {
       if (buffers.rank == from) {
-        MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tag, buffers.pair);
+        MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair);
       } else {
-        MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tag, buffers.pair, MPI_STATUS_IGNORE);
+        MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
       }
     }
     quickest_s = std::min(quickest_s, MPI_Wtime() - start_s);
@@ -87,11 +79,11 @@ bool returns_alone(Buffers& buffers, Send send, double late_s) {
     MPI_Barrier(buffers.pair);
     if (buffers.rank == 0) {
       const double start_s = MPI_Wtime();
-      send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tag, buffers.pair);
+      send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, buffers.pair);
       if (MPI_Wtime() - start_s < late_s / 2) ++alone;
     } else {
       sleep_s(late_s);
-      MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tag, buffers.pair, MPI_STATUS_IGNORE);
+      MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
     }
   }
   MPI_Bcast(&alone, 1, MPI_INT, 0, buffers.pair);
@@ -104,14 +96,14 @@ bool passes_head_to_head(Buffers& buffers, double late_s) {
   for (int i = 0; i < tries; ++i) {
     MPI_Barrier(buffers.pair);
     MPI_Request request;
-    MPI_Isend(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tag, buffers.pair, &request);
+    MPI_Isend(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, &request);
     int done = 0;
     for (const double end_s = MPI_Wtime() + late_s; done == 0 && MPI_Wtime() < end_s;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
     // Nobody receives before both have seen how it went.
     MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_MIN, buffers.pair);
-    MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tag, buffers.pair, MPI_STATUS_IGNORE);
+    MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     passed += done;
   }
@@ -143,11 +135,11 @@ Samples measure_send_overhead(MPI_Comm pair, std::size_t size_bytes, const Sampl
       buffers.hear();
       wait_s(settled_s);
       const double start_s = MPI_Wtime();
-      MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tag, pair);
+      MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair);
       time_s = MPI_Wtime() - start_s;
     } else {
       MPI_Request request;
-      MPI_Irecv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tag, pair, &request);
+      MPI_Irecv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair, &request);
       buffers.call();
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
@@ -166,11 +158,11 @@ Samples measure_receive_overhead(MPI_Comm pair, std::size_t size_bytes, const Sa
       buffers.call();
       wait_s(there_s);
       const double start_s = MPI_Wtime();
-      MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 1, tag, pair, MPI_STATUS_IGNORE);
+      MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair, MPI_STATUS_IGNORE);
       time_s = MPI_Wtime() - start_s;
     } else {
       buffers.hear();
-      MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 0, tag, pair);
+      MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair);
     }
     return time_s;
   };
@@ -184,9 +176,9 @@ Samples measure_gap(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampl
     const double start_s = MPI_Wtime();
     for (int i = 0; i < gap_messages; ++i) {
       if (buffers.rank == 0) {
-        MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tag, pair);
+        MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair);
       } else {
-        MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tag, pair, MPI_STATUS_IGNORE);
+        MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair, MPI_STATUS_IGNORE);
       }
     }
     if (buffers.rank == 0) {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "measure/clock.hpp"
+#include "measure/tags.hpp"
 #include "mpi/wait.hpp"
 
 namespace rankwise {
 
 namespace {
 
-constexpr int tag = 72;
 constexpr int alternating_rounds = 4;
 constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"send", PairOperation::send},
                                                                           {"ssend", PairOperation::ssend},
@@ -88,20 +88,20 @@ class Pair {
   template <typename Send>
   void ping_pong(Send send) {
     const int count = static_cast<int>(size_);
-    if (rank_ == 0) send(out_.data(), count, MPI_BYTE, peer_, tag, comm_);
-    MPI_Recv(in_.data(), count, MPI_BYTE, peer_, tag, comm_, MPI_STATUS_IGNORE);
-    if (rank_ == 1) send(out_.data(), count, MPI_BYTE, peer_, tag, comm_);
+    if (rank_ == 0) send(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_);
+    MPI_Recv(in_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_, MPI_STATUS_IGNORE);
+    if (rank_ == 1) send(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_);
   }
 
   void both_ways() {
     const int count = static_cast<int>(size_);
     std::array<MPI_Request, 2 * burst_messages> requests;
     for (int m = 0; m < messages_; ++m) {
-      MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer_, tag, comm_,
+      MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer_, tags::pingpong, comm_,
                 &requests[static_cast<std::size_t>(m)]);
     }
     for (int m = 0; m < messages_; ++m) {
-      MPI_Isend(out_.data(), count, MPI_BYTE, peer_, tag, comm_, &requests[static_cast<std::size_t>(messages_ + m)]);
+      MPI_Isend(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_, &requests[static_cast<std::size_t>(messages_ + m)]);
     }
     wait_all(2 * messages_, requests.data());
   }

@@ -4,12 +4,12 @@
 #include <stdexcept>
 #include <vector>
 
+#include "measure/tags.hpp"
+
 namespace rankwise {
 
 namespace {
 
-constexpr int tag = 73;
-constexpr int answer_tag = 74;
 
 class Streamer {
  public:
@@ -29,16 +29,16 @@ class Streamer {
     const int peer = 1 - rank_;
     std::size_t posted = 0;
     for (int m = 0; receives_ && m < stream_.window; ++m) {
-      MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer, tag, pair_,
+      MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer, tags::stream, pair_,
                 &requests_[posted++]);
     }
     for (int m = 0; sends_ && m < stream_.window; ++m) {
-      MPI_Isend(out_.data(), count, MPI_BYTE, peer, tag, pair_, &requests_[posted++]);
+      MPI_Isend(out_.data(), count, MPI_BYTE, peer, tags::stream, pair_, &requests_[posted++]);
     }
     MPI_Waitall(static_cast<int>(posted), requests_.data(), MPI_STATUSES_IGNORE);
     // One way, the sender knows of the last arrival only by an answer.
-    if (receives_ && !sends_) MPI_Send(nullptr, 0, MPI_BYTE, peer, answer_tag, pair_);
-    if (sends_ && !receives_) MPI_Recv(nullptr, 0, MPI_BYTE, peer, answer_tag, pair_, MPI_STATUS_IGNORE);
+    if (receives_ && !sends_) MPI_Send(nullptr, 0, MPI_BYTE, peer, tags::answer, pair_);
+    if (sends_ && !receives_) MPI_Recv(nullptr, 0, MPI_BYTE, peer, tags::answer, pair_, MPI_STATUS_IGNORE);
   }
 
   bool checked_window(unsigned number) {

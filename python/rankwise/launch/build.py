@@ -18,6 +18,7 @@ _TIMEOUT_S = 300
 _KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
 _PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
+_ALONE = ("preload",)  # what takes the place of MPI's functions must not see MPI's declarations of them
 
 
 def build_kernels(compiler: Path) -> Path:
@@ -75,16 +76,17 @@ def _build(
         return built
     tell(words)
     built.parent.mkdir(parents=True, exist_ok=True)
-    units = [path for path in files if path.suffix == ".cpp"]
+    units = _units(files)
     # Built under another name and moved, so that an interrupted build leaves nothing that looks finished.
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch, meter("building", len(units)) as progress:
 
-        def compile_unit(numbered: tuple[int, Path]) -> str:
-            number, path = numbered
-            made = str(Path(scratch) / f"{number}.o")
-            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, "-c", str(path), "-o", made], compiler)
+        def compile_unit(numbered: tuple[int, Sequence[Path]]) -> str:
+            number, together = numbered
+            unit, made = Path(scratch) / f"{number}.cpp", Path(scratch) / f"{number}.o"
+            unit.write_text("".join(f'#include "{path}"\n' for path in together), encoding="utf-8")
+            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, "-c", str(unit), "-o", str(made)], compiler)
             progress.advance()
-            return made
+            return str(made)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compile_unit, enumerate(units)))
@@ -92,6 +94,17 @@ def _build(
         _compile([str(compiler), *objects, "-o", str(fresh), *link], compiler)
         os.replace(fresh, built)
     return built
+
+
+def _units(files: Sequence[Path]) -> list[Sequence[Path]]:
+    """Return the sources that are compiled as one: those of a folder, which takes half the time of one after the other."""
+    of_folder: dict[str, list[Path]] = {}
+    for path in files:
+        if path.suffix == ".cpp":
+            together = path.name if path.parent.name in _ALONE else ""
+            of_folder.setdefault(f"{path.parent.name}/{together}", []).append(path)
+    # The largest first, so that none is left over at the end.
+    return sorted(of_folder.values(), key=lambda unit: -sum(path.stat().st_size for path in unit))
 
 
 def _compile(command: Sequence[str], compiler: Path) -> None:
