@@ -15,17 +15,11 @@ import statistics
 import subprocess
 import sys
 
+import numpy as np
+
+from rankwise.statistics import median_interval_95
+
 GOAL = 1.05
-
-
-def interval(values: list[float]) -> tuple[float, float, float]:
-    """Median, and the order statistics that enclose it with 95 % confidence."""
-    ordered = sorted(values)
-    n = len(ordered)
-    reach = 0.98 * math.sqrt(n)
-    low = max(0, math.floor(n / 2 - reach))
-    high = min(n - 1, math.ceil(n / 2 + reach))
-    return statistics.median(ordered), ordered[low], ordered[high]
 
 
 def main() -> int:
@@ -46,7 +40,8 @@ def main() -> int:
         row = json.loads(line)
         ratios = []
         for other in ("by_hand_s", "collective_s"):
-            ratios.append(interval([a / b for a, b in zip(row["ours_s"], row[other], strict=True)]))
+            of_each = np.array(row["ours_s"]) / np.array(row[other])
+            ratios.append((float(np.median(of_each)), *median_interval_95(of_each)))
         medians = [1e6 * statistics.median(row[name]) for name in ("ours_s", "by_hand_s", "collective_s")]
         texts = [f"{middle:.3f} [{low:.3f}, {high:.3f}]" for middle, low, high in ratios]
         print(f"{row['bytes']:>8} {medians[0]:9.2f} {medians[1]:9.2f} {medians[2]:9.2f}   {texts[0]:<22} {texts[1]}")

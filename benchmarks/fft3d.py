@@ -13,11 +13,14 @@ one of medians. Exits with 1 when ours is slower than 1.05 times the fastest bey
 
 import argparse
 import json
-import math
 import os
 import statistics
 import subprocess
 import sys
+
+import numpy as np
+
+from rankwise.statistics import median_interval_95
 
 GOAL = 1.05
 
@@ -46,20 +49,10 @@ if comm.rank == 0:
 """
 
 
-def interval(values: list[float]) -> tuple[float, float, float]:
-    """Median, and the order statistics that enclose it with 95 % confidence."""
-    ordered = sorted(values)
-    n = len(ordered)
-    reach = 0.98 * math.sqrt(n)
-    low = max(0, math.floor(n / 2 - reach))
-    high = min(n - 1, math.ceil(n / 2 + reach))
-    return statistics.median(ordered), ordered[low], ordered[high]
-
-
 def mpi4py_fft_median_s(launch: list[str], n: int, repetitions: int) -> float | None:
     """The median time of mpi4py-fft, None where it is not installed or does not run."""
     done = subprocess.run(
-        [*launch, sys.executable, "-c", MPI4PY_FFT, str(n), str(repetitions)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*launch, sys.executable, "-c", MPI4PY_FFT, str(n), str(repetitions)], capture_output=True, text=True
     )
     times = [float(word) for word in done.stdout.split()] if done.returncode == 0 else []
     return statistics.median(times) if times else None
@@ -87,7 +80,8 @@ def main() -> int:
             row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
             medians = {name: 1e3 * statistics.median(row[f"{name}_s"]) for name in ("ours", "fftw_in_place", "fftw_out_of_place")}
             fastest = min(("fftw_in_place", "fftw_out_of_place"), key=lambda name: medians[name])
-            middle, low, high = interval([a / b for a, b in zip(row["ours_s"], row[f"{fastest}_s"], strict=True)])
+            ratios = np.array(row["ours_s"]) / np.array(row[f"{fastest}_s"])
+            middle, (low, high) = float(np.median(ratios)), median_interval_95(ratios)
             mpi4py_s = mpi4py_fft_median_s(launch, n, arguments.repetitions)
             texts = [f"{value:9.2f}" for value in medians.values()] + ["        –" if mpi4py_s is None else f"{1e3 * mpi4py_s:9.2f}"]
             print(

@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
-import nodes  # noqa: E402
-from nodes import Nodes  # noqa: E402
+import nodes
+from nodes import Nodes
 
 
 def main() -> None:

@@ -58,14 +58,19 @@ def write_json(path: Path, value: object) -> None:
     write_whole(path, json_text(value) + "\n")
 
 
-def read_json(path: Path, what: str, mend: str) -> Any:
-    """Read a JSON file; ``what`` and ``mend`` complete the message of the InputError that a bad file raises."""
+def read_text(path: Path, what: str, mend: str) -> str:
+    """Read a text file; ``what`` and ``mend`` complete the message of the InputError that a bad file raises."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"{what} {path} does not exist: {mend}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{what} {path} cannot be read ({error}): {mend}") from None
+
+
+def read_json(path: Path, what: str, mend: str) -> Any:
+    """Read a JSON file, as :func:`read_text` does."""
+    text = read_text(path, what, mend)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

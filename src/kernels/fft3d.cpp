@@ -8,6 +8,7 @@
 #include "fft/timed.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/parse_repetitions.hpp"
 #include "measure/triad.hpp"
 
 namespace rankwise {
@@ -20,16 +21,8 @@ int world_rank() {
   return rank;
 }
 
-Repetitions parse_repetitions(Arguments& arguments) {
-  const Repetitions repetitions{arguments.number("budget-s", 0.5), static_cast<int>(arguments.integer("least", 10)),
-                                static_cast<int>(arguments.integer("most", 500)),
-                                static_cast<int>(arguments.integer("warm-up", 2))};
-  if (repetitions.least < 1 || repetitions.most < repetitions.least || repetitions.warm_up < 0 ||
-      !(repetitions.budget_s > 0.0)) {
-    throw std::invalid_argument("--budget-s must be positive, 1 <= --least <= --most and 0 <= --warm-up");
-  }
-  return repetitions;
-}
+// A transform takes long, so that fewer are enough.
+constexpr Repetitions of_transforms{0.5, 10, 500, 2};
 
 Direction parse_direction(const std::string& name) {
   if (name == "forward") return Direction::forward;
@@ -126,7 +119,7 @@ void run_fft3d(Arguments& arguments) {
   const Direction direction = parse_direction(arguments.text("direction", "forward"));
   const bool is_double = parse_double(arguments.text("precision", "double"));
   const std::string library_name = arguments.text("library", "auto");
-  const Repetitions repetitions = parse_repetitions(arguments);
+  const Repetitions repetitions = parse_counts(arguments, of_transforms);
   arguments.expect_all_used();
   with_library(library_name, [&](const FftLibrary& library) {
     const TimedFft timed = is_double ? time_fft3d<double>(MPI_COMM_WORLD, spec, direction, library, repetitions)
@@ -207,7 +200,7 @@ void run_local_fft(Arguments& arguments) {
 
 void run_triad(Arguments& arguments) {
   const long long array_bytes = arguments.integer("bytes", 1 << 26);
-  const Repetitions repetitions = parse_repetitions(arguments);
+  const Repetitions repetitions = parse_counts(arguments, of_transforms);
   arguments.expect_all_used();
   if (array_bytes < 0) throw std::invalid_argument("--bytes must be positive");
   const std::vector<double> rates = measure_triad(MPI_COMM_WORLD, static_cast<std::size_t>(array_bytes),

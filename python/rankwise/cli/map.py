@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from rankwise.mapping.dims import GridChoices
     from rankwise.mapping.levels import Costs, Inner
 
+# Of the verbs that exchange on a grid that is mapped.
+StencilOption = Annotated[
+    str,
+    typer.Option(
+        help="To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
+        'or offsets: "1,0;-1,0;0,2".'
+    ),
+]
+MappingNames = Annotated[str, typer.Option(help="Mappings of ranks to nodes: all, or several; see 'rankwise map'.")]
+
 
 @verb(
     "map",

@@ -189,7 +189,7 @@ def _varied(
         return rows_of(machine)
     from rankwise.engines.project import logarithmic, with_value
 
-    known = [name for name in rows_of(machine)[0]["parameters"]]
+    known = list(rows_of(machine)[0]["parameters"])
     rows = []
     for text in vary:
         key, ends = parse_vary(text, machine, known)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
-from rankwise.cli.exchange import fail_unless_verified, run_verbs
-from rankwise.cli.map import parse_node_sizes
-from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.cli.exchange import Periodic, fail_unless_verified, run_verbs
+from rankwise.cli.map import MappingNames, StencilOption, parse_node_sizes
+from rankwise.errors import InputError
 from rankwise.units import format_size, format_time, parse_periodic, parse_shape, parse_sizes
 
 if TYPE_CHECKING:
@@ -29,16 +29,10 @@ if TYPE_CHECKING:
 )
 def run_stencil(
     grid: Annotated[str, typer.Option(help="Shape of the process grid, a rank a cell: 4x2.")],
-    stencil: Annotated[
-        str,
-        typer.Option(
-            help="To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
-            'or offsets: "1,0;-1,0;0,2".'
-        ),
-    ] = "nearest-neighbor",
-    algorithm: Annotated[str, typer.Option(help="Mappings of ranks to nodes: all, or several; see 'rankwise map'.")] = "all",
+    stencil: StencilOption = "nearest-neighbor",
+    algorithm: MappingNames = "all",
     size: Annotated[str, typer.Option("--bytes", help="Bytes to each neighbour: 64, 64,4kB,512kB.")] = "64,4KiB,64KiB,512KiB",
-    periodic: Annotated[str, typer.Option(help="Axes that wrap around: none, all, or a flag an axis: 1,0.")] = "none",
+    periodic: Periodic = "none",
     repetitions: Annotated[int, typer.Option(min=6, max=100_000, help="Exchanges of each case.")] = 200,
     samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("stencil.samples.jsonl"),
     instantiation: Annotated[
@@ -86,11 +80,11 @@ def _measure(
 ) -> list[MeasuredStencilRow]:
     from dataclasses import replace
 
+    from rankwise.engines.real import under_way
     from rankwise.engines.run_stencil import StencilRunner
     from rankwise.engines.session import stencil_cases
     from rankwise.launch import find_mpi
     from rankwise.machine.discover import discover
-    from rankwise.progress import meter
 
     ranks = math.prod(shape)
     stencil_cases(shape, [ranks], stencil, flags, names, sizes_bytes[:1])  # refuse what is wrong before ranks start
@@ -98,11 +92,8 @@ def _measure(
     node_of_rank = runner.nodes(ranks)
     sizes = [node_of_rank.count(node) for node in range(max(node_of_rank) + 1)]
     cases = stencil_cases(shape, sizes, stencil, flags, names, sizes_bytes)
-    try:
-        with meter("running", len(cases)) as progress:
-            return replace(runner, meter=progress).rows(cases, node_of_rank)
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}") from None
+    with under_way("running", len(cases), samples) as progress:
+        return replace(runner, meter=progress).rows(cases, node_of_rank)
 
 
 def _show(rows: Sequence[MeasuredStencilRow]) -> None:

@@ -10,10 +10,21 @@ import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
 from rankwise.cli.exchange import (
-    Algorithm, Bytes, Cutoff, Dims, Mode, Periodic, Ranks, Replication, Shell, TeamBoxes, fail_unless_verified,
-    make_exchange_cases, show_rows,
+    Algorithm,
+    Bytes,
+    Cutoff,
+    Dims,
+    Mode,
+    Periodic,
+    Ranks,
+    Replication,
+    Shell,
+    TeamBoxes,
+    fail_unless_verified,
+    make_exchange_cases,
+    show_rows,
 )  # fmt: skip
-from rankwise.cli.map import parse_node_sizes
+from rankwise.cli.map import MappingNames, StencilOption, parse_node_sizes
 from rankwise.errors import InputError
 from rankwise.units import format_time, parse_periodic, parse_shape, parse_sizes
 
@@ -116,16 +127,10 @@ def simulate_stencil(
     ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
     node_sizes: Annotated[str | None, typer.Option(help="Ranks on each node where they differ: 48,48,32.")] = None,
     hop_latency: HopLatency = "0s",
-    stencil: Annotated[
-        str,
-        typer.Option(
-            help="To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
-            'or offsets: "1,0;-1,0;0,2".'
-        ),
-    ] = "nearest-neighbor",
-    algorithm: Annotated[str, typer.Option(help="Mappings of ranks to nodes: all, or several; see 'rankwise map'.")] = "all",
+    stencil: StencilOption = "nearest-neighbor",
+    algorithm: MappingNames = "all",
     size: Bytes = "1000",
-    periodic: Annotated[str, typer.Option(help="Axes that wrap around: none, all, or a flag an axis: 1,0.")] = "none",
+    periodic: Periodic = "none",
     output: Folder = Path("simulated"),
     jobs: Jobs = None,
     as_json: Json = False,

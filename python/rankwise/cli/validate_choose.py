@@ -9,7 +9,14 @@ import typer
 
 from rankwise.cli.base import Json, console, print_json, verb
 from rankwise.cli.exchange import (
-    PREDICTED_RANKS, Bytes, Periodic, ProfileFile, Ranks, default_ranks, make_grid, validate_verbs,
+    PREDICTED_RANKS,
+    Bytes,
+    Periodic,
+    ProfileFile,
+    Ranks,
+    default_ranks,
+    make_grid,
+    validate_verbs,
 )  # fmt: skip
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes

@@ -14,7 +14,8 @@ import numpy as np
 
 from rankwise.engines.fft3d import FftAsked, FftRow, make_fft_cases
 from rankwise.engines.fft3d_run import FftRunner
-from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
+from rankwise.engines.real import require_seconds, under_way
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel
 from rankwise.launch.process import Child
 from rankwise.machine.discover import discover
@@ -23,7 +24,7 @@ from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
 from rankwise.measure.samples import now
 from rankwise.models.fft3d import Transform, shuffle_time
-from rankwise.progress import Meter, meter, tell
+from rankwise.progress import Meter, tell
 
 DEFAULT_SIZES = (40, 80, 160, 288)
 _TRIAD_BYTES = 64 << 20  # of each of three arrays: beyond any cache that a few ranks share
@@ -49,20 +50,17 @@ def measure_fft3d(profile_path: Path, plan: FftPlan) -> FftRates:
 
     Raw samples are appended to machine.fft3d.samples.jsonl for machine.json. Raises RankwiseError and its kinds.
     """
-    if not 0 < plan.seconds_per_case < 1e6:
-        raise InputError(f"--seconds {plan.seconds_per_case:g} is not a time to spend: give one above 0")
+    require_seconds(plan.seconds_per_case)
     if len(set(plan.sizes)) < 2:
         raise InputError("--n needs at least two sizes: rates between them are what predictions use")
     profile = Profile.load(profile_path)
     topology = discover()
     mpi = find_mpi()
     samples = profile_path.with_name(profile_path.stem + ".fft3d.samples.jsonl")
-    try:
-        with meter("calibrating", len(plan.ranks) * len(set(plan.sizes)) + len(_COUNTED)) as progress:
-            measured, library = _rates(mpi, topology, plan, samples, progress)
-            counted = tuple(_count_all(mpi, plan.library, progress))
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}; the profile is as it was") from None
+    steps = len(plan.ranks) * len(set(plan.sizes)) + len(_COUNTED)
+    with under_way("calibrating", steps, samples, "; the profile is as it was") as progress:
+        measured, library = _rates(mpi, topology, plan, samples, progress)
+        counted = tuple(_count_all(mpi, plan.library, progress))
     if not counted:
         tell("note: A was not counted: install valgrind (Debian: apt-get install valgrind) for the literal reading of Eq. 2")
     kept = profile.fft3d if profile.fft3d is not None and profile.fft3d.library == library else None
@@ -180,5 +178,5 @@ def _loads_missed(text: str) -> int:
     summary = re.search(r"^summary: (.*)$", text, re.MULTILINE)
     if events is None or summary is None:
         raise UnusableEnvironmentError("cachegrind's output has no summary: A was not counted")
-    counts = dict(zip(events[1].split(), summary[1].replace(",", "").split()))
+    counts = dict(zip(events[1].split(), summary[1].replace(",", "").split(), strict=False))
     return int(counts["DLmr"])

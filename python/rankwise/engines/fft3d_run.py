@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engines.fft3d import PHASES, FftCase, FftRow, Span
+from rankwise.engines.real import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
-from rankwise.measure.samples import SCHEMA, SamplesFile
+from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
-
-_MOST_RANKS_PER_CPU = 64
 
 
 @dataclass(frozen=True)
@@ -37,24 +34,14 @@ class FftRunner:
 
     def rows(self, cases: Sequence[FftCase]) -> Iterator[FftRow]:
         """Yield one row a case, in order. Raises RankwiseError and its kinds; the samples so far are in the file."""
-        with SamplesFile(self.samples_path) as samples:
-            identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
-            samples.append(
-                {"record": "campaign", "campaign": identity, "schema": SCHEMA, "workload": "fft3d",
-                 "created": datetime.now(UTC).isoformat(timespec="seconds")}
-            )  # fmt: skip
+        with SamplesFile(self.samples_path) as samples, samples.campaign(workload="fft3d") as identity:
             for case in cases:
                 yield self._launch(case, samples, identity)
                 self.meter.advance()
-            samples.append({"record": "complete", "campaign": identity})
 
     def _launch(self, case: FftCase, samples: SamplesFile, identity: str) -> FftRow:
         oversubscribed = case.ranks > len(self.cpus)
-        if case.ranks > _MOST_RANKS_PER_CPU * len(self.cpus):
-            raise InputError(
-                f"{case.ranks} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
-                "ask the model ('rankwise predict fft3d')"
-            )
+        require_room(case.ranks, len(self.cpus), "ask the model ('rankwise predict fft3d')")
         arguments = [
             "fft3d",
             "--n", ",".join(map(str, case.n)),

@@ -11,11 +11,11 @@ from typing import Any
 from rankwise.engines.fft3d import PHASES, FftCase, FftRow, fft_case_keys
 from rankwise.engines.fft3d_predict import CALIBRATED, FftModel
 from rankwise.engines.fft3d_run import FftRunner
-from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.engines.real import require_seconds, under_way
+from rankwise.errors import InputError
 from rankwise.launch import find_mpi
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
-from rankwise.progress import meter
 
 # A phase below this share of the transform is not judged by its relative error: it is next to nothing on both sides.
 _LEAST_SHARE = 0.02
@@ -33,15 +33,11 @@ def run_ffts(
     cases: Sequence[FftCase], topology: Topology, samples: Path, seconds: float, library: str = "auto", planning: str = "measure"
 ) -> list[FftRow]:
     """Run all cases on this machine, one rank a core. Raises RankwiseError and its kinds."""
-    if not 0 < seconds < 1e6:
-        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
+    require_seconds(seconds)
     mpi = find_mpi()
-    try:
-        with meter("running", len(cases)) as progress:
-            runner = FftRunner(mpi, topology.pus_one_per_core(), samples, seconds, library, planning, progress)
-            return list(runner.rows(cases))
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}") from None
+    with under_way("running", len(cases), samples) as progress:
+        runner = FftRunner(mpi, topology.pus_one_per_core(), samples, seconds, library, planning, progress)
+        return list(runner.rows(cases))
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from rankwise.engines.exchange import ExchangeCase, Row
+from rankwise.engines.real import require_room
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement
 from rankwise.measure.cells import SMALLEST_TIME_S
-from rankwise.measure.samples import SCHEMA, SamplesFile
+from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import median_interval_95
 
-_MOST_RANKS_PER_CPU = 64
 _MOST_CASES_A_LAUNCH = 1000  # they travel as one argument of a command
 
 
@@ -29,8 +27,9 @@ _MOST_CASES_A_LAUNCH = 1000  # they travel as one argument of a command
 class Runner:
     """Runs exchanges. ``cpus`` are the CPUs of a node that ranks are bound to, one each while there are enough.
 
-    ``hosts`` holds the host of each rank (none: all on this node), which is verified from inside the ranks. With more ranks than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the
-    machine's, only the check of the bytes counts.
+    ``hosts`` holds the host of each rank (none: all on this node), which is verified from inside the ranks. With more ranks
+    than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the machine's, only the check
+    of the bytes counts.
     """
 
     mpi: Mpi
@@ -46,16 +45,10 @@ class Runner:
 
         Whatever happens, the samples so far are in the samples file.
         """
-        with SamplesFile(self.samples_path) as samples:
-            identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
-            samples.append(
-                {"record": "campaign", "campaign": identity, "schema": SCHEMA, "workload": "exchange",
-                 "created": datetime.now(UTC).isoformat(timespec="seconds")}
-            )  # fmt: skip
+        with SamplesFile(self.samples_path) as samples, samples.campaign(workload="exchange") as identity:
             for _, group in itertools.groupby(cases, key=lambda case: (case.ranks, case.grid, case.periodic)):
                 while together := list(itertools.islice(group, _MOST_CASES_A_LAUNCH)):
                     yield from self._launch(together, samples, identity)
-            samples.append({"record": "complete", "campaign": identity})
 
     def _launch(
         self, cases: list[ExchangeCase], samples: SamplesFile, identity: str
@@ -65,11 +58,7 @@ class Runner:
             raise InputError(f"{len(self.hosts)} ranks are placed on hosts and {ranks} are to run: place them all")
         on_node = max(Counter(self.hosts).values(), default=ranks)
         oversubscribed = on_node > len(self.cpus)
-        if on_node > _MOST_RANKS_PER_CPU * len(self.cpus):
-            raise InputError(
-                f"{on_node} ranks are too many for {len(self.cpus)} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or "
-                "ask the model ('rankwise predict exchange')"
-            )
+        require_room(on_node, len(self.cpus), "ask the model ('rankwise predict exchange')")
         arguments = [
             "exchange",
             "--grid", ",".join(map(str, grid)),

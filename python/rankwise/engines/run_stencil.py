@@ -7,27 +7,24 @@ repetition that of the rank that took longest.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.engines.real import require_room
 from rankwise.engines.stencil import StencilCase, StencilRow
-from rankwise.errors import InputError
 from rankwise.launch import Mpi, stream_kernel
-from rankwise.measure.samples import SCHEMA, SamplesFile
+from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter
 from rankwise.statistics import interval_95, median_interval_95
 
 Times = NDArray[np.float64]
 BASELINE = "blocked"
 _RESAMPLES = 2000
-_MOST_RANKS_PER_CPU = 64
 
 
 @dataclass(frozen=True)
@@ -109,8 +106,7 @@ class StencilRunner:
 
     def nodes(self, ranks: int) -> list[int]:
         """Start the ranks and return the node of each, nodes numbered by their lowest rank."""
-        if ranks > _MOST_RANKS_PER_CPU * self.cpus:
-            raise InputError(f"{ranks} ranks are too many for {self.cpus} CPUs: make the grid smaller")
+        require_room(ranks, self.cpus, "make the grid smaller")
         records = list(stream_kernel(self.mpi, ["hello"], ranks, ranks > self.cpus, f"starting {ranks} ranks"))
         hosts = [str(place["host"]) for place in records[0]["placements"]]
         number = {host: i for i, host in enumerate(dict.fromkeys(hosts))}
@@ -123,19 +119,14 @@ class StencilRunner:
             together.setdefault(case.mapping, []).append(case)
         times: dict[tuple[str, int], Times] = {}
         rows: dict[int, MeasuredStencilRow] = {}
-        with SamplesFile(self.samples_path) as samples:
-            identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
-            samples.append(
-                {"record": "campaign", "campaign": identity, "schema": SCHEMA, "workload": "stencil",
-                 "created": datetime.now(UTC).isoformat(timespec="seconds"), "node_of_rank": list(node_of_rank)}
-            )  # fmt: skip
+        head = {"workload": "stencil", "node_of_rank": list(node_of_rank)}
+        with SamplesFile(self.samples_path) as samples, samples.campaign(**head) as identity:
             for mapping, group in together.items():
                 for case, record in zip(group, self._launch(group, node_of_rank), strict=True):
                     samples.append({**record, "campaign": identity, "mapping": mapping})
                     times[mapping, case.message_bytes] = np.asarray(record["time_s"], dtype=np.float64)
                     rows[id(case)] = self._row(case, record, times[mapping, case.message_bytes], node_of_rank)
                     self.meter.advance()
-            samples.append({"record": "complete", "campaign": identity})
         found = []
         for case in cases:
             base = times.get((BASELINE, case.message_bytes))

@@ -10,6 +10,7 @@ from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.engines.injection import bounded
 from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus, locations_on_nodes
 from rankwise.engines.predict import Model
+from rankwise.engines.real import require_seconds, under_way
 from rankwise.engines.run import Runner
 from rankwise.engines.simulate import Simulator, require_simulable
 from rankwise.engines.stencil import StencilCase, StencilRow
@@ -56,14 +57,10 @@ def run_rows(
     cases: Sequence[ExchangeCase], topology: Topology, samples: Path, seconds: float, hosts: Sequence[str] = ()
 ) -> list[Row]:
     """Run all cases on this machine, or each rank on its host, one rank a core. Raises RankwiseError and its kinds."""
-    if not 0 < seconds < 1e6:
-        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
+    require_seconds(seconds)
     mpi = find_mpi()
-    try:
-        with meter("running", len(cases)) as progress:
-            return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress, hosts).rows(cases))
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}") from None
+    with under_way("running", len(cases), samples) as progress:
+        return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress, hosts).rows(cases))
 
 
 def simulate_rows(

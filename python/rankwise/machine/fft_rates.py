@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from rankwise.machine.link import finite
@@ -43,7 +44,7 @@ class RankRates:
         if not known:
             raise ValueError(f"{name} was not measured on {self.ranks} ranks")
         known.sort()
-        for (low, rate_low), (high, rate_high) in zip(known, known[1:]):
+        for (low, rate_low), (high, rate_high) in pairwise(known):
             if low <= bytes_per_rank <= high:
                 share = math.log(bytes_per_rank / low) / math.log(high / low)
                 return float(rate_low ** (1 - share) * rate_high**share)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.errors import InputError
+from rankwise.files import read_text
 
 
 def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare") -> dict[str, list[int]]:
@@ -20,12 +21,7 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
     ranks. ``option`` named the file. Raises InputError.
     """
     mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{option} {path} does not exist: {mend}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{option} {path} cannot be read ({error}): {mend}") from None
+    text = read_text(path, option, mend)
     name = path.name
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:

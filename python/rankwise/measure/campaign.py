@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement
 from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
-from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, now, read_campaigns
+from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns
 from rankwise.measure.witness import Watch, crossed_bytes
 from rankwise.measure.workloads import Part, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
@@ -133,7 +132,7 @@ def measure(
             return campaign
         plan = replace(plan, places=moved_to(plan.places, hosts))
     else:
-        identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
+        identity = new_campaign_id()
     with SamplesFile(path) as samples:
         if not resume:
             samples.append(

@@ -11,7 +11,9 @@ import errno
 import json
 import math
 import os
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +57,14 @@ class SamplesFile:
                 f"samples cannot be written to {self.path} ({error.strerror}): make room and go on with --resume"
             ) from None
 
+    @contextmanager
+    def campaign(self, **head: object) -> Iterator[str]:
+        """Open a campaign whose opening record has ``head``, and close it unless something goes wrong; gives its id."""
+        identity = new_campaign_id()
+        self.append({"record": "campaign", "campaign": identity, "schema": SCHEMA, **head, "created": now()})
+        yield identity
+        self.append({"record": "complete", "campaign": identity})
+
     def _close_cut_off_line(self) -> None:
         if self._stream.tell() == 0:
             return
@@ -79,6 +89,11 @@ class Campaign:
     @property
     def id(self) -> str:
         return str(self.head["campaign"])
+
+
+def new_campaign_id() -> str:
+    """Return a name that no other campaign has: the time, and some digits more."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
 
 
 def now() -> str:

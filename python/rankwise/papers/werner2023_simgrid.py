@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.engines.exchange import MODES, Asked, Row, make_cases
+from rankwise.engines.platform import links_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.system import System
-from rankwise.engines.platform import links_of_profile
 from rankwise.papers.werner2023 import Published, ping_pong_profile, published_rows
 from rankwise.report.reproduction import Cell, Reproduction, Section, Table
 from rankwise.units import format_size

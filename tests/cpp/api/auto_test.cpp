@@ -34,8 +34,8 @@ std::string profile(double alpha_s, double beta_s_per_byte, double gap_s) {
 
 class Auto : public ::testing::Test {
  protected:
-  Cart ring{{ranks()}, {1}};
-  Cart cube{{ranks(), 1, 1}, {1, 1, 1}};
+  Cart ring{{world_size()}, {1}};
+  Cart cube{{world_size(), 1, 1}, {1, 1, 1}};
 
   void TearDown() override { unsetenv("RANKWISE_PROFILE"); }
 
@@ -110,7 +110,7 @@ TEST_F(Auto, IsTheDecisionOfTheCoreFromTheSameProfile) {
     }
     remove(path);
   }
-  if (ranks() > 1) {
+  if (world_size() > 1) {
     EXPECT_GE(chosen.size(), 2U);  // the profile makes a difference
   }
 }
@@ -146,7 +146,7 @@ TEST_F(Auto, RefusesAProfileThatIsNoneAlikeOnAllRanks) {
 }
 
 TEST_F(Auto, RefusesAProfileWithoutTheLinkThatIsNeeded) {
-  if (ranks() == 1) GTEST_SKIP() << "one rank sends nothing";
+  if (world_size() == 1) GTEST_SKIP() << "one rank sends nothing";
   std::string text = profile(1e-6, 1e-9, 1e-7);
   text.erase(text.find("\"same-core\""), text.find("\"other-node\"") - text.find("\"same-core\""));
   const std::string path = use(text);

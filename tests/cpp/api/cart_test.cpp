@@ -230,7 +230,7 @@ TEST(CartProperty, EveryMappingIsThatOfTheWholeGridOnAnyNodes) {
   std::mt19937 random(20200914);
   for (int round = 0; round < 40; ++round) {
     // Random members in a random order: nodes of unequal sizes whose ranks are no neighbours.
-    std::vector<int> keys(static_cast<std::size_t>(ranks()));
+    std::vector<int> keys(static_cast<std::size_t>(world_size()));
     std::iota(keys.begin(), keys.end(), 0);
     std::ranges::shuffle(keys, random);
     const int members = 1 + static_cast<int>(random() % keys.size());
@@ -254,7 +254,7 @@ TEST(Cart, TheNodesAreThoseThatTheLauncherMeans) {
 Case plane(int rows, int columns) { return {{rows, columns}, {0, 1}, {}, {}}; }
 
 TEST(Cart, WithoutReorderTheRanksKeepTheirOrder) {
-  const Case c = plane(1, ranks());
+  const Case c = plane(1, world_size());
   Made made;
   create(made, MPI_COMM_WORLD, c, 0, "kd-tree");
   ASSERT_EQ(made.result, RANKWISE_SUCCESS) << rankwise_last_error();
@@ -264,16 +264,16 @@ TEST(Cart, WithoutReorderTheRanksKeepTheirOrder) {
 }
 
 TEST(Cart, RanksBeyondASmallerGridGetNone) {
-  if (ranks() < 3) return;
-  const Case c = plane(1, ranks() - 1);
+  if (world_size() < 3) return;
+  const Case c = plane(1, world_size() - 1);
   Made made;
   create(made, MPI_COMM_WORLD, c, 1, nullptr);
   ASSERT_EQ(made.result, RANKWISE_SUCCESS) << rankwise_last_error();
-  EXPECT_EQ(made.comm == MPI_COMM_NULL, world_rank() == ranks() - 1);
+  EXPECT_EQ(made.comm == MPI_COMM_NULL, world_rank() == world_size() - 1);
 }
 
 TEST(Cart, TheEnvironmentNamesTheMappingUnlessTheInfoDoes) {
-  const Case c = plane(ranks(), 1);
+  const Case c = plane(world_size(), 1);
   setenv("RANKWISE_MAPPING", "fastest", 1);
   Made refused;
   create(refused, MPI_COMM_WORLD, c, 1, nullptr);
@@ -296,7 +296,7 @@ TEST(Cart, TheEnvironmentNamesTheMappingUnlessTheInfoDoes) {
 }
 
 TEST(Cart, WrongArgumentsAreWrongOnAllRanks) {
-  const int n = ranks();
+  const int n = world_size();
   const int odd = n > 1 && world_rank() == n - 1 ? 1 : 0;
   const auto refused = [&](const Case& c, const std::string& part) {
     Made made;
@@ -331,7 +331,7 @@ TEST(Cart, ErrorHandlersAreLeftAsTheyWere) {
   for (const MPI_Errhandler given : {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN}) {
     MPI_Comm_set_errhandler(comm, given);
     Made made;
-    create(made, comm, plane(1, ranks()), 1, "kd-tree");
+    create(made, comm, plane(1, world_size()), 1, "kd-tree");
     ASSERT_EQ(made.result, RANKWISE_SUCCESS) << rankwise_last_error();
     for (const MPI_Comm one : {comm, made.comm}) {
       MPI_Errhandler handler = MPI_ERRHANDLER_NULL;

@@ -8,21 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "../world.hpp"
 #include "rankwise/rankwise.h"
 
 namespace rankwise_test {
-
-inline int ranks() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-inline int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 class Cart {
  public:
@@ -47,7 +36,7 @@ struct GridShape {
   std::vector<int> cutoff;
 };
 inline std::vector<GridShape> shapes() {
-  const int n = ranks();
+  const int n = world_size();
   std::vector<GridShape> all{{{n}, {1}, {2}}, {{n}, {0}, {1}}, {{n, 1}, {1, 1}, {1, 2}}, {{1, n, 1}, {0, 1, 1}, {1, 1, 1}}};
   if (n % 2 == 0) all.push_back({{2, n / 2}, {1, 0}, {2, 1}});
   return all;

@@ -29,11 +29,11 @@ rankwise_result create(MPI_Comm comm, std::vector<int> cutoff, const rankwise_ex
 }
 
 // One rank (the last) differs from the others.
-bool odd_one_out() { return ranks() > 1 && world_rank() == ranks() - 1; }
+bool odd_one_out() { return world_size() > 1 && world_rank() == world_size() - 1; }
 
 class Misuse : public ::testing::Test {
  protected:
-  const Cart cart{{ranks()}, {1}};
+  const Cart cart{{world_size()}, {1}};
 };
 
 TEST_F(Misuse, CommunicatorsWithoutAGridAreRefused) {
@@ -45,7 +45,7 @@ TEST_F(Misuse, CommunicatorsWithoutAGridAreRefused) {
 TEST_F(Misuse, CutoffsMustBePositiveSmallAndAlike) {
   for (const int k : {0, -1, INT_MIN}) expect_on_all(create(cart.get(), {k}), RANKWISE_ERROR_ARGUMENT, "cutoff");
   expect_on_all(create(cart.get(), {INT_MAX}), RANKWISE_ERROR_ARGUMENT, "cutoff smaller");
-  if (ranks() == 1) return;
+  if (world_size() == 1) return;
   expect_on_all(create(cart.get(), {odd_one_out() ? 2 : 1}), RANKWISE_ERROR_ARGUMENT, "differs between ranks, from 1 to 2");
   // An error on one rank is an error on all, and says whose it was.
   expect_on_all(create(cart.get(), {odd_one_out() ? 0 : 1}), RANKWISE_ERROR_ARGUMENT, "cutoff");
@@ -60,13 +60,13 @@ TEST_F(Misuse, OptionsMustBeFilledKnownAndAlike) {
   expect_on_all(create(cart.get(), {1}, &o), RANKWISE_ERROR_ARGUMENT, "options.algorithm is 77");
   o = options(RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL, RANKWISE_SEND_SSEND);
   expect_on_all(create(cart.get(), {1}, &o), RANKWISE_ERROR_UNSUPPORTED, "neighbor-alltoall");
-  if (ranks() == 1) return;
+  if (world_size() == 1) return;
   o = options(odd_one_out() ? RANKWISE_ALGORITHM_SHIFT : RANKWISE_ALGORITHM_DIRECT);
   expect_on_all(create(cart.get(), {1}, &o), RANKWISE_ERROR_ARGUMENT, "the algorithm");
   o = options(RANKWISE_ALGORITHM_DIRECT);
   o.struct_size = odd_one_out() ? 3 : sizeof o;
   expect_on_all(create(cart.get(), {1}, &o), RANKWISE_ERROR_ARGUMENT,
-                "rank " + std::to_string(ranks() - 1) + ": options.struct_size");
+                "rank " + std::to_string(world_size() - 1) + ": options.struct_size");
 }
 
 TEST_F(Misuse, OptionsOfANewerVersionServeWhenTheirNewFieldsAreUnused) {
@@ -83,7 +83,7 @@ TEST_F(Misuse, OptionsOfANewerVersionServeWhenTheirNewFieldsAreUnused) {
 
 TEST_F(Misuse, ReplicationMustFit) {
   rankwise_exchange_options o = options(RANKWISE_ALGORITHM_TEAM_SHIFT);
-  for (const int c : {0, -3, ranks() + 1}) {
+  for (const int c : {0, -3, world_size() + 1}) {
     o.replication = c;
     expect_on_all(create(cart.get(), {1}, &o), RANKWISE_ERROR_ARGUMENT, "replication");
   }
@@ -98,9 +98,9 @@ TEST_F(Misuse, SizesMustNotOverflow) {
   expect_on_all(rankwise_exchange_set_sizes(plan.handle, huge, 8), RANKWISE_ERROR_ARGUMENT, "2^31-1");
   expect_on_all(rankwise_exchange_set_sizes(plan.handle, 1, 0), RANKWISE_ERROR_ARGUMENT, "element_bytes");
   expect_on_all(rankwise_exchange_set_sizes(plan.handle, 1, huge), RANKWISE_ERROR_ARGUMENT, "element_bytes");
-  expect_on_all(rankwise_exchange_set_sizes(plan.handle, odd_one_out() ? huge : 1, ranks() == 1 ? 0 : 8),
-                RANKWISE_ERROR_ARGUMENT, ranks() == 1 ? "" : "rank " + std::to_string(ranks() - 1));
-  if (ranks() > 1) {
+  expect_on_all(rankwise_exchange_set_sizes(plan.handle, odd_one_out() ? huge : 1, world_size() == 1 ? 0 : 8),
+                RANKWISE_ERROR_ARGUMENT, world_size() == 1 ? "" : "rank " + std::to_string(world_size() - 1));
+  if (world_size() > 1) {
     expect_on_all(rankwise_exchange_set_sizes(plan.handle, 1, odd_one_out() ? 4 : 8), RANKWISE_ERROR_ARGUMENT,
                   "element_bytes differs");
   }
@@ -109,8 +109,8 @@ TEST_F(Misuse, SizesMustNotOverflow) {
 }
 
 TEST_F(Misuse, MessagesOfManyBlocksMustNotOverflowEither) {
-  if (ranks() == 1) return;  // a rank alone sends nothing
-  const Cart plane({ranks(), 1}, {1, 1});
+  if (world_size() == 1) return;  // a rank alone sends nothing
+  const Cart plane({world_size(), 1}, {1, 1});
   Plan plan(plane, {1, 1}, options(RANKWISE_ALGORITHM_SHIFT));
   // A block of 1 GiB may go alone, three of them in one message may not.
   expect_on_all(rankwise_exchange_set_sizes(plan.handle, std::size_t{1} << 27, 8), RANKWISE_ERROR_ARGUMENT, "message");
@@ -184,7 +184,7 @@ TEST_F(Misuse, DestroyCompletesWhatIsUnderWay) {
   std::vector<int> window{-1, world_rank(), -1};
   ASSERT_EQ(rankwise_exchange_import_start(plan, window.data(), 4), RANKWISE_SUCCESS);
   EXPECT_EQ(rankwise_exchange_destroy(&plan), RANKWISE_SUCCESS);
-  EXPECT_EQ(window[2], (world_rank() + 1) % ranks());
+  EXPECT_EQ(window[2], (world_rank() + 1) % world_size());
 }
 
 TEST_F(Misuse, QuestionsRefuseWhatIsOutsideTheWindow) {
@@ -239,9 +239,9 @@ TEST_F(Misuse, CheckingEveryCallTellsAllRanksOfOneRanksMistake) {
   unsetenv("RANKWISE_CHECK");
   EXPECT_EQ(rankwise_exchange_set_sizes(plan.handle, 1, 8), RANKWISE_SUCCESS);
   std::vector<double> window(3, 0.0);
-  const bool wrong = world_rank() == ranks() - 1;
+  const bool wrong = world_rank() == world_size() - 1;
   expect_on_all(rankwise_exchange_import_start(plan.handle, wrong ? nullptr : window.data(), 8),
-                RANKWISE_ERROR_ARGUMENT, "rank " + std::to_string(ranks() - 1) + ": the buffer is NULL");
+                RANKWISE_ERROR_ARGUMENT, "rank " + std::to_string(world_size() - 1) + ": the buffer is NULL");
 }
 
 TEST_F(Misuse, ErrorsOfMpiArePassedOn) {

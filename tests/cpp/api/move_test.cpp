@@ -90,7 +90,7 @@ void expect_reduce(rankwise_exchange plan, int round) {
   };
   std::vector<double> window(view.elements);
   // What goes to whom, told by other means: one table of rank x rank sums, for element 0, and how many contribute.
-  std::vector<double> sums(static_cast<std::size_t>(2 * ranks()), 0.0);
+  std::vector<double> sums(static_cast<std::size_t>(2 * world_size()), 0.0);
   for (int slot = 0; slot < view.slots; ++slot) {
     const int owner = view.rank(slot);
     for (std::size_t i = 0; i < view.count(slot); ++i) window[view.start(slot) + i] = given(me, slot, i);
@@ -98,7 +98,7 @@ void expect_reduce(rankwise_exchange plan, int round) {
     sums[static_cast<std::size_t>(2 * owner)] += given(me, slot, 0);
     sums[static_cast<std::size_t>(2 * owner + 1)] += 1.0;
   }
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2 * ranks(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2 * world_size(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   ok(rankwise_exchange_reduce_start(plan, window.data(), 1, MPI_DOUBLE, MPI_SUM));
   ok(rankwise_exchange_reduce_wait(plan));
   const double first = sums[static_cast<std::size_t>(2 * me)];
@@ -129,7 +129,7 @@ TEST(Api, EveryWayMovesBlocksOfAnySizeBothWays) {
 }
 
 TEST(Api, SumsComeInTheSameOrderEveryTime) {
-  const Cart cart({ranks()}, {1});
+  const Cart cart({world_size()}, {1});
   for (const Way& way : ways()) {
     SCOPED_TRACE(describe(way));
     Plan plan(cart, {2}, options(way.algorithm, way.mode, way.shell));
@@ -153,18 +153,18 @@ TEST(Api, SumsComeInTheSameOrderEveryTime) {
 }
 
 TEST(Api, OtherOperationsAndTypesReduceToo) {
-  const Cart cart({ranks()}, {1});
+  const Cart cart({world_size()}, {1});
   Plan plan(cart, {1}, options(RANKWISE_ALGORITHM_DIRECT));
   ok(rankwise_exchange_set_sizes(plan.handle, 2, 8));
   std::vector<int> window(6, world_rank());
   ok(rankwise_exchange_reduce_start(plan.handle, window.data(), 1, MPI_INT, MPI_MAX));
   ok(rankwise_exchange_reduce_wait(plan.handle));
-  const int n = ranks();
+  const int n = world_size();
   EXPECT_EQ(window[2], std::max({world_rank(), (world_rank() + 1) % n, (world_rank() + n - 1) % n}));
 }
 
 TEST(Api, PlansOfOneCommunicatorDoNotMixTheirMessages) {
-  const Cart cart({ranks()}, {1});
+  const Cart cart({world_size()}, {1});
   Plan one(cart, {1}, options(RANKWISE_ALGORITHM_DIRECT));
   Plan other(cart, {1}, options(RANKWISE_ALGORITHM_SHIFT));
   ok(rankwise_exchange_set_sizes(one.handle, 1, sizeof(int)));
@@ -175,13 +175,13 @@ TEST(Api, PlansOfOneCommunicatorDoNotMixTheirMessages) {
   ok(rankwise_exchange_import_start(other.handle, b.data(), sizeof(int)));
   ok(rankwise_exchange_import_wait(other.handle));
   ok(rankwise_exchange_import_wait(one.handle));
-  const int up = (world_rank() + 1) % ranks();
+  const int up = (world_rank() + 1) % world_size();
   EXPECT_EQ(a[2], up);
   EXPECT_EQ(b[2], 100 + up);
 }
 
 TEST(Api, SlotsTellWhereTheyAre) {
-  const Cart cart({ranks(), 1}, {1, 0});
+  const Cart cart({world_size(), 1}, {1, 0});
   Plan plan(cart, {2, 1}, options(RANKWISE_ALGORITHM_AUTO));
   int slots = 0;
   ok(rankwise_exchange_slots(plan.handle, &slots));
@@ -200,13 +200,13 @@ TEST(Api, SlotsTellWhereTheyAre) {
     if (offset[1] != 0) {
       EXPECT_EQ(rank, MPI_PROC_NULL);
     } else {
-      EXPECT_EQ(rank + crossings[0] * ranks(), world_rank() + offset[0]);
+      EXPECT_EQ(rank + crossings[0] * world_size(), world_rank() + offset[0]);
     }
   }
 }
 
 TEST(Api, FortranHandlesMakePlansToo) {
-  const Cart cart({ranks()}, {1});
+  const Cart cart({world_size()}, {1});
 #if MPI_VERSION >= 5
   const rankwise_fint comm = MPI_Comm_toint(cart.get());
   const rankwise_fint type = MPI_Type_toint(MPI_INT);
@@ -228,7 +228,7 @@ TEST(Api, FortranHandlesMakePlansToo) {
 }
 
 TEST(Api, ExplainSaysWhatAndWhyAndFitsAnyBuffer) {
-  const Cart cart({ranks()}, {1});
+  const Cart cart({world_size()}, {1});
   Plan plan(cart, {2}, options(RANKWISE_ALGORITHM_AUTO));
   std::size_t length = 0;
   ok(rankwise_exchange_explain(plan.handle, nullptr, 0, &length));
@@ -269,7 +269,7 @@ TEST(Api, TeamShiftLetsAllBoxesMeetOnce) {
     const Cart cart(shape.dims, shape.periods);
     // What each rank must get: the values of its window, by another algorithm.
     Plan reference(cart, shape.cutoff, options(RANKWISE_ALGORITHM_DIRECT));
-    for (int c = 1; c <= ranks(); ++c) {
+    for (int c = 1; c <= world_size(); ++c) {
       SCOPED_TRACE("replication " + std::to_string(c) + " ndims " + std::to_string(shape.dims.size()));
       rankwise_exchange_options o = options(RANKWISE_ALGORITHM_TEAM_SHIFT);
       o.replication = c;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "python" / "cluster"))
 
-import nodes  # noqa: E402
+import nodes
 
 SKIPPED = 77
 # How the launcher is told (a host list's ending for each host, and its other words), and the node of each rank then.

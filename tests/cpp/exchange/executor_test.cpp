@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "../world.hpp"
 #include "../schedule/generated.hpp"
 #include "exchange/content.hpp"
 #include "exchange/timed.hpp"
@@ -17,21 +18,12 @@
 namespace rankwise {
 namespace {
 
-int ranks() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-int own_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
+using rankwise_test::world_rank;
+using rankwise_test::world_size;
 
 // Import and way back, each run several times by one executor; every byte is checked.
 void expect_round_trips(const ExchangeSpec& spec, std::size_t block_bytes) {
-  const Index rank = own_rank();
+  const Index rank = world_rank();
   RankSchedule import = make_schedule(spec, rank);
   import.place.clear();
   const RankSchedule reduce = make_reduce(spec, rank);
@@ -67,11 +59,11 @@ std::vector<Index> draw_grid(Generator& generate, Index cells) {
 ExchangeSpec draw(Generator& generate, const std::string& algorithm, SendMode mode, Shell shell) {
   for (;;) {
     const bool teams = algorithm == "team-shift";
-    const Index replication = teams ? generate.pick(1, ranks()) : 1;
+    const Index replication = teams ? generate.pick(1, world_size()) : 1;
     const auto boxes = teams ? static_cast<TeamBoxes>(generate.pick(0, 1)) : TeamBoxes::pooled;
     const bool replicated = boxes == TeamBoxes::replicated;
-    if (replicated && ranks() % replication != 0) continue;
-    const std::vector<Index> dims = draw_grid(generate, replicated ? ranks() / replication : ranks());
+    if (replicated && world_size() % replication != 0) continue;
+    const std::vector<Index> dims = draw_grid(generate, replicated ? world_size() / replication : world_size());
     std::vector<bool> periodic;
     std::vector<int> cutoff;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -92,7 +84,7 @@ std::size_t draw_bytes(Generator& generate) {
   if (choice < 4) return sizes[static_cast<std::size_t>(choice)];
   // Every rank its own size, some of them none.
   const auto most = static_cast<std::size_t>(generate.pick(0, 30000));
-  const auto rank = static_cast<std::size_t>(own_rank());
+  const auto rank = static_cast<std::size_t>(world_rank());
   return rank % 3 == 1 ? 0 : 24 * rank + most / (rank + 1);
 }
 
@@ -114,9 +106,9 @@ TEST(Executor, DeliversEveryByteOfEveryAlgorithmModeAndShell) {
 
 TEST(Executor, LetsTeamsVisitInTwoBuffersInTurn) {
   for (const Index replication : {Index{1}, Index{2}, Index{3}}) {
-    if (replication > ranks()) continue;
-    const ExchangeSpec spec = make_spec("team-shift", SendMode::isend, {ranks()}, {true}, {3}, Shell::full, replication);
-    const Index rank = own_rank();
+    if (replication > world_size()) continue;
+    const ExchangeSpec spec = make_spec("team-shift", SendMode::isend, {world_size()}, {true}, {3}, Shell::full, replication);
+    const Index rank = world_rank();
     const RankSchedule schedule = make_schedule(spec, rank);
     const std::vector<std::size_t> bytes = exchange_sizes(MPI_COMM_WORLD, spec, 40 + 8 * static_cast<std::size_t>(rank));
     SlotStorage storage(schedule, bytes);
@@ -148,23 +140,23 @@ TEST(Executor, LetsTeamsVisitInTwoBuffersInTurn) {
 
 TEST(Executor, TakesBlocksWhereverTheyLie) {
   // Each block in an allocation of its own, as a caller may have them.
-  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks(), 1}, {true, true}, {1, 1});
-  const RankSchedule schedule = make_schedule(spec, own_rank());
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {world_size(), 1}, {true, true}, {1, 1});
+  const RankSchedule schedule = make_schedule(spec, world_rank());
   std::vector<std::vector<std::byte>> memory(9, std::vector<std::byte>(100));
-  std::fill(memory[4].begin(), memory[4].end(), static_cast<std::byte>(own_rank()));
+  std::fill(memory[4].begin(), memory[4].end(), static_cast<std::byte>(world_rank()));
   std::vector<SlotBuffer> slots;
   for (std::vector<std::byte>& block : memory) slots.push_back({block.data(), block.size()});
   Executor(MPI_COMM_WORLD, schedule, spec.mode, slots).run();
   for (Index slot = 0; slot < 9; ++slot) {
     EXPECT_EQ(memory[static_cast<std::size_t>(slot)].back(),
-              static_cast<std::byte>(origin_of_slot(spec, own_rank(), slot)));
+              static_cast<std::byte>(origin_of_slot(spec, world_rank(), slot)));
   }
 }
 
 TEST(Executor, AddsInTheSameOrderEveryTime) {
   for (const SendMode mode : {SendMode::ssend, SendMode::isend, SendMode::isend_self}) {
-    const ExchangeSpec spec = make_spec("shift", mode, {ranks()}, {true}, {2}, Shell::eighth);
-    const RankSchedule schedule = make_reduce(spec, own_rank());
+    const ExchangeSpec spec = make_spec("shift", mode, {world_size()}, {true}, {2}, Shell::eighth);
+    const RankSchedule schedule = make_reduce(spec, world_rank());
     std::vector<float> values(static_cast<std::size_t>(schedule.slots));
     std::vector<SlotBuffer> slots;
     for (float& value : values) slots.push_back({reinterpret_cast<std::byte*>(&value), sizeof value});
@@ -182,10 +174,10 @@ TEST(Executor, AddsInTheSameOrderEveryTime) {
     float first = 0;
     for (int repetition = 0; repetition < 20; ++repetition) {
       for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = 1.0F / static_cast<float>(3 + 7 * i + 11 * static_cast<std::size_t>(own_rank()));
+        values[i] = 1.0F / static_cast<float>(3 + 7 * i + 11 * static_cast<std::size_t>(world_rank()));
       }
       executor.run();
-      const float sum = values[static_cast<std::size_t>(own_slot(spec, own_rank()))];
+      const float sum = values[static_cast<std::size_t>(own_slot(spec, world_rank()))];
       if (repetition == 0) first = sum;
       EXPECT_EQ(sum, first);
     }
@@ -193,8 +185,8 @@ TEST(Executor, AddsInTheSameOrderEveryTime) {
 }
 
 TEST(Executor, RefusesBuffersThatDoNotFit) {
-  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks()}, {true}, {1});
-  const RankSchedule schedule = make_schedule(spec, own_rank());
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {world_size()}, {true}, {1});
+  const RankSchedule schedule = make_schedule(spec, world_rank());
   const std::vector<SlotBuffer> few(1);
   EXPECT_THROW(Executor(MPI_COMM_WORLD, schedule, spec.mode, few), std::invalid_argument);
 }
@@ -203,11 +195,11 @@ const Repetitions few{0.01, 3, 3, 2};
 
 TEST(Timed, ChecksAndCountsARound) {
   for (const char* algorithm : {"direct", "shift", "team-shift"}) {
-    const ExchangeSpec spec = make_spec(algorithm, SendMode::isend, {ranks()}, {true}, {2});
+    const ExchangeSpec spec = make_spec(algorithm, SendMode::isend, {world_size()}, {true}, {2});
     const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, 1001, ClockOffset{}, few);
     EXPECT_TRUE(timed.verified) << timed.mismatch;
-    EXPECT_EQ(timed.time_s.size(), own_rank() == 0 ? 3U : 0U);
-    if (ranks() >= 5) {
+    EXPECT_EQ(timed.time_s.size(), world_rank() == 0 ? 3U : 0U);
+    if (world_size() >= 5) {
       EXPECT_EQ(timed.messages_per_rank, 4) << algorithm;
       EXPECT_EQ(timed.bytes_per_rank, 4 * 1001) << algorithm;
     }
@@ -215,14 +207,14 @@ TEST(Timed, ChecksAndCountsARound) {
 }
 
 TEST(Timed, RefusesAGridOfAnotherSizeOnAllRanks) {
-  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks() + 1}, {true}, {1});
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {world_size() + 1}, {true}, {1});
   EXPECT_THROW((void)run_timed(MPI_COMM_WORLD, spec, 8, ClockOffset{}, few), std::invalid_argument);
 }
 
 TEST(Timed, RefusesBlocksThatAreTooLargeOnAllRanks) {
   // Only the last rank's block is.
-  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {ranks()}, {true}, {1});
-  const std::size_t bytes = own_rank() == ranks() - 1 ? std::size_t{1} << 40 : 8;
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {world_size()}, {true}, {1});
+  const std::size_t bytes = world_rank() == world_size() - 1 ? std::size_t{1} << 40 : 8;
   EXPECT_THROW((void)run_timed(MPI_COMM_WORLD, spec, bytes, ClockOffset{}, few), std::invalid_argument);
 }
 

@@ -7,22 +7,14 @@
 #include <numbers>
 #include <vector>
 
+#include "../world.hpp"
 #include "fft/field.hpp"
 
 namespace rankwise {
 namespace {
 
-int world_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
+using rankwise_test::world_rank;
+using rankwise_test::world_size;
 
 std::vector<std::array<Index, 2>> grids() {
   std::vector<std::array<Index, 2>> found;

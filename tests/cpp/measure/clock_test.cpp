@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../world.hpp"
+
 namespace rankwise {
 namespace {
 
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
+using rankwise_test::world_rank;
 
 // Ranks of one host share a clock: here each has one of its own, seconds away from the others' and of another speed.
 double skewed_clock() { return MPI_Wtime() * (1 + 1e-6 * world_rank()) + 3.7 * world_rank(); }

@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "../world.hpp"
 #include "measure/alltoall.hpp"
 #include "measure/background.hpp"
 #include "measure/overhead.hpp"
@@ -13,19 +14,10 @@
 namespace rankwise {
 namespace {
 
+using rankwise_test::world_rank;
+using rankwise_test::world_size;
+
 constexpr Sampling three{1.0, 3, 3};
-
-int world_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 void expect_three(const Samples& samples) {
   EXPECT_TRUE(samples.verified);

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from synthetic_machine import LOGGP, SIZES, loggp_times, write_samples
 
 TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"

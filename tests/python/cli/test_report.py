@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.errors import EXIT_OK, EXIT_USAGE
-
 import sample_figures
-
 from rankwise.cli import main
+from rankwise.errors import EXIT_OK, EXIT_USAGE
 
 
 @pytest.fixture(autouse=True)

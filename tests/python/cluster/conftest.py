@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 import slurm_cluster
 from slurm_cluster import Slurm
 

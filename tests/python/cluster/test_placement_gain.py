@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import nodes
 import pytest
-from nodes import Nodes
 
+import nodes
+from nodes import Nodes
 from rankwise.machine.link import Parameter, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import nodes
 import pytest
-from nodes import Nodes
-from slurm_cluster import Slurm
 
+import nodes
+from nodes import Nodes
 from rankwise.launch import Mpi
+from slurm_cluster import Slurm
 
 RANKS = 8
 # Each rank sends along the first axis only: a column of the grid is best on one node, so ranks r and r + 4 share one.

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+
 from slurm_cluster import Slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi]

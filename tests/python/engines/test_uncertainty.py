@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
 
 from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
@@ -10,6 +9,7 @@ from rankwise.machine.profile import Link, Profile
 from rankwise.models import hockney, loggp, max_rate, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Measured, Way
+from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
 
 CASES = make_cases(Asked(["shift"], ["ssend", "send", "isend"], [1, 3], [500, 3000, 100_000]), [8], [True])
 

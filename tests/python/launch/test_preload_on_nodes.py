@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nodes
 import pytest
-from nodes import Nodes
 
+import nodes
+from nodes import Nodes
 from rankwise.launch import Mpi
 
 ROOT = Path(__file__).parents[3]

@@ -5,8 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nodes
 import pytest
+
+import nodes
 from nodes import Nodes
 
 _WHY_NOT = nodes.why_not()

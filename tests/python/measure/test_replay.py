@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic_machine import LOGGP, SIZES, loggp_times, write_samples
 
 from rankwise.measure.campaign import last_campaign
 from rankwise.measure.cells import cells_of
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.samples import read_campaigns
 from rankwise.statistics import median_interval_95
+from synthetic_machine import LOGGP, SIZES, loggp_times, write_samples
 
 SEEDS = 100
 TRUE_ALPHA_S = 2 * LOGGP["overhead_s"] + LOGGP["latency_s"]

@@ -5,8 +5,8 @@ from dataclasses import asdict
 import pytest
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.machine.topology import Cache, Topology
 from rankwise.launch.placement import require_placement
+from rankwise.machine.topology import Cache, Topology
 from rankwise.measure.campaign import Plan
 from rankwise.measure.places import Places, find_places
 from rankwise.measure.workloads import WHAT, Part, parts_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rankwise.engines.exchange import MODES, Asked, make_cases
-from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.platform import links_of_profile
+from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.system import System
 from rankwise.papers.werner2023 import ping_pong_profile, published_rows
 from rankwise.papers.werner2023_simgrid import RANKS, TOPOLOGY, reproduction

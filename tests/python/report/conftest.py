@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import sample_figures
 
+import sample_figures
 from rankwise.machine.profile import Profile
 from rankwise.report.inputs import MappingInstance, Validation, mappings_from_record
 

@@ -7,10 +7,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-import sample_figures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sample_figures
 from rankwise.report.inputs import MappingInstance, mappings_from_record
 from rankwise.report.nodemaps import (
     NODE_COLOURS,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sample_figures
 
+import sample_figures
 from rankwise.errors import InputError
 from rankwise.report.inputs import Validation, load_mappings, mappings_from_record
 

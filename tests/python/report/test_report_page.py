@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-import sample_figures
 
+import sample_figures
 from rankwise.machine.profile import Profile
 from rankwise.report.inputs import MappingInstance, Validation, mappings_from_record
 from rankwise.report.page import render, section_names
@@ -69,7 +69,7 @@ def checked(text: str) -> Page:
     assert all(reference.startswith("#") and reference[1:] in page.ids for reference in page.references)
     assert all(target in page.ids for target in re.findall(r"url\(#([^)]*)\)", text))
     assert not re.findall(r"url\((?!#)|@import", text)
-    assert {link for link in re.findall(r"https?://[^\s\"'<)]*", text)} <= _NAMESPACES
+    assert set(re.findall(r"https?://[^\s\"'<)]*", text)) <= _NAMESPACES
     assert not {"script", "iframe", "img", "image", "link", "object", "embed"} & set(page.tags)
     assert page.tags.count("title") == 1 + page.tags.count("svg") == 1 + page.tags.count("desc")
     assert len(text) < 3_000_000

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import pytest
-import sample_figures
 
+import sample_figures
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link, Profile
 from rankwise.report.inputs import MappingInstance, Validation
@@ -87,7 +87,7 @@ def test_bandwidth_has_a_series_for_each_link_class() -> None:
     assert {f"{name}, 95 % interval" for name in links} <= set(words)
     assert "1 GB/s" in words
     assert "0 B" not in words
-    assert len({line for line in re.findall(r"stroke-dasharray: [^;\"]*", svg)}) >= 3
+    assert len(set(re.findall(r"stroke-dasharray: [^;\"]*", svg))) >= 3
 
 
 def test_exchange_has_a_panel_for_each_mode_and_an_error_for_each_pair(validation: Validation) -> None:

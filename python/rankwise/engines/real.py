@@ -1,0 +1,34 @@
+"""What all engines that run kernels for real have in common: what they refuse, and what they say when they are interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.progress import Meter, meter
+
+_MOST_RANKS_PER_CPU = 64
+
+
+def require_room(ranks: int, cpus: int, mend: str) -> None:
+    """Raise InputError for more ranks on a node than its CPUs can share in any useful time; ``mend`` says what else helps."""
+    if ranks > _MOST_RANKS_PER_CPU * cpus:
+        raise InputError(f"{ranks} ranks are too many for {cpus} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or {mend}")
+
+
+def require_seconds(seconds: float) -> None:
+    """Raise InputError for a time that cannot be spent."""
+    if not 0 < seconds < 1e6:
+        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
+
+
+@contextmanager
+def under_way(doing: str, steps: int, samples: Path, besides: str = "") -> Iterator[Meter]:
+    """Show how far a run is; on Ctrl-C raise InterruptedWorkError that says where its samples are, and what ``besides``."""
+    try:
+        with meter(doing, steps) as progress:
+            yield progress
+    except KeyboardInterrupt:
+        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}{besides}") from None
