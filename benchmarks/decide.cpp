@@ -47,7 +47,8 @@ int main() {
   for (const Problem& problem : std::vector<Problem>{
            {{2}, true, 1}, {{512}, true, 2}, {{2, 1, 1}, true, 1}, {{2, 2, 2}, true, 2}, {{32, 16}, true, 2},
            {{8, 8, 8}, true, 1}, {{8, 8, 8}, true, 2}, {{8, 8, 8}, false, 2}, {{32, 32, 32}, true, 2},
-           {{3, 8, 8}, false, 2}, {{32, 32, 32}, true, 4}}) {
+           {{3, 8, 8}, false, 2}, {{4, 4, 4}, false, 2}, {{5, 5, 5}, false, 2}, {{32, 32, 32}, true, 4},
+           {{8, 8, 8}, false, 4}}) {
     const double time_s = median_s(problem);
     std::string grid;
     for (const Index length : problem.dims) grid += (grid.empty() ? "" : "x") + std::to_string(length);

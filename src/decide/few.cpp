@@ -11,8 +11,9 @@ namespace rankwise {
 
 namespace {
 
-// A grid of at most so many operations is walked whole.
-constexpr Index few_operations = 600;
+// A grid of at most so many operations is walked whole, and axes without a middle are where they leave at most so many.
+constexpr Index few_operations = 300;
+constexpr Index most_operations = 1000;
 
 Index operations(const RankSchedule& schedule) {
   Index count = 0;
@@ -36,6 +37,7 @@ class AxisClasses {
     count_ = all_ ? length_ : in_turn(spec) && length_ > 1 ? 2 : 1;
   }
   [[nodiscard]] Index count() const { return count_; }
+  [[nodiscard]] bool is_whole() const { return all_; }
   [[nodiscard]] Index coordinate(Index number) const { return all_ ? number : length_ / 2 - number; }
   // The number of the coordinate that stands for one.
   [[nodiscard]] Index number(Index coordinate) const {
@@ -58,9 +60,13 @@ class Few {
       return;
     }
     std::vector<Index> counts;
+    Coords middle;
+    bool has_short = false;
     for (int axis = 0; axis < grid_.ndim(); ++axis) {
       axes_.emplace_back(spec, axis);
       counts.push_back(axes_.back().count());
+      middle.push_back(grid_.dim(axis) / 2);
+      has_short |= axes_.back().is_whole();
     }
     classes_ = Grid(counts);
     for (Index number = 0; number < classes_.size(); ++number) {
@@ -68,10 +74,14 @@ class Few {
       for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].coordinate(coords[axis]);
       ranks_.push_back(grid_.cell(coords));
     }
-    if (spec.ranks() <= few_operations / std::max<Index>(1, operations(make_schedule(spec, ranks_.back())))) choose_all(spec);
+    const Index of_one = std::max<Index>(1, operations(make_schedule(spec, grid_.cell(middle))));
+    if (spec.ranks() <= few_operations / of_one) choose_all(spec);
+    too_many_ = !all_ && has_short && classes_.size() > most_operations / of_one;
   }
 
   [[nodiscard]] const std::vector<Index>& ranks() const { return ranks_; }
+  // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
+  [[nodiscard]] bool are_too_many() const { return too_many_; }
 
   // The position among the ranks of the one that stands for a rank.
   [[nodiscard]] Index stand_in(Index rank) const {
@@ -85,10 +95,14 @@ class Few {
 
  private:
   void choose_members(const ExchangeSpec& spec) {
-    for (int axis = 0; axis < grid_.ndim(); ++axis) {
-      if (!has_middle(spec, axis)) return choose_all(spec);
-    }
     teams_.emplace(spec);
+    for (int axis = 0; axis < grid_.ndim(); ++axis) {
+      if (grid_.periodic(axis)) continue;
+      // Teams at a border have less to do than others, and in other steps.
+      const Index of_one = std::max<Index>(1, operations(make_schedule(spec, spec.ranks() / 2)));
+      too_many_ = spec.ranks() > most_operations / of_one;
+      return choose_all(spec);
+    }
     for (Index member = 0; member < teams_->members(0); ++member) ranks_.push_back(teams_->rank_of(0, member));
   }
 
@@ -104,11 +118,14 @@ class Few {
   std::optional<Teams> teams_;
   std::vector<Index> ranks_;
   bool all_ = false;
+  bool too_many_ = false;
 };
 
 LinkClass link_of(const ExchangeSpec& spec, const AxisLinks& links, Index rank, Index peer) {
+  const auto [nearest, most] = std::minmax_element(links.begin(), links.end());
+  if (*nearest == *most) return *most;
   if (rank >= spec.grid.size() || peer >= spec.grid.size() || spec.team_boxes == TeamBoxes::replicated) {
-    return *std::max_element(links.begin(), links.end());
+    return *most;
   }
   const Coords from = spec.grid.coords(rank);
   const Coords to = spec.grid.coords(peer);
@@ -160,8 +177,99 @@ AxisLinks axis_links(const Grid& grid, const Window& window, const Placement& pl
   return links;
 }
 
+namespace {
+
+// The spec of one axis alone.
+ExchangeSpec line_of(const ExchangeSpec& spec, int axis) {
+  return {spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
+          Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
+}
+
+// How many of its offsets on an axis a rank in the middle gathers.
+Index gathered(const ExchangeSpec& spec, int axis) {
+  const Index offsets = spec.window.lower(axis) + spec.window.upper(axis) + 1;
+  return spec.grid.periodic(axis) ? offsets : std::min(offsets, spec.grid.dim(axis));
+}
+
+// Brings the rank in the middle of a line to the front, and gives each message what the axes before gathered.
+LinkedSchedules as_part(LinkedSchedules line, Index blocks, std::size_t ranks) {
+  const std::size_t count = line.schedules.size();
+  const std::size_t middle = count > 2 ? count / 2 : 0;
+  LinkedSchedules part;
+  std::vector<std::vector<LinkClass>> links_of(count);
+  auto link = line.links.begin();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (Step& step : line.schedules[i].steps) {
+      for (Op& op : step.ops) {
+        op.peer = static_cast<Index>((static_cast<std::size_t>(op.peer) + count - middle) % count);
+        for (std::vector<SlotRange>* ranges : {&op.slots, &op.source}) {
+          for (SlotRange& range : *ranges) range = {range.first * blocks, range.count * blocks};
+        }
+        links_of[i].push_back(*link++);
+      }
+    }
+    line.schedules[i].slots *= blocks;
+  }
+  part.schedules.resize(ranks);
+  for (std::size_t position = 0; position < count; ++position) {
+    const std::size_t i = (position + middle) % count;
+    part.schedules[position] = std::move(line.schedules[i]);
+    part.links.insert(part.links.end(), links_of[i].begin(), links_of[i].end());
+  }
+  return part;
+}
+
+// What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
+// all axes. The others are taken to be as far as that rank's neighbours on the line before.
+Walk walk_of_lines(const ExchangeSpec& spec, const AxisLinks& links) {
+  std::vector<ExchangeSpec> lines;
+  std::size_t ranks = 1;
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
+    lines.push_back(line_of(spec, axis));
+    ranks = std::max(ranks, Few(lines.back()).ranks().size());
+  }
+  std::vector<LinkedSchedules> imports;
+  std::vector<LinkedSchedules> reduces;
+  Index blocks = 1;
+  for (int axis = spec.grid.ndim(); axis-- > 0;) {
+    const ExchangeSpec& line = lines[static_cast<std::size_t>(axis)];
+    const Few few(line);
+    const AxisLinks own{links[static_cast<std::size_t>(axis)]};
+    imports.push_back(as_part(linked(line, few, own, make_schedule), blocks, ranks));
+    if (includes_reduce(spec)) reduces.push_back(as_part(linked(line, few, own, make_reduce), blocks, ranks));
+    blocks *= gathered(spec, axis);
+  }
+  for (auto part = reduces.rbegin(); part != reduces.rend(); ++part) imports.push_back(std::move(*part));
+  return Walk(spec.mode, std::move(imports));
+}
+
+// The same exchange with its short open axes closed to rings on which every rank has as many partners as the one in the
+// middle has; of teams, which pass on what the whole window holds, all open axes.
+ExchangeSpec closed(const ExchangeSpec& spec) {
+  const bool teams = spec.algorithm == "team-shift";
+  std::vector<bool> periodic;
+  std::vector<Index> lower;
+  std::vector<Index> upper;
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
+    const bool shrinks = !teams && !has_middle(spec, axis);
+    const Index others = gathered(spec, axis) - 1;
+    const bool both = spec.window.lower(axis) > 0;
+    periodic.push_back(teams || shrinks || spec.grid.periodic(axis));
+    lower.push_back(!shrinks ? spec.window.lower(axis) : both ? others / 2 : 0);
+    upper.push_back(!shrinks ? spec.window.upper(axis) : both ? others - others / 2 : others);
+  }
+  return {spec.algorithm, spec.mode, Grid(spec.grid.dims(), periodic), Window(lower, upper, spec.window.shell()),
+          spec.replication, spec.team_boxes};
+}
+
+}  // namespace
+
 Walk walk_of_few(const ExchangeSpec& spec, const AxisLinks& links) {
   const Few few(spec);
+  if (few.are_too_many()) {
+    const bool by_axis = spec.algorithm == "shift" || spec.algorithm == "comb";
+    return by_axis ? walk_of_lines(spec, links) : walk_of_few(closed(spec), links);
+  }
   std::vector<LinkedSchedules> parts;
   parts.push_back(linked(spec, few, links, [](const ExchangeSpec& s, Index rank) { return make_schedule(s, rank); }));
   if (includes_reduce(spec)) {

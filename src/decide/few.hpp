@@ -3,8 +3,15 @@
 // In the middle of an axis every rank does the same as its partners, at the same time. So one coordinate, matched with
 // itself, stands for all; blocking shift needs two, for ranks of one parity send first while the others receive; an axis
 // whose open border no rank is far enough from is walked whole, and so are small grids. Of team-shift the members of one
-// team stand for all. On the machine's side each axis has the farthest link that any message along it takes, for the
-// others wait for those messages.
+// team stand for all, as if no axis had a border.
+//
+// Where short open axes leave too many ranks, what goes axis by axis is walked as one line an axis, those through the
+// middle: some percent off in the mean, for plain sends and eighth shells at worst half. Direct is walked on rings, on
+// which every rank has as many partners as the one in the middle: the same, but for plain sends, which on an open grid
+// all begin with the same partners and take up to twice as long.
+//
+// On the machine's side each axis has the farthest link that any message along it takes, for the others wait for those
+// messages.
 #pragma once
 
 #include <vector>

@@ -12,13 +12,15 @@ namespace rankwise {
 
 RankSchedule make_direct(const ExchangeSpec& spec, Index rank) {
   const Index centre = spec.window.centre();
+  const Coords own = spec.grid.coords(rank);
   Step step;
   std::vector<Op> sends;
   for (Index slot = 0; slot < spec.window.slots(); ++slot) {
     if (slot == centre) continue;
-    const Index from = origin_of_slot(spec, rank, slot);
+    const Coords offset = spec.window.offset(slot);
+    const Index from = spec.grid.cell_beside(own, offset, +1);
     // The rank whose window has our block at this offset is at minus the offset.
-    const Index to = rank_at_offset(spec.grid, rank, spec.window.offset(slot), -1);
+    const Index to = spec.grid.cell_beside(own, offset, -1);
     if (from == rank) {
       step.ops.push_back({Op::Kind::copy, rank, 0, {{slot, 1}}, {{centre, 1}}, {}});
       continue;

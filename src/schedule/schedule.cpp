@@ -181,13 +181,7 @@ std::vector<RankSchedule> make_schedules(const ExchangeSpec& spec) { return of_a
 std::vector<RankSchedule> make_reduces(const ExchangeSpec& spec) { return of_all_ranks(spec, make_reduce); }
 
 Index rank_at_offset(const Grid& grid, Index rank, const Coords& offset, int direction) {
-  Coords coords = grid.coords(rank);
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    coords[i] = grid.shifted(axis, coords[i], direction * offset[i]);
-    if (coords[i] < 0) return -1;
-  }
-  return grid.cell(coords);
+  return grid.cell_beside(grid.coords(rank), offset, direction);
 }
 
 Index origin_of_slot(const ExchangeSpec& spec, Index rank, Index slot) {

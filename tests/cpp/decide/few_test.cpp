@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace rankwise {
@@ -72,6 +73,42 @@ TEST_P(FewStandForAll, OnOpenGridsToAFewPercent) {
   }
 }
 
+TEST_P(FewStandForAll, OnShortOpenGridsToAFewPercentInTheMean) {
+  // No rank is far from a border, and there are too many to walk them all. Plain sends all begin with the same partners,
+  // which lines and rings do not show.
+  const bool plain = GetParam() == SendMode::send;
+  for (const std::string& algorithm : exchange_algorithms()) {
+    for (const Shell shell : {Shell::full, Shell::eighth}) {
+      if (algorithm == "team-shift" || !why_not(algorithm, GetParam(), shell).empty()) continue;
+      double off = 0.0;
+      int count = 0;
+      for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{5, 5, 5}, {4, 4, 4}, {3, 12, 4}, {2, 6, 5}, {7, 7}}) {
+        const std::vector<bool> open(dims.size(), false);
+        for (const int k : {1, 2, 4}) {
+          const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, open, std::vector<int>(dims.size(), k), shell);
+          for (const Index bytes : {0, 800, 20000}) {
+            const double ratio = few_s(spec, bytes) / all_s(spec, bytes);
+            off += std::abs(ratio - 1.0);
+            ++count;
+            EXPECT_GE(ratio, plain || shell == Shell::eighth ? 0.45 : 0.8) << algorithm << " k=" << k << ", " << bytes;
+            EXPECT_LE(ratio, 1.15) << algorithm << " k=" << k << ", " << bytes;
+          }
+        }
+      }
+      EXPECT_LE(off / count, plain && algorithm == "direct" ? 0.3 : 0.1) << algorithm << " " << to_string(shell);
+    }
+  }
+}
+
+TEST(Few, OfAShortOpenGridAreOne) {
+  // 729 ranks of 728 partners would make half a million messages.
+  const ExchangeSpec spec = make_spec("direct", SendMode::isend, {9, 9, 9}, {false, false, false}, {4, 4, 4});
+  const Walk walk = walk_of_few(spec, {LinkClass::other_node, LinkClass::other_node, LinkClass::other_node});
+  const Cost cost = walk.cost(100, machine());
+  EXPECT_EQ(cost.finish_s.size(), 1U);
+  EXPECT_EQ(cost.messages_per_rank, 728);
+}
+
 TEST_P(FewStandForAll, OnOddRingsToTheWaitAtTheSeam) {
   // Where an odd ring closes two ranks send in the same phase; what waits for them is not seen from the middle.
   for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{3}, {5, 20}, {9, 31}, {101}}) {
@@ -97,6 +134,26 @@ TEST_P(FewStandForAll, MembersStandForTeams) {
         EXPECT_NEAR(few_s(spec, 1000), all, 0.05 * all) << dims[0] << " c=" << c << " k=" << k;
       }
     }
+  }
+}
+
+TEST_P(FewStandForAll, MembersStandForTeamsOfOpenGridsToAFewPercentInTheMean) {
+  const SendMode mode = GetParam() == SendMode::isend_self ? SendMode::isend : GetParam();
+  for (const Index c : {2, 4, 8}) {
+    double off = 0.0;
+    int count = 0;
+    for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{64}, {12, 10}, {7, 7}, {5, 5, 5}, {3, 12, 4}}) {
+      for (const int k : {1, 2, 3}) {
+        const ExchangeSpec spec = make_spec("team-shift", mode, dims, std::vector<bool>(dims.size(), false),
+                                            std::vector<int>(dims.size(), k), Shell::full, c);
+        const double ratio = few_s(spec, 800) / all_s(spec, 800);
+        off += std::abs(ratio - 1.0);
+        ++count;
+        EXPECT_GE(ratio, 0.75) << dims[0] << " c=" << c << " k=" << k;
+        EXPECT_LE(ratio, 1.25) << dims[0] << " c=" << c << " k=" << k;
+      }
+    }
+    EXPECT_LE(off / count, 0.07) << "c=" << c;
   }
 }
 

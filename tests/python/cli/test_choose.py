@@ -153,6 +153,20 @@ def test_hockney_decides_for_direct_only_where_overlap_is_known(tmp_path: Path) 
     assert direct.time_s == pytest.approx(124 * 2 * 0.5e-6, rel=0.05)
 
 
+@pytest.mark.parametrize("dims", ["64x1", "8x8", "8x8x8", "5x4x3"])
+@pytest.mark.parametrize("cutoff", ["1", "3"])
+def test_open_grids_are_answered_for_every_algorithm(
+    dims: str, cutoff: str, paper: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--profile", str(paper), "--dims", dims, "--cutoff", cutoff, "--bytes", "1000")
+    open_grid = _choose(capsys, *asked, "--periodic", "none")["candidates"]
+    ring = _choose(capsys, *asked)["candidates"]
+    of = lambda found, what: {(c["algorithm"], c["mode"], c["replication"]): c[what] for c in found}  # noqa: E731
+    assert {c["algorithm"] for c in open_grid} == {"direct", "neighbor-alltoall", "shift", "comb", "team-shift"}
+    for key, messages in of(open_grid, "messages_per_rank").items():
+        assert messages <= of(ring, "messages_per_rank").get(key, messages)
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_crossovers_are_where_the_winner_changes(d: int, paper: Path) -> None:
     chooser = Chooser(Profile.load(paper))
