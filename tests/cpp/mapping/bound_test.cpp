@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../rounds.hpp"
 #include "mapping/score.hpp"
 #include "random_problem.hpp"
 
@@ -54,7 +55,7 @@ TEST(LowerBound, IsBelowEveryMap) {
   RandomProblems random(31);
   MappingOptions brief;
   brief.steps = 20'000;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < rankwise_test::rounds(400); ++i) {
     const MappingProblem problem = random.problem();
     SCOPED_TRACE(describe(problem));
     const Bound bound = lower_bound(problem);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../rounds.hpp"
 #include "mapping/bound.hpp"
 #include "mapping/chains.hpp"
 #include "mapping/mapping.hpp"
@@ -93,7 +94,7 @@ TEST(TubePlan, CostIsTheScoreForUnequalNodes) {
 
 TEST(Refined, IsNeverWorseThanAnotherAlgorithm) {
   RandomProblems random(11);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < rankwise_test::rounds(300); ++i) {
     const MappingProblem problem = random.problem();
     SCOPED_TRACE(describe(problem));
     const Score refined = score_of(*mapping_algorithm("refined").prepare(problem, steps(100'000)), problem);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "../rounds.hpp"
 #include "generated.hpp"
 #include "schedule/check.hpp"
 #include "schedule/replay.hpp"
@@ -14,7 +15,7 @@ class Family : public testing::TestWithParam<std::string> {};
 
 TEST_P(Family, DeliversEverythingOnceThereAndBackWithoutDeadlock) {
   Generator generate(2023);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < rankwise_test::rounds(1500); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     const std::vector<std::string> findings = check_exchange(spec);
     ASSERT_TRUE(findings.empty()) << described(spec) << ": " << findings.front();

@@ -1,0 +1,15 @@
+// How many random cases a property test tries.
+#pragma once
+
+namespace rankwise_test {
+
+// A third under AddressSanitizer, which is several times slower and sees in the first hundreds what it can see.
+constexpr int rounds(int count) {
+#ifdef __SANITIZE_ADDRESS__
+  return count / 3;
+#else
+  return count;
+#endif
+}
+
+}  // namespace rankwise_test
