@@ -35,14 +35,17 @@ std::string more_or_less(double saved_s) {
   return duration(std::abs(saved_s)) + (saved_s >= 0 ? " less" : " more");
 }
 
-// What of the difference is due to the number of messages and what to the bytes.
+// What of the difference is due to the number of messages and what to the bytes, among them what keeps messages apart that
+// are sent at once (the same bytes in fewer messages may take less).
 std::string decisive_term(const Ranked& best, const Ranked& rival) {
   const double saved_messages_s = rival.empty_s - best.empty_s;
   const double saved_bytes_s = bytes_s(rival) - bytes_s(best);
   const bool messages_decide = saved_messages_s >= saved_bytes_s;
   const std::string messages = std::to_string(best.messages) + " messages a rank instead of " +
                                std::to_string(rival.messages) + " take " + more_or_less(saved_messages_s);
-  const std::string data = bytes(best.bytes) + " instead of " + bytes(rival.bytes) + " take " + more_or_less(saved_bytes_s);
+  const std::string sent = best.bytes == rival.bytes ? "the same " + bytes(best.bytes)
+                                                     : bytes(best.bytes) + " instead of " + bytes(rival.bytes);
+  const std::string data = sent + " take " + more_or_less(saved_bytes_s);
   return messages_decide ? "the latency of messages decides: " + messages + ", while " + data
                          : "the bytes decide: " + data + ", while " + messages;
 }

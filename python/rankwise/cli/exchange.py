@@ -263,7 +263,11 @@ def show_validation(validation: Validation) -> None:
     """Print prediction beside measurement."""
     from rich.table import Table
 
-    table = Table("by", "algorithm", "mode", "k", "size", "ranks", "predicted", "measured", "95 % interval", "error", "at present speed", "bytes")
+    # What predictions are held against: real runs, or simulations where nothing runs.
+    simulated = all(comparison.measured.engine == "simgrid" for comparison in validation.comparisons)
+    table = Table("by", "algorithm", "mode", "k", "size", "ranks", "predicted", "simulated" if simulated else "measured")
+    for heading in ("95 % interval", "error", "at present speed", "bytes"):
+        table.add_column(heading)
     for comparison in validation.comparisons:
         case, row = comparison.measured.case, comparison.measured
         table.add_row(
@@ -286,7 +290,7 @@ def show_validation(validation: Validation) -> None:
     noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
     print(
         f"mean absolute error {_percent(summary['mape'])}{noise}, mean error {_percent(summary['bias'])}, "
-        f"{_percent(summary['share_inside'])} of the measurements inside the predicted interval"
+        f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted interval"
     )
     drift = summary["drift"]
     if drift is not None:

@@ -19,6 +19,7 @@ from rankwise.engines.stencil import StencilRow
 from rankwise.engines.system import System
 from rankwise.machine.link import Segment
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
+from rankwise.progress import tell
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 GRIDS = {50: (50, 48), 100: (75, 64)}
@@ -151,6 +152,7 @@ def agreements(rows: Sequence[Compared]) -> list[Agreement]:
 
 def reproduce_simulated(folder: Path) -> Reproduction:
     """Simulate everything (more than an hour on two cores, resumed from ``folder``) and set it beside the paper."""
+    tell(f"simulating up to 4800 ranks: more than an hour on two cores, what is done stays in {folder} and is not done again")
     rows = simulated(folder)
     return reproduction(compared(rows), compared(rows, _WORD_BYTES))
 

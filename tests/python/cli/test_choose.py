@@ -197,6 +197,13 @@ def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "Traceback" not in err
 
 
+def test_equal_bytes_are_not_set_against_each_other(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("--profile", str(paper), "--dims", "3", "--cutoff", "2", "--bytes", "8", "--ranks", "512")
+    answer = _choose(capsys, *asked, "--algorithm", "direct,comb")
+    sent = {candidate["bytes_per_rank"] for candidate in answer["candidates"]}
+    assert sent == {992} and "the same 992 B take" in answer["reason"]
+
+
 def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paper = _profile(tmp_path / "paper.json", overhead_s=0.05e-6)
     options = ["choose", "--profile", str(paper), "--dims", "3", "--cutoff", "2", "--ranks", "512", "--algorithm", "comb,team-shift"]

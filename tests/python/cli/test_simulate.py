@@ -124,6 +124,9 @@ def test_every_command_of_the_page_works(rankwise: Callable[..., Any], simgrid: 
         result = rankwise(*shlex.split(command)[1:])
         assert result.code == 0, f"{command}: {result.err}"
         assert result.out
+        if "--engines model,simgrid" in command:  # nothing was measured
+            assert "simulated" in result.out and "of the simulations inside" in result.out
+            assert "measure" not in result.out
 
 
 @pytest.mark.parametrize("engines", ["model", "model,model", "model,magic"])
