@@ -1,6 +1,7 @@
 #include "decide/few.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -191,55 +192,45 @@ Index gathered(const ExchangeSpec& spec, int axis) {
   return spec.grid.periodic(axis) ? offsets : std::min(offsets, spec.grid.dim(axis));
 }
 
-// Brings the rank in the middle of a line to the front, and gives each message what the axes before gathered.
-LinkedSchedules as_part(LinkedSchedules line, Index blocks, std::size_t ranks) {
-  const std::size_t count = line.schedules.size();
+// Brings the rank in the middle of a line, whose messages all take one link, to the front, and gives each message what the
+// axes before gathered.
+LinkedSchedules as_part(LinkedSchedules line, Index blocks) {
+  std::vector<RankSchedule>& schedules = line.schedules;
+  const std::size_t count = schedules.size();
   const std::size_t middle = count > 2 ? count / 2 : 0;
-  LinkedSchedules part;
-  std::vector<std::vector<LinkClass>> links_of(count);
-  auto link = line.links.begin();
-  for (std::size_t i = 0; i < count; ++i) {
-    for (Step& step : line.schedules[i].steps) {
+  for (RankSchedule& schedule : schedules) {
+    schedule.slots *= blocks;
+    for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
         op.peer = static_cast<Index>((static_cast<std::size_t>(op.peer) + count - middle) % count);
         for (std::vector<SlotRange>* ranges : {&op.slots, &op.source}) {
           for (SlotRange& range : *ranges) range = {range.first * blocks, range.count * blocks};
         }
-        links_of[i].push_back(*link++);
       }
     }
-    line.schedules[i].slots *= blocks;
   }
-  part.schedules.resize(ranks);
-  for (std::size_t position = 0; position < count; ++position) {
-    const std::size_t i = (position + middle) % count;
-    part.schedules[position] = std::move(line.schedules[i]);
-    part.links.insert(part.links.end(), links_of[i].begin(), links_of[i].end());
-  }
-  return part;
+  std::rotate(schedules.begin(), schedules.begin() + static_cast<std::ptrdiff_t>(middle), schedules.end());
+  return line;
 }
 
 // What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
 // all axes. The others are taken to be as far as that rank's neighbours on the line before.
 Walk walk_of_lines(const ExchangeSpec& spec, const AxisLinks& links) {
-  std::vector<ExchangeSpec> lines;
-  std::size_t ranks = 1;
-  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
-    lines.push_back(line_of(spec, axis));
-    ranks = std::max(ranks, Few(lines.back()).ranks().size());
-  }
   std::vector<LinkedSchedules> imports;
   std::vector<LinkedSchedules> reduces;
+  std::size_t ranks = 0;
   Index blocks = 1;
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
-    const ExchangeSpec& line = lines[static_cast<std::size_t>(axis)];
+    const ExchangeSpec line = line_of(spec, axis);
     const Few few(line);
     const AxisLinks own{links[static_cast<std::size_t>(axis)]};
-    imports.push_back(as_part(linked(line, few, own, make_schedule), blocks, ranks));
-    if (includes_reduce(spec)) reduces.push_back(as_part(linked(line, few, own, make_reduce), blocks, ranks));
+    imports.push_back(as_part(linked(line, few, own, make_schedule), blocks));
+    if (includes_reduce(spec)) reduces.push_back(as_part(linked(line, few, own, make_reduce), blocks));
+    ranks = std::max(ranks, few.ranks().size());
     blocks *= gathered(spec, axis);
   }
-  for (auto part = reduces.rbegin(); part != reduces.rend(); ++part) imports.push_back(std::move(*part));
+  std::move(reduces.rbegin(), reduces.rend(), std::back_inserter(imports));
+  for (LinkedSchedules& part : imports) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
   return Walk(spec.mode, std::move(imports));
 }
 

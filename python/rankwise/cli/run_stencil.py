@@ -80,9 +80,9 @@ def _measure(
 ) -> list[MeasuredStencilRow]:
     from dataclasses import replace
 
-    from rankwise.engines.real import under_way
     from rankwise.engines.run_stencil import StencilRunner
     from rankwise.engines.session import stencil_cases
+    from rankwise.engines.under_way import under_way
     from rankwise.launch import find_mpi
     from rankwise.machine.discover import discover
 
@@ -92,7 +92,7 @@ def _measure(
     node_of_rank = runner.nodes(ranks)
     sizes = [node_of_rank.count(node) for node in range(max(node_of_rank) + 1)]
     cases = stencil_cases(shape, sizes, stencil, flags, names, sizes_bytes)
-    with under_way("running", len(cases), samples) as progress:
+    with under_way("running", len(cases), f"the samples so far are in {samples}") as progress:
         return replace(runner, meter=progress).rows(cases, node_of_rank)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from rankwise.engines.fft3d import FftAsked, FftRow, make_fft_cases
 from rankwise.engines.fft3d_run import FftRunner
-from rankwise.engines.real import require_seconds, under_way
+from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel
 from rankwise.launch.process import Child
@@ -58,7 +58,7 @@ def measure_fft3d(profile_path: Path, plan: FftPlan) -> FftRates:
     mpi = find_mpi()
     samples = profile_path.with_name(profile_path.stem + ".fft3d.samples.jsonl")
     steps = len(plan.ranks) * len(set(plan.sizes)) + len(_COUNTED)
-    with under_way("calibrating", steps, samples, "; the profile is as it was") as progress:
+    with under_way("calibrating", steps, f"the samples so far are in {samples}; the profile is as it was") as progress:
         measured, library = _rates(mpi, topology, plan, samples, progress)
         counted = tuple(_count_all(mpi, plan.library, progress))
     if not counted:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.engines.fft3d import PHASES, FftCase, FftRow, Span
-from rankwise.engines.real import require_room
+from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.measure.samples import SamplesFile

@@ -11,7 +11,7 @@ from typing import Any
 from rankwise.engines.fft3d import PHASES, FftCase, FftRow, fft_case_keys
 from rankwise.engines.fft3d_predict import CALIBRATED, FftModel
 from rankwise.engines.fft3d_run import FftRunner
-from rankwise.engines.real import require_seconds, under_way
+from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError
 from rankwise.launch import find_mpi
 from rankwise.machine.profile import Profile
@@ -35,7 +35,7 @@ def run_ffts(
     """Run all cases on this machine, one rank a core. Raises RankwiseError and its kinds."""
     require_seconds(seconds)
     mpi = find_mpi()
-    with under_way("running", len(cases), samples) as progress:
+    with under_way("running", len(cases), f"the samples so far are in {samples}") as progress:
         runner = FftRunner(mpi, topology.pus_one_per_core(), samples, seconds, library, planning, progress)
         return list(runner.rows(cases))
 

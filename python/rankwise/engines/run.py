@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.engines.real import require_room
+from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engines.real import require_room
 from rankwise.engines.stencil import StencilCase, StencilRow
+from rankwise.engines.under_way import require_room
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter

@@ -10,20 +10,19 @@ from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.engines.injection import bounded
 from rankwise.engines.placement import Location, blocked_locations, locations_on_cpus, locations_on_nodes
 from rankwise.engines.predict import Model
-from rankwise.engines.real import require_seconds, under_way
 from rankwise.engines.run import Runner
 from rankwise.engines.simulate import Simulator, require_simulable
 from rankwise.engines.stencil import StencilCase, StencilRow
 from rankwise.engines.system import System, make_system
+from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.engines.validate import Comparison, Validation
-from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.errors import InputError
 from rankwise.files import require_folder
 from rankwise.launch import find_mpi
 from rankwise.launch.smpi import find_simgrid
 from rankwise.machine.hosts import distinct
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
-from rankwise.progress import meter
 
 ENGINES = ("model", "simgrid", "run")  # in the order of belief: the last at hand is what the others are held against
 
@@ -59,7 +58,7 @@ def run_rows(
     """Run all cases on this machine, or each rank on its host, one rank a core. Raises RankwiseError and its kinds."""
     require_seconds(seconds)
     mpi = find_mpi()
-    with under_way("running", len(cases), samples) as progress:
+    with under_way("running", len(cases), f"the samples so far are in {samples}") as progress:
         return list(Runner(mpi, topology.pus_one_per_core(), samples, seconds, progress, hosts).rows(cases))
 
 
@@ -132,13 +131,8 @@ def _simulator(folder: Path, ranks: int, runs: int, jobs: int | None) -> Iterato
     require_simulable(ranks)
     require_folder(folder)
     simgrid = find_simgrid()
-    try:
-        with meter("simulating", runs) as progress:
-            yield Simulator(simgrid, folder, progress, jobs)
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(
-            f"interrupted: the runs so far are in {folder}; the same command goes on where it was"
-        ) from None
+    with under_way("simulating", runs, f"the runs so far are in {folder}; the same command goes on where it was") as progress:
+        yield Simulator(simgrid, folder, progress, jobs)
 
 
 def compare_engines(

@@ -25,11 +25,10 @@ from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, T
 GRIDS = {50: (50, 48), 100: (75, 64)}
 STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 SIZES = tuple(2**power for power in range(6, 20))
-MAPPINGS = (*PUBLISHED, "refined", "random")
 TOPOLOGY = {50: "fat-tree:32x2:2", 100: "fat-tree:32x4:2"}
 # Randomly placed, nearly every message shares its links with every other: the simulator solves for all of them whenever one
 # ends, some hours of it on 4800 ranks.
-LEFT_OUT = {50: (), 100: ("random",)}
+MAPPINGS = {50: (*PUBLISHED, "refined", "random"), 100: (*PUBLISHED, "refined")}
 LINK_BYTES_PER_S = 12.5e9  # 100 Gbit/s, section VI-A
 # Not in the paper. Two sockets of six channels DDR4-2666 move 256 GB/s; a message inside a node is copied into shared
 # memory and out of it, so that each byte is read twice and written twice.
@@ -88,11 +87,10 @@ def simulated(
     """Simulate all mappings, stencils and sizes on the grids of so many nodes; what ``folder`` has is not done again."""
     rows: list[StencilRow] = []
     for count in nodes:
-        names = [name for name in MAPPINGS if name not in LEFT_OUT[count]]
         cases = [
             case
             for stencil in STENCILS
-            for case in stencil_cases(GRIDS[count], [RANKS_PER_NODE] * count, stencil, [False, False], names, sizes)
+            for case in stencil_cases(GRIDS[count], [RANKS_PER_NODE] * count, stencil, [False, False], MAPPINGS[count], sizes)
         ]
         rows += simulate_stencil_rows(system(), cases, TOPOLOGY[count], RANKS_PER_NODE, folder, jobs)
     return rows

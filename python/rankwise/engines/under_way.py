@@ -1,10 +1,9 @@
-"""What all engines that run kernels for real have in common: what they refuse, and what they say when they are interrupted."""
+"""What all engines that start kernels have in common: what they refuse, and what they say when they are interrupted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.progress import Meter, meter
@@ -25,10 +24,10 @@ def require_seconds(seconds: float) -> None:
 
 
 @contextmanager
-def under_way(doing: str, steps: int, samples: Path, besides: str = "") -> Iterator[Meter]:
-    """Show how far a run is; on Ctrl-C raise InterruptedWorkError that says where its samples are, and what ``besides``."""
+def under_way(doing: str, steps: int, kept: str) -> Iterator[Meter]:
+    """Show how far work is; on Ctrl-C raise InterruptedWorkError that says what is ``kept``."""
     try:
         with meter(doing, steps) as progress:
             yield progress
     except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: the samples so far are in {samples}{besides}") from None
+        raise InterruptedWorkError(f"interrupted: {kept}") from None
