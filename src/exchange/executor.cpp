@@ -45,6 +45,7 @@ void Executor::bind() {
   // Where MPI lacks the collective, its step is carried out as the messages that it consists of.
   const bool is_collective = schedule_.neighborhood && has_neighborhood_collectives;
   for (const Step& step : schedule_.steps) {
+    if (step.ops.empty()) continue;
     Stage& stage = stages_.emplace_back();
     // Receives are posted first: a message that arrives before its receive costs a copy. What is no message comes last,
     // so that MPI sees no gaps among the requests, which cost it time.

@@ -27,7 +27,7 @@ RankSchedule make_comb(const ExchangeSpec& spec, Index rank) {
     }
     for (Op& send : sends) step.ops.push_back(std::move(send));
     chain_sends(step, spec.mode);
-    if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
+    schedule.steps.push_back(std::move(step));
   }
   return schedule;
 }

@@ -32,7 +32,7 @@ RankSchedule make_direct(const ExchangeSpec& spec, Index rank) {
   chain_sends(step, spec.mode);
   RankSchedule schedule;
   schedule.slots = spec.window.slots();
-  if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
+  schedule.steps.push_back(std::move(step));
   return schedule;
 }
 

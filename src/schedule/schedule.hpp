@@ -77,7 +77,8 @@ struct Op {
 };
 
 // The operations of a step are in flight together, each as soon as those it comes after have completed; the next step
-// starts when all have completed.
+// starts when all have completed. All ranks have the same number of steps, empty where a rank has nothing to do, and a
+// message is sent and received in the same step (shift's blocking seam apart: see shift.cpp).
 struct Step {
   std::vector<Op> ops;
 };

@@ -2,10 +2,11 @@
 // from neighbour to neighbour, k hops up and k hops down, and each axis forwards all that the axes before it gathered.
 // 2k messages an axis, k for an eighth shell.
 //
-// Blocking sends take the even-odd order of werner2023 (Fig. 5): first all hops up, then all hops down, and in a hop
-// the ranks of even coordinate send first while the odd ones receive. On an odd periodic ring two even ranks meet at
-// the seam; their message goes in a third phase, so that no cycle of waiting ranks can form. Non-blocking and
-// persistent sends have both directions of a hop in flight together. Self-synchronising sends have the whole axis in
+// Blocking sends take the even-odd order of werner2023 (Fig. 5): first all hops up, then all hops down, and a hop has two
+// steps, in the first of which the ranks of even coordinate send, in the second the odd ones. On an odd periodic ring
+// two even ranks meet at the seam; their message goes last, in the second step, so that no cycle of waiting ranks can
+// form; its sender receives before, and so stands ready one step before its partner sends. Non-blocking and persistent
+// sends have both directions of a hop in flight together. Self-synchronising sends have the whole axis in
 // one step: all receives are posted at once, and each hop's send only comes after the receive of what it forwards.
 #include <array>
 #include <optional>
@@ -21,7 +22,9 @@ struct Hop {
   std::optional<Op> send;
   std::optional<Op> recv;
   std::optional<Op> copy;
-  bool send_first = true;
+  // In which of the hop's two steps, where sends block.
+  std::size_t send_step = 0;
+  std::size_t recv_step = 0;
 };
 
 class AxisShift {
@@ -48,7 +51,9 @@ class AxisShift {
     }
     if (to >= 0 && has) hop.send = Op{Op::Kind::send, axis_.rank_at(to), tag, carried, {}, {}};
     if (gets) hop.recv = Op{Op::Kind::recv, axis_.rank_at(from), tag, landing, {}, {}};
-    if (hop.send && hop.recv) hop.send_first = phase(axis_.own(), direction) < phase(from, direction);
+    hop.send_step = phase(axis_.own(), direction) > 0 ? 1 : 0;
+    if (hop.recv) hop.recv_step = phase(from, direction) > 0 ? 1 : 0;
+    if (hop.send && hop.recv_step == hop.send_step) hop.recv_step = 0;  // the sender at the seam
     return hop;
   }
 
@@ -68,15 +73,17 @@ class AxisShift {
 constexpr std::array<int, 2> directions{+1, -1};
 
 void add_blocking(RankSchedule& schedule, const AxisShift& shift) {
-  const auto add = [&schedule](std::optional<Op>& op) {
-    if (op) schedule.steps.push_back({{std::move(*op)}});
-  };
   for (const int direction : directions) {
     for (Index number = 1; number <= shift.hops(direction); ++number) {
       Hop hop = shift.hop(direction, number);
-      add(hop.copy);
-      add(hop.send_first ? hop.send : hop.recv);
-      add(hop.send_first ? hop.recv : hop.send);
+      std::array<Step, 2> steps;
+      const auto add = [&steps](std::size_t step, std::optional<Op>& op) {
+        if (op) steps[step].ops.push_back(std::move(*op));
+      };
+      add(0, hop.copy);
+      add(hop.send_step, hop.send);
+      add(hop.recv_step, hop.recv);
+      for (Step& step : steps) schedule.steps.push_back(std::move(step));
     }
   }
 }
@@ -91,7 +98,7 @@ void add_hop_by_hop(RankSchedule& schedule, const AxisShift& shift) {
         if (*op) step.ops.push_back(std::move(**op));
       }
     }
-    if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
+    schedule.steps.push_back(std::move(step));
   }
 }
 
@@ -116,7 +123,7 @@ void add_self_synchronising(RankSchedule& schedule, const AxisShift& shift) {
       }
     }
   }
-  if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
+  schedule.steps.push_back(std::move(step));
 }
 
 }  // namespace

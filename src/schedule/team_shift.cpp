@@ -13,6 +13,8 @@
 // window is wider than a short axis, an offset may lead back to the own team, or two in a row to the same team: then
 // the blocks are there already and nothing is sent.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "schedule/teams.hpp"
 
@@ -31,32 +33,38 @@ std::vector<SlotRange> around(Index first, Index count, Index length) {
 // Step 0 for pooled teams: after step p every member has the blocks of 2^(p+1) members from itself on.
 void add_all_gather(RankSchedule& schedule, const Teams& teams, Index team, Index member) {
   const Index n = teams.blocks(team);
-  for (Index distance = 1; distance < n; distance *= 2) {
+  for (Index distance = 1; distance < teams.most_blocks(); distance *= 2) {
+    Step& step = schedule.steps.emplace_back();
+    if (distance >= n) continue;  // larger teams are still at it
     const Index count = std::min(distance, n - distance);
     const Index to = teams.rank_of(team, (member + n - distance) % n);
     const Index from = teams.rank_of(team, (member + distance) % n);
-    Step step;
     step.ops.push_back({Op::Kind::recv, from, distribution_tag, around((member + distance) % n, count, n), {}, {}});
     step.ops.push_back({Op::Kind::send, to, distribution_tag, around(member, count, n), {}, {}});
-    schedule.steps.push_back(std::move(step));
   }
 }
 
-// Step 0 for replicated teams: member j has its parent where j's lowest bit is cleared.
+// On which level of the tree a member is: how many bits it has.
+std::size_t level(Index member) { return static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(member))); }
+
+// Step 0 for replicated teams: member j has its parent where j's lowest bit is cleared; level by level.
 void add_broadcast(RankSchedule& schedule, const Teams& teams, Index team, Index member, SendMode mode) {
   const Index c = teams.replication();
+  const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(c)) - 1);
+  schedule.steps.resize(levels);
   Index bit = 1;
   while (bit < c && (member & bit) == 0) bit *= 2;
   if (member > 0) {
-    schedule.steps.push_back({{{Op::Kind::recv, teams.rank_of(team, member - bit), distribution_tag, {{0, 1}}, {}, {}}}});
+    schedule.steps[level(member) - 1].ops.push_back(
+        {Op::Kind::recv, teams.rank_of(team, member - bit), distribution_tag, {{0, 1}}, {}, {}});
   }
-  Step step;
+  if (level(member) == levels) return;
+  Step& step = schedule.steps[level(member)];
   for (bit /= 2; bit > 0; bit /= 2) {
     if (member + bit >= c) continue;
     step.ops.push_back({Op::Kind::send, teams.rank_of(team, member + bit), distribution_tag, {{0, 1}}, {}, {}});
   }
   chain_sends(step, mode);
-  if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
 }
 
 RankSchedule distribution(const ExchangeSpec& spec, const Teams& teams, Index rank) {
@@ -175,8 +183,10 @@ RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank) {
     if (s >= 0 && visits.interacts(s)) {
       step.ops.push_back({Op::Kind::visit, rank, static_cast<int>(visits.index(s)), visits.slots(s), {}, {}});
     }
-    if (!step.ops.empty()) schedule.steps.push_back(std::move(step));
+    schedule.steps.push_back(std::move(step));
   }
+  // The first member meets most offsets.
+  schedule.steps.resize(schedule.steps.size() + static_cast<std::size_t>(teams.visits(0) - visits.steps()));
   return schedule;
 }
 

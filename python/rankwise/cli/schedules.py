@@ -70,7 +70,7 @@ def show(
             for i, op in enumerate(step):
                 head = f"step {number}:" if i == 0 else ""
                 print(f"  {head:9s} {f'[{i}] ' if any(o.after for o in step) else ''}{_line(op, case)}")
-        if not part:
+        if not any(part):
             print("  nothing")
     for count in counts:
         whose = f"each of {count['ranks']} ranks" if count["ranks"] > 1 else "1 rank"
