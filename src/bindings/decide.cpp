@@ -1,4 +1,3 @@
-#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -20,15 +19,6 @@ rankwise::Question question(std::vector<Index> dims, std::vector<bool> periodic,
   return question;
 }
 
-rankwise::AxisLinks links(const rankwise::Question& question, const std::vector<std::array<Index, 3>>& placement) {
-  rankwise::Placement locations;
-  for (const auto& [node, socket, core] : placement) locations.push_back({node, socket, core});
-  const rankwise::Window window = question.shell == rankwise::Shell::all_pairs
-                                      ? rankwise::Window::all_pairs(question.grid)
-                                      : rankwise::Window(question.cutoff, question.shell);
-  return rankwise::axis_links(question.grid, window, locations);
-}
-
 }  // namespace
 
 void bind_decide(nb::module_& m) {
@@ -48,16 +38,16 @@ void bind_decide(nb::module_& m) {
           "__init__",
           [](Contest* self, std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
              const std::string& shell, std::vector<std::string> algorithms, const std::vector<std::string>& modes,
-             std::vector<Index> replications, const std::vector<std::array<Index, 3>>& placement) {
+             std::vector<Index> replications, const rankwise::Placement& placement) {
             const rankwise::Question asked =
                 question(std::move(dims), std::move(periodic), std::move(cutoff), shell, std::move(algorithms), modes,
                          std::move(replications));
-            new (self) Contest(asked, links(asked, placement));
+            new (self) Contest(asked, placement);
           },
           nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"), nb::arg("shell"), nb::arg("algorithms"),
           nb::arg("modes"), nb::arg("replications"), nb::arg("placement"),
-          "Empty lists of algorithms, modes and replications mean all there are; placement is one (node, socket, core) a "
-          "rank. Raises ValueError where nothing fits.")
+          "Empty lists of algorithms, modes and replications mean all there are. "
+          "Raises ValueError where nothing fits.")
       .def("ranked", &Contest::ranked, nb::arg("block_bytes"), nb::arg("machine"),
            "Return the candidates, fastest first. Raises ValueError where the machine lacks a link.")
       .def("message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },

@@ -3,7 +3,7 @@
 NB_MODULE(_core, m) {
   m.doc() = "The pure core of rankwise: grids, mappings, schedules and their cost. No MPI, no files, no clock.";
   bind_mapping(m);
+  bind_cost(m);
   bind_schedule(m);
   bind_decide(m);
-  bind_transpose(m);
 }

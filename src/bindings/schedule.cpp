@@ -9,8 +9,7 @@
 #include <optional>
 
 #include "bindings.hpp"
-#include "cost/cost.hpp"
-#include "profile/profile.hpp"
+#include "judged.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/teams.hpp"
@@ -20,34 +19,6 @@ namespace nb = nanobind;
 namespace {
 
 using rankwise::Index;
-
-using Lines = std::vector<std::tuple<Index, double, double>>;
-
-rankwise::TimeCurve curve(const Lines& lines) {
-  std::vector<rankwise::TimeLine> time_lines;
-  for (const auto& [from_bytes, alpha_s, beta_s_per_byte] : lines) {
-    time_lines.push_back({from_bytes, alpha_s, beta_s_per_byte});
-  }
-  return rankwise::TimeCurve(std::move(time_lines));
-}
-
-rankwise::Machine machine(const std::map<std::string, std::map<std::string, Lines>>& links) {
-  rankwise::Machine machine;
-  for (const auto& [name, curves] : links) {
-    bool known = false;
-    for (std::size_t i = 0; i < rankwise::link_class_count; ++i) {
-      if (to_string(static_cast<rankwise::LinkClass>(i)) != name) continue;
-      machine.links[i] = rankwise::LinkCost{curve(curves.at("send")), curve(curves.at("ssend")),
-                                            curve(curves.at("exchange")), curve(curves.at("exchange-gap")), {}};
-      if (const auto found = curves.find("overhead"); found != curves.end()) {
-        machine.links[i]->overhead_s = curve(found->second)(0);
-      }
-      known = true;
-    }
-    if (!known) rankwise::invalid("link class '" + name + "' is unknown");
-  }
-  return machine;
-}
 
 using Offsets = std::vector<rankwise::Coords>;
 
@@ -74,17 +45,10 @@ class Exchange {
   [[nodiscard]] bool includes_reduce() const { return rankwise::includes_reduce(spec_); }
   [[nodiscard]] std::vector<std::string> check() const { return check_exchange(spec_); }
 
-  [[nodiscard]] std::tuple<double, Index, Index> cost(Index block_bytes,
-                                                      const std::vector<std::array<Index, 3>>& placement,
-                                                      const rankwise::Machine& on) {
-    rankwise::Placement locations;
-    locations.reserve(placement.size());
-    for (const auto& [node, socket, core] : placement) locations.push_back({node, socket, core});
-    const rankwise::Cost cost = walk().cost(block_bytes, locations, on);
-    return {cost.time_s(), cost.messages_per_rank, cost.blocks_per_rank * block_bytes};
+  [[nodiscard]] const rankwise::ExchangeSpec& spec() const { return spec_; }
+  [[nodiscard]] rankwise::Walk judged(const rankwise::Placement& placement) const {
+    return walk_of_few(spec_, rankwise::Layout(rank_grid(spec_), placement));
   }
-
-  [[nodiscard]] std::vector<Index> message_blocks() { return walk().message_blocks(); }
 
   [[nodiscard]] std::pair<Index, Index> counts(Index rank) const {
     rankwise::RankSchedule schedule = make_schedule(spec_, rank);
@@ -126,35 +90,12 @@ class Exchange {
     return operation;
   }
 
-  [[nodiscard]] const rankwise::Walk& walk() {
-    if (!walk_) walk_.emplace(spec_);
-    return *walk_;
-  }
-
   rankwise::ExchangeSpec spec_;
-  std::optional<rankwise::Walk> walk_;
 };
 
 }  // namespace
 
 void bind_schedule(nb::module_& m) {
-  nb::class_<rankwise::Machine>(m, "Machine", "What messages cost: for each link class the time curves by way of sending.")
-      .def(
-          "__init__",
-          [](rankwise::Machine* self, const std::map<std::string, std::map<std::string, Lines>>& links) {
-            new (self) rankwise::Machine(machine(links));
-          },
-          nb::arg("links"),
-          "links: {link class: {'send' | 'ssend' | 'exchange' | 'exchange-gap' | 'overhead' (optional): "
-          "[(from_bytes, alpha_s, beta_s_per_byte), ...]}}.")
-      .def_static(
-          "from_profile",
-          [](const std::string& profile, const std::string& link_model, bool loaded) {
-            return rankwise::read_machine(profile, {link_model, loaded});
-          },
-          nb::arg("profile"), nb::arg("link_model") = "", nb::arg("loaded") = false,
-          "profile: its JSON text; link_model: empty for what the profile chose; loaded: as measured beside background "
-          "traffic. Raises ValueError for figures that are wrong or missing.");
   m.def("exchange_algorithms", &rankwise::exchange_algorithms, "The ids of all exchange algorithms.");
   m.def(
       "why_not",
@@ -181,13 +122,16 @@ void bind_schedule(nb::module_& m) {
            "Raises ValueError for unknown names, sizes that do not fit, and combinations that make no sense.")
       .def_prop_ro("ranks", &Exchange::ranks)
       .def_prop_ro("includes_reduce", &Exchange::includes_reduce, "Whether a round includes the way back.")
-      .def_prop_ro("message_blocks", &Exchange::message_blocks, "The numbers of blocks that messages have.")
       .def("check", &Exchange::check,
            "What is wrong with the schedules there and back: blocks that are missing, doubled or misplaced, ranks that "
            "wait for each other for ever. Empty when they are right.")
-      .def("cost", &Exchange::cost, nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
-           "Return (time_s, messages_per_rank, bytes_per_rank) for blocks of block_bytes and one (node, socket, core) "
-           "a rank; the counts are those of the rank that sends most.")
+      .def("judged", [](const Exchange& self, const rankwise::Placement& placement) { return Judged{self.judged(placement)}; },
+           nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all.")
+      .def("walk_all",
+           [](const Exchange& self, rankwise::Index block_bytes, const rankwise::Placement& placement,
+              const rankwise::Machine& machine) { return rankwise::Walk(self.spec()).cost(block_bytes, placement, machine); },
+           nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
+           "Return the cost with every rank walked at its place: what the few stand for.")
       .def("counts", &Exchange::counts, nb::arg("rank"), "Return (messages, blocks) that a rank sends in a round.")
       .def("steps", &Exchange::steps, nb::arg("rank"), nb::arg("reduce"),
            "Return the operations of each step of a rank's import, or of its way back.");

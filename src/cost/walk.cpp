@@ -1,12 +1,14 @@
-#include <algorithm>
-#include <utility>
+#include "cost/walk.hpp"
 
-#include "cost/cost.hpp"
+#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace rankwise {
 
 double Cost::time_s() const {
-  return finish_s.empty() ? 0.0 : *std::max_element(finish_s.begin(), finish_s.end());
+  const auto last = std::max_element(finish_s.begin(), finish_s.end());
+  return std::max(last == finish_s.end() ? 0.0 : *last, busiest.held_s);
 }
 
 Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
@@ -15,48 +17,73 @@ Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
     invalid("the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
             "the grid smaller");
   }
-  add({make_schedules(spec), {}});
-  if (includes_reduce(spec)) add({make_reduces(spec), {}});
+  add({make_schedules(spec), {}, {}});
+  if (includes_reduce(spec)) add({make_reduces(spec), {}, {}});
 }
 
-Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules) : mode_(mode) { add({std::move(schedules), {}}); }
+Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules) : mode_(mode) { add({std::move(schedules), {}, {}}); }
 
 Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
   for (LinkedSchedules& part : parts) add(std::move(part));
 }
 
 void Walk::add(LinkedSchedules linked) {
-  Part part{std::move(linked.schedules), {}, {}, {}, {}, {}, {}};
-  part.trace = replay(part.schedules, mode_ == SendMode::send);
-  if (!part.trace.waiting.empty()) {
-    invalid("the schedule cannot finish: rank " + std::to_string(part.trace.waiting.front().rank) +
-            " waits for rank " + std::to_string(part.trace.waiting.front().peer) + " for ever");
+  Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}};
+  part.usual.trace = replay(part.schedules, mode_ == SendMode::send);
+  if (!part.usual.trace.waiting.empty()) {
+    invalid("the schedule cannot finish: rank " + std::to_string(part.usual.trace.waiting.front().rank) +
+            " waits for rank " + std::to_string(part.usual.trace.waiting.front().peer) + " for ever");
   }
   if (mode_ == SendMode::send) {
-    part.rendezvous = replay(part.schedules, false);
-    if (!part.rendezvous.waiting.empty()) part.rendezvous.events.clear();
+    part.rendezvous.trace = replay(part.schedules, false);
+    if (!part.rendezvous.trace.waiting.empty()) part.rendezvous.trace.events.clear();
   }
   ranks_ = part.schedules.size();
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
     part.first_step.push_back(part.steps.size());
     const std::vector<Step>& steps = part.schedules[rank].steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      describe(steps[i], i + 1 < steps.size() ? &steps[i + 1] : nullptr, rank, linked.links, part);
+      const Step* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
+      while (next != nullptr && next->ops.empty()) next = next == &steps.back() ? nullptr : next + 1;
+      describe(steps[i], next, rank, linked.partners, part);
     }
   }
-  part.steps.push_back(static_cast<Trace::Id>(part.transfers.size()));
-  Index messages = 0;
-  Index blocks = 0;
-  for (const RankSchedule& schedule : part.schedules) {
-    messages = std::max(messages, schedule.messages_sent());
-    blocks = std::max(blocks, schedule.blocks_sent());
+  part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
+  part.usual.phases = find_phases(part.usual.trace, mode_ != SendMode::send);
+  if (!part.rendezvous.trace.events.empty()) part.rendezvous.phases = find_phases(part.rendezvous.trace, true);
+  if (part.census) {
+    for (const Trace::Event& event : part.usual.trace.events) {
+      if (event.kind == Trace::Kind::matched) part.passages[event.b].link = part.passages[event.a].partner;
+    }
+    part.usual.uses = find_uses(part.passages, part.usual.phases, *part.census);
+    if (!part.rendezvous.trace.events.empty()) {
+      part.rendezvous.uses = find_uses(part.passages, part.rendezvous.phases, *part.census);
+    }
   }
-  messages_per_rank_ += messages;
-  blocks_per_rank_ += blocks;
   parts_.push_back(std::move(part));
+  messages_per_rank_ = 0;
+  blocks_per_rank_ = 0;
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    Index messages = 0;
+    Index blocks = 0;
+    for (const Part& one : parts_) {
+      messages += one.schedules[rank].messages_sent();
+      blocks += one.schedules[rank].blocks_sent();
+    }
+    messages_per_rank_ = std::max(messages_per_rank_, messages);
+    blocks_per_rank_ = std::max(blocks_per_rank_, blocks);
+  }
 }
 
-void Walk::describe(const Step& step, const Step* next, std::size_t rank, const std::vector<LinkClass>& links,
+std::size_t Walk::steps() const {
+  std::size_t most = 0;
+  for (const Part& part : parts_) {
+    for (const RankSchedule& schedule : part.schedules) most = std::max(most, schedule.steps.size());
+  }
+  return most;
+}
+
+void Walk::describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners,
                     Part& part) {
   const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
   const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
@@ -64,28 +91,29 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
   const auto chains = std::count_if(step.ops.begin(), step.ops.end(), is_root);
   const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
   const auto receives = [](const Op& op) { return op.kind == Op::Kind::recv; };
-  const bool receives_next = messages == 1 && next != nullptr && !next->ops.empty() &&
-                             std::all_of(next->ops.begin(), next->ops.end(), receives);
-  const auto first = static_cast<Trace::Id>(part.transfers.size());
+  const bool receives_next = messages == 1 && next != nullptr && std::all_of(next->ops.begin(), next->ops.end(), receives);
+  const auto first = static_cast<Trace::Id>(part.passages.size());
   part.steps.push_back(first);
   for (const Op& op : step.ops) {
     const Index blocks = moves(op) ? op.blocks() : 0;
     const auto known = std::find(sizes_.begin(), sizes_.end(), blocks);
+    Passage passage;
+    passage.rank = static_cast<std::uint32_t>(rank);
+    passage.peer = static_cast<std::uint32_t>(op.peer);
+    passage.size = static_cast<std::uint32_t>(known - sizes_.begin());
+    passage.sends = op.kind == Op::Kind::send;
+    passage.moves = moves(op);
+    if (!partners.empty()) passage.link = passage.partner = partners.at(part.passages.size());
+    if (known == sizes_.end()) sizes_.push_back(blocks);
     Transfer transfer;
-    transfer.rank = static_cast<std::uint32_t>(rank);
-    transfer.peer = static_cast<std::uint32_t>(op.peer);
-    transfer.size = static_cast<std::uint32_t>(known - sizes_.begin());
     transfer.chains = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(1, chains));
     transfer.first_after = static_cast<std::uint32_t>(part.after.size());
     transfer.after = static_cast<std::uint32_t>(op.after.size());
-    transfer.sends = op.kind == Op::Kind::send;
-    transfer.moves = moves(op);
     transfer.together = messages > 1 && !ordered && !is_blocking(mode_);
     transfer.expected = messages > 1 && op.kind == Op::Kind::recv && op.after.empty();
-    transfer.answered = transfer.sends && receives_next;
-    if (!links.empty()) transfer.link = links.at(part.transfers.size());
-    if (known == sizes_.end()) sizes_.push_back(blocks);
+    transfer.answered = passage.sends && receives_next;
     for (const std::size_t before : op.after) part.after.push_back(first + static_cast<Trace::Id>(before));
+    part.passages.push_back(passage);
     part.transfers.push_back(transfer);
   }
 }
@@ -94,6 +122,7 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
 class Prices {
  public:
   struct Price {
+    std::size_t number = 0;  // by link and size
     bool known = false;
     double send_s = 0.0;
     double ssend_s = 0.0;
@@ -101,41 +130,35 @@ class Prices {
     double gap_s = 0.0;
     double overhead_s = 0.0;
     double acknowledgement_s = 0.0;
+    double hold_s = 0.0;  // of its send
   };
 
-  // placement: null where the transfers know their links.
-  Prices(const std::vector<Index>& sizes, Index block_bytes, const Placement* placement, const Machine& machine)
-      : sizes_(sizes), block_bytes_(block_bytes), placement_(placement), machine_(machine) {
+  Prices(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine)
+      : sizes_(sizes), block_bytes_(block_bytes), machine_(machine) {
     for (std::vector<Price>& prices : prices_) prices.resize(sizes.size());
   }
 
-  const Price& of(std::size_t rank, std::size_t peer, std::size_t size, std::optional<LinkClass> known) {
-    const LinkClass link = known ? *known : link_between((*placement_)[rank], (*placement_)[peer]);
-    Price& price = prices_[static_cast<std::size_t>(link)][size];
-    if (!price.known) {
-      if (!machine_.links[static_cast<std::size_t>(link)]) {
-        refuse(link, known ? "messages between neighbours"
-                           : "ranks " + std::to_string(rank) + " and " + std::to_string(peer));
-      }
-      look_up(*machine_.links[static_cast<std::size_t>(link)], size, price);
-    }
+  const Price& of(const Passage& passage, LinkClass link) {
+    Price& price = prices_[static_cast<std::size_t>(link)][passage.size];
+    if (!price.known) look_up(passage, link, price);
     return price;
   }
 
  private:
-  [[noreturn]] static void refuse(LinkClass link, const std::string& who) {
-    invalid("the profile has no link class " + to_string(link) + ", which " + who + " need: measure or import it");
-  }
-
-  void look_up(const LinkCost& cost, std::size_t size, Price& price) const {
-    const Index bytes = sizes_[size] * block_bytes_;
-    price = {true, cost.send(bytes), cost.ssend(bytes), cost.exchange(bytes), cost.exchange_gap(bytes),
-             cost.overhead(), cost.acknowledgement_s.value_or(0.0)};
+  void look_up(const Passage& passage, LinkClass link, Price& price) const {
+    const std::optional<LinkClass> known = machine_.stand_in(link);
+    if (!known) {
+      invalid("the profile has no link class " + to_string(link) + ", which ranks " + std::to_string(passage.rank) + " and " +
+              std::to_string(passage.peer) + " need: measure or import it");
+    }
+    const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
+    const Index bytes = sizes_[passage.size] * block_bytes_;
+    price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size, true, cost.send(bytes), cost.ssend(bytes), cost.exchange(bytes), cost.gap(bytes), cost.overhead(),
+             cost.acknowledgement_s.value_or(0.0), cost.send.hold_s(bytes)};
   }
 
   const std::vector<Index>& sizes_;
   Index block_bytes_;
-  const Placement* placement_;
   const Machine& machine_;
   std::array<std::vector<Price>, link_class_count> prices_;
 };
@@ -143,20 +166,35 @@ class Prices {
 // The clocks of all ranks while the trace of one part is followed.
 class Clock {
  public:
-  // sends_wait: plain sends wait for their receivers.
-  Clock(SendMode mode, bool sends_wait, const Walk::Part& part, Prices& prices, std::vector<double>& ready_s)
-      : mode_(sends_wait && !part.rendezvous.events.empty() ? SendMode::ssend : mode),
-        trace_(mode_ == mode ? part.trace : part.rendezvous),
+  // mode: of plain sends that wait for their receivers, ssend. placement: null where few stand for all.
+  Clock(SendMode mode, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement,
+        const Loads& loads, Prices& prices, std::vector<double>& ready_s)
+      : mode_(mode),
         part_(part),
-        prices_(prices),
+        replayed_(replayed),
+        loads_(loads),
         ready_s_(ready_s),
         posted_s_(part.transfers.size(), 0.0),
         done_s_(part.transfers.size(), 0.0),
+        begun_s_(mode == SendMode::send ? part.transfers.size() : 0, 0.0),
+        shared_s_(begun_s_),
         hop_(mode == SendMode::isend_self ? part.transfers.size() : 0, 0),
-        arrived_s_(ready_s) {}
+        arrived_s_(ready_s) {
+    prices_.reserve(part.passages.size());
+    for (const Passage& passage : part.passages) {
+      if (!passage.moves) {
+        prices_.push_back(nullptr);
+        continue;
+      }
+      const LinkClass link = placement != nullptr
+                                 ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
+                                 : part.census->links[passage.link].value_or(LinkClass::same_socket);
+      prices_.push_back(&prices.of(passage, link));
+    }
+  }
 
   void run() {
-    for (const Trace::Event& event : trace_.events) {
+    for (const Trace::Event& event : replayed_.trace.events) {
       if (event.kind == Trace::Kind::posted) {
         post(event.a);
       } else if (event.kind == Trace::Kind::matched) {
@@ -171,119 +209,146 @@ class Clock {
  private:
   using Id = Trace::Id;
 
-  const Prices::Price& price(Id id) {
-    const Walk::Transfer& transfer = part_.transfers[id];
-    return prices_.of(transfer.rank, transfer.peer, transfer.size, transfer.link);
-  }
+  [[nodiscard]] const Prices::Price& price(Id id) const { return *prices_[id]; }
+
+  // How much longer than its own time a message takes for what others send over its way, or its sender's side of it.
+  [[nodiscard]] double wait_s(Id id) const { return std::max(0.0, loads_.way_s[id] - price(id).hold_s); }
+  [[nodiscard]] double wait_to_leave_s(Id id) const { return std::max(0.0, loads_.out_s[id] - price(id).hold_s); }
 
   void post(Id id) {
+    const Passage& passage = part_.passages[id];
     const Walk::Transfer& transfer = part_.transfers[id];
-    double start_s = ready_s_[transfer.rank];
+    double start_s = ready_s_[passage.rank];
+    if (!begun_s_.empty()) begun_s_[id] = start_s;
     for (std::size_t i = transfer.first_after; i < transfer.first_after + transfer.after; ++i) {
       const Id other = part_.after[i];
       start_s = std::max(start_s, done_s_[other]);
-      if (!hop_.empty() && !part_.transfers[other].sends) hop_[id] = std::max(hop_[id], hop_[other] + 1);
+      if (!hop_.empty() && !part_.passages[other].sends) hop_[id] = std::max(hop_[id], hop_[other] + 1);
     }
     posted_s_[id] = start_s;
     done_s_[id] = start_s;
-    if (mode_ == SendMode::send && transfer.moves && transfer.sends) done_s_[id] += price(id).gap_s;
+    if (mode_ == SendMode::send && passage.moves && passage.sends) done_s_[id] += price(id).gap_s;
   }
 
   void match(Id send, Id recv) {
+    const double both_s = std::max(posted_s_[send], posted_s_[recv]);
     if (part_.transfers[recv].together) {
       done_s_[recv] = posted_s_[send];  // what counts for the step is when the sender was there
     } else {
-      const Prices::Price& cost = price(recv);
-      const double both_s = std::max(posted_s_[send], posted_s_[recv]);
-      switch (mode_) {
-        case SendMode::ssend:
-          done_s_[recv] = both_s + cost.ssend_s;
-          break;
-        case SendMode::send:
-          done_s_[recv] = std::max(posted_s_[send] + (part_.transfers[recv].expected ? cost.exchange_s : cost.send_s),
-                                   posted_s_[recv] + cost.gap_s);
-          break;
-        case SendMode::isend_self: {
-          hop_[recv] = hop_[send];
-          const double all_s =
-              cost.exchange_s + static_cast<double>(part_.transfers[recv].chains - 1) * cost.gap_s;
-          done_s_[recv] =
-              both_s + (hop_[recv] < 2 ? all_s : std::max(cost.exchange_s, all_s - 2 * cost.overhead_s));
-          break;
-        }
-        case SendMode::isend:
-        case SendMode::persistent:
-          done_s_[recv] = both_s + cost.send_s;
-          break;
-      }
+      done_s_[recv] = arrival_s(send, recv, both_s);
     }
     const bool waits = mode_ == SendMode::ssend || (mode_ != SendMode::send && mode_ != SendMode::isend_self);
     if (waits && !part_.transfers[send].together) {
-      const double both_s = std::max(posted_s_[send], posted_s_[recv]);
       const Prices::Price& cost = price(send);
-      done_s_[send] = both_s + (mode_ == SendMode::ssend ? cost.ssend_s : cost.send_s);
+      done_s_[send] = both_s + (mode_ == SendMode::ssend ? cost.ssend_s : cost.send_s) + wait_s(send);
       if (mode_ == SendMode::ssend && !part_.transfers[send].answered) done_s_[send] += cost.acknowledgement_s;
     }
+  }
+
+  double arrival_s(Id send, Id recv, double both_s) {
+    const Prices::Price& cost = price(recv);
+    switch (mode_) {
+      case SendMode::ssend:
+        return both_s + cost.ssend_s + wait_s(recv);
+      case SendMode::send: {
+        const double alone_s = part_.transfers[recv].expected ? cost.exchange_s : cost.send_s;
+        shared_s_[recv] = begun_s_[send] + alone_s + wait_s(recv);
+        return std::max(posted_s_[send] + alone_s, posted_s_[recv] + cost.gap_s);
+      }
+      case SendMode::isend_self: {
+        hop_[recv] = hop_[send];
+        const double all_s = cost.exchange_s + std::max(static_cast<double>(part_.transfers[recv].chains - 1) * cost.gap_s,
+                                                        wait_s(recv));
+        return both_s + (hop_[recv] < 2 ? all_s : std::max(cost.exchange_s, all_s - 2 * cost.overhead_s));
+      }
+      case SendMode::isend:
+      case SendMode::persistent:
+        break;
+    }
+    return both_s + cost.send_s + wait_s(recv);
   }
 
   void complete(Id rank, Id first, Id end) {
     double& ready_s = ready_s_[rank];
     if (end > first && part_.transfers[first].together) {
       ready_s = together(rank, first, end);
-    } else {
-      if (mode_ == SendMode::send) space_arrivals(rank, first, end);
-      for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
+      return;
     }
+    if (mode_ == SendMode::send) space_arrivals(rank, first, end);
+    for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
   }
 
-  // Moves the arrivals of a step apart, in the order in which they come.
+  // Moves the arrivals of a step apart, in the order in which they come; none is there before what shares its way lets it.
   void space_arrivals(Id rank, Id first, Id end) {
     arrivals_.clear();
     for (Id id = first; id < end; ++id) {
-      if (part_.transfers[id].moves && !part_.transfers[id].sends) arrivals_.push_back(id);
+      if (part_.passages[id].moves && !part_.passages[id].sends) arrivals_.push_back(id);
     }
     std::sort(arrivals_.begin(), arrivals_.end(), [this](Id a, Id b) { return done_s_[a] < done_s_[b]; });
     double& last_s = arrived_s_[rank];
     for (const Id id : arrivals_) last_s = done_s_[id] = std::max(done_s_[id], last_s + price(id).gap_s);
+    for (const Id id : arrivals_) last_s = done_s_[id] = std::max({done_s_[id], shared_s_[id]});
   }
 
   double together(Id rank, Id first, Id end) {
     double start_s = ready_s_[rank];
     double first_s = 0.0;
-    double gaps_sent_s = 0.0;
-    double gaps_received_s = 0.0;
+    double shared_s = 0.0;
     double largest_gap_s = 0.0;
     double busy_s = 0.0;
+    tally_.clear();
     for (Id id = first; id < end; ++id) {
-      const Walk::Transfer& transfer = part_.transfers[id];
-      if (!transfer.moves) continue;
+      const Passage& passage = part_.passages[id];
+      if (!passage.moves) continue;
       const Prices::Price& cost = price(id);
-      if (!transfer.sends) start_s = std::max(start_s, done_s_[id]);
+      if (!passage.sends) start_s = std::max(start_s, done_s_[id]);
+      const double wait = passage.sends ? wait_to_leave_s(id) : wait_s(id);
       first_s = std::max(first_s, cost.exchange_s);
+      shared_s = std::max(shared_s, cost.exchange_s + wait);
       largest_gap_s = std::max(largest_gap_s, cost.gap_s);
-      busy_s += cost.overhead_s;
-      (transfer.sends ? gaps_sent_s : gaps_received_s) += cost.gap_s;
+      const auto known = std::find_if(tally_.begin(), tally_.end(), [&](const Tally& t) { return t.price == &cost; });
+      Tally& tally = known != tally_.end() ? *known : tally_.emplace_back(Tally{&cost, 0, 0});
+      ++(passage.sends ? tally.sent : tally.received);
+    }
+    // What is alike is multiplied, so that the order of messages makes no difference.
+    std::sort(tally_.begin(), tally_.end(), [](const Tally& a, const Tally& b) { return a.price->number < b.price->number; });
+    double gaps_sent_s = 0.0;
+    double gaps_received_s = 0.0;
+    for (const Tally& tally : tally_) {
+      gaps_sent_s += tally.sent * tally.price->gap_s;
+      gaps_received_s += tally.received * tally.price->gap_s;
+      busy_s += (tally.sent + tally.received) * tally.price->overhead_s;
     }
     // The first message of the busier direction is in first_s already.
-    const double wire_s = first_s + std::max(0.0, std::max(gaps_sent_s, gaps_received_s) - largest_gap_s);
-    return start_s + std::max(wire_s, busy_s);
+    const double own_s = first_s + std::max(0.0, std::max(gaps_sent_s, gaps_received_s) - largest_gap_s);
+    return start_s + std::max({own_s, shared_s, busy_s});
   }
 
+  struct Tally {
+    const Prices::Price* price;
+    int sent;
+    int received;
+  };
+
   SendMode mode_;
-  const Trace& trace_;
   const Walk::Part& part_;
-  Prices& prices_;
+  const Walk::Replayed& replayed_;
+  const Loads& loads_;
+  std::vector<const Prices::Price*> prices_;  // of each operation; null where nothing moves
   std::vector<double>& ready_s_;      // of each rank: when it completed its last step
   std::vector<double> posted_s_;      // of each operation
   std::vector<double> done_s_;        // likewise; of a receive in a step together, when its sender posted
+  std::vector<double> begun_s_;       // send: of each operation, when its step began
+  std::vector<double> shared_s_;      // send: of each receive, when what shares its way lets it arrive
   std::vector<std::size_t> hop_;      // isend-self: how many hops of this step lie behind a message
   std::vector<double> arrived_s_;     // send: of each rank, when the last message so far arrived
   std::vector<Id> arrivals_;          // of one step
+  std::vector<Tally> tally_;          // of one step: how many messages of each price
 };
 
 Cost Walk::cost(Index block_bytes, const Placement& placement, const Machine& machine) const {
-  if (placement.size() != ranks_) {
-    invalid("the placement has " + std::to_string(placement.size()) + " ranks, the schedule " +
+  if (placement.ranks() != static_cast<Index>(ranks_)) {
+    invalid("the placement has " + std::to_string(placement.ranks()) + " ranks, the schedule " +
             std::to_string(ranks_) + ": give one location a rank");
   }
   return follow(block_bytes, &placement, machine);
@@ -311,13 +376,21 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
               " B are too large: make the blocks smaller");
     }
   }
-  Prices prices(sizes_, block_bytes, placement, machine);
+  Prices prices(sizes_, block_bytes, machine);
+  LoadsOfUses loads(sizes_, block_bytes, machine);
   Cost cost;
   cost.finish_s.assign(ranks_, 0.0);
   const bool waits = mode_ == SendMode::send && sends_wait(block_bytes, machine);
-  for (const Part& part : parts_) Clock(mode_, waits, part, prices, cost.finish_s).run();
+  for (const Part& part : parts_) {
+    const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
+    const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
+    const Loads held = placement != nullptr ? loads.of_all(part.passages, replayed.phases, *placement)
+                                            : loads.of_few(part.passages, replayed.phases, replayed.uses, *part.census);
+    Clock(as_ssend ? SendMode::ssend : mode_, part, replayed, placement, held, prices, cost.finish_s).run();
+  }
   cost.messages_per_rank = messages_per_rank_;
   cost.blocks_per_rank = blocks_per_rank_;
+  cost.busiest = loads.busiest();
   return cost;
 }
 

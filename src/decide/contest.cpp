@@ -78,12 +78,13 @@ std::vector<Candidate> candidates(const Question& question) {
   return found;
 }
 
-Contest::Contest(const Question& question, const AxisLinks& links) {
+Contest::Contest(const Question& question, const Placement& placement) {
+  const Layout layout(question.grid, placement);
   std::map<std::string, std::size_t> walk_of;
   for (const Candidate& candidate : candidates(question)) {
     const Candidate costed = costed_as(candidate);
     const auto [known, added] = walk_of.try_emplace(to_string(costed), walks_.size());
-    if (added) walks_.push_back(walk_of_few(spec_of(question, costed), links));
+    if (added) walks_.push_back(walk_of_few(spec_of(question, costed), layout));
     entries_.push_back({candidate, known->second});
   }
 }

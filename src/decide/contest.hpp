@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cost/cost.hpp"
+#include "cost/walk.hpp"
 #include "decide/few.hpp"
 
 namespace rankwise {
@@ -45,8 +45,8 @@ struct Question {
 // The candidates of a question, their schedules walked once so that many sizes and machines can be asked for.
 class Contest {
  public:
-  // Throws std::invalid_argument where no candidate fits.
-  Contest(const Question& question, const AxisLinks& links);
+  // Throws std::invalid_argument where no candidate fits, or the placement is of another number of ranks.
+  Contest(const Question& question, const Placement& placement);
   Contest(Contest&&) = default;  // not copied, like its walks
   Contest& operator=(Contest&&) = default;
 

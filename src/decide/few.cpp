@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "schedule/teams.hpp"
@@ -19,23 +20,22 @@ constexpr Index most_operations = 1000;
 Index operations(const RankSchedule& schedule) {
   Index count = 0;
   for (const Step& step : schedule.steps) count += static_cast<Index>(step.ops.size());
-  return count;
+  return std::max<Index>(1, count);
 }
 
-bool in_turn(const ExchangeSpec& spec) { return is_blocking(spec.mode) && spec.algorithm == "shift"; }
-
 // Whether the ranks around the middle of an axis meet no border and, where they send in turn, no seam of an odd ring.
-bool has_middle(const ExchangeSpec& spec, int axis) {
-  const Index length = spec.grid.dim(axis);
-  if (spec.grid.periodic(axis)) return !in_turn(spec) || length != 3;
-  return length >= 2 * std::max(spec.window.lower(axis), spec.window.upper(axis)) + 2;
+bool has_middle(const Program& program, std::size_t axis) {
+  const Index length = program.grid.dims()[axis];
+  if (program.grid.periodic(static_cast<int>(axis))) return !program.in_turn || length != 3;
+  return length >= 2 * std::max(program.lower[axis], program.upper[axis]) + 2;
 }
 
 // The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one.
 class AxisClasses {
  public:
-  AxisClasses(const ExchangeSpec& spec, int axis) : length_(spec.grid.dim(axis)), all_(!has_middle(spec, axis)) {
-    count_ = all_ ? length_ : in_turn(spec) && length_ > 1 ? 2 : 1;
+  AxisClasses(const Program& program, std::size_t axis)
+      : length_(program.grid.dims()[axis]), all_(!has_middle(program, axis)) {
+    count_ = all_ ? length_ : program.in_turn && length_ > 1 ? 2 : 1;
   }
   [[nodiscard]] Index count() const { return count_; }
   [[nodiscard]] bool is_whole() const { return all_; }
@@ -52,64 +52,76 @@ class AxisClasses {
   Index count_;
 };
 
-// Which ranks are walked, and whom of them a message to any rank goes to.
+// Which ranks are walked, and which of them stands for any rank.
 class Few {
  public:
-  explicit Few(const ExchangeSpec& spec) : grid_(spec.grid) {
-    if (spec.algorithm == "team-shift") {
-      choose_members(spec);
-      return;
-    }
+  explicit Few(const Program& program) : grid_(program.grid) {
     std::vector<Index> counts;
     Coords middle;
     bool has_short = false;
-    for (int axis = 0; axis < grid_.ndim(); ++axis) {
-      axes_.emplace_back(spec, axis);
+    for (std::size_t axis = 0; axis < grid_.dims().size(); ++axis) {
+      axes_.emplace_back(program, axis);
       counts.push_back(axes_.back().count());
-      middle.push_back(grid_.dim(axis) / 2);
+      middle.push_back(grid_.dims()[axis] / 2);
       has_short |= axes_.back().is_whole();
     }
     classes_ = Grid(counts);
+    const Index of_one = operations(program.import(grid_, grid_.cell(middle)));
+    if (grid_.size() <= few_operations / of_one) {
+      choose_all(grid_.size());
+      return;
+    }
+    too_many_ = has_short && classes_.size() > most_operations / of_one;
+    if (too_many_) return;
     for (Index number = 0; number < classes_.size(); ++number) {
       Coords coords = classes_.coords(number);
       for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].coordinate(coords[axis]);
       ranks_.push_back(grid_.cell(coords));
     }
-    const Index of_one = std::max<Index>(1, operations(make_schedule(spec, grid_.cell(middle))));
-    if (spec.ranks() <= few_operations / of_one) choose_all(spec);
-    too_many_ = !all_ && has_short && classes_.size() > most_operations / of_one;
   }
 
-  [[nodiscard]] const std::vector<Index>& ranks() const { return ranks_; }
-  // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
-  [[nodiscard]] bool are_too_many() const { return too_many_; }
-
-  // The position among the ranks of the one that stands for a rank.
-  [[nodiscard]] Index stand_in(Index rank) const {
-    if (all_) return rank;
-    if (teams_) return teams_->member_of(rank);
-    if (ranks_.size() == 1) return 0;
-    Coords coords = grid_.coords(rank);
-    for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].number(coords[axis]);
-    return classes_.cell(coords);
-  }
-
- private:
-  void choose_members(const ExchangeSpec& spec) {
-    teams_.emplace(spec);
-    for (int axis = 0; axis < grid_.ndim(); ++axis) {
-      if (grid_.periodic(axis)) continue;
+  // The members of a team.
+  explicit Few(const ExchangeSpec& spec) : grid_(rank_grid(spec)), teams_(spec) {
+    for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
+      if (spec.grid.periodic(axis)) continue;
       // Teams at a border have less to do than others, and in other steps.
-      const Index of_one = std::max<Index>(1, operations(make_schedule(spec, spec.ranks() / 2)));
-      too_many_ = spec.ranks() > most_operations / of_one;
-      return choose_all(spec);
+      too_many_ = spec.ranks() > most_operations / operations(make_schedule(spec, spec.ranks() / 2));
+      choose_all(spec.ranks());
+      return;
     }
     for (Index member = 0; member < teams_->members(0); ++member) ranks_.push_back(teams_->rank_of(0, member));
   }
 
-  void choose_all(const ExchangeSpec& spec) {
+  [[nodiscard]] const Grid& grid() const { return grid_; }
+  [[nodiscard]] const std::vector<Index>& ranks() const { return ranks_; }
+  // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
+  [[nodiscard]] bool are_too_many() const { return too_many_; }
+  [[nodiscard]] Kinds kinds() const {
+    if (teams_ && !all_) return Kinds::members;
+    return ranks_.size() == 1 ? Kinds::one : Kinds::several;
+  }
+
+  // The position among the ranks of the one that stands for a rank; -1 where none does.
+  [[nodiscard]] Index stand_in(Index rank, const Coords& coords) const {
+    if (all_) return rank;
+    if (ranks_.size() == 1) return 0;
+    if (teams_) {
+      const Index member = teams_->member_of(rank);
+      return member < static_cast<Index>(ranks_.size()) ? member : -1;
+    }
+    Index number = 0;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      number = number * axes_[axis].count() + axes_[axis].number(coords[axis]);
+    }
+    return number;
+  }
+  [[nodiscard]] Index stand_in(Index rank) const { return stand_in(rank, grid_.coords(rank)); }
+
+ private:
+  void choose_all(Index ranks) {
     all_ = true;
-    ranks_.resize(static_cast<std::size_t>(spec.ranks()));
+    if (too_many_) return;
+    ranks_.resize(static_cast<std::size_t>(ranks));
     std::iota(ranks_.begin(), ranks_.end(), Index{0});
   }
 
@@ -122,68 +134,82 @@ class Few {
   bool too_many_ = false;
 };
 
-LinkClass link_of(const ExchangeSpec& spec, const AxisLinks& links, Index rank, Index peer) {
-  const auto [nearest, most] = std::minmax_element(links.begin(), links.end());
-  if (*nearest == *most) return *most;
-  if (rank >= spec.grid.size() || peer >= spec.grid.size() || spec.team_boxes == TeamBoxes::replicated) {
-    return *most;
-  }
-  const Coords from = spec.grid.coords(rank);
-  const Coords to = spec.grid.coords(peer);
-  LinkClass farthest = LinkClass::same_core;
-  for (std::size_t axis = 0; axis < from.size(); ++axis) {
-    if (from[axis] != to[axis]) farthest = std::max(farthest, links[axis]);
-  }
-  return farthest;
-}
+// The partners of the few, numbered as they are met.
+class Partners {
+ public:
+  explicit Partners(const Grid& grid) : grid_(grid) {}
 
+  std::uint32_t number(Index kind, const Coords& from, const Coords& to) {
+    Coords offset(from.size());
+    Index code = kind;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      const Index length = grid_.dims()[axis];
+      offset[axis] = to[axis] - from[axis];
+      if (grid_.periodic(static_cast<int>(axis))) {
+        offset[axis] = (offset[axis] + length) % length;
+        if (offset[axis] > length / 2) offset[axis] -= length;
+      }
+      code = code * (2 * length + 1) + offset[axis] + length;
+    }
+    const auto [known, added] = number_of_.try_emplace(code, static_cast<std::uint32_t>(list_.size()));
+    if (added) list_.push_back({kind, std::move(offset)});
+    return known->second;
+  }
+  [[nodiscard]] const std::vector<Partner>& list() const { return list_; }
+
+ private:
+  const Grid& grid_;
+  std::unordered_map<Index, std::uint32_t> number_of_;
+  std::vector<Partner> list_;
+};
+
+// The schedules of the few, each message to the one that stands for its peer.
 template <class Make>
-LinkedSchedules linked(const ExchangeSpec& spec, const Few& few, const AxisLinks& links, Make&& make) {
+LinkedSchedules linked(const Few& few, Partners& partners, Make&& make) {
   LinkedSchedules part;
-  for (const Index rank : few.ranks()) {
-    RankSchedule& schedule = part.schedules.emplace_back(make(spec, rank));
+  for (std::size_t number = 0; number < few.ranks().size(); ++number) {
+    const Index rank = few.ranks()[number];
+    const Coords own = few.grid().coords(rank);
+    RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
-        part.links.push_back(link_of(spec, links, rank, op.peer));
-        op.peer = few.stand_in(op.peer);
+        const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
+        const Coords peer = few.grid().coords(op.peer);
+        part.partners.push_back(moves ? partners.number(static_cast<Index>(number), own, peer) : 0);
+        op.peer = few.stand_in(op.peer, peer);
       }
     }
   }
   return part;
 }
 
-}  // namespace
-
-AxisLinks axis_links(const Grid& grid, const Window& window, const Placement& placement) {
-  if (static_cast<Index>(placement.size()) < grid.size()) {
-    invalid("the placement has " + std::to_string(placement.size()) + " ranks, the grid " + std::to_string(grid.size()) +
-            ": give one location a rank");
-  }
-  AxisLinks links(static_cast<std::size_t>(grid.ndim()), LinkClass::same_core);
-  for (Index cell = 0; cell < grid.size(); ++cell) {
-    Coords coords = grid.coords(cell);
-    for (int axis = 0; axis < grid.ndim(); ++axis) {
-      const auto i = static_cast<std::size_t>(axis);
-      const Index own = coords[i];
-      const Index layers = std::min(std::max(window.lower(axis), window.upper(axis)), grid.dim(axis) - 1);
-      for (Index layer = 1; layer <= layers && links[i] != LinkClass::other_node; ++layer) {
-        coords[i] = grid.shifted(axis, own, layer);
-        if (coords[i] < 0 || coords[i] == own) continue;
-        links[i] = std::max(links[i], link_between(placement[static_cast<std::size_t>(cell)],
-                                                   placement[static_cast<std::size_t>(grid.cell(coords))]));
-      }
-      coords[i] = own;
-    }
-  }
-  return links;
+std::shared_ptr<const Census> census_of(const Few& few, const Partners& partners, const Layout& layout) {
+  return layout.census(few.grid(), partners.list(), few.kinds(),
+                       [&few](Index rank, const Coords& coords) { return few.stand_in(rank, coords); });
 }
 
-namespace {
+template <class Import, class Reduce>
+Walk walk_of(SendMode mode, const Few& few, const Layout& layout, Import&& import, const Reduce& reduce) {
+  Partners partners(few.grid());
+  std::vector<LinkedSchedules> parts;
+  parts.push_back(linked(few, partners, import));
+  if (reduce) parts.push_back(linked(few, partners, reduce));
+  const auto census = census_of(few, partners, layout);
+  for (LinkedSchedules& part : parts) part.census = census;
+  return Walk(mode, std::move(parts));
+}
 
-// The spec of one axis alone.
-ExchangeSpec line_of(const ExchangeSpec& spec, int axis) {
-  return {spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
-          Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
+// What every rank does in an exchange without teams.
+Program program_of(const ExchangeSpec& spec) {
+  Program program{spec.mode, spec.grid, {}, {}, {}};
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
+    program.lower.push_back(spec.window.lower(axis));
+    program.upper.push_back(spec.window.upper(axis));
+  }
+  program.in_turn = is_blocking(spec.mode) && spec.algorithm == "shift";
+  program.import = [&spec](const Grid&, Index rank) { return make_schedule(spec, rank); };
+  if (includes_reduce(spec)) program.reduce = [&spec](const Grid&, Index rank) { return make_reduce(spec, rank); };
+  return program;
 }
 
 // How many of its offsets on an axis a rank in the middle gathers.
@@ -192,13 +218,15 @@ Index gathered(const ExchangeSpec& spec, int axis) {
   return spec.grid.periodic(axis) ? offsets : std::min(offsets, spec.grid.dim(axis));
 }
 
-// Brings the rank in the middle of a line, whose messages all take one link, to the front, and gives each message what the
-// axes before gathered.
-LinkedSchedules as_part(LinkedSchedules line, Index blocks) {
+// Brings the rank in the middle of a line to the front, and gives each message so many blocks for one of its own.
+void make_part(LinkedSchedules& line, Index blocks) {
   std::vector<RankSchedule>& schedules = line.schedules;
   const std::size_t count = schedules.size();
   const std::size_t middle = count > 2 ? count / 2 : 0;
-  for (RankSchedule& schedule : schedules) {
+  std::vector<std::vector<std::uint32_t>> partners(count);
+  std::size_t next = 0;
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    RankSchedule& schedule = schedules[rank];
     schedule.slots *= blocks;
     for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
@@ -206,28 +234,53 @@ LinkedSchedules as_part(LinkedSchedules line, Index blocks) {
         for (std::vector<SlotRange>* ranges : {&op.slots, &op.source}) {
           for (SlotRange& range : *ranges) range = {range.first * blocks, range.count * blocks};
         }
+        partners[rank].push_back(line.partners[next++]);
       }
     }
   }
   std::rotate(schedules.begin(), schedules.begin() + static_cast<std::ptrdiff_t>(middle), schedules.end());
-  return line;
+  std::rotate(partners.begin(), partners.begin() + static_cast<std::ptrdiff_t>(middle), partners.end());
+  line.partners.clear();
+  for (const std::vector<std::uint32_t>& own : partners) line.partners.insert(line.partners.end(), own.begin(), own.end());
+}
+
+// What was counted along one axis of a grid, for partners on a line.
+std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& partners, const Grid& grid, int axis,
+                                             const Layout& layout) {
+  std::vector<Partner> on_grid;
+  for (const Partner& partner : partners.list()) {
+    Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
+    offset[static_cast<std::size_t>(axis)] = partner.offset[0];
+    on_grid.push_back({partner.kind, std::move(offset)});
+  }
+  return layout.census(grid, on_grid, few.kinds(), [&](Index, const Coords& coords) {
+    return few.stand_in(coords[static_cast<std::size_t>(axis)]);
+  });
 }
 
 // What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
-// all axes. The others are taken to be as far as that rank's neighbours on the line before.
-Walk walk_of_lines(const ExchangeSpec& spec, const AxisLinks& links) {
+// all axes. blocks: what each axis' messages have for one block of the line.
+Walk walk_of_lines(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
   std::vector<LinkedSchedules> imports;
   std::vector<LinkedSchedules> reduces;
   std::size_t ranks = 0;
-  Index blocks = 1;
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
-    const ExchangeSpec line = line_of(spec, axis);
-    const Few few(line);
-    const AxisLinks own{links[static_cast<std::size_t>(axis)]};
-    imports.push_back(as_part(linked(line, few, own, make_schedule), blocks));
-    if (includes_reduce(spec)) reduces.push_back(as_part(linked(line, few, own, make_reduce), blocks));
+    const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
+                            Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
+    const Few few(program_of(line));
+    Partners partners(few.grid());
+    const std::size_t first_reduce = reduces.size();
+    imports.push_back(linked(few, partners, [&](Index rank) { return make_schedule(line, rank); }));
+    if (includes_reduce(spec)) reduces.push_back(linked(few, partners, [&](Index rank) { return make_reduce(line, rank); }));
+    const auto census = census_of_line(few, partners, spec.grid, axis, layout);
+    const Index of_axis = blocks[static_cast<std::size_t>(axis)];
+    imports.back().census = census;
+    make_part(imports.back(), of_axis);
+    for (std::size_t i = first_reduce; i < reduces.size(); ++i) {
+      reduces[i].census = census;
+      make_part(reduces[i], of_axis);
+    }
     ranks = std::max(ranks, few.ranks().size());
-    blocks *= gathered(spec, axis);
   }
   std::move(reduces.rbegin(), reduces.rend(), std::back_inserter(imports));
   for (LinkedSchedules& part : imports) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
@@ -238,11 +291,12 @@ Walk walk_of_lines(const ExchangeSpec& spec, const AxisLinks& links) {
 // middle has; of teams, which pass on what the whole window holds, all open axes.
 ExchangeSpec closed(const ExchangeSpec& spec) {
   const bool teams = spec.algorithm == "team-shift";
+  const Program program = program_of(spec);
   std::vector<bool> periodic;
   std::vector<Index> lower;
   std::vector<Index> upper;
   for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
-    const bool shrinks = !teams && !has_middle(spec, axis);
+    const bool shrinks = !teams && !has_middle(program, static_cast<std::size_t>(axis));
     const Index others = gathered(spec, axis) - 1;
     const bool both = spec.window.lower(axis) > 0;
     periodic.push_back(teams || shrinks || spec.grid.periodic(axis));
@@ -253,20 +307,133 @@ ExchangeSpec closed(const ExchangeSpec& spec) {
           spec.replication, spec.team_boxes};
 }
 
+// Every rank's partners in one step, those at `offsets` in that order; weights: the blocks of each.
+RankSchedule one_step(const Grid& grid, Index rank, const std::vector<Coords>& offsets, const std::vector<Index>& weights,
+                      SendMode mode) {
+  const Coords own = grid.coords(rank);
+  RankSchedule schedule;
+  Step step;
+  std::vector<Op> sends;
+  const auto blocks = [&weights](std::size_t i) { return std::vector<SlotRange>{{0, weights.empty() ? 1 : weights[i]}}; };
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const Index from = grid.cell_beside(own, offsets[i], -1);
+    const Index to = grid.cell_beside(own, offsets[i], +1);
+    if (from >= 0 && from != rank) step.ops.push_back({Op::Kind::recv, from, static_cast<int>(i), blocks(i), {}, {}});
+    if (to >= 0 && to != rank) sends.push_back({Op::Kind::send, to, static_cast<int>(i), blocks(i), {}, {}});
+  }
+  for (Op& send : sends) step.ops.push_back(std::move(send));
+  chain_sends(step, mode);
+  schedule.steps.push_back(std::move(step));
+  return schedule;
+}
+
 }  // namespace
 
-Walk walk_of_few(const ExchangeSpec& spec, const AxisLinks& links) {
-  const Few few(spec);
+Grid rank_grid(const ExchangeSpec& spec) {
+  if (spec.team_boxes != TeamBoxes::replicated) return spec.grid;
+  std::vector<Index> dims = spec.grid.dims();
+  std::vector<bool> periodic;
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) periodic.push_back(spec.grid.periodic(axis));
+  dims.push_back(spec.replication);
+  periodic.push_back(false);
+  return Grid(std::move(dims), std::move(periodic));
+}
+
+Program stencil_program(const Grid& grid, const Stencil& stencil, SendMode mode) {
+  if (stencil.ndim() != grid.ndim()) invalid("the stencil is for another number of axes than the grid");
+  const std::size_t axes = grid.dims().size();
+  Program program{mode, grid, std::vector<Index>(axes, 0), std::vector<Index>(axes, 0), {}};
+  for (const Coords& offset : stencil.offsets()) {
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      program.lower[axis] = std::max(program.lower[axis], -offset[axis]);
+      program.upper[axis] = std::max(program.upper[axis], offset[axis]);
+    }
+  }
+  program.import = [stencil, mode](const Grid& on, Index rank) {
+    return one_step(on, rank, stencil.offsets(), stencil.weights(), mode);
+  };
+  return program;
+}
+
+Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool pairwise, SendMode mode) {
+  const std::size_t ndim = grid.dims().size();
+  const Grid ring(grid.dims(), std::vector<bool>(ndim, true));
+  Coords lengths(ndim, 1);
+  for (const int axis : axes) lengths.at(static_cast<std::size_t>(axis)) = grid.dim(axis);
+  const Grid group(lengths);
+  if (group.size() > (Index{1} << 20)) {
+    invalid("an all-to-all of " + std::to_string(group.size()) + " ranks is more than is walked: stay below 2^20");
+  }
+  std::vector<Coords> offsets;
+  for (Index partner = 1; partner < group.size(); ++partner) offsets.push_back(group.coords(partner));
+  Program program{mode, ring, std::vector<Index>(ndim, 0), std::vector<Index>(ndim, 0), {}};
+  program.import = [offsets = std::move(offsets), pairwise, mode](const Grid& on, Index rank) {
+    if (!pairwise) return one_step(on, rank, offsets, {}, mode);
+    RankSchedule schedule;
+    for (const Coords& offset : offsets) {
+      schedule.steps.push_back(std::move(one_step(on, rank, {offset}, {}, mode).steps.front()));
+    }
+    return schedule;
+  };
+  return program;
+}
+
+Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
+  if (spec.algorithm == "team-shift") {
+    const Few few(spec);
+    if (few.are_too_many()) return walk_of_few(closed(spec), layout);
+    const auto import = [&spec](Index rank) { return make_schedule(spec, rank); };
+    return walk_of(spec.mode, few, layout, import, std::function<RankSchedule(Index)>([&spec](Index rank) {
+                     return make_reduce(spec, rank);
+                   }));
+  }
+  const Program program = program_of(spec);
+  if (!Few(program).are_too_many()) return walk_of_few(program, layout);
+  if (spec.algorithm != "shift" && spec.algorithm != "comb") return walk_of_few(closed(spec), layout);
+  std::vector<Index> blocks(spec.grid.dims().size(), 1);
+  for (int axis = spec.grid.ndim() - 1; axis > 0; --axis) {
+    blocks[static_cast<std::size_t>(axis) - 1] = blocks[static_cast<std::size_t>(axis)] * gathered(spec, axis);
+  }
+  return walk_of_lines(spec, blocks, layout);
+}
+
+Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
+  return walk_of_lines(spec, blocks, layout);
+}
+
+Walk walk_of_few(const Program& program, const Layout& layout) {
+  const Few few(program);
   if (few.are_too_many()) {
-    const bool by_axis = spec.algorithm == "shift" || spec.algorithm == "comb";
-    return by_axis ? walk_of_lines(spec, links) : walk_of_few(closed(spec), links);
+    // Short open axes closed to rings: the rank in the middle has all partners that exist for any rank.
+    Program ring = program;
+    std::vector<bool> periodic;
+    Coords middle;
+    for (std::size_t axis = 0; axis < program.grid.dims().size(); ++axis) {
+      periodic.push_back(program.grid.periodic(static_cast<int>(axis)) || !has_middle(program, axis));
+      middle.push_back((program.grid.dims()[axis] - 1) / 2);
+    }
+    ring.grid = Grid(program.grid.dims(), periodic);
+    const RankSchedule of_middle = program.import(program.grid, program.grid.cell(middle));
+    std::vector<Coords> offsets;
+    std::vector<Index> weights;
+    for (const Step& step : of_middle.steps) {
+      for (const Op& op : step.ops) {
+        if (op.kind != Op::Kind::send) continue;
+        Coords offset = program.grid.coords(op.peer);
+        for (std::size_t axis = 0; axis < offset.size(); ++axis) offset[axis] -= middle[axis];
+        offsets.push_back(std::move(offset));
+        weights.push_back(op.blocks());
+      }
+    }
+    ring.import = [offsets, weights, mode = program.mode](const Grid& on, Index rank) {
+      return one_step(on, rank, offsets, weights, mode);
+    };
+    return walk_of_few(ring, layout);
   }
-  std::vector<LinkedSchedules> parts;
-  parts.push_back(linked(spec, few, links, [](const ExchangeSpec& s, Index rank) { return make_schedule(s, rank); }));
-  if (includes_reduce(spec)) {
-    parts.push_back(linked(spec, few, links, [](const ExchangeSpec& s, Index rank) { return make_reduce(s, rank); }));
-  }
-  return Walk(spec.mode, std::move(parts));
+  const auto import = [&](Index rank) { return program.import(program.grid, rank); };
+  std::function<RankSchedule(Index)> reduce;
+  if (program.reduce) reduce = [&](Index rank) { return program.reduce(program.grid, rank); };
+  return walk_of(program.mode, few, layout, import, reduce);
 }
 
 }  // namespace rankwise

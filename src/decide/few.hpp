@@ -1,33 +1,55 @@
-// A few ranks that stand for all, so that the time of an exchange can be told without walking thousands of ranks.
+// A few ranks that stand for all, so that the time of a program can be told without walking thousands of ranks.
 //
 // In the middle of an axis every rank does the same as its partners, at the same time. So one coordinate, matched with
 // itself, stands for all; blocking shift needs two, for ranks of one parity send first while the others receive; an axis
 // whose open border no rank is far enough from is walked whole, and so are small grids. Of team-shift the members of one
-// team stand for all, as if no axis had a border.
+// team stand for all, as if no axis had a border; of node-aware exchanges the ranks of one node.
 //
 // Where short open axes leave too many ranks, what goes axis by axis is walked as one line an axis, those through the
 // middle: some percent off in the mean, for plain sends and eighth shells at worst half. Direct is walked on rings, on
 // which every rank has as many partners as the one in the middle: the same, but for plain sends, which on an open grid
 // all begin with the same partners and take up to twice as long.
 //
-// On the machine's side each axis has the farthest link that any message along it takes, for the others wait for those
-// messages.
+// What they share with others is counted on the real grid (cost/layout.hpp): messages take the links of the rank whose
+// partners are farthest away, and a resource is as busy as that of the busiest node. Against a simulation this is as near as
+// walking all ranks (benchmarks/judge.py).
 #pragma once
 
+#include <functional>
 #include <vector>
 
-#include "cost/cost.hpp"
+#include "cost/layout.hpp"
+#include "cost/walk.hpp"
+#include "grid/stencil.hpp"
 
 namespace rankwise {
 
-// The link of messages along each axis; a message along several takes the farthest of theirs.
-using AxisLinks = std::vector<LinkClass>;
+// What every rank does, wherever it is on a grid of ranks: a workload as the judge sees it.
+struct Program {
+  SendMode mode;
+  Grid grid;
+  // How far messages reach on each axis, down and up.
+  std::vector<Index> lower;
+  std::vector<Index> upper;
+  std::function<RankSchedule(const Grid& grid, Index rank)> import;
+  std::function<RankSchedule(const Grid& grid, Index rank)> reduce = {};  // the way back; none: empty
+  bool in_turn = false;  // ranks of one parity send while the others receive
+};
 
-// The farthest link within `cutoff` layers along each axis (all of the axis where the window is all pairs).
-// placement: one location a rank of the grid. Throws std::invalid_argument when it does not fit.
-[[nodiscard]] AxisLinks axis_links(const Grid& grid, const Window& window, const Placement& placement);
+// One step in which every cell sends a message to each cell of its stencil, as heavy as the offset.
+[[nodiscard]] Program stencil_program(const Grid& grid, const Stencil& stencil, SendMode mode = SendMode::isend);
+// A personalised all-to-all along some axes at once: pairwise, a step for each partner, or all at once.
+[[nodiscard]] Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool pairwise,
+                                        SendMode mode = SendMode::isend);
 
-// The walk of the few, to be asked for its time without a placement. Throws std::invalid_argument like Walk.
-[[nodiscard]] Walk walk_of_few(const ExchangeSpec& spec, const AxisLinks& links);
+// The walks of the few, to be asked for their time without a placement. Throw std::invalid_argument like Walk.
+[[nodiscard]] Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout);
+[[nodiscard]] Walk walk_of_few(const Program& program, const Layout& layout);
+// Of a shift whose messages along each axis have the same number of blocks, as those of a halo.
+[[nodiscard]] Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
+
+// The grid on which partners of an exchange are counted: that of its ranks, a further axis for the members of replicated
+// teams.
+[[nodiscard]] Grid rank_grid(const ExchangeSpec& spec);
 
 }  // namespace rankwise

@@ -10,7 +10,7 @@ namespace rankwise {
 
 namespace {
 
-constexpr int schema = 1;
+constexpr int schema = 2;
 constexpr std::size_t least_sizes = 3;  // of a table: through two sizes any line is perfect
 
 [[noreturn]] void wrong(const Json& where, const std::string& what) {
@@ -34,7 +34,13 @@ void check_table(const Json& table) {
   if (table.items().size() < least_sizes) wrong(table, "the table has fewer than three sizes, through which any line is perfect");
 }
 
-std::vector<TimeLine> lines_of(const Json& curve, const std::string& link_model) {
+// Straight lines, and up to which size they are known.
+struct Lines {
+  std::vector<TimeLine> lines;
+  Index largest_bytes = 0;
+};
+
+Lines lines_of(const Json& curve, const std::string& link_model) {
   check_table(curve.at("table"));
   const Json& models = curve.at("models");
   const std::string& name = link_model.empty() ? curve.at("model").string() : link_model;
@@ -53,7 +59,7 @@ std::vector<TimeLine> lines_of(const Json& curve, const std::string& link_model)
     lines.push_back(line);
   }
   if (lines.empty()) wrong(*model, "the model has no segment");
-  return lines;
+  return {std::move(lines), size_of(curve.at("table").items().back().at("size_bytes"))};
 }
 
 // How much slower messages are beside background traffic; all ways of sending alike, for one of them was measured.
@@ -76,18 +82,12 @@ Slowdown slowdown_of(const Json& link) {
   return {ratio("alpha_s"), ratio("beta_s_per_byte")};
 }
 
-TimeCurve curve_of(std::vector<TimeLine> lines, const Slowdown& slowdown) {
-  for (TimeLine& line : lines) {
+TimeCurve curve_of(Lines known, const Slowdown& slowdown) {
+  for (TimeLine& line : known.lines) {
     line.alpha_s *= slowdown.alpha;
     line.beta_s_per_byte *= slowdown.beta;
   }
-  return TimeCurve(std::move(lines));
-}
-
-// T(m) - T(0): what the bytes alone cost.
-std::vector<TimeLine> without_alpha(std::vector<TimeLine> lines, double alpha_s) {
-  for (TimeLine& line : lines) line.alpha_s = std::max(0.0, line.alpha_s - alpha_s);
-  return lines;
+  return TimeCurve(std::move(known.lines), known.largest_bytes);
 }
 
 const Json* parameter_of(const Json* owner, const char* key) {
@@ -122,25 +122,70 @@ std::optional<double> overhead_of(const Json& link) {
 
 LinkCost link_cost(const Json& link, const ProfileUse& use) {
   const Slowdown slowdown = use.loaded ? slowdown_of(link) : Slowdown{};
-  const std::vector<TimeLine> send = lines_of(link, use.link_model);
+  const TimeCurve send = curve_of(lines_of(link, use.link_model), slowdown);
   const Json* variants = link.find("variants");
-  const auto lines = [&](const char* way, const std::vector<TimeLine>& otherwise) {
+  const auto measured = [&](const char* way) -> std::optional<TimeCurve> {
     const Json* curve = variants == nullptr ? nullptr : variants->find(way);
-    return curve_of(curve == nullptr ? otherwise : lines_of(*curve, use.link_model), slowdown);
+    if (curve == nullptr) return std::nullopt;
+    return curve_of(lines_of(*curve, use.link_model), slowdown);
   };
-  LinkCost cost{curve_of(send, slowdown), lines("ssend", send), lines("exchange", send),
-                lines("exchange-gap", without_alpha(send, link.at("alpha_s").number()))};
+  const std::optional<TimeCurve> ssend = measured("ssend");
+  LinkCost cost{send, ssend.value_or(send), measured("exchange").value_or(send), measured("exchange-gap")};
   if (const std::optional<double> overhead_s = overhead_of(link)) {
     cost.overhead_s = *overhead_s * slowdown.alpha;
     // Each further message of a burst costs a processor one send and one receive. What a single message is seen to cost
     // it can be more, by how long a waiting call takes to notice it.
-    if (variants != nullptr && variants->find("exchange-gap") != nullptr) {
-      cost.overhead_s = std::min(*cost.overhead_s, cost.exchange_gap(0) / 2);
-    }
+    if (cost.exchange_gap) cost.overhead_s = std::min(*cost.overhead_s, cost.gap(0) / 2);
   }
-  if (variants != nullptr && variants->find("ssend") != nullptr) cost.rendezvous_from_bytes = rendezvous_of(link);
-  if (variants != nullptr && variants->find("ssend") != nullptr) cost.acknowledgement_s = cost.send(0);
+  if (ssend) {
+    cost.rendezvous_from_bytes = rendezvous_of(link);
+    cost.acknowledgement_s = cost.send(0);
+  }
   return cost;
+}
+
+double rate(const Json& value, const char* what) {
+  const double rate = value.number();
+  if (!(rate > 0)) wrong(value, std::string(what) + " is not above 0");
+  return rate;
+}
+
+// What a node injects at most, where profiles of schema 1 have it: measured, or else as max-rate fits it.
+std::optional<Resource> injection_of(const Json& links) {
+  const Json* link = links.find("other-node");
+  if (link == nullptr) return std::nullopt;
+  const Json* found = parameter_of(link, "injection_bytes_per_s");
+  if (found == nullptr) found = parameter_of(link->at("models").find("max-rate"), "injection_bytes_per_s");
+  if (found == nullptr) return std::nullopt;
+  return Resource{rate(found->at("value"), "injection_bytes_per_s")};
+}
+
+std::optional<Resource> resource_of(const Json& shared, const char* name) {
+  const Json* found = shared.find(name);
+  if (found == nullptr) return std::nullopt;
+  Resource resource{rate(found->at("bytes_per_s"), "bytes_per_s")};
+  if (const Json* messages = found->find("messages_per_s")) {
+    resource.least_s = 1 / rate(*messages, "messages_per_s");
+  }
+  if (const Json* both = found->find("both_ways_bytes_per_s")) {
+    constexpr double full_duplex = 1.5;  // of both directions against one
+    resource.half_duplex = rate(*both, "both_ways_bytes_per_s") < full_duplex * resource.bytes_per_s;
+  }
+  return resource;
+}
+
+void read_shared(const Json& shared, Machine& machine) {
+  machine.card = resource_of(shared, "card");
+  machine.memory = resource_of(shared, "memory");
+  machine.socket = resource_of(shared, "socket");
+  machine.sockets = resource_of(shared, "sockets");
+  const Json* levels = shared.find("levels");
+  if (levels == nullptr) return;
+  for (const Json& level : levels->items()) {
+    const double nodes = level.at("nodes").number();
+    if (nodes < 1 || nodes > 1e9 || nodes != std::floor(nodes)) wrong(level, "this is not a number of nodes");
+    machine.levels.push_back({static_cast<Index>(nodes), rate(level.at("up_bytes_per_s"), "up_bytes_per_s")});
+  }
 }
 
 }  // namespace
@@ -154,16 +199,17 @@ Machine read_machine(const std::string& profile, const ProfileUse& use) {
   }
   Machine machine;
   for (const auto& [name, link] : root.at("links").members()) {
-    // Places know of cores and sockets: a pair that shares a cache is costed as any of its socket.
-    bool known = name == "shared-cache";
-    for (std::size_t i = 0; i < link_class_count; ++i) {
-      if (to_string(static_cast<LinkClass>(i)) != name) continue;
-      machine.links[i] = link_cost(link, use);
-      known = true;
-    }
-    if (!known) wrong(link, "'" + name + "' is not a link class (same-core, same-socket, other-socket, other-node)");
+    const std::optional<LinkClass> known = find_link_class(name);
+    if (!known) wrong(link, "'" + name + "' is not a link class (same-core, shared-cache, same-socket, other-socket, other-node)");
+    machine.links[static_cast<std::size_t>(*known)] = link_cost(link, use);
   }
   if (root.at("links").members().empty()) wrong(root.at("links"), "it has no link class");
+  if (const Json* shared = root.find("shared")) {
+    read_shared(*shared, machine);
+  } else {
+    machine.card = injection_of(root.at("links"));
+  }
+  machine.check();
   return machine;
 }
 
@@ -175,7 +221,7 @@ const Machine& default_machine() {
     const TimeCurve time({{0, alpha_s, beta_s_per_byte}});
     const TimeCurve gap({{0, overhead_s, 0.0}, {5000, 0.0, beta_s_per_byte}});  // the larger of both
     Machine made;
-    for (auto& link : made.links) link = LinkCost{time, time, time, gap, overhead_s};
+    for (auto& link : made.links) link = LinkCost{time, time, time, gap, overhead_s, {}, {}};
     return made;
   }();
   return machine;

@@ -114,8 +114,17 @@ Ends make_node(s4u::NetZone* parent, unsigned long id, const Platform& platform)
   s4u::NetZone* zone = s4u::create_full_zone(name);
   zone->set_parent(parent);
   NetPoint* router = zone->create_router(name + "-router");
-  const s4u::SplitDuplexLink* card = zone->create_split_duplex_link(name + "-card", platform.number("card_bytes_per_s"));
-  const_cast<s4u::SplitDuplexLink*>(card)->set_latency(link_latency_s);
+  const auto card = [zone, &name, &platform]() -> s4u::LinkInRoute {
+    const double bytes_per_s = platform.number("card_bytes_per_s");
+    if (platform.number("card_is_half_duplex") > 0) {
+      s4u::Link* both = zone->create_link(name + "-card", bytes_per_s);
+      both->set_latency(link_latency_s);
+      return s4u::LinkInRoute(both);
+    }
+    const s4u::SplitDuplexLink* each = zone->create_split_duplex_link(name + "-card", bytes_per_s);
+    const_cast<s4u::SplitDuplexLink*>(each)->set_latency(link_latency_s);
+    return s4u::LinkInRoute(each, s4u::LinkInRoute::Direction::UP);
+  }();
   // SimGrid lets a message that is slower than its links hold them all the same, so that what bounds one message alone is a
   // link of its own (FATPIPE: nobody shares it) beside those that messages share.
   const auto alone = [zone, &name](const std::string& what, double bytes_per_s) {
@@ -124,21 +133,22 @@ Ends make_node(s4u::NetZone* parent, unsigned long id, const Platform& platform)
     link->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
     return link;
   };
-  const std::vector<s4u::LinkInRoute> outside{s4u::LinkInRoute(alone("-lane", platform.number("lane_bytes_per_s"))),
-                                              s4u::LinkInRoute(card, s4u::LinkInRoute::Direction::UP)};
+  const std::vector<s4u::LinkInRoute> outside{s4u::LinkInRoute(alone("-lane", platform.number("lane_bytes_per_s"))), card};
   std::vector<s4u::LinkInRoute> inside{s4u::LinkInRoute(alone("-inside", platform.number("inside_bytes_per_s")))};
+  std::vector<s4u::LinkInRoute> across{s4u::LinkInRoute(alone("-across", platform.number("across_bytes_per_s")))};
   // What the ranks of a node send to each other all goes through its memory; 0: nobody knows how fast that is.
   if (const double memory = platform.number("memory_bytes_per_s"); memory > 0) {
     s4u::Link* link = zone->create_link(name + "-memory", memory);
     link->set_latency(link_latency_s);
     inside.emplace_back(link);
+    across.emplace_back(link);
   }
   std::vector<s4u::Host*> sockets;
   for (unsigned s = 0; s < platform.count("sockets"); ++s) {
     s4u::Host* host = zone->create_host(name + "s" + std::to_string(s), 1e9);
     node_of[host] = id;
     for (const s4u::Host* other : sockets) {
-      zone->add_route(host->get_netpoint(), other->get_netpoint(), nullptr, nullptr, inside, true);
+      zone->add_route(host->get_netpoint(), other->get_netpoint(), nullptr, nullptr, across, true);
     }
     zone->add_route(host->get_netpoint(), host->get_netpoint(), nullptr, nullptr, inside, false);
     zone->add_route(host->get_netpoint(), router, nullptr, nullptr, outside, true);

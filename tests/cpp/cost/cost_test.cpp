@@ -1,4 +1,4 @@
-#include "cost/cost.hpp"
+#include "cost/walk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,9 +23,7 @@ Machine machine(LinkClass link = LinkClass::other_node) {
 }
 
 Placement one_node_each(Index ranks) {
-  Placement placement;
-  for (Index rank = 0; rank < ranks; ++rank) placement.push_back({rank, rank, rank});
-  return placement;
+  return Placement::blocked(ranks, 1);
 }
 
 double time_s(const ExchangeSpec& spec, Index block_bytes, const Machine& on) {

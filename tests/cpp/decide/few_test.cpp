@@ -20,9 +20,7 @@ Machine machine() {
 }
 
 Placement on_one_node(Index ranks) {
-  Placement placement;
-  for (Index rank = 0; rank < ranks; ++rank) placement.push_back({0, 0, rank});
-  return placement;
+  return Placement::blocked(ranks, ranks);
 }
 
 double all_s(const ExchangeSpec& spec, Index bytes) {
@@ -30,8 +28,8 @@ double all_s(const ExchangeSpec& spec, Index bytes) {
 }
 
 double few_s(const ExchangeSpec& spec, Index bytes) {
-  const AxisLinks links = axis_links(spec.grid, spec.window, on_one_node(spec.ranks()));
-  return walk_of_few(spec, links).cost(bytes, machine()).time_s();
+  const Placement placement = on_one_node(spec.ranks());
+  return walk_of_few(spec, Layout(rank_grid(spec), placement)).cost(bytes, machine()).time_s();
 }
 
 class FewStandForAll : public ::testing::TestWithParam<SendMode> {};
@@ -103,7 +101,8 @@ TEST_P(FewStandForAll, OnShortOpenGridsToAFewPercentInTheMean) {
 TEST(Few, OfAShortOpenGridAreOne) {
   // 729 ranks of 728 partners would make half a million messages.
   const ExchangeSpec spec = make_spec("direct", SendMode::isend, {9, 9, 9}, {false, false, false}, {4, 4, 4});
-  const Walk walk = walk_of_few(spec, {LinkClass::other_node, LinkClass::other_node, LinkClass::other_node});
+  const Placement placement = Placement::blocked(spec.ranks(), 1);
+  const Walk walk = walk_of_few(spec, Layout(spec.grid, placement));
   const Cost cost = walk.cost(100, machine());
   EXPECT_EQ(cost.finish_s.size(), 1U);
   EXPECT_EQ(cost.messages_per_rank, 728);
@@ -160,17 +159,6 @@ TEST_P(FewStandForAll, MembersStandForTeamsOfOpenGridsToAFewPercentInTheMean) {
 INSTANTIATE_TEST_SUITE_P(Modes, FewStandForAll,
                          ::testing::Values(SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self,
                                            SendMode::persistent));
-
-TEST(AxisLinks, TakeTheFarthestWithinTheCutoff) {
-  // Rows of 4 ranks, two rows a node: along the last axis messages stay on a node, along the first they leave it.
-  const Grid grid({6, 4}, {true, true});
-  Placement placement;
-  for (Index rank = 0; rank < grid.size(); ++rank) placement.push_back({rank / 8, rank / 8, rank});
-  EXPECT_EQ(axis_links(grid, Window({1, 1}), placement), (AxisLinks{LinkClass::other_node, LinkClass::same_socket}));
-  const Grid open({2, 4}, {false, false});
-  EXPECT_EQ(axis_links(open, Window({1, 1}), placement), (AxisLinks{LinkClass::same_socket, LinkClass::same_socket}));
-  EXPECT_THROW(static_cast<void>(axis_links(grid, Window({1, 1}), {})), std::invalid_argument);
-}
 
 }  // namespace
 }  // namespace rankwise

@@ -39,8 +39,9 @@ TEST(Profile, PutsWhatIsKnownInThePlaceOfWaysThatWereNotMeasured) {
   const LinkCost& link = other_node(machine);
   EXPECT_DOUBLE_EQ(link.ssend(100), 3.1e-6);
   EXPECT_DOUBLE_EQ(link.exchange(100), 3.1e-6);
-  EXPECT_DOUBLE_EQ(link.exchange_gap(50), 0.0);
-  EXPECT_DOUBLE_EQ(link.exchange_gap(100), 1.1e-6);  // T(m) - alpha of 2 us
+  // The bytes at the rate of one message: 100 B in 1 us, up to where the second line starts.
+  EXPECT_DOUBLE_EQ(link.gap(50), 0.5e-6);
+  EXPECT_FALSE(link.exchange_gap);
   EXPECT_FALSE(link.acknowledgement_s);
   EXPECT_FALSE(link.overhead_s);
   EXPECT_FALSE(machine.links[0]);
@@ -81,6 +82,32 @@ TEST(Profile, SlowsEveryWayDownAsAPlainSendWasBesideTraffic) {
   const Machine machine = read_machine(profile(curve("hockney", two_lines), loaded), {"", true});
   EXPECT_DOUBLE_EQ(other_node(machine).send(1000), 4e-6 + 5e-6);
   EXPECT_THROW(static_cast<void>(read_machine(profile(curve("hockney", two_lines)), {"", true})), std::invalid_argument);
+}
+
+TEST(Profile, KnowsWhatRanksShare) {
+  const std::string shared = R"({"schema": 2, "shared": {
+    "card": {"bytes_per_s": 3e9, "messages_per_s": 4e6, "both_ways_bytes_per_s": 4e9}, "memory": {"bytes_per_s": 5e10},
+    "levels": [{"nodes": 4, "up_bytes_per_s": 6e9}]}, "links": {"other-node": {)" + curve("hockney", two_lines) + "}}}";
+  const Machine machine = read_machine(shared);
+  EXPECT_DOUBLE_EQ(machine.card->bytes_per_s, 3e9);
+  EXPECT_DOUBLE_EQ(machine.card->least_s, 0.25e-6);
+  EXPECT_TRUE(machine.card->half_duplex);
+  EXPECT_DOUBLE_EQ(machine.memory->bytes_per_s, 5e10);
+  EXPECT_FALSE(machine.memory->half_duplex);
+  EXPECT_FALSE(machine.socket);
+  EXPECT_EQ(machine.levels.front().nodes, 4);
+  std::string stopped = shared;
+  stopped.replace(stopped.find("5e10"), 4, "0");
+  EXPECT_THROW(static_cast<void>(read_machine(stopped)), std::invalid_argument);
+}
+
+TEST(Profile, FindsWhatANodeInjectsInEitherOldPlace) {
+  const std::string beside = R"(, "parameters": {"injection_bytes_per_s": {"value": 7e9}})";
+  EXPECT_DOUBLE_EQ(read_machine(profile(curve("hockney", two_lines), beside)).card->bytes_per_s, 7e9);
+  std::string fitted = curve("hockney", two_lines);
+  fitted.insert(fitted.find("\"piecewise\""),
+                R"("max-rate": {"parameters": {"injection_bytes_per_s": {"value": 8e9}}, "segments": []}, )");
+  EXPECT_DOUBLE_EQ(read_machine(profile(fitted)).card->bytes_per_s, 8e9);
 }
 
 TEST(Profile, RefusesWhatIsWrongWithItsLine) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cost/cost.hpp"
+#include "cost/walk.hpp"
 
 namespace rankwise {
 namespace {
@@ -49,8 +49,7 @@ TEST(Transpose, CostsItsSteps) {
   const TimeCurve both({{0, 2e-6, 2e-9}});
   Machine machine;
   machine.links[static_cast<std::size_t>(LinkClass::other_node)] = LinkCost{message, message, both, message, 0.0};
-  Placement placement;
-  for (Index rank = 0; rank < 5; ++rank) placement.push_back({rank, rank, rank});
+  const Placement placement = Placement::blocked(5, 1);
   EXPECT_NEAR(Walk(SendMode::isend, make_transposes(5)).cost(1000, placement, machine).time_s(), 4 * (2e-6 + 2e-6), 1e-12);
 }
 

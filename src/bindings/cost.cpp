@@ -1,0 +1,227 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "judged.hpp"
+#include "profile/profile.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using rankwise::Index;
+using rankwise::Machine;
+using rankwise::Placement;
+
+using Lines = std::vector<std::tuple<Index, double, double>>;
+using Rates = std::map<std::string, double>;
+
+rankwise::TimeCurve curve(const Lines& lines) {
+  std::vector<rankwise::TimeLine> time_lines;
+  for (const auto& [from_bytes, alpha_s, beta_s_per_byte] : lines) {
+    time_lines.push_back({from_bytes, alpha_s, beta_s_per_byte});
+  }
+  return rankwise::TimeCurve(std::move(time_lines));
+}
+
+rankwise::LinkClass link_class(const std::string& name) {
+  const std::optional<rankwise::LinkClass> known = rankwise::find_link_class(name);
+  if (!known) rankwise::invalid("link class '" + name + "' is unknown");
+  return *known;
+}
+
+std::optional<rankwise::Resource> resource(const std::map<std::string, Rates>& shared, const char* name) {
+  const auto found = shared.find(name);
+  if (found == shared.end()) return std::nullopt;
+  rankwise::Resource resource;
+  for (const auto& [key, value] : found->second) {
+    if (key == "bytes_per_s") {
+      resource.bytes_per_s = value;
+    } else if (key == "messages_per_s") {
+      resource.least_s = 1 / value;
+    } else if (key == "half_duplex") {
+      resource.half_duplex = value != 0;
+    } else {
+      rankwise::invalid("a resource has no '" + key + "'");
+    }
+  }
+  return resource;
+}
+
+Machine machine(const std::map<std::string, std::map<std::string, Lines>>& links,
+                const std::map<std::string, Rates>& shared, const std::vector<std::pair<Index, double>>& levels) {
+  Machine machine;
+  for (const auto& [name, curves] : links) {
+    const rankwise::TimeCurve send = curve(curves.at("send"));
+    const auto way = [&](const char* key) -> std::optional<rankwise::TimeCurve> {
+      const auto found = curves.find(key);
+      if (found == curves.end()) return std::nullopt;
+      return curve(found->second);
+    };
+    rankwise::LinkCost cost{send, way("ssend").value_or(send), way("exchange").value_or(send), way("exchange-gap")};
+    if (const auto overhead = way("overhead")) cost.overhead_s = (*overhead)(0);
+    if (const auto limit = way("rendezvous")) cost.rendezvous_from_bytes = static_cast<Index>((*limit)(0));
+    machine.links[static_cast<std::size_t>(link_class(name))] = std::move(cost);
+  }
+  machine.card = resource(shared, "card");
+  machine.memory = resource(shared, "memory");
+  machine.socket = resource(shared, "socket");
+  machine.sockets = resource(shared, "sockets");
+  for (const auto& [nodes, up_bytes_per_s] : levels) machine.levels.push_back({nodes, up_bytes_per_s});
+  machine.check();
+  return machine;
+}
+
+Lines send_lines(const Machine& machine, const std::string& link) {
+  const std::optional<rankwise::LinkClass> known = machine.stand_in(link_class(link));
+  if (!known) return {};
+  Lines lines;
+  for (const auto& line : machine.links[static_cast<std::size_t>(*known)]->send.lines()) {
+    lines.emplace_back(line.from_bytes, line.alpha_s, line.beta_s_per_byte);
+  }
+  return lines;
+}
+
+std::optional<double> rate(const std::optional<rankwise::Resource>& resource) {
+  return resource ? std::optional<double>(resource->bytes_per_s) : std::nullopt;
+}
+
+std::string resource_name(std::size_t resource) {
+  static constexpr std::array names{"socket", "sockets", "memory", "card-out", "card-in", "card"};
+  if (resource < names.size()) return names[resource];
+  return std::string(resource % 2 == rankwise::shared_count % 2 ? "uplink-" : "downlink-") +
+         std::to_string((resource - rankwise::shared_count) / 2);
+}
+
+rankwise::Grid grid(std::vector<Index> dims, std::vector<bool> periodic) {
+  return rankwise::Grid(std::move(dims), std::move(periodic));
+}
+
+}  // namespace
+
+void bind_cost(nb::module_& m) {
+  nb::class_<Machine>(m, "Machine", "What messages cost over each class of link, and what ranks share.")
+      .def(
+          "__init__",
+          [](Machine* self, const std::map<std::string, std::map<std::string, Lines>>& links,
+             const std::map<std::string, Rates>& shared, const std::vector<std::pair<Index, double>>& levels) {
+            new (self) Machine(machine(links, shared, levels));
+          },
+          nb::arg("links"), nb::arg("shared") = std::map<std::string, Rates>{},
+          nb::arg("levels") = std::vector<std::pair<Index, double>>{},
+          "links: {link class: {'send' | 'ssend' | 'exchange' | 'exchange-gap' | 'overhead' | 'rendezvous' (the value at "
+          "0: from how many bytes on plain sends wait; all but send optional): [(from_bytes, alpha_s, beta_s_per_byte), ...]}}; shared: {'card' | 'memory' | 'socket' | 'sockets': "
+          "{'bytes_per_s': ..., 'messages_per_s' (optional): ..., 'half_duplex' (optional): 0 or 1}}; levels: (nodes of a "
+          "unit, bytes/s of its links up), the inner first. Raises ValueError for rates that are not above 0.")
+      .def_static(
+          "from_profile",
+          [](const std::string& profile, const std::string& link_model, bool loaded) {
+            return rankwise::read_machine(profile, {link_model, loaded});
+          },
+          nb::arg("profile"), nb::arg("link_model") = "", nb::arg("loaded") = false,
+          "profile: its JSON text; link_model: empty for what the profile chose; loaded: as measured beside background "
+          "traffic. Raises ValueError for figures that are wrong or missing.")
+      .def("alone", [](const Machine& self) { return self.alone(); },
+           "Return the machine as a simulation knows it: every way of sending costs a plain send, a rank's messages leave "
+           "without a gap.")
+      .def("has", [](const Machine& self, const std::string& link) { return self.links[static_cast<std::size_t>(link_class(link))].has_value(); },
+           nb::arg("link"), "Whether a class of link is known.")
+      .def("lines", &send_lines, nb::arg("link"),
+           "Return (from_bytes, alpha_s, beta_s_per_byte) of a plain send over a class, or over the one that stands for it.")
+      .def("lane", [](const Machine& self, const std::string& link) {
+             const auto known = self.stand_in(link_class(link));
+             return known ? self.links[static_cast<std::size_t>(*known)]->send.lane() : 0.0;
+           }, nb::arg("link"), "Return the bytes/s of one message.")
+      .def_prop_ro("card_bytes_per_s", [](const Machine& self) { return rate(self.card); })
+      .def_prop_ro("card_is_half_duplex", [](const Machine& self) { return self.card && self.card->half_duplex; })
+      .def_prop_ro("memory_bytes_per_s", [](const Machine& self) { return rate(self.memory); })
+      .def_prop_ro("levels", [](const Machine& self) {
+        std::vector<std::pair<Index, double>> levels;
+        for (const auto& level : self.levels) levels.emplace_back(level.nodes, level.up_bytes_per_s);
+        return levels;
+      }, "(nodes of a unit, bytes/s of its links up) of each level of switches.");
+
+  nb::class_<Placement>(m, "Placement", "Where each rank sits.")
+      .def_static("blocked", &Placement::blocked, nb::arg("ranks"), nb::arg("ranks_per_node"), nb::arg("per_socket") = 0,
+                  nb::arg("per_cache") = 0,
+                  "Nodes filled one after the other, and likewise their sockets and caches (0: one socket; no cache known).")
+      .def_static(
+          "at",
+          [](const std::vector<std::array<Index, 4>>& places) {
+            std::vector<rankwise::Location> locations;
+            locations.reserve(places.size());
+            for (const auto& [node, socket, cache, core] : places) locations.push_back({node, socket, core, cache});
+            return Placement(std::move(locations));
+          },
+          nb::arg("places"), "(node, socket, cache, core) of each rank, numbered over the machine; cache -1 where not known.")
+      .def_static(
+          "on_nodes",
+          [](const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig>& nodes) {
+            return Placement::on_nodes({nodes.data(), nodes.size()});
+          },
+          nb::arg("node_of_rank"), "The node of each rank (int32), one socket a node.")
+      .def("with_levels", &Placement::with_levels, nb::arg("nodes_of_unit"), "Return it with levels of switches, the inner first.")
+      .def_prop_ro("ranks", &Placement::ranks)
+      .def_prop_ro("nodes", &Placement::nodes)
+      .def_prop_ro("most_on_a_node", &Placement::most_on_a_node)
+      .def("node", [](const Placement& self, Index rank) { return self[rank].node; }, nb::arg("rank"))
+      .def("location", [](const Placement& self, Index rank) {
+             const rankwise::Location at = self[rank];
+             return std::array<Index, 4>{at.node, at.socket, at.cache, at.core};
+           }, nb::arg("rank"), "Return (node, socket, cache, core).")
+      .def("link_between", [](const Placement& self, Index a, Index b) {
+             return to_string(rankwise::link_between(self[a], self[b]));
+           }, nb::arg("a"), nb::arg("b"), "Return the class of the link between two ranks.");
+
+  nb::class_<rankwise::Cost>(m, "Cost", "What a round costs.")
+      .def_prop_ro("time_s", &rankwise::Cost::time_s)
+      .def_ro("messages_per_rank", &rankwise::Cost::messages_per_rank, "Of the rank that sends most.")
+      .def_ro("blocks_per_rank", &rankwise::Cost::blocks_per_rank, "Likewise.")
+      .def_prop_ro("busiest", [](const rankwise::Cost& self) {
+        return std::tuple(resource_name(self.busiest.resource), self.busiest.unit, self.busiest.held_s, self.busiest.bytes);
+      }, "(resource, its number or -1, seconds for which it is held, bytes that pass it) of what is held longest.");
+
+  nb::class_<Judged>(m, "Judged", "A program on a placement, to be priced for any block size and machine.")
+      .def("cost", [](const Judged& self, Index block_bytes, const Machine& on) { return self.walk.cost(block_bytes, on); },
+           nb::arg("block_bytes"), nb::arg("machine"), "Raises ValueError where the machine lacks a link.")
+      .def_prop_ro("message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
+                   "The numbers of blocks that messages have.")
+      .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); });
+
+  m.def(
+      "judge_stencil",
+      [](std::vector<Index> dims, std::vector<bool> periodic, std::vector<rankwise::Coords> offsets,
+         std::vector<Index> weights, const Placement& placement, const std::string& mode) {
+        const rankwise::Grid on = grid(std::move(dims), std::move(periodic));
+        const rankwise::Stencil stencil(on.ndim(), std::move(offsets), std::move(weights));
+        return Judged{rankwise::walk_of_few(rankwise::stencil_program(on, stencil, rankwise::parse_send_mode(mode)),
+                                            rankwise::Layout(on, placement))};
+      },
+      nb::arg("dims"), nb::arg("periodic"), nb::arg("offsets"), nb::arg("weights"), nb::arg("placement"),
+      nb::arg("mode") = "isend", "One step of messages to all offsets, of so many blocks as their weights (empty: one).");
+  m.def(
+      "judge_transpose",
+      [](std::vector<Index> dims, const std::vector<int>& axes, bool pairwise, const Placement& placement) {
+        const rankwise::Grid on = grid(std::move(dims), {});
+        return Judged{rankwise::walk_of_few(rankwise::transpose_program(on, axes, pairwise), rankwise::Layout(on, placement))};
+      },
+      nb::arg("dims"), nb::arg("axes"), nb::arg("pairwise"), nb::arg("placement"),
+      "A personalised all-to-all of the ranks along some axes of a grid, all groups at once: step by step, or at once.");
+  m.def(
+      "judge_halo_shift",
+      [](std::vector<Index> dims, const std::vector<int>& cutoff, const std::vector<Index>& blocks, const std::string& mode,
+         const Placement& placement) {
+        std::vector<bool> periodic(dims.size(), true);
+        const rankwise::ExchangeSpec spec =
+            rankwise::make_spec("shift", rankwise::parse_send_mode(mode), std::move(dims), std::move(periodic), cutoff);
+        return Judged{rankwise::walk_of_shift(spec, blocks, rankwise::Layout(spec.grid, placement))};
+      },
+      nb::arg("dims"), nb::arg("cutoff"), nb::arg("blocks"), nb::arg("mode"), nb::arg("placement"),
+      "A shift on a periodic grid, whose messages along each axis have so many blocks.");
+}

@@ -1,0 +1,234 @@
+#include "cost/layout.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace rankwise {
+
+namespace {
+
+// Up to so many looks at a partner everything is counted.
+constexpr Index few_looks = 1 << 15;
+constexpr Index most_nodes = 16;
+constexpr Index most_units = 4;  // of a level above
+
+// Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
+class Beside {
+ public:
+  Beside(const Grid& grid, const std::vector<Partner>& partners) : grid_(grid), axes_(grid.dims().size()) {
+    Index stride = 1;
+    for (std::size_t axis = axes_.size(); axis-- > 0;) {
+      axes_[axis].stride = stride;
+      stride *= grid.dims()[axis];
+    }
+    for (const Partner& partner : partners) {
+      for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+        std::vector<Index>& steps = axes_[axis].steps;
+        const auto known = std::find(steps.begin(), steps.end(), partner.offset[axis]);
+        which_.push_back(static_cast<std::uint32_t>(known - steps.begin()));
+        if (known == steps.end()) steps.push_back(partner.offset[axis]);
+      }
+    }
+    for (Axis& axis : axes_) axis.adds.resize(axis.steps.size());
+  }
+
+  void stand_at(Index rank, const Coords& coords) {
+    rank_ = rank;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      Axis& axis = axes_[i];
+      if (axis.at == coords[i]) continue;
+      axis.at = coords[i];
+      for (std::size_t step = 0; step < axis.steps.size(); ++step) {
+        const Index moved = grid_.shifted(static_cast<int>(i), coords[i], axis.steps[step]);
+        axis.adds[step] = moved < 0 ? nowhere : (moved - coords[i]) * axis.stride;
+      }
+    }
+  }
+
+  // Below 0 where there is none.
+  [[nodiscard]] Index rank_of(std::size_t partner) const {
+    const std::uint32_t* which = which_.data() + partner * axes_.size();
+    Index rank = rank_;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) rank += axes_[axis].adds[which[axis]];
+    return rank;
+  }
+
+ private:
+  static constexpr Index nowhere = std::numeric_limits<Index>::min() / 64;
+  struct Axis {
+    Index stride = 1;
+    Index at = -1;
+    std::vector<Index> steps;
+    std::vector<Index> adds;
+  };
+  const Grid& grid_;
+  std::vector<Axis> axes_;
+  std::vector<std::uint32_t> which_;  // of each partner and axis: index into its steps
+  Index rank_ = 0;
+};
+
+// Finds, of each kind, the rank with most partners on other nodes, then on other sockets, and so on.
+class Farthest {
+ public:
+  explicit Farthest(const std::vector<Partner>& partners) : links_(partners.size()), own_(partners.size()) {}
+
+  void note(std::size_t partner, LinkClass link) {
+    own_[partner] = link;
+    constexpr int bits = 12;  // of the number of partners
+    distance_ += std::int64_t{1} << (bits * static_cast<int>(link));
+  }
+  // partners: those of the kind of the rank whose links were noted.
+  void end(Index kind, const std::vector<std::size_t>& partners) {
+    if (most_.size() <= static_cast<std::size_t>(kind)) most_.resize(static_cast<std::size_t>(kind) + 1, -1);
+    std::int64_t& most = most_[static_cast<std::size_t>(kind)];
+    for (const std::size_t i : partners) {
+      if (distance_ > most) links_[i] = own_[i];
+      own_[i].reset();
+    }
+    most = std::max(most, distance_);
+    distance_ = 0;
+  }
+  [[nodiscard]] std::optional<LinkClass> link(std::size_t partner) const { return links_[partner]; }
+
+ private:
+  std::vector<std::optional<LinkClass>> links_;
+  std::vector<std::optional<LinkClass>> own_;
+  std::vector<std::int64_t> most_;
+  std::int64_t distance_ = 0;
+};
+
+}  // namespace
+
+Layout::Layout(const Grid& ranks, const Placement& placement) : placement_(placement) {
+  if (placement.ranks() != ranks.size()) {
+    invalid("the placement has " + std::to_string(placement.ranks()) + " ranks, the grid " + std::to_string(ranks.size()) +
+            ": give one location a rank");
+  }
+  if (placement.is_blocked()) return;
+  first_.assign(static_cast<std::size_t>(placement.nodes()) + 1, 0);
+  for (Index rank = 0; rank < placement.ranks(); ++rank) ++first_[static_cast<std::size_t>(placement.node(rank)) + 1];
+  for (std::size_t node = 1; node < first_.size(); ++node) first_[node] += first_[node - 1];
+  ranks_by_node_.resize(static_cast<std::size_t>(placement.ranks()));
+  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+  for (Index rank = 0; rank < placement.ranks(); ++rank) {
+    ranks_by_node_[next[static_cast<std::size_t>(placement.node(rank))]++] = rank;
+  }
+}
+
+std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners, Index most) const {
+  const bool all = !placement_.is_blocked() || units <= most ||
+                   ranks <= few_looks / std::max<Index>(1, static_cast<Index>(partners));
+  const Index count = all ? units : most;
+  std::vector<Index> list;
+  for (Index i = 0; i < count; ++i) list.push_back(all ? i : i * (units - 1) / (count - 1));
+  return list;
+}
+
+std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
+                                             const std::function<Index(Index, const Coords&)>& kind_of) const {
+  std::vector<bool> periodic;
+  for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
+  for (const Known& known : known_) {
+    if (kinds == Kinds::one && known.periodic == periodic && known.partners == partners) return known.census;
+  }
+  auto census = std::make_shared<const Census>(count(grid, partners, kinds, kind_of));
+  if (kinds == Kinds::one) known_.push_back({std::move(periodic), partners, census});
+  return census;
+}
+
+Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
+                     const std::function<Index(Index, const Coords&)>& kind_of) const {
+  const std::size_t levels = placement_.levels().size();
+  Census census;
+  census.spans = 3 + levels;
+  std::vector<std::optional<LinkClass>> farthest(partners.size());
+  Farthest lonely(partners);
+  std::vector<std::vector<std::size_t>> of_kind;
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    const auto kind = static_cast<std::size_t>(partners[i].kind);
+    if (of_kind.size() <= kind) of_kind.resize(kind + 1);
+    of_kind[kind].push_back(i);
+  }
+  Beside beside(grid, partners);
+  std::set<UnitCounts> found;
+  std::vector<std::pair<Index, UnitCounts>> sockets;  // of the node at hand
+
+  // Adds what the ranks of a node do to the counts of a unit, and to those of its sockets.
+  const auto visit = [&](Index node, UnitCounts& unit) {
+    const Index begin = placement_.is_blocked() ? node * placement_.ranks_per_node()
+                                                : static_cast<Index>(first_[static_cast<std::size_t>(node)]);
+    const Index end = placement_.is_blocked() ? std::min(placement_.ranks(), begin + placement_.ranks_per_node())
+                                              : static_cast<Index>(first_[static_cast<std::size_t>(node) + 1]);
+    const bool plain = placement_.is_blocked() && levels == 0 && !placement_.has_sockets();
+    const bool by_socket = unit.of == UnitCounts::Of::node && placement_.has_sockets();
+    Coords coords;
+    for (Index at = begin; at < end; ++at) {
+      const Index rank = placement_.is_blocked() ? at : ranks_by_node_[static_cast<std::size_t>(at)];
+      coords = grid.coords(rank);
+      const Index kind = kind_of(rank, coords);
+      if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
+      beside.stand_at(rank, coords);
+      const Location own = placement_[rank];
+      std::uint32_t* of_socket = nullptr;
+      if (by_socket) {
+        auto known = std::find_if(sockets.begin(), sockets.end(), [&](const auto& s) { return s.first == own.socket; });
+        if (known == sockets.end()) {
+          sockets.push_back({own.socket, {UnitCounts::Of::socket, 0, std::vector<std::uint32_t>(unit.counts.size(), 0)}});
+          known = std::prev(sockets.end());
+        }
+        of_socket = known->second.counts.data();
+      }
+      for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
+        const Index other = beside.rank_of(i);
+        if (other < 0) continue;
+        std::size_t span = in_socket;
+        LinkClass link = LinkClass::same_socket;
+        if (plain) {
+          const bool inside = other >= begin && other < end;
+          span = inside ? in_socket : between_nodes;
+          link = inside ? link : LinkClass::other_node;
+          if (inside && placement_.has_caches()) link = link_between(own, placement_[other]);
+        } else {
+          const Location its = placement_[other];
+          link = link_between(own, its);
+          span = link == LinkClass::other_node     ? between_nodes + placement_.levels_between(own.node, its.node)
+                 : link == LinkClass::other_socket ? in_node
+                                                   : in_socket;
+        }
+        ++unit.counts[i * census.spans + span];
+        if (of_socket != nullptr) ++of_socket[i * census.spans + span];
+        if (!farthest[i] || *farthest[i] < link) farthest[i] = link;
+        lonely.note(i, link);
+      }
+      lonely.end(kind, of_kind[static_cast<std::size_t>(kind)]);
+    }
+  };
+
+  const std::size_t size = partners.size() * census.spans;
+  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), partners.size(), most_nodes)) {
+    UnitCounts unit{UnitCounts::Of::node, 0, std::vector<std::uint32_t>(size, 0)};
+    sockets.clear();
+    visit(node, unit);
+    found.insert(std::move(unit));
+    for (auto& [socket, counts] : sockets) found.insert(std::move(counts));
+  }
+  for (std::size_t level = 0; level < levels; ++level) {
+    const Index nodes = placement_.levels()[level];
+    const Index units = (placement_.nodes() - 1) / nodes + 1;
+    for (const Index u : chosen(units, placement_.ranks(), partners.size(), most_units)) {
+      UnitCounts unit{UnitCounts::Of::level, level, std::vector<std::uint32_t>(size, 0)};
+      for (Index node = u * nodes; node < std::min(placement_.nodes(), (u + 1) * nodes); ++node) visit(node, unit);
+      found.insert(std::move(unit));
+    }
+  }
+  census.units.assign(found.begin(), found.end());
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    const std::optional<LinkClass> own = kinds == Kinds::members ? std::nullopt : lonely.link(i);
+    census.links.push_back(own ? own : farthest[i]);
+  }
+  return census;
+}
+
+}  // namespace rankwise

@@ -1,0 +1,233 @@
+#include "cost/loads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace rankwise {
+
+namespace {
+
+constexpr std::size_t number(Shared shared) { return static_cast<std::size_t>(shared); }
+
+// Calls each(resource, at the sender's end) for what a message passes over a span.
+template <class Each>
+void on_its_way(std::size_t span, Each each) {
+  if (span < between_nodes) {
+    each(number(span == in_socket ? Shared::socket : Shared::sockets), true);
+    each(number(Shared::memory), true);
+    return;
+  }
+  each(number(Shared::card_out), true);
+  each(number(Shared::card_in), false);
+  each(number(Shared::card_both), true);
+  each(number(Shared::card_both), false);
+  for (std::size_t level = 0; level < span - between_nodes; ++level) {
+    each(links_up(level), true);
+    each(links_down(level), false);
+  }
+}
+
+// Which units are counted for a resource.
+bool belongs(const UnitCounts& unit, std::size_t resource) {
+  if (resource == number(Shared::socket)) return unit.of == UnitCounts::Of::socket;
+  if (resource < shared_count) return unit.of == UnitCounts::Of::node;
+  return unit.of == UnitCounts::Of::level && (resource - shared_count) / 2 == unit.level;
+}
+
+LinkClass link_of(std::size_t span, std::optional<LinkClass> link) {
+  if (span >= between_nodes) return LinkClass::other_node;
+  if (span == in_node) return LinkClass::other_socket;
+  return std::min(link.value_or(LinkClass::same_socket), LinkClass::same_socket);
+}
+
+}  // namespace
+
+Phases find_phases(const Trace& trace, bool waits) {
+  Phases phases;
+  phases.of.assign(trace.ops.size(), 0);
+  std::vector<std::uint32_t> depth(trace.ops.size(), 0);
+  std::vector<std::vector<std::uint32_t>> known;  // of each step and depth; 0: none yet
+  for (const Trace::Event& event : trace.events) {
+    if (event.kind == Trace::Kind::posted) {
+      const Trace::OpAt& at = trace.ops[event.a];
+      for (const std::size_t before : at.op->after) {
+        if (waits) depth[event.a] = std::max(depth[event.a], depth[at.first + before] + 1);
+      }
+    } else if (event.kind == Trace::Kind::matched) {
+      const std::size_t step = trace.ops[event.a].step;
+      const std::uint32_t own = depth[event.a];
+      depth[event.b] = std::max(depth[event.b], own);
+      if (known.size() <= step) known.resize(step + 1);
+      if (known[step].size() <= own) known[step].resize(own + 1, 0);
+      if (known[step][own] == 0) known[step][own] = ++phases.count;
+      phases.of[event.a] = phases.of[event.b] = known[step][own] - 1;
+    }
+  }
+  return phases;
+}
+
+std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& phases, const Census& census) {
+  // What each message adds to which use, for each partner and span that it has.
+  struct Part {
+    std::size_t use;
+    std::uint32_t partner;
+    std::uint32_t span;
+  };
+  std::vector<Use> uses;
+  std::map<std::tuple<std::size_t, std::uint32_t, LinkClass, std::uint32_t>, std::size_t> number_of;
+  std::vector<Part> parts;
+  const auto use_of = [&](std::size_t resource, std::uint32_t phase, LinkClass link, std::uint32_t size) {
+    const auto [known, added] = number_of.try_emplace({resource, phase, link, size}, uses.size());
+    if (added) uses.push_back({static_cast<std::uint32_t>(resource), phase, link, size, 0});
+    return known->second;
+  };
+  std::vector<bool> has(census.links.size() * census.spans, false);
+  for (const UnitCounts& unit : census.units) {
+    for (std::size_t i = 0; i < has.size(); ++i) has[i] = has[i] || unit.counts[i] > 0;
+  }
+  for (std::size_t id = 0; id < passages.size(); ++id) {
+    const Passage& passage = passages[id];
+    if (!passage.moves) continue;
+    for (std::size_t span = 0; span < census.spans; ++span) {
+      if (!has[passage.partner * census.spans + span]) continue;
+      const LinkClass link = link_of(span, census.links[passage.partner]);
+      on_its_way(span, [&](std::size_t resource, bool at_sender) {
+        if (at_sender != passage.sends) return;
+        for (const std::uint32_t phase : {phases.of[id], phases.count}) {
+          parts.push_back({use_of(resource, phase, link, passage.size), passage.partner, static_cast<std::uint32_t>(span)});
+        }
+      });
+    }
+  }
+  std::vector<std::uint32_t> times(uses.size());
+  for (const UnitCounts& unit : census.units) {
+    std::fill(times.begin(), times.end(), 0);
+    for (const Part& part : parts) times[part.use] += census.count(unit, part.partner, part.span);
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (belongs(unit, uses[i].resource)) uses[i].times = std::max(uses[i].times, times[i]);
+    }
+  }
+  std::erase_if(uses, [](const Use& use) { return use.times == 0; });
+  return uses;
+}
+
+double LoadsOfUses::held_s(std::size_t resource, LinkClass link, std::size_t size) {
+  if (known_s_.empty()) known_s_.assign(resources() * link_class_count * sizes_.size(), -1.0);
+  double& known = known_s_[(resource * link_class_count + static_cast<std::size_t>(link)) * sizes_.size() + size];
+  if (known < 0) known = std::max(0.0, machine_.hold_s(resource, link, sizes_[size] * block_bytes_));
+  return known;
+}
+
+void LoadsOfUses::add_total(std::size_t resource, Index unit, double held_s, double bytes) {
+  if (totals_.empty()) totals_.resize(resources());
+  std::vector<Total>& units = totals_[resource];
+  if (units.size() <= static_cast<std::size_t>(unit)) units.resize(static_cast<std::size_t>(unit) + 1);
+  units[static_cast<std::size_t>(unit)].held_s += held_s;
+  units[static_cast<std::size_t>(unit)].bytes += bytes;
+}
+
+Loads LoadsOfUses::of_few(const std::vector<Passage>& passages, const Phases& phases, const std::vector<Use>& uses,
+                          const Census& census) {
+  few_ = true;
+  std::vector<double> load_s(resources() * phases.count, 0.0);
+  for (const Use& use : uses) {
+    if (use.resource >= resources()) continue;  // of a level that the machine lacks
+    const double time_s = use.times * held_s(use.resource, use.link, use.size);
+    if (use.phase < phases.count) {
+      load_s[use.resource * phases.count + use.phase] += time_s;
+    } else {
+      add_total(use.resource, 0, time_s, static_cast<double>(use.times) * static_cast<double>(sizes_[use.size] * block_bytes_));
+    }
+  }
+  // How far the messages of each partner go.
+  std::vector<std::size_t> spans(census.links.size(), 0);
+  for (const UnitCounts& unit : census.units) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      for (std::size_t span = spans[i] + 1; span < census.spans; ++span) {
+        if (census.count(unit, i, span) > 0) spans[i] = span;
+      }
+    }
+  }
+  Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
+  for (std::size_t id = 0; id < passages.size(); ++id) {
+    if (!passages[id].moves) continue;
+    const std::optional<LinkClass> link = census.links[passages[id].link];
+    const std::size_t farthest = link == LinkClass::other_node ? between_nodes + machine_.levels.size()
+                                 : link == LinkClass::other_socket ? in_node
+                                                                   : in_socket;
+    const std::size_t span = std::min(spans[passages[id].link], farthest);
+    on_its_way(span, [&](std::size_t resource, bool at_sender) {
+      const double on_s = load_s[resource * phases.count + phases.of[id]];
+      loads.way_s[id] = std::max(loads.way_s[id], on_s);
+      if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
+    });
+  }
+  return loads;
+}
+
+Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& phases, const Placement& placement) {
+  // Of each message the units that it passes; each unit's loads stand phase by phase.
+  std::vector<std::vector<double>> load_s(resources());
+  const auto unit_of = [&](std::size_t resource, const Location& from, const Location& to, bool at_sender) {
+    const Location& end = at_sender ? from : to;
+    if (resource == number(Shared::socket)) return end.socket;
+    if (resource < shared_count) return end.node;
+    return end.node / machine_.levels[(resource - shared_count) / 2].nodes;
+  };
+  const auto each_resource = [&](std::size_t id, auto visit) {
+    const Passage& passage = passages[id];
+    const Location own = placement[passage.rank];
+    const Location other = placement[passage.peer];
+    const Location& from = passage.sends ? own : other;
+    const Location& to = passage.sends ? other : own;
+    const LinkClass link = link_between(from, to);
+    std::size_t span = link == LinkClass::other_node ? between_nodes : link == LinkClass::other_socket ? in_node : in_socket;
+    if (span == between_nodes) {
+      for (const SwitchLevel& level : machine_.levels) span += from.node / level.nodes != to.node / level.nodes ? 1 : 0;
+    }
+    on_its_way(span, [&](std::size_t resource, bool at_sender) {
+      visit(resource, unit_of(resource, from, to, at_sender), at_sender, held_s(resource, link, passage.size));
+    });
+  };
+  for (std::size_t id = 0; id < passages.size(); ++id) {
+    if (!passages[id].moves || !passages[id].sends) continue;
+    const double bytes = static_cast<double>(sizes_[passages[id].size] * block_bytes_);
+    each_resource(id, [&](std::size_t resource, Index unit, bool, double time_s) {
+      if (time_s <= 0) return;
+      std::vector<double>& of = load_s[resource];
+      const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
+      if (of.size() <= at) of.resize((static_cast<std::size_t>(unit) + 1) * phases.count, 0.0);
+      of[at] += time_s;
+      add_total(resource, unit, time_s, bytes);
+    });
+  }
+  Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
+  for (std::size_t id = 0; id < passages.size(); ++id) {
+    if (!passages[id].moves) continue;
+    each_resource(id, [&](std::size_t resource, Index unit, bool at_sender, double) {
+      const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
+      const double on_s = at < load_s[resource].size() ? load_s[resource][at] : 0.0;
+      loads.way_s[id] = std::max(loads.way_s[id], on_s);
+      if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
+    });
+  }
+  return loads;
+}
+
+Busiest LoadsOfUses::busiest() const {
+  Busiest busiest;
+  for (std::size_t resource = 0; resource < totals_.size(); ++resource) {
+    for (std::size_t unit = 0; unit < totals_[resource].size(); ++unit) {
+      const Total& total = totals_[resource][unit];
+      if (total.held_s > busiest.held_s) {
+        busiest = {resource, few_ ? -1 : static_cast<Index>(unit), total.held_s, total.bytes};
+      }
+    }
+  }
+  return busiest;
+}
+
+}  // namespace rankwise

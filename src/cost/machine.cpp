@@ -1,0 +1,154 @@
+#include "cost/machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rankwise {
+
+TimeCurve::TimeCurve(std::vector<TimeLine> lines, Index largest_bytes) : lines_(std::move(lines)) {
+  if (lines_.empty()) invalid("a time curve needs at least one line");
+  for (std::size_t i = 1; i < lines_.size(); ++i) {
+    if (lines_[i].from_bytes <= lines_[i - 1].from_bytes) invalid("the lines of a time curve are not in order of size");
+  }
+  const auto consider = [this](const TimeLine& on, Index bytes) {
+    const double time_s = on.alpha_s + on.beta_s_per_byte * static_cast<double>(bytes);
+    if (bytes > 0 && time_s > 0) lane_ = std::max(lane_, static_cast<double>(bytes) / time_s);
+  };
+  for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
+    consider(lines_[i], lines_[i].from_bytes);
+    consider(lines_[i], lines_[i + 1].from_bytes);
+  }
+  const TimeLine& last = lines_.back();
+  consider(last, last.from_bytes);
+  if (largest_bytes > last.from_bytes) {
+    consider(last, largest_bytes);
+  } else if (largest_bytes <= 0 && last.beta_s_per_byte > 0) {
+    lane_ = std::max(lane_, 1 / last.beta_s_per_byte);
+  }
+}
+
+const TimeLine& TimeCurve::line(Index size_bytes) const {
+  auto next = std::upper_bound(lines_.begin(), lines_.end(), size_bytes,
+                               [](Index size, const TimeLine& line) { return size < line.from_bytes; });
+  return next == lines_.begin() ? *next : *std::prev(next);
+}
+
+double TimeCurve::operator()(Index size_bytes) const {
+  const TimeLine& on = line(size_bytes);
+  return on.alpha_s + on.beta_s_per_byte * static_cast<double>(size_bytes);
+}
+
+double TimeCurve::hold_s(Index size_bytes) const {
+  const double time_s = (*this)(size_bytes);
+  return time_s - std::clamp(line(size_bytes).alpha_s, 0.001 * time_s, 0.999 * time_s);
+}
+
+double LinkCost::gap(Index size_bytes) const {
+  if (exchange_gap) return (*exchange_gap)(size_bytes);
+  return send.lane() > 0 ? static_cast<double>(size_bytes) / send.lane() : 0.0;
+}
+
+namespace {
+
+constexpr std::array link_class_names{"same-core", "shared-cache", "same-socket", "other-socket", "other-node"};
+static_assert(link_class_names.size() == link_class_count);
+
+void check_resource(const std::optional<Resource>& resource, const char* name) {
+  if (!resource) return;
+  if (!(resource->bytes_per_s > 0) || !std::isfinite(resource->bytes_per_s)) {
+    invalid(std::string("the rate of the ") + name + " is not above 0: give bytes a second");
+  }
+  if (!(resource->least_s >= 0) || !std::isfinite(resource->least_s)) {
+    invalid(std::string("the message rate of the ") + name + " is not above 0: give messages a second");
+  }
+}
+
+}  // namespace
+
+std::string to_string(LinkClass link) { return link_class_names[static_cast<std::size_t>(link)]; }
+
+std::optional<LinkClass> find_link_class(const std::string& name) {
+  const auto found = std::find(link_class_names.begin(), link_class_names.end(), name);
+  if (found == link_class_names.end()) return std::nullopt;
+  return static_cast<LinkClass>(found - link_class_names.begin());
+}
+
+std::optional<LinkClass> Machine::stand_in(LinkClass link) const {
+  const auto wanted = static_cast<std::size_t>(link);
+  if (links[wanted]) return link;
+  if (link == LinkClass::other_node) return std::nullopt;
+  for (std::size_t farther = wanted + 1; farther < static_cast<std::size_t>(LinkClass::other_node); ++farther) {
+    if (links[farther]) return static_cast<LinkClass>(farther);
+  }
+  for (std::size_t nearer = wanted; nearer-- > 0;) {
+    if (links[nearer]) return static_cast<LinkClass>(nearer);
+  }
+  return std::nullopt;
+}
+
+double Machine::hold_s(std::size_t resource, LinkClass link, Index size_bytes) const {
+  const std::optional<Resource>* shared = nullptr;
+  std::optional<Resource> of_level;
+  switch (static_cast<Shared>(resource)) {
+    case Shared::socket:
+      shared = &socket;
+      break;
+    case Shared::sockets:
+      shared = &sockets;
+      break;
+    case Shared::memory:
+      shared = &memory;
+      break;
+    case Shared::card_out:
+    case Shared::card_in:
+      shared = &card;
+      break;
+    case Shared::card_both:
+      if (!card || !card->half_duplex) return 0.0;
+      shared = &card;
+      break;
+    default: {
+      const std::size_t level = (resource - shared_count) / 2;
+      if (level >= levels.size()) return 0.0;
+      of_level = Resource{levels[level].up_bytes_per_s};
+      shared = &of_level;
+    }
+  }
+  if (!*shared && shared != &card) return 0.0;
+  const std::optional<LinkClass> known = stand_in(link);
+  if (!known) return 0.0;
+  const LinkCost& cost = *links[static_cast<std::size_t>(*known)];
+  const double alone_s = cost.send.hold_s(size_bytes);
+  // A card of unknown rate passes what one message does, or as seen in a burst of messages between two ranks.
+  if (!*shared) return cost.exchange_gap ? std::min(alone_s, (*cost.exchange_gap)(size_bytes)) : alone_s;
+  // One message alone takes its own time, whatever was measured for many.
+  const double lane = cost.send.lane();
+  const double rate = std::max((*shared)->bytes_per_s, lane);
+  return std::max(lane > 0 ? alone_s * lane / rate : 0.0, (*shared)->least_s);
+}
+
+Machine Machine::alone() const {
+  Machine machine = *this;
+  const std::optional<LinkCost>& network = links[static_cast<std::size_t>(LinkClass::other_node)];
+  if (!card && network) machine.card = Resource{network->send.lane()};
+  for (std::optional<LinkCost>& link : machine.links) {
+    if (link) *link = LinkCost{link->send, link->send, link->send, TimeCurve({{0, 0.0, 0.0}}), 0.0, {}, link->rendezvous_from_bytes};
+  }
+  return machine;
+}
+
+void Machine::check() const {
+  check_resource(card, "card");
+  check_resource(memory, "memory");
+  check_resource(socket, "socket");
+  check_resource(sockets, "link between sockets");
+  Index nodes = 1;
+  for (const SwitchLevel& level : levels) {
+    if (level.nodes < nodes || level.nodes < 1) invalid("the levels of switches do not grow: name the inner ones first");
+    if (!(level.up_bytes_per_s > 0)) invalid("the rate of the links up is not above 0: give bytes a second");
+    nodes = level.nodes;
+  }
+}
+
+}  // namespace rankwise

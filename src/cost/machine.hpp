@@ -1,0 +1,112 @@
+// The machine: what messages cost over each class of link, and what ranks share.
+//
+// A message of m bytes takes T(m) on a free link. Of that, lat(m) is the latency of the line that m lies on and hold(m) the
+// rest, for which it holds what it passes: a node's card, its memory, the links of switches. A resource of rate R is held for
+// hold(m) * lane / R, where lane is the rate of one message (the largest m / T(m)), and at least for its least time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grid/grid.hpp"
+
+namespace rankwise {
+
+// alpha + beta * size for sizes from from_bytes on, until the next line starts.
+struct TimeLine {
+  Index from_bytes;
+  double alpha_s;
+  double beta_s_per_byte;
+};
+
+// Time of one message against its size, as straight lines in order of size.
+class TimeCurve {
+ public:
+  // largest_bytes: up to where the lines are known (0: for ever). Throws std::invalid_argument when empty or out of order.
+  explicit TimeCurve(std::vector<TimeLine> lines, Index largest_bytes = 0);
+  [[nodiscard]] double operator()(Index size_bytes) const;
+  // hold(m): what of the time is not the latency of its line, which counts as 0.1 to 99.9 % of the time.
+  [[nodiscard]] double hold_s(Index size_bytes) const;
+  // The largest m / T(m) of the known sizes, in bytes/s.
+  [[nodiscard]] double lane() const { return lane_; }
+  [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
+
+ private:
+  [[nodiscard]] const TimeLine& line(Index size_bytes) const;
+
+  std::vector<TimeLine> lines_;
+  double lane_ = 0.0;
+};
+
+// How long messages take over one class of link, for each way of sending.
+struct LinkCost {
+  TimeCurve send;      // T(m) of a plain send
+  TimeCurve ssend;     // T(m) of a synchronous send
+  TimeCurve exchange;  // E(m): one message in each direction at once
+  // g(m): each further message in flight, and a sender's own share. Not given: what the bytes take at the lane's rate.
+  std::optional<TimeCurve> exchange_gap = {};
+  // o: what one message costs a processor at either end. Not given: half of g(0), for in a burst each further message
+  // costs a processor one send and one receive.
+  std::optional<double> overhead_s = {};
+  // How long the acknowledgement travels that a synchronous send waits for, where no answer covers it as in a
+  // ping-pong. Not given: none was measured, and it is left out.
+  std::optional<double> acknowledgement_s = {};
+  // From which size on a plain send waits for its receiver, as a synchronous one does. Not given: never.
+  std::optional<Index> rendezvous_from_bytes = {};
+
+  [[nodiscard]] double gap(Index size_bytes) const;
+  [[nodiscard]] double overhead() const { return overhead_s.value_or(gap(0) / 2); }
+};
+
+// Nearer ones first.
+enum class LinkClass { same_core, shared_cache, same_socket, other_socket, other_node };
+inline constexpr std::size_t link_class_count = 5;
+[[nodiscard]] std::string to_string(LinkClass link);
+[[nodiscard]] std::optional<LinkClass> find_link_class(const std::string& name);
+
+// What messages share: the memory of a socket and the link between sockets, the memory of a node, its card each way and
+// both ways together, and for each level of switches above the node the links up and those down.
+enum class Shared { socket, sockets, memory, card_out, card_in, card_both };
+inline constexpr std::size_t shared_count = 6;
+
+// A resource: how many bytes it passes in a second, and the least time that a message holds it.
+struct Resource {
+  double bytes_per_s = 0.0;
+  double least_s = 0.0;
+  bool half_duplex = false;  // a card that sends or receives
+};
+
+// Switches above the node: units of so many nodes, and the rate of all links that lead up from one.
+struct SwitchLevel {
+  Index nodes = 1;
+  double up_bytes_per_s = 0.0;
+};
+
+struct Machine {
+  std::array<std::optional<LinkCost>, link_class_count> links;
+  std::optional<Resource> card;     // not given: a node sends no faster than one of its messages
+  std::optional<Resource> memory;   // of a node; not given: no bound
+  std::optional<Resource> socket;   // memory of a socket; likewise
+  std::optional<Resource> sockets;  // the link between a node's sockets; likewise
+  std::vector<SwitchLevel> levels;  // the inner first
+
+  // The class whose figures stand for a class: itself, or inside a node the next one that is known, farther ones first.
+  // Nothing: none does.
+  [[nodiscard]] std::optional<LinkClass> stand_in(LinkClass link) const;
+  // How long a message over a class of link holds a resource; 0 where the resource is no bound. level: of Shared::count on.
+  [[nodiscard]] double hold_s(std::size_t resource, LinkClass link, Index size_bytes) const;
+  // The machine as a simulator of links knows it: every way of sending costs a plain send, and a rank's own messages leave
+  // without a gap, for what they share keeps them apart.
+  [[nodiscard]] Machine alone() const;
+  // Throws std::invalid_argument for rates that are not above 0, and levels that do not grow.
+  void check() const;
+};
+
+// Resources are numbered: those of Shared, then the links up and down of each level.
+[[nodiscard]] inline std::size_t links_up(std::size_t level) { return shared_count + 2 * level; }
+[[nodiscard]] inline std::size_t links_down(std::size_t level) { return shared_count + 2 * level + 1; }
+
+}  // namespace rankwise
