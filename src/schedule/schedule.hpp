@@ -19,6 +19,7 @@ enum class SendMode { ssend, send, isend, isend_self, persistent };
 
 [[nodiscard]] SendMode parse_send_mode(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(SendMode mode);
+[[nodiscard]] std::vector<std::string> send_mode_ids();  // here and below: of all, in the order of the enumeration
 [[nodiscard]] inline bool is_blocking(SendMode mode) { return mode == SendMode::ssend || mode == SendMode::send; }
 
 // Which offsets a window has: full -k..k; eighth 0..k, where forces are returned (Newton's third law); all-pairs every
@@ -27,6 +28,7 @@ enum class Shell { full, eighth, all_pairs };
 
 [[nodiscard]] Shell parse_shell(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(Shell shell);
+[[nodiscard]] std::vector<std::string> shell_ids();
 
 // The box of offsets -lower..upper on each axis.
 class Window {
@@ -103,6 +105,7 @@ enum class TeamBoxes { pooled, replicated };
 
 [[nodiscard]] TeamBoxes parse_team_boxes(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(TeamBoxes boxes);
+[[nodiscard]] std::vector<std::string> team_boxes_ids();
 
 // What is exchanged: an algorithm by its id, on a grid of boxes (one a rank, rank = row-major cell, unless teams
 // replicate them), within a window.
@@ -123,9 +126,6 @@ struct ExchangeSpec {
                                      std::vector<bool> periodic, const std::vector<int>& cutoff,
                                      Shell shell = Shell::full, Index replication = 1,
                                      TeamBoxes team_boxes = TeamBoxes::pooled);
-
-// The ids of all algorithms, in the order of tables.
-[[nodiscard]] std::vector<std::string> exchange_algorithms();
 
 // Why an algorithm cannot be combined with a send mode or a shell; empty when it can. Throws std::invalid_argument
 // for an unknown algorithm.
@@ -150,8 +150,8 @@ void check_spec(const ExchangeSpec& spec);
 [[nodiscard]] std::vector<RankSchedule> make_schedules(const ExchangeSpec& spec);
 [[nodiscard]] std::vector<RankSchedule> make_reduces(const ExchangeSpec& spec);
 
-// The rank whose block this rank's schedule brings into a slot; -1 where none belongs (beyond an open border, say).
-[[nodiscard]] Index origin_of_slot(const ExchangeSpec& spec, Index rank, Index slot);
+// Of each slot of a rank's schedule: the rank whose block comes there; -1 where none belongs (beyond an open border, say).
+[[nodiscard]] std::vector<Index> origins(const ExchangeSpec& spec, Index rank);
 
 // The slot that holds the rank's own block from the start; -1 for a rank that has none (replicated teams).
 [[nodiscard]] Index own_slot(const ExchangeSpec& spec, Index rank);
@@ -168,14 +168,6 @@ struct SlotOf {
 
 // The rank at an offset (direction +1) or at minus the offset (-1) from a rank; -1 beyond an open border.
 [[nodiscard]] Index rank_at_offset(const Grid& grid, Index rank, const Coords& offset, int direction);
-
-// The algorithms; each is described in its own file.
-[[nodiscard]] RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_team_combine(const ExchangeSpec& spec, Index rank);
 
 // The same messages the other way, in reverse order, adding up.
 [[nodiscard]] RankSchedule reversed(const RankSchedule& schedule, SendMode mode);

@@ -5,9 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "schedule/schedule.hpp"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise {
+
+inline std::vector<std::string> algorithm_ids() {
+  std::vector<std::string> ids;
+  for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) ids.emplace_back(algorithm.id);
+  return ids;
+}
 
 class Generator {
  public:
@@ -30,7 +36,7 @@ class Generator {
         periodic.push_back(pick(0, 1) == 1);
         cutoff.push_back(pick(1, ndim == 1 ? 8 : 2));
       }
-      const bool teams = algorithm == "team-shift";
+      const bool teams = exchange_algorithm(algorithm).has_teams;
       const auto boxes = teams ? static_cast<TeamBoxes>(pick(0, 1)) : TeamBoxes::pooled;
       try {
         return make_spec(algorithm, mode, dims, periodic, cutoff, shell, teams ? pick(1, 6) : 1, boxes);
