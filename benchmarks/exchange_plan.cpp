@@ -63,8 +63,10 @@ int main() {
       if (!why_not(algorithm, mode, rankwise::Shell::full).empty()) continue;
       const Index c = row.has_teams ? 8 : 1;
       const auto on = [&](Index side) {
-        return measure(rankwise::make_spec(algorithm, mode, {side, side, side}, {true, true, true}, {2, 2, 2},
-                                           rankwise::Shell::full, c));
+        rankwise::ExchangeSpec spec = rankwise::make_spec(algorithm, mode, {side, side, side}, {true, true, true},
+                                                          {2, 2, 2}, rankwise::Shell::full, c);
+        if (row.needs_nodes) spec.nodes = rankwise::NodeMap::blocked(spec.ranks(), 64);
+        return measure(spec);
       };
       const Result small = on(16);
       const Result large = on(32);

@@ -27,6 +27,7 @@ struct ExchangeAlgorithm {
   bool fills_window = false;  // by a program's own messages, knowing no more than the grid: what `auto` may take
   bool by_axis = false;       // it goes axis by axis
   bool takes_turns = false;   // ranks of even and of odd coordinates take turns where sends block
+  bool needs_nodes = false;   // it needs ExchangeSpec::nodes
   bool has_teams = false;     // ranks pool their boxes; no window is built, and a round always includes the way back
 };
 
@@ -45,6 +46,12 @@ struct ExchangeAlgorithm {
 [[nodiscard]] RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_striped(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_leader(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_two_step(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] std::vector<Index> striped_origins(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] std::vector<Index> leader_origins(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] std::vector<Index> two_step_origins(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_team_combine(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] std::vector<Index> team_origins(const ExchangeSpec& spec, Index rank);

@@ -277,7 +277,10 @@ std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vect
   Contents<Sum> contents(schedules, findings);
   for (std::size_t r = 0; r < schedules.size(); ++r) {
     const auto rank = static_cast<Index>(r);
-    for (Index slot = 0; slot < schedules[r].slots; ++slot) contents.put(rank, slot, {{rank, slot}});
+    const Index kept = schedules[r].slots - schedules[r].passing;
+    for (Index slot = 0; slot < schedules[r].slots; ++slot) {
+      contents.put(rank, slot, slot < kept ? Sum{{rank, slot}} : Sum{});
+    }
   }
   const Trace trace = replayed(schedules, findings);
   const auto move = [&](Index rank, const Op& op, std::size_t, const std::vector<Sum>& sums) {

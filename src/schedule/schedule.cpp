@@ -59,6 +59,8 @@ std::vector<std::string> ids(const std::array<Name<Value>, count>& names) {
   return ids;
 }
 
+void check_but_nodes(const ExchangeSpec& spec);
+
 void check_rank(const ExchangeSpec& spec, Index rank) {
   if (rank >= 0 && rank < spec.ranks()) return;
   invalid("rank " + std::to_string(rank) + " is outside the grid of " + std::to_string(spec.ranks()) + " ranks");
@@ -110,7 +112,7 @@ ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<
   Grid grid(std::move(dims), std::move(periodic));
   Window window = shell == Shell::all_pairs ? Window::all_pairs(grid) : Window(cutoff, shell);
   ExchangeSpec spec{algorithm, mode, std::move(grid), std::move(window), replication, team_boxes};
-  check_spec(spec);
+  check_but_nodes(spec);
   return spec;
 }
 
@@ -119,6 +121,20 @@ std::string why_not(const std::string& algorithm, SendMode mode, Shell shell) {
 }
 
 void check_spec(const ExchangeSpec& spec) {
+  check_but_nodes(spec);
+  if (!exchange_algorithm(spec.algorithm).needs_nodes) return;
+  if (!spec.nodes.is_known()) {
+    invalid(spec.algorithm + " needs to know which ranks share a node: say how many do, or choose an algorithm that does not");
+  }
+  if (spec.nodes.ranks() != spec.ranks()) {
+    invalid("the nodes have " + std::to_string(spec.nodes.ranks()) + " ranks, the grid " + std::to_string(spec.ranks()) +
+            ": give one node a rank");
+  }
+}
+
+namespace {
+
+void check_but_nodes(const ExchangeSpec& spec) {
   const Shell shell = spec.window.shell();
   if (const std::string reason = why_not(spec.algorithm, spec.mode, shell); !reason.empty()) invalid(reason);
   if (spec.window.ndim() != spec.grid.ndim()) {
@@ -132,6 +148,8 @@ void check_spec(const ExchangeSpec& spec) {
             " does not have: choose team-shift, or replication 1");
   }
 }
+
+}  // namespace
 
 RankSchedule make_schedule(const ExchangeSpec& spec, Index rank) {
   check_spec(spec);
@@ -192,6 +210,7 @@ RankSchedule reversed(const RankSchedule& schedule, SendMode mode) {
   RankSchedule back;
   back.slots = schedule.slots;
   back.place = schedule.place;
+  back.passing = schedule.passing;
   back.adds = true;
   back.neighborhood = schedule.neighborhood;
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {

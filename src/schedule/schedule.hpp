@@ -1,15 +1,16 @@
 // A schedule as data: for one rank, ordered steps of messages (peer, which blocks travel). Nothing here sends.
 //
-// A rank's slots hold blocks. For all algorithms but team-shift they are a window, one slot for each offset within the
-// cutoff, in row-major order; the slot of offset o ends up with the block of the rank at own coordinates + o. Where a
+// A rank's slots hold blocks. For all algorithms but team-shift they begin with a window, one slot for each offset within
+// the cutoff, in row-major order; the slot of offset o ends up with the block of the rank at own coordinates + o. Where a
 // periodic axis is shorter than the window, several slots are images of the same block, as molecular-dynamics codes
-// want them. The slots of team-shift are described in teams.hpp.
+// want them. Slots of blocks that a rank only passes on may follow. The slots of team-shift are described in teams.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "grid/grid.hpp"
+#include "schedule/nodes.hpp"
 
 namespace rankwise {
 
@@ -90,6 +91,7 @@ struct RankSchedule {
   Index slots = 0;            // operations speak of slots 0..slots-1
   std::vector<Index> place;   // empty: every slot has a place of its own; else the place of each slot: slots that
                               // share one are never needed at the same time
+  Index passing = 0;          // the last so many slots only pass blocks on: they hold nothing when the way back begins
   bool adds = false;          // what arrives (or is copied) is added to what the slots hold, as when forces return
   bool neighborhood = false;  // the one step is carried out as an MPI neighbourhood collective
 
@@ -116,12 +118,13 @@ struct ExchangeSpec {
   Window window;
   Index replication = 1;  // c of team-shift, 1 for the others
   TeamBoxes team_boxes = TeamBoxes::pooled;
+  NodeMap nodes = {};  // for algorithms that need to know them
 
   [[nodiscard]] Index ranks() const { return team_boxes == TeamBoxes::replicated ? grid.size() * replication : grid.size(); }
 };
 
-// A spec from what users name. cutoff: layers an axis (ignored for all-pairs, which wraps around on every axis).
-// Throws std::invalid_argument like check_spec.
+// A spec from what users name; nodes may be put in afterwards. cutoff: layers an axis (ignored for all-pairs, which wraps
+// around on every axis). Throws std::invalid_argument like check_spec, but for unknown nodes.
 [[nodiscard]] ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims,
                                      std::vector<bool> periodic, const std::vector<int>& cutoff,
                                      Shell shell = Shell::full, Index replication = 1,
@@ -132,7 +135,8 @@ struct ExchangeSpec {
 [[nodiscard]] std::string why_not(const std::string& algorithm, SendMode mode, Shell shell);
 
 // Throws std::invalid_argument, with the reason, when no schedule can be made: an unknown algorithm, a combination
-// that makes no sense, a window whose number of axes differs from the grid's, a replication that does not fit.
+// that makes no sense, a window whose number of axes differs from the grid's, a replication that does not fit, nodes that are
+// not known or of another number of ranks.
 void check_spec(const ExchangeSpec& spec);
 
 // One rank's schedule of the import (of the visits, for team-shift), without O(P) work or memory.

@@ -40,7 +40,7 @@ double few_s(const ExchangeSpec& spec, Index bytes) {
 std::vector<std::string> with_window() {
   std::vector<std::string> ids;
   for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
-    if (!algorithm.has_teams) ids.emplace_back(algorithm.id);
+    if (!algorithm.has_teams && !algorithm.needs_nodes) ids.emplace_back(algorithm.id);
   }
   return ids;
 }

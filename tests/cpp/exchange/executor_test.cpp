@@ -71,7 +71,9 @@ ExchangeSpec draw(Generator& generate, const std::string& algorithm, SendMode mo
       cutoff.push_back(generate.pick(1, dims.size() == 1 ? 4 : 2));
     }
     try {
-      return make_spec(algorithm, mode, dims, periodic, cutoff, shell, replication, boxes);
+      ExchangeSpec spec = make_spec(algorithm, mode, dims, periodic, cutoff, shell, replication, boxes);
+      if (exchange_algorithm(algorithm).needs_nodes) spec.nodes = generate.nodes(spec.ranks());
+      return spec;
     } catch (const std::invalid_argument&) {
       continue;
     }
