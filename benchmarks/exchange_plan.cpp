@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "schedule/schedule.hpp"
+#include "schedule/algorithms.hpp"
 
 namespace {
 
@@ -56,14 +56,17 @@ int main() {
   std::printf("plan of one rank, there and back: 3-D, k = 2, median of 101\n");
   std::printf("%-20s %-12s %12s %12s %12s %12s\n", "algorithm", "mode", "4096 ranks", "memory", "32768 ranks", "memory");
   bool quick = true;
-  for (const std::string& algorithm : rankwise::exchange_algorithms()) {
+  for (const rankwise::ExchangeAlgorithm& row : rankwise::exchange_algorithms()) {
+    const std::string algorithm(row.id);
     for (const rankwise::SendMode mode : {rankwise::SendMode::ssend, rankwise::SendMode::isend,
                                           rankwise::SendMode::isend_self}) {
       if (!why_not(algorithm, mode, rankwise::Shell::full).empty()) continue;
-      const Index c = algorithm == "team-shift" ? 8 : 1;
+      const Index c = row.has_teams ? 8 : 1;
       const auto on = [&](Index side) {
-        return measure(rankwise::make_spec(algorithm, mode, {side, side, side}, {true, true, true}, {2, 2, 2},
-                                           rankwise::Shell::full, c));
+        rankwise::ExchangeSpec spec = rankwise::make_spec(algorithm, mode, {side, side, side}, {true, true, true},
+                                                          {2, 2, 2}, rankwise::Shell::full, c);
+        if (row.needs_nodes) spec.nodes = rankwise::NodeMap::blocked(spec.ranks(), 64);
+        return measure(spec);
       };
       const Result small = on(16);
       const Result large = on(32);

@@ -8,14 +8,20 @@
 #include "api/agreement.hpp"
 #include "api/machine.hpp"
 #include "decide/contest.hpp"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise::api {
 
 namespace {
 
-// What auto chooses from where the program names no algorithm: those that fill a window. A neighbourhood collective
-// sends what direct sends, in MPI's way instead of ours.
-std::vector<std::string> with_window() { return {"direct", "comb", "shift"}; }
+// What auto chooses from where the program names no algorithm.
+std::vector<std::string> with_window() {
+  std::vector<std::string> ids;
+  for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
+    if (algorithm.fills_window) ids.emplace_back(algorithm.id);
+  }
+  return ids;
+}
 
 std::vector<int> read_cutoff(const Grid& grid, int ndims, const int cutoff[]) {
   if (ndims != grid.ndim()) {

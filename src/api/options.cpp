@@ -1,30 +1,51 @@
 #include "api/options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
+
+#include "schedule/algorithms.hpp"
 
 namespace rankwise::api {
 
 namespace {
 
-constexpr std::array algorithm_ids{"auto", "direct", "neighbor-alltoall", "shift", "comb", "team-shift"};
-constexpr std::array send_mode_ids{"auto", "ssend", "send", "isend", "isend-self", "persistent"};
-constexpr std::array shell_ids{"full", "eighth"};
+// What a number of a C enumeration means.
+struct Name {
+  int value;
+  std::string id;
+};
+using Names = std::vector<Name>;
 
-template <std::size_t n>
-std::string id_of(int value, const std::array<const char*, n>& ids, const char* what) {
-  if (value < 0 || value >= static_cast<int>(n)) {
-    refuse_argument("options." + std::string(what) + " is " + std::to_string(value) + ": take one of rankwise_" + what);
+Names algorithm_names() {
+  Names names{{RANKWISE_ALGORITHM_AUTO, "auto"}};
+  for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
+    names.push_back({algorithm.c_value, std::string(algorithm.id)});
   }
-  return ids[static_cast<std::size_t>(value)];
+  return names;
 }
 
-template <std::size_t n>
-std::int64_t number_of(const std::string& id, const std::array<const char*, n>& ids) {
-  return std::find(ids.begin(), ids.end(), id) - ids.begin();
+Names send_mode_names() {
+  Names names{{RANKWISE_SEND_AUTO, "auto"}};
+  for (std::string& id : send_mode_ids()) names.push_back({static_cast<int>(names.size()), std::move(id)});
+  return names;
+}
+
+Names shell_names() { return {{RANKWISE_SHELL_FULL, "full"}, {RANKWISE_SHELL_EIGHTH, "eighth"}}; }
+
+std::string id_of(int value, const Names& names, const char* what) {
+  const auto found = std::ranges::find(names, value, &Name::value);
+  if (found != names.end()) return found->id;
+  refuse_argument("options." + std::string(what) + " is " + std::to_string(value) + ": take one of rankwise_" + what);
+}
+
+// -1 where no name is this one.
+std::int64_t number_of(const std::string& id, const Names& names) {
+  const auto found = std::ranges::find(names, id, &Name::id);
+  return found == names.end() ? -1 : found->value;
 }
 
 // What the environment says where the program leaves the choice open.
@@ -68,16 +89,17 @@ rankwise_exchange_options default_options() {
 Request read_options(const rankwise_exchange_options* given) {
   const rankwise_exchange_options options = given == nullptr ? default_options() : in_our_version(*given);
   Request request;
-  const std::string algorithm =
-      or_environment(id_of(options.algorithm, algorithm_ids, "algorithm"), "RANKWISE_ALGORITHM");
-  if (number_of(algorithm, algorithm_ids) == static_cast<std::int64_t>(algorithm_ids.size())) {
-    refuse_argument("RANKWISE_ALGORITHM is '" + algorithm +
-                    "': choose auto, direct, neighbor-alltoall, shift, comb or team-shift");
+  const Names algorithms = algorithm_names();
+  const std::string algorithm = or_environment(id_of(options.algorithm, algorithms, "algorithm"), "RANKWISE_ALGORITHM");
+  if (number_of(algorithm, algorithms) < 0) {
+    std::string ids;
+    for (const Name& name : algorithms) ids += (ids.empty() ? "" : ", ") + name.id;
+    refuse_argument("RANKWISE_ALGORITHM is '" + algorithm + "': choose one of " + ids);
   }
   if (algorithm != "auto") request.algorithm = algorithm;
-  const std::string mode = or_environment(id_of(options.send_mode, send_mode_ids, "send_mode"), "RANKWISE_SEND_MODE");
+  const std::string mode = or_environment(id_of(options.send_mode, send_mode_names(), "send_mode"), "RANKWISE_SEND_MODE");
   if (mode != "auto") request.mode = parse_send_mode(mode);
-  request.shell = parse_shell(id_of(options.shell, shell_ids, "shell"));
+  request.shell = parse_shell(id_of(options.shell, shell_names(), "shell"));
   request.replication = options.replication;
   if (options.expected_block_bytes > (std::size_t{1} << 40)) {
     refuse_argument("options.expected_block_bytes is above 2^40: give the bytes of a typical block");
@@ -87,10 +109,10 @@ Request read_options(const rankwise_exchange_options* given) {
 }
 
 void add_alike(Agreement& agreement, const Request& request) {
-  agreement.alike("the algorithm (by its number)", number_of(request.algorithm.value_or("auto"), algorithm_ids));
+  agreement.alike("the algorithm (by its number)", number_of(request.algorithm.value_or("auto"), algorithm_names()));
   agreement.alike("the send mode (by its number)",
-                  number_of(request.mode ? to_string(*request.mode) : "auto", send_mode_ids));
-  agreement.alike("the shell (by its number)", number_of(to_string(request.shell), shell_ids));
+                  number_of(request.mode ? to_string(*request.mode) : "auto", send_mode_names()));
+  agreement.alike("the shell (by its number)", number_of(to_string(request.shell), shell_names()));
   agreement.alike("the replication", request.replication);
   agreement.alike("expected_block_bytes", request.expected_block_bytes);
 }

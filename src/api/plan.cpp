@@ -103,8 +103,8 @@ void Plan::require_messages_fit(const RankSchedule& schedule, const std::vector<
 // Checks -----------------------------------------------------------------------------------------------------------
 
 void Plan::require_window() const {
-  if (!is_team_shift()) return;
-  throw Failure(RANKWISE_ERROR_UNSUPPORTED, "a team-shift plan builds no window: use rankwise_exchange_visit");
+  if (!has_teams()) return;
+  throw Failure(RANKWISE_ERROR_UNSUPPORTED, "a " + design_.spec.algorithm + " plan builds no window: use rankwise_exchange_visit");
 }
 
 void Plan::require_slot(int slot) const {
@@ -262,7 +262,8 @@ void Plan::offset_of_slot(int slot, int offset[]) const {
 
 int Plan::slot_rank(int slot) const {
   require_slot(slot);
-  const Index rank = origin_of_slot(design_.spec, comm_.rank(), slot);
+  const ExchangeSpec& spec = design_.spec;
+  const Index rank = rank_at_offset(spec.grid, comm_.rank(), spec.window.offset(slot), +1);
   return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank);
 }
 

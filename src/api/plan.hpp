@@ -13,6 +13,7 @@
 #include "api/design.hpp"
 #include "api/mover.hpp"
 #include "rankwise/rankwise.h"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise::api {
 
@@ -67,7 +68,7 @@ class Plan {
  private:
   enum class UnderWay { nothing, import, reduce };
 
-  [[nodiscard]] bool is_team_shift() const { return design_.spec.algorithm == "team-shift"; }
+  [[nodiscard]] bool has_teams() const { return exchange_algorithm(design_.spec.algorithm).has_teams; }
   [[nodiscard]] std::size_t total_elements() const { return starts_.back(); }
   // Checks the buffers and binds the direction to them unless it is already.
   void place(Direction& direction, const Buffers& buffers, std::size_t element_bytes);

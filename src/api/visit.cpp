@@ -38,7 +38,7 @@ void Plan::visit(const void* own, std::size_t element_bytes, void* result, const
   const auto own_index = static_cast<std::size_t>(own_slot_);
   std::size_t result_bytes = 0;
   checked([&] {
-    if (!is_team_shift()) {
+    if (!has_teams()) {
       throw Failure(RANKWISE_ERROR_UNSUPPORTED, "only a team-shift plan has visits: use import, or choose team-shift");
     }
     require_sizes();
@@ -64,14 +64,15 @@ void Plan::visit(const void* own, std::size_t element_bytes, void* result, const
   SlotStorage sums(reduce_schedule_, bytes);
 
   const Teams teams(spec);
+  const std::vector<Index> boxes = origins(spec, comm_.rank());
   const auto meet = [&](const Op& op) {
     const Coords between = teams.window().offset(op.tag);
     std::vector<int> offset(static_cast<std::size_t>(spec.grid.ndim()));
     for (const SlotRange& range : op.slots) {
       for (Index there = range.first; there < range.first + range.count; ++there) {
-        const Index visitor = origin_of_slot(spec, comm_.rank(), there);
+        const Index visitor = boxes[static_cast<std::size_t>(there)];
         for (std::size_t here = 0; here < bytes.size(); ++here) {
-          const Index box = origin_of_slot(spec, comm_.rank(), static_cast<Index>(here));
+          const Index box = boxes[here];
           const Coords apart = offset_between(spec, teams, box, visitor, between);
           if (!within(spec.window, apart)) continue;
           for (std::size_t axis = 0; axis < apart.size(); ++axis) offset[axis] = static_cast<int>(apart[axis]);

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "judged.hpp"
+#include "schedule/algorithms.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/teams.hpp"
@@ -18,6 +20,7 @@ namespace nb = nanobind;
 
 namespace {
 
+using rankwise::ExchangeAlgorithm;
 using rankwise::Index;
 
 using Offsets = std::vector<rankwise::Coords>;
@@ -45,9 +48,14 @@ class Exchange {
   [[nodiscard]] bool includes_reduce() const { return rankwise::includes_reduce(spec_); }
   [[nodiscard]] std::vector<std::string> check() const { return check_exchange(spec_); }
 
-  [[nodiscard]] const rankwise::ExchangeSpec& spec() const { return spec_; }
+  // The exchange of ranks that sit there: some know nodes.
+  [[nodiscard]] rankwise::ExchangeSpec on(const rankwise::Placement& placement) const {
+    rankwise::ExchangeSpec spec = spec_;
+    if (rankwise::exchange_algorithm(spec.algorithm).needs_nodes) spec.nodes = nodes_of(placement);
+    return spec;
+  }
   [[nodiscard]] rankwise::Walk judged(const rankwise::Placement& placement) const {
-    return walk_of_few(spec_, rankwise::Layout(rank_grid(spec_), placement));
+    return walk_of_few(on(placement), rankwise::Layout(rank_grid(spec_), placement));
   }
 
   [[nodiscard]] std::pair<Index, Index> counts(Index rank) const {
@@ -63,26 +71,27 @@ class Exchange {
   }
 
   [[nodiscard]] std::vector<std::vector<Operation>> steps(Index rank, bool reduce) const {
+    const std::vector<Index> origins = rankwise::origins(spec_, rank);
     const rankwise::RankSchedule schedule = reduce ? make_reduce(spec_, rank) : make_schedule(spec_, rank);
     std::vector<std::vector<Operation>> steps;
     for (const rankwise::Step& step : schedule.steps) {
       std::vector<Operation>& operations = steps.emplace_back();
-      for (const rankwise::Op& op : step.ops) operations.push_back(described(rank, op));
+      for (const rankwise::Op& op : step.ops) operations.push_back(described(origins, op));
     }
     return steps;
   }
 
  private:
-  [[nodiscard]] Operation described(Index rank, const rankwise::Op& op) const {
+  [[nodiscard]] Operation described(const std::vector<Index>& origins, const rankwise::Op& op) const {
     using Kind = rankwise::Op::Kind;
     const char* kind = op.kind == Kind::send ? "send" : op.kind == Kind::recv ? "recv" : op.kind == Kind::copy ? "copy"
                                                                                                             : "visit";
     Operation operation{kind, op.peer, op.tag, {}, {}, {}, op.after};
-    const bool teams = spec_.algorithm == "team-shift";
+    const bool teams = rankwise::exchange_algorithm(spec_.algorithm).has_teams;
     for (const auto& [first, count] : op.slots) {
       operation.slots.emplace_back(first, count);
       for (Index slot = first; slot < first + count; ++slot) {
-        operation.origins.push_back(origin_of_slot(spec_, rank, slot));
+        operation.origins.push_back(origins[static_cast<std::size_t>(slot)]);
         if (!teams) operation.offsets.push_back(spec_.window.offset(slot));
       }
     }
@@ -93,10 +102,43 @@ class Exchange {
   rankwise::ExchangeSpec spec_;
 };
 
+// The send modes (or else the shells) of a list that an algorithm can be combined with.
+std::vector<std::string> allowed(const ExchangeAlgorithm& algorithm, const std::vector<std::string>& ids, bool modes) {
+  std::vector<std::string> found;
+  for (const std::string& id : ids) {
+    const bool can = modes ? algorithm.why_not(rankwise::parse_send_mode(id), rankwise::Shell::full).empty()
+                           : algorithm.why_not(rankwise::SendMode::isend, rankwise::parse_shell(id)).empty();
+    if (can) found.push_back(id);
+  }
+  return found;
+}
+
 }  // namespace
 
 void bind_schedule(nb::module_& m) {
-  m.def("exchange_algorithms", &rankwise::exchange_algorithms, "The ids of all exchange algorithms.");
+  nb::class_<ExchangeAlgorithm>(m, "ExchangeAlgorithm", "What is known about an exchange algorithm.")
+      .def_ro("id", &ExchangeAlgorithm::id)
+      .def_ro("summary", &ExchangeAlgorithm::summary)
+      .def_ro("source", &ExchangeAlgorithm::source)
+      .def_ro("costed_as", &ExchangeAlgorithm::costed_as, "The algorithm whose messages it sends.")
+      .def_ro("fills_window", &ExchangeAlgorithm::fills_window,
+              "By a program's own messages, knowing no more than the grid: what 'auto' may take.")
+      .def_ro("by_axis", &ExchangeAlgorithm::by_axis, "It goes axis by axis.")
+      .def_ro("has_teams", &ExchangeAlgorithm::has_teams, "Ranks pool their boxes; a round includes the way back.")
+      .def_prop_ro("modes", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::send_mode_ids(), true); },
+                   "The send modes that it can be combined with.")
+      .def_prop_ro("shells", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::shell_ids(), false); },
+                   "The shells that it can be combined with.");
+  m.def(
+      "exchange_algorithms",
+      [] {
+        const auto table = rankwise::exchange_algorithms();
+        return std::vector<ExchangeAlgorithm>(table.begin(), table.end());
+      },
+      "All exchange algorithms, in the order of tables.");
+  m.def("send_modes", &rankwise::send_mode_ids, "The ids of all send modes.");
+  m.def("shells", &rankwise::shell_ids, "The ids of all shells.");
+  m.def("team_boxes", &rankwise::team_boxes_ids, "The ids of the ways in which teams get their boxes.");
   m.def(
       "why_not",
       [](const std::string& algorithm, const std::string& mode, const std::string& shell) {
@@ -129,7 +171,7 @@ void bind_schedule(nb::module_& m) {
            nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all.")
       .def("walk_all",
            [](const Exchange& self, rankwise::Index block_bytes, const rankwise::Placement& placement,
-              const rankwise::Machine& machine) { return rankwise::Walk(self.spec()).cost(block_bytes, placement, machine); },
+              const rankwise::Machine& machine) { return rankwise::Walk(self.on(placement)).cost(block_bytes, placement, machine); },
            nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
            "Return the cost with every rank walked at its place: what the few stand for.")
       .def("counts", &Exchange::counts, nb::arg("rank"), "Return (messages, blocks) that a rank sends in a round.")

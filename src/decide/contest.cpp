@@ -7,12 +7,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "schedule/algorithms.hpp"
+
 namespace rankwise {
 
 namespace {
 
 // Equals are ranked in these orders: the simplest first, a program's own messages before MPI's way of sending them.
-constexpr std::array algorithm_order{"direct", "comb", "shift", "neighbor-alltoall", "team-shift"};
+constexpr std::array first_of_equals{"direct", "comb", "shift"};
 constexpr std::array mode_order{SendMode::isend, SendMode::persistent, SendMode::isend_self, SendMode::send,
                                 SendMode::ssend};
 constexpr std::array<Index, 3> usual_replications{2, 4, 8};
@@ -26,14 +28,16 @@ ExchangeSpec spec_of(const Question& question, const Candidate& candidate) {
   const Grid& grid = question.grid;
   std::vector<bool> periodic;
   for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
-  return make_spec(candidate.algorithm, candidate.mode, grid.dims(), std::move(periodic), question.cutoff,
-                   question.shell, candidate.replication);
+  ExchangeSpec spec = make_spec(candidate.algorithm, candidate.mode, grid.dims(), std::move(periodic), question.cutoff,
+                                question.shell, candidate.replication);
+  if (exchange_algorithm(candidate.algorithm).needs_nodes) spec.nodes = question.nodes;
+  return spec;
 }
 
 // Why a candidate does not fit; empty when it does.
 std::string misfit(const Question& question, const Candidate& candidate) {
   try {
-    static_cast<void>(spec_of(question, candidate));
+    check_spec(spec_of(question, candidate));
     return "";
   } catch (const std::invalid_argument& error) {
     return error.what();
@@ -43,8 +47,16 @@ std::string misfit(const Question& question, const Candidate& candidate) {
 // Persistent requests and MPI's collective cost what isend costs, as far as the model knows.
 Candidate costed_as(Candidate candidate) {
   if (candidate.mode == SendMode::persistent) candidate.mode = SendMode::isend;
-  if (candidate.algorithm == "neighbor-alltoall") candidate.algorithm = "direct";
+  candidate.algorithm = exchange_algorithm(candidate.algorithm).costed_as;
   return candidate;
+}
+
+std::vector<std::string> in_order() {
+  std::vector<std::string> ids(first_of_equals.begin(), first_of_equals.end());
+  for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
+    if (std::find(ids.begin(), ids.end(), algorithm.id) == ids.end()) ids.emplace_back(algorithm.id);
+  }
+  return ids;
 }
 
 }  // namespace
@@ -55,9 +67,12 @@ std::vector<Candidate> candidates(const Question& question) {
   }
   std::vector<Candidate> found;
   std::string first_misfit;
-  for (const char* algorithm : algorithm_order) {
-    if (!asked(question.algorithms, std::string(algorithm))) continue;
-    const bool teams = algorithm == std::string("team-shift");
+  for (const std::string& algorithm : in_order()) {
+    if (!asked(question.algorithms, algorithm)) continue;
+    const bool teams = exchange_algorithm(algorithm).has_teams;
+    // Ranks that have a node each, or all one, have nothing to gain from knowing it.
+    const bool knows_nodes = exchange_algorithm(algorithm).needs_nodes;
+    if (knows_nodes && question.algorithms.empty() && !question.nodes.is_known()) continue;
     std::vector<Index> replications{1};
     if (teams) replications = question.replications;
     if (teams && replications.empty()) replications.assign(usual_replications.begin(), usual_replications.end());
@@ -78,8 +93,10 @@ std::vector<Candidate> candidates(const Question& question) {
   return found;
 }
 
-Contest::Contest(const Question& question, const Placement& placement) {
+Contest::Contest(Question question, const Placement& placement) {
   const Layout layout(question.grid, placement);
+  const bool shared_nodes = placement.nodes() > 1 && placement.nodes() < placement.ranks();
+  if (shared_nodes || !question.algorithms.empty()) question.nodes = nodes_of(placement);
   std::map<std::string, std::size_t> walk_of;
   for (const Candidate& candidate : candidates(question)) {
     const Candidate costed = costed_as(candidate);

@@ -36,6 +36,7 @@ struct Question {
   std::vector<std::string> algorithms;
   std::vector<SendMode> modes;
   std::vector<Index> replications;  // empty: 2, 4 and 8 where they fit
+  NodeMap nodes = {};               // for those that know nodes; a contest puts in those of its placement
 };
 
 // All candidates that fit a question, in the order in which equals are ranked: a plain isend first. Throws
@@ -46,7 +47,7 @@ struct Question {
 class Contest {
  public:
   // Throws std::invalid_argument where no candidate fits, or the placement is of another number of ranks.
-  Contest(const Question& question, const Placement& placement);
+  Contest(Question question, const Placement& placement);
   Contest(Contest&&) = default;  // not copied, like its walks
   Contest& operator=(Contest&&) = default;
 

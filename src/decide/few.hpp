@@ -48,6 +48,9 @@ struct Program {
 // Of a shift whose messages along each axis have the same number of blocks, as those of a halo.
 [[nodiscard]] Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
 
+// The node of each rank, for exchanges that know nodes.
+[[nodiscard]] NodeMap nodes_of(const Placement& placement);
+
 // The grid on which partners of an exchange are counted: that of its ranks, a further axis for the members of replicated
 // teams.
 [[nodiscard]] Grid rank_grid(const ExchangeSpec& spec);

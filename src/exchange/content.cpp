@@ -72,9 +72,7 @@ void add_bytes(std::byte* into, const std::byte* from, std::size_t bytes) {
 
 ImportContent::ImportContent(const ExchangeSpec& spec, Index rank, const RankSchedule& schedule,
                              const std::vector<std::size_t>& bytes_per_slot)
-    : rank_(rank), own_(own_slot(spec, rank)), storage_(schedule, bytes_per_slot) {
-  for (Index slot = 0; slot < schedule.slots; ++slot) origins_.push_back(origin_of_slot(spec, rank, slot));
-}
+    : rank_(rank), own_(own_slot(spec, rank)), storage_(schedule, bytes_per_slot), origins_(origins(spec, rank)) {}
 
 void ImportContent::prepare(std::uint64_t repetition) {
   std::fill(storage_.memory().begin(), storage_.memory().end(), std::byte{0xEE});

@@ -42,6 +42,8 @@ void Executor::bind() {
     invalid("the schedule has " + std::to_string(schedule_.slots) + " slots but " + std::to_string(slots_.size()) +
             " buffers are given: give one a slot");
   }
+  empty_.assign(slots_.size(), false);
+  std::fill(empty_.end() - schedule_.passing, empty_.end(), true);
   // Where MPI lacks the collective, its step is carried out as the messages that it consists of.
   const bool is_collective = schedule_.neighborhood && has_neighborhood_collectives;
   for (const Step& step : schedule_.steps) {
@@ -95,16 +97,22 @@ void Executor::release() {
   in_ = {};
 }
 
-std::vector<Executor::Stretch> Executor::stretches(const std::vector<SlotRange>& ranges) const {
+std::vector<Executor::Stretch> Executor::stretches(const Op& op) {
   std::vector<Stretch> joined;
-  for (const SlotRange& range : ranges) {
+  for (const SlotRange& range : op.slots) {
     for (Index slot = range.first; slot < range.first + range.count; ++slot) {
       const SlotBuffer& buffer = slots_[static_cast<std::size_t>(slot)];
       if (buffer.bytes == 0) continue;
-      if (!joined.empty() && joined.back().data + joined.back().bytes == buffer.data) {
+      bool is_first = false;
+      if (adds_ && op.kind == Op::Kind::recv) {
+        is_first = empty_[static_cast<std::size_t>(slot)];
+        empty_[static_cast<std::size_t>(slot)] = false;
+      }
+      if (!joined.empty() && joined.back().data + joined.back().bytes == buffer.data &&
+          joined.back().is_first == is_first) {
         joined.back().bytes += buffer.bytes;
       } else {
-        joined.push_back({buffer.data, buffer.bytes});
+        joined.push_back({buffer.data, buffer.bytes, is_first});
       }
     }
   }
@@ -119,7 +127,7 @@ Executor::Action Executor::prepare(const Op& op) {
     prepare_copies(op, action);
     return action;
   }
-  action.stretches = stretches(op.slots);
+  action.stretches = stretches(op);
   std::size_t bytes = 0;
   for (const Stretch& stretch : action.stretches) bytes += stretch.bytes;
   if (bytes > INT_MAX) invalid("a message of " + std::to_string(bytes) + " B is too large: keep it below 2 GiB");
@@ -256,7 +264,11 @@ void Executor::run_local(const Action& action) {
       if (!adds_) break;
       const std::byte* from = action.data;
       for (const Stretch& into : action.stretches) {
-        callbacks_.add(into.data, from, into.bytes);
+        if (into.is_first) {
+          std::memcpy(into.data, from, into.bytes);
+        } else {
+          callbacks_.add(into.data, from, into.bytes);
+        }
         from += into.bytes;
       }
       break;

@@ -69,6 +69,7 @@ class Executor {
   struct Stretch {
     std::byte* data;
     std::size_t bytes;
+    bool is_first = false;  // nothing is there yet to which could be added
   };
   // An operation as MPI wants it.
   struct Action {
@@ -92,7 +93,7 @@ class Executor {
   void bind();
   void release();
   [[nodiscard]] Action prepare(const Op& op);
-  [[nodiscard]] std::vector<Stretch> stretches(const std::vector<SlotRange>& ranges) const;
+  [[nodiscard]] std::vector<Stretch> stretches(const Op& op);
   void prepare_copies(const Op& op, Action& action) const;
   void prepare_persistent(Stage& stage, std::size_t i) const;
   void prepare_neighborhood();
@@ -112,6 +113,7 @@ class Executor {
   Callbacks callbacks_;
   std::vector<Stage> stages_;
   std::vector<std::vector<std::byte>> scratch_;
+  std::vector<bool> empty_;  // while binding schedules that add: the slots to which nothing has come yet
 
   MPI_Comm neighborhood_ = MPI_COMM_NULL;
   struct Sides {

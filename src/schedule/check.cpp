@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "schedule/algorithms.hpp"
 #include "schedule/replay.hpp"
 #include "schedule/teams.hpp"
 
@@ -230,7 +231,12 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
     const auto rank = static_cast<Index>(r);
     if (const Index own = own_slot(spec, rank); own >= 0) contents.put(rank, own, rank);
   }
-  const bool visiting = spec.algorithm == "team-shift";
+  std::vector<std::vector<Index>> expected;  // of each rank's slots
+  for (std::size_t r = 0; r < schedules.size(); ++r) expected.push_back(origins(spec, static_cast<Index>(r)));
+  const auto belongs = [&](Index rank, Index slot) {
+    return expected[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)];
+  };
+  const bool visiting = exchange_algorithm(spec.algorithm).has_teams;
   std::vector<Meetings> meetings;
   if (visiting) meetings.emplace_back(spec);
   const Trace trace = replayed(schedules, findings);
@@ -242,11 +248,11 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
       }
       const Index block = blocks[i++];
       contents.put(rank, slot, block);
-      const Index expected = origin_of_slot(spec, rank, slot);
-      if (block == expected) return;
+      const Index origin = belongs(rank, slot);
+      if (block == origin) return;
       findings.add(name(rank) + ", slot " + std::to_string(slot) + " gets " +
                    (block == nothing ? "nothing" : "the block of " + name(block)) + ", not " +
-                   (expected == nothing ? "nothing" : "that of " + name(expected)));
+                   (origin == nothing ? "nothing" : "that of " + name(origin)));
     });
   };
   const auto visit = [&](Index rank, const Op& op, std::size_t step) {
@@ -256,9 +262,9 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
   for (std::size_t r = 0; r < schedules.size(); ++r) {
     const auto rank = static_cast<Index>(r);
     for (Index slot = 0; slot < schedules[r].slots; ++slot) {
-      const Index expected = origin_of_slot(spec, rank, slot);
-      if (expected == nothing || contents.delivered(rank, slot)) continue;
-      findings.add(name(rank) + ", slot " + std::to_string(slot) + " misses the block of " + name(expected));
+      const Index origin = belongs(rank, slot);
+      if (origin == nothing || contents.delivered(rank, slot)) continue;
+      findings.add(name(rank) + ", slot " + std::to_string(slot) + " misses the block of " + name(origin));
     }
   }
   if (visiting) meetings.front().check(findings);
@@ -271,7 +277,10 @@ std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vect
   Contents<Sum> contents(schedules, findings);
   for (std::size_t r = 0; r < schedules.size(); ++r) {
     const auto rank = static_cast<Index>(r);
-    for (Index slot = 0; slot < schedules[r].slots; ++slot) contents.put(rank, slot, {{rank, slot}});
+    const Index kept = schedules[r].slots - schedules[r].passing;
+    for (Index slot = 0; slot < schedules[r].slots; ++slot) {
+      contents.put(rank, slot, slot < kept ? Sum{{rank, slot}} : Sum{});
+    }
   }
   const Trace trace = replayed(schedules, findings);
   const auto move = [&](Index rank, const Op& op, std::size_t, const std::vector<Sum>& sums) {

@@ -2,6 +2,7 @@
 // within the cutoff, all at once: the bytes of shift with one hop of latency an axis (message combining as in the
 // Cartesian collectives of Träff and Hunold). Blocking modes post all receives of an axis before its first send: a rank
 // that is not further than any other always finds its receivers ready, so that no rank can wait for ever.
+#include "schedule/algorithms.hpp"
 #include "schedule/axis.hpp"
 
 namespace rankwise {

@@ -6,7 +6,7 @@
 // two ranks partners several times, their messages therefore match in order.
 //
 // neighbor-alltoall is the same messages, left to MPI as one neighbourhood collective on a distributed graph.
-#include "schedule/schedule.hpp"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise {
 

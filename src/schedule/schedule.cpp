@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
 
 namespace rankwise {
@@ -23,13 +24,6 @@ constexpr std::array<Name<Shell>, 3> shells{
     {{"full", Shell::full}, {"eighth", Shell::eighth}, {"all-pairs", Shell::all_pairs}}};
 constexpr std::array<Name<TeamBoxes>, 2> team_boxes_names{
     {{"pooled", TeamBoxes::pooled}, {"replicated", TeamBoxes::replicated}}};
-
-using Make = RankSchedule (*)(const ExchangeSpec&, Index);
-constexpr std::array<Name<Make>, 5> algorithms{{{"direct", make_direct},
-                                                {"neighbor-alltoall", make_neighbor_alltoall},
-                                                {"shift", make_shift},
-                                                {"comb", make_comb},
-                                                {"team-shift", make_team_shift}}};
 
 // "a, b or c".
 template <typename Value, std::size_t count>
@@ -58,9 +52,14 @@ std::string named(const std::array<Name<Value>, count>& names, Value value) {
   return "?";
 }
 
-Make find_algorithm(const std::string& id) { return parsed(algorithms, id, "exchange algorithm"); }
+template <typename Value, std::size_t count>
+std::vector<std::string> ids(const std::array<Name<Value>, count>& names) {
+  std::vector<std::string> ids;
+  for (const auto& [id, value] : names) ids.emplace_back(id);
+  return ids;
+}
 
-bool is_team_shift(const ExchangeSpec& spec) { return spec.algorithm == "team-shift"; }
+void check_but_nodes(const ExchangeSpec& spec);
 
 void check_rank(const ExchangeSpec& spec, Index rank) {
   if (rank >= 0 && rank < spec.ranks()) return;
@@ -71,10 +70,13 @@ void check_rank(const ExchangeSpec& spec, Index rank) {
 
 SendMode parse_send_mode(const std::string& name) { return parsed(send_modes, name, "send mode"); }
 std::string to_string(SendMode mode) { return named(send_modes, mode); }
+std::vector<std::string> send_mode_ids() { return ids(send_modes); }
 Shell parse_shell(const std::string& name) { return parsed(shells, name, "shell"); }
 std::string to_string(Shell shell) { return named(shells, shell); }
+std::vector<std::string> shell_ids() { return ids(shells); }
 TeamBoxes parse_team_boxes(const std::string& name) { return parsed(team_boxes_names, name, "team boxes"); }
 std::string to_string(TeamBoxes boxes) { return named(team_boxes_names, boxes); }
+std::vector<std::string> team_boxes_ids() { return ids(team_boxes_names); }
 
 Index Op::blocks() const {
   return std::accumulate(slots.begin(), slots.end(), Index{0},
@@ -110,38 +112,36 @@ ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<
   Grid grid(std::move(dims), std::move(periodic));
   Window window = shell == Shell::all_pairs ? Window::all_pairs(grid) : Window(cutoff, shell);
   ExchangeSpec spec{algorithm, mode, std::move(grid), std::move(window), replication, team_boxes};
-  check_spec(spec);
+  check_but_nodes(spec);
   return spec;
 }
 
-std::vector<std::string> exchange_algorithms() {
-  std::vector<std::string> ids;
-  for (const auto& [id, make] : algorithms) ids.emplace_back(id);
-  return ids;
-}
-
 std::string why_not(const std::string& algorithm, SendMode mode, Shell shell) {
-  (void)find_algorithm(algorithm);
-  if (algorithm == "neighbor-alltoall" && mode != SendMode::isend) {
-    return "neighbor-alltoall sends in MPI's own way, all messages in flight: its only send mode is isend";
-  }
-  if (mode == SendMode::isend_self && algorithm != "shift") {
-    return "isend-self forwards what has arrived, which only shift does: choose shift, or isend";
-  }
-  if (algorithm == "team-shift" && shell == Shell::eighth) {
-    return "team-shift has no eighth shell, for visiting blocks bring no forces back: choose full or all-pairs";
-  }
-  return "";
+  return std::string(exchange_algorithm(algorithm).why_not(mode, shell));
 }
 
 void check_spec(const ExchangeSpec& spec) {
+  check_but_nodes(spec);
+  if (!exchange_algorithm(spec.algorithm).needs_nodes) return;
+  if (!spec.nodes.is_known()) {
+    invalid(spec.algorithm + " needs to know which ranks share a node: say how many do, or choose an algorithm that does not");
+  }
+  if (spec.nodes.ranks() != spec.ranks()) {
+    invalid("the nodes have " + std::to_string(spec.nodes.ranks()) + " ranks, the grid " + std::to_string(spec.ranks()) +
+            ": give one node a rank");
+  }
+}
+
+namespace {
+
+void check_but_nodes(const ExchangeSpec& spec) {
   const Shell shell = spec.window.shell();
   if (const std::string reason = why_not(spec.algorithm, spec.mode, shell); !reason.empty()) invalid(reason);
   if (spec.window.ndim() != spec.grid.ndim()) {
     invalid("the cutoff has " + std::to_string(spec.window.ndim()) + " axes, the grid " +
             std::to_string(spec.grid.ndim()) + ": give one cutoff an axis");
   }
-  if (is_team_shift(spec)) {
+  if (exchange_algorithm(spec.algorithm).has_teams) {
     (void)Teams(spec);
   } else if (spec.replication != 1 || spec.team_boxes != TeamBoxes::pooled) {
     invalid("replication " + std::to_string(spec.replication) + " needs teams, which " + spec.algorithm +
@@ -149,20 +149,22 @@ void check_spec(const ExchangeSpec& spec) {
   }
 }
 
+}  // namespace
+
 RankSchedule make_schedule(const ExchangeSpec& spec, Index rank) {
   check_spec(spec);
   check_rank(spec, rank);
-  return find_algorithm(spec.algorithm)(spec, rank);
+  return exchange_algorithm(spec.algorithm).make(spec, rank);
 }
 
 RankSchedule make_reduce(const ExchangeSpec& spec, Index rank) {
   check_spec(spec);
   check_rank(spec, rank);
-  return is_team_shift(spec) ? make_team_combine(spec, rank) : reversed(make_schedule(spec, rank), spec.mode);
+  return exchange_algorithm(spec.algorithm).make_reduce(spec, rank);
 }
 
 bool includes_reduce(const ExchangeSpec& spec) {
-  return spec.window.shell() == Shell::eighth || is_team_shift(spec);
+  return spec.window.shell() == Shell::eighth || exchange_algorithm(spec.algorithm).has_teams;
 }
 
 namespace {
@@ -184,23 +186,14 @@ Index rank_at_offset(const Grid& grid, Index rank, const Coords& offset, int dir
   return grid.cell_beside(grid.coords(rank), offset, direction);
 }
 
-Index origin_of_slot(const ExchangeSpec& spec, Index rank, Index slot) {
-  if (is_team_shift(spec)) return origin_of_team_slot(spec, rank, slot);
-  return rank_at_offset(spec.grid, rank, spec.window.offset(slot), +1);
+std::vector<Index> origins(const ExchangeSpec& spec, Index rank) {
+  return exchange_algorithm(spec.algorithm).origins(spec, rank);
 }
 
-Index own_slot(const ExchangeSpec& spec, Index rank) {
-  return is_team_shift(spec) ? own_team_slot(spec, rank) : spec.window.centre();
-}
+Index own_slot(const ExchangeSpec& spec, Index rank) { return exchange_algorithm(spec.algorithm).own_slot(spec, rank); }
 
 std::vector<SlotOf> contributions_to(const ExchangeSpec& spec, Index rank) {
-  if (is_team_shift(spec)) return contributions_to_team(spec, rank);
-  std::vector<SlotOf> contributions;
-  for (Index slot = 0; slot < spec.window.slots(); ++slot) {
-    const Index holder = rank_at_offset(spec.grid, rank, spec.window.offset(slot), -1);
-    if (holder >= 0) contributions.push_back({holder, slot});
-  }
-  return contributions;
+  return exchange_algorithm(spec.algorithm).contributions_to(spec, rank);
 }
 
 void chain_sends(Step& step, SendMode mode) {
@@ -217,6 +210,7 @@ RankSchedule reversed(const RankSchedule& schedule, SendMode mode) {
   RankSchedule back;
   back.slots = schedule.slots;
   back.place = schedule.place;
+  back.passing = schedule.passing;
   back.adds = true;
   back.neighborhood = schedule.neighborhood;
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {

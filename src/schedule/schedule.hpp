@@ -1,15 +1,16 @@
 // A schedule as data: for one rank, ordered steps of messages (peer, which blocks travel). Nothing here sends.
 //
-// A rank's slots hold blocks. For all algorithms but team-shift they are a window, one slot for each offset within the
-// cutoff, in row-major order; the slot of offset o ends up with the block of the rank at own coordinates + o. Where a
+// A rank's slots hold blocks. For all algorithms but team-shift they begin with a window, one slot for each offset within
+// the cutoff, in row-major order; the slot of offset o ends up with the block of the rank at own coordinates + o. Where a
 // periodic axis is shorter than the window, several slots are images of the same block, as molecular-dynamics codes
-// want them. The slots of team-shift are described in teams.hpp.
+// want them. Slots of blocks that a rank only passes on may follow. The slots of team-shift are described in teams.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "grid/grid.hpp"
+#include "schedule/nodes.hpp"
 
 namespace rankwise {
 
@@ -19,6 +20,7 @@ enum class SendMode { ssend, send, isend, isend_self, persistent };
 
 [[nodiscard]] SendMode parse_send_mode(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(SendMode mode);
+[[nodiscard]] std::vector<std::string> send_mode_ids();  // here and below: of all, in the order of the enumeration
 [[nodiscard]] inline bool is_blocking(SendMode mode) { return mode == SendMode::ssend || mode == SendMode::send; }
 
 // Which offsets a window has: full -k..k; eighth 0..k, where forces are returned (Newton's third law); all-pairs every
@@ -27,6 +29,7 @@ enum class Shell { full, eighth, all_pairs };
 
 [[nodiscard]] Shell parse_shell(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(Shell shell);
+[[nodiscard]] std::vector<std::string> shell_ids();
 
 // The box of offsets -lower..upper on each axis.
 class Window {
@@ -88,6 +91,7 @@ struct RankSchedule {
   Index slots = 0;            // operations speak of slots 0..slots-1
   std::vector<Index> place;   // empty: every slot has a place of its own; else the place of each slot: slots that
                               // share one are never needed at the same time
+  Index passing = 0;          // the last so many slots only pass blocks on: they hold nothing when the way back begins
   bool adds = false;          // what arrives (or is copied) is added to what the slots hold, as when forces return
   bool neighborhood = false;  // the one step is carried out as an MPI neighbourhood collective
 
@@ -103,6 +107,7 @@ enum class TeamBoxes { pooled, replicated };
 
 [[nodiscard]] TeamBoxes parse_team_boxes(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(TeamBoxes boxes);
+[[nodiscard]] std::vector<std::string> team_boxes_ids();
 
 // What is exchanged: an algorithm by its id, on a grid of boxes (one a rank, rank = row-major cell, unless teams
 // replicate them), within a window.
@@ -113,26 +118,25 @@ struct ExchangeSpec {
   Window window;
   Index replication = 1;  // c of team-shift, 1 for the others
   TeamBoxes team_boxes = TeamBoxes::pooled;
+  NodeMap nodes = {};  // for algorithms that need to know them
 
   [[nodiscard]] Index ranks() const { return team_boxes == TeamBoxes::replicated ? grid.size() * replication : grid.size(); }
 };
 
-// A spec from what users name. cutoff: layers an axis (ignored for all-pairs, which wraps around on every axis).
-// Throws std::invalid_argument like check_spec.
+// A spec from what users name; nodes may be put in afterwards. cutoff: layers an axis (ignored for all-pairs, which wraps
+// around on every axis). Throws std::invalid_argument like check_spec, but for unknown nodes.
 [[nodiscard]] ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims,
                                      std::vector<bool> periodic, const std::vector<int>& cutoff,
                                      Shell shell = Shell::full, Index replication = 1,
                                      TeamBoxes team_boxes = TeamBoxes::pooled);
-
-// The ids of all algorithms, in the order of tables.
-[[nodiscard]] std::vector<std::string> exchange_algorithms();
 
 // Why an algorithm cannot be combined with a send mode or a shell; empty when it can. Throws std::invalid_argument
 // for an unknown algorithm.
 [[nodiscard]] std::string why_not(const std::string& algorithm, SendMode mode, Shell shell);
 
 // Throws std::invalid_argument, with the reason, when no schedule can be made: an unknown algorithm, a combination
-// that makes no sense, a window whose number of axes differs from the grid's, a replication that does not fit.
+// that makes no sense, a window whose number of axes differs from the grid's, a replication that does not fit, nodes that are
+// not known or of another number of ranks.
 void check_spec(const ExchangeSpec& spec);
 
 // One rank's schedule of the import (of the visits, for team-shift), without O(P) work or memory.
@@ -150,8 +154,8 @@ void check_spec(const ExchangeSpec& spec);
 [[nodiscard]] std::vector<RankSchedule> make_schedules(const ExchangeSpec& spec);
 [[nodiscard]] std::vector<RankSchedule> make_reduces(const ExchangeSpec& spec);
 
-// The rank whose block this rank's schedule brings into a slot; -1 where none belongs (beyond an open border, say).
-[[nodiscard]] Index origin_of_slot(const ExchangeSpec& spec, Index rank, Index slot);
+// Of each slot of a rank's schedule: the rank whose block comes there; -1 where none belongs (beyond an open border, say).
+[[nodiscard]] std::vector<Index> origins(const ExchangeSpec& spec, Index rank);
 
 // The slot that holds the rank's own block from the start; -1 for a rank that has none (replicated teams).
 [[nodiscard]] Index own_slot(const ExchangeSpec& spec, Index rank);
@@ -168,14 +172,6 @@ struct SlotOf {
 
 // The rank at an offset (direction +1) or at minus the offset (-1) from a rank; -1 beyond an open border.
 [[nodiscard]] Index rank_at_offset(const Grid& grid, Index rank, const Coords& offset, int direction);
-
-// The algorithms; each is described in its own file.
-[[nodiscard]] RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_team_combine(const ExchangeSpec& spec, Index rank);
 
 // The same messages the other way, in reverse order, adding up.
 [[nodiscard]] RankSchedule reversed(const RankSchedule& schedule, SendMode mode);

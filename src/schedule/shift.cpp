@@ -11,6 +11,7 @@
 #include <array>
 #include <optional>
 
+#include "schedule/algorithms.hpp"
 #include "schedule/axis.hpp"
 
 namespace rankwise {

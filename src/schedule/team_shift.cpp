@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
 
 namespace rankwise {
@@ -212,16 +213,20 @@ std::vector<SlotOf> contributions_to_team(const ExchangeSpec& spec, Index rank) 
   return contributions;
 }
 
-Index origin_of_team_slot(const ExchangeSpec& spec, Index rank, Index slot) {
+std::vector<Index> team_origins(const ExchangeSpec& spec, Index rank) {
   const Teams teams(spec);
   const Index team = teams.team_of(rank);
-  const Index own = teams.blocks(team);
-  if (slot < own) return teams.rank_of(team, slot);
+  std::vector<Index> origins;
+  for (Index slot = 0; slot < teams.blocks(team); ++slot) origins.push_back(teams.rank_of(team, slot));
   const Visits visits(teams, team, teams.member_of(rank));
-  const Index s = (slot - own) / teams.most_blocks();
-  const Index block = (slot - own) % teams.most_blocks();
-  if (!visits.moves(s) || block >= teams.blocks(visits.team(s)) || !visits.wanted(visits.team(s), s)) return -1;
-  return teams.rank_of(visits.team(s), block);
+  for (Index s = 0; s < visits.steps(); ++s) {
+    const Index visitor = visits.team(s);
+    const bool comes = visits.moves(s) && visits.wanted(visitor, s);
+    for (Index block = 0; block < teams.most_blocks(); ++block) {
+      origins.push_back(comes && block < teams.blocks(visitor) ? teams.rank_of(visitor, block) : -1);
+    }
+  }
+  return origins;
 }
 
 }  // namespace rankwise

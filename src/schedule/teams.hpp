@@ -51,9 +51,4 @@ class Teams {
   Index most_blocks_ = 1;
 };
 
-// What origin_of_slot, own_slot and contributions_to say for team-shift.
-[[nodiscard]] Index origin_of_team_slot(const ExchangeSpec& spec, Index rank, Index slot);
-[[nodiscard]] Index own_team_slot(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<SlotOf> contributions_to_team(const ExchangeSpec& spec, Index rank);
-
 }  // namespace rankwise

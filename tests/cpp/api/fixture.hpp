@@ -10,6 +10,7 @@
 
 #include "../world.hpp"
 #include "rankwise/rankwise.h"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise_test {
 
@@ -75,17 +76,14 @@ struct Way {
 };
 inline std::vector<Way> ways() {
   std::vector<Way> all;
-  for (const auto algorithm : {RANKWISE_ALGORITHM_AUTO, RANKWISE_ALGORITHM_DIRECT, RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL,
-                               RANKWISE_ALGORITHM_SHIFT, RANKWISE_ALGORITHM_COMB}) {
-    for (const auto mode : {RANKWISE_SEND_AUTO, RANKWISE_SEND_SSEND, RANKWISE_SEND_SEND, RANKWISE_SEND_ISEND,
-                            RANKWISE_SEND_ISEND_SELF, RANKWISE_SEND_PERSISTENT}) {
-      const bool self_elsewhere = mode == RANKWISE_SEND_ISEND_SELF && algorithm != RANKWISE_ALGORITHM_SHIFT &&
-                                  algorithm != RANKWISE_ALGORITHM_AUTO;
-      const bool mpis_own_way = algorithm == RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL && mode != RANKWISE_SEND_AUTO &&
-                                mode != RANKWISE_SEND_ISEND;
-      if (self_elsewhere || mpis_own_way) continue;
-      all.push_back({algorithm, mode, RANKWISE_SHELL_FULL});
-      all.push_back({algorithm, mode, RANKWISE_SHELL_EIGHTH});
+  for (const auto shell : {RANKWISE_SHELL_FULL, RANKWISE_SHELL_EIGHTH}) {
+    for (int mode = RANKWISE_SEND_AUTO; mode <= RANKWISE_SEND_PERSISTENT; ++mode) {
+      all.push_back({RANKWISE_ALGORITHM_AUTO, static_cast<rankwise_send_mode>(mode), shell});
+      const auto sends = mode == RANKWISE_SEND_AUTO ? rankwise::SendMode::isend : static_cast<rankwise::SendMode>(mode - 1);
+      for (const rankwise::ExchangeAlgorithm& algorithm : rankwise::exchange_algorithms()) {
+        if (algorithm.has_teams || !algorithm.why_not(sends, static_cast<rankwise::Shell>(shell)).empty()) continue;
+        all.push_back({static_cast<rankwise_algorithm>(algorithm.c_value), static_cast<rankwise_send_mode>(mode), shell});
+      }
     }
   }
   return all;

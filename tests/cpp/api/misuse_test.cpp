@@ -51,6 +51,15 @@ TEST_F(Misuse, CutoffsMustBePositiveSmallAndAlike) {
   expect_on_all(create(cart.get(), {odd_one_out() ? 0 : 1}), RANKWISE_ERROR_ARGUMENT, "cutoff");
 }
 
+TEST_F(Misuse, TheHeadersNumbersAreThoseOfTheTable) {
+  const std::vector<std::pair<const char*, rankwise_algorithm>> named{
+      {"direct", RANKWISE_ALGORITHM_DIRECT}, {"neighbor-alltoall", RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL},
+      {"shift", RANKWISE_ALGORITHM_SHIFT},   {"comb", RANKWISE_ALGORITHM_COMB},
+      {"team-shift", RANKWISE_ALGORITHM_TEAM_SHIFT}};
+  EXPECT_EQ(named.size(), rankwise::exchange_algorithms().size());
+  for (const auto& [id, value] : named) EXPECT_EQ(rankwise::exchange_algorithm(id).c_value, value) << id;
+}
+
 TEST_F(Misuse, OptionsMustBeFilledKnownAndAlike) {
   rankwise_exchange_options o;
   std::memset(&o, 0, sizeof o);

@@ -58,7 +58,7 @@ std::vector<Index> draw_grid(Generator& generate, Index cells) {
 // A drawn exchange for all ranks there are; retries until a replication fits.
 ExchangeSpec draw(Generator& generate, const std::string& algorithm, SendMode mode, Shell shell) {
   for (;;) {
-    const bool teams = algorithm == "team-shift";
+    const bool teams = exchange_algorithm(algorithm).has_teams;
     const Index replication = teams ? generate.pick(1, world_size()) : 1;
     const auto boxes = teams ? static_cast<TeamBoxes>(generate.pick(0, 1)) : TeamBoxes::pooled;
     const bool replicated = boxes == TeamBoxes::replicated;
@@ -71,7 +71,9 @@ ExchangeSpec draw(Generator& generate, const std::string& algorithm, SendMode mo
       cutoff.push_back(generate.pick(1, dims.size() == 1 ? 4 : 2));
     }
     try {
-      return make_spec(algorithm, mode, dims, periodic, cutoff, shell, replication, boxes);
+      ExchangeSpec spec = make_spec(algorithm, mode, dims, periodic, cutoff, shell, replication, boxes);
+      if (exchange_algorithm(algorithm).needs_nodes) spec.nodes = generate.nodes(spec.ranks());
+      return spec;
     } catch (const std::invalid_argument&) {
       continue;
     }
@@ -90,7 +92,7 @@ std::size_t draw_bytes(Generator& generate) {
 
 TEST(Executor, DeliversEveryByteOfEveryAlgorithmModeAndShell) {
   Generator generate(2023);
-  for (const std::string& algorithm : exchange_algorithms()) {
+  for (const std::string& algorithm : algorithm_ids()) {
     for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self,
                                 SendMode::persistent}) {
       for (const Shell shell : {Shell::full, Shell::eighth, Shell::all_pairs}) {
@@ -147,9 +149,9 @@ TEST(Executor, TakesBlocksWhereverTheyLie) {
   std::vector<SlotBuffer> slots;
   for (std::vector<std::byte>& block : memory) slots.push_back({block.data(), block.size()});
   Executor(MPI_COMM_WORLD, schedule, spec.mode, slots).run();
-  for (Index slot = 0; slot < 9; ++slot) {
-    EXPECT_EQ(memory[static_cast<std::size_t>(slot)].back(),
-              static_cast<std::byte>(origin_of_slot(spec, world_rank(), slot)));
+  const std::vector<Index> expected = origins(spec, world_rank());
+  for (std::size_t slot = 0; slot < 9; ++slot) {
+    EXPECT_EQ(memory[slot].back(), static_cast<std::byte>(expected[slot]));
   }
 }
 
