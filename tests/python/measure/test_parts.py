@@ -77,9 +77,10 @@ def test_streams_of_many_pairs_show_the_limit_of_the_node_and_max_rate_takes_it(
 
     both = ((lambda size: ALPHA_S + 1.2 * BETA * size), 4)
     operations = {f"bandwidth-pairs-{pairs}-window-64": stream(pairs) for pairs in (1, 2, 4, 8)}
-    link = _link(_campaign({"send": _line(), "exchange": both, **operations}), tmp_path)
-    limit = link.parameters["injection_bytes_per_s"]
-    assert limit.value == pytest.approx(RATE_LIMIT, rel=0.02)
+    campaign = _campaign({"send": _line(), "exchange": both, **operations})
+    link, memory = _link(campaign, tmp_path), profile_from_campaign(campaign, tmp_path / "x").shared.memory
+    assert memory is not None and memory.bytes_per_s == pytest.approx(RATE_LIMIT, rel=0.02)
+    limit = Parameter(memory.bytes_per_s, memory.ci)
     assert set(operations) <= link.variants.keys()
     assert link.variants["bandwidth-pairs-8-window-64"].beta_s_per_byte == pytest.approx(8 / RATE_LIMIT, rel=0.02)
     model = link.send.models["max-rate"]
