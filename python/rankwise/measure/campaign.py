@@ -12,7 +12,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +187,7 @@ class _Run:
     samples: SamplesFile
     meter: Meter
     spent_s: float = 0.0  # on measuring
+    visits: Counter[tuple[str, Cell]] = field(default_factory=Counter)  # of each link class and cell, in all launches
 
     def campaign(self) -> Campaign:
         return last_campaign(self.samples.path)
@@ -202,6 +203,8 @@ class _Run:
         done = Counter(
             (int(s["launch"]), str(s["class"]), (str(s["operation"]), int(s["size_bytes"]))) for s in campaign.samples
         )
+        for (_, link, cell), visits in done.items():
+            self.visits[link, cell] += visits
         self.meter.advance(done.total())
         todo = []
         for launch in range(plan.launches):
@@ -219,6 +222,8 @@ class _Run:
         kept = 1.0 if plan.precision is None else 0.75
         budgets_s = [plan.visit_budget_s(bool(part.aside)) * len(cells) for _, _, part, cells in todo]
         for i, (launch, link, part, cells) in enumerate(todo):
+            if part.aside:  # where the time ends before the cells do, a further launch begins with the others
+                cells.sort(key=lambda cell: self.visits[link, cell])
             yield launch, link, part, cells, kept * budgets_s[i] / sum(budgets_s[i:])
 
     def stop(self) -> dict[str, Any]:
@@ -321,6 +326,7 @@ class _Run:
                 self.samples.append({**record, **tags})
                 if record["record"] == "samples":
                     taken += 1
+                    self.visits[link, (str(record["operation"]), int(record["size_bytes"]))] += 1
                     self.meter.advance()
         except UnusableEnvironmentError:
             raise

@@ -63,6 +63,6 @@ def _rate(pairs: int, size_bytes: int, time_s: float) -> float:
 
 
 def _interval(pairs: int, size_bytes: int, point: Point) -> Interval | None:
-    if point.time_lo_s <= 0:
+    if not 0 < point.time_lo_s < point.time_hi_s:  # a single sample has no spread
         return None
     return _rate(pairs, size_bytes, point.time_hi_s), _rate(pairs, size_bytes, point.time_lo_s)

@@ -130,6 +130,8 @@ def test_what_the_time_cut_off_is_left_out() -> None:
     assert resource_of({}) is None
     assert resource_of({Stream(4, True): {8: Point(8, 1e-6, 1e-6, 1e-6, 1)}}) is None
     assert resource_of({Stream(4, False): {0: Point(0, 1e-6, 1e-6, 1e-6, 1)}}) is None
+    single = resource_of({Stream(4, False): {8: Point(8, 1e-6, 1e-6, 1e-6, 1)}})
+    assert single is not None and single.ci is None
     large = resource_of({Stream(4, False): {1 << 18: Point(1 << 18, 1e-3, 0.0, 2e-3, 1)}})
     assert large == Resource(4e3 * (1 << 18), pairs=((4, 1 << 18, 4e3 * (1 << 18)),))
 
