@@ -114,13 +114,14 @@ class Link:
     loaded: Loaded | None = None
     spread: Spread | None = None
 
-    def with_additions(self, other: Link) -> Link:
-        """Return this link with what another measurement of it has beside the plain send."""
+    def with_additions(self, other: Link, newer: bool) -> Link:
+        """Return this link with what another measurement of it, a newer one or an older, has beside the plain send."""
+        first, last = (self, other) if newer else (other, self)
         return replace(
             self,
-            variants={**self.variants, **other.variants},
-            parameters={**self.parameters, **other.parameters},
-            loaded=other.loaded or self.loaded,
+            variants={**first.variants, **last.variants},
+            parameters={**first.parameters, **last.parameters},
+            loaded=last.loaded or first.loaded,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,17 +180,18 @@ class Profile:
     def with_additions(self, other: Profile) -> Profile:
         """Return this profile with what another one of the same machine has beside plain sends, and its own links.
 
-        Of what is shared the newer figures are kept.
+        Of what both have the newer figures are kept.
         """
+        other_is_newer = self.created <= other.created
         links = {
             **{name: link for name, link in other.links.items() if name not in self.links},
             **{
-                name: link.with_additions(other.links[name]) if name in other.links else link
+                name: link.with_additions(other.links[name], other_is_newer) if name in other.links else link
                 for name, link in self.links.items()
             },
         }
         warnings = dict.fromkeys((*self.warnings, *other.warnings))
-        older, newer = (other, self) if other.created < self.created else (self, other)
+        older, newer = (self, other) if other_is_newer else (other, self)
         return replace(
             self,
             links={name: links[name] for name in LINK_CLASSES if name in links},

@@ -1,5 +1,6 @@
 """Parameters that are measured directly, streams and the link under load, from machines whose truth is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,8 @@ def test_what_is_measured_later_is_added_to_a_profile(tmp_path: Any) -> None:
     both = first.with_additions(second).links["same-socket"]
     assert both.send == first.links["same-socket"].send
     assert set(both.variants) == {"ssend", "bandwidth-window-64"}
+    # Of what both have the newer stays, whichever is added to the other.
+    again = profile_from_campaign(_campaign({"send": _line(), "ssend": _line(5.0)}), tmp_path / "x")
+    again = replace(again, created=f"{first.created}-later")
+    for merged in (first.with_additions(again), again.with_additions(first)):
+        assert merged.links["same-socket"].variants["ssend"] == again.links["same-socket"].variants["ssend"]
