@@ -175,8 +175,8 @@ def _filled(campaign: Campaign, link: str, streams: Mapping[Stream, Mapping[int,
 
 
 def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
-    """Return the median over the cells of the slower rank's reference loop."""
-    loops = [max(s["reference_loop_s"]) for s in campaign.samples if s["class"] == link and s.get("reference_loop_s")]
+    """Return the median over the cells of the slowest rank's reference loop."""
+    loops = campaign.reference_loops_s(link)
     return float(np.median(loops)) if loops else None
 
 

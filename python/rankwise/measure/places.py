@@ -18,15 +18,21 @@ class Places:
 
     ``pairs`` have nothing in common, the one that is measured first; ``star`` is a rank's CPU and those of its partners. With
     ``hosts`` (two or more) each pair's CPUs lie on the first two of them, and each of the star's on one.
-    ``fills`` is the resource that all pairs together fill (machine/shared.py), if any; where the first ``in_one_socket`` of them
-    lie in one of several sockets, these fill its own.
+    ``fills`` is the resource that pairs fill when ``at_once`` of them (0: all) stream (machine/shared.py), if any; where the first
+    ``in_one_socket`` of these lie in one of several sockets, they fill its own.
     """
 
     pairs: tuple[tuple[int, int], ...]
     star: tuple[int, ...]
     hosts: tuple[str, ...] = ()
     fills: str | None = None
+    at_once: int = 0
     in_one_socket: int = 0
+
+    @property
+    def most_at_once(self) -> int:
+        """How many pairs stream at once at most."""
+        return self.at_once or len(self.pairs)
 
     def resource_of(self, pairs: int) -> str | None:
         """Return the resource that so many pairs at once fill."""
@@ -47,6 +53,7 @@ class Places:
             tuple(int(cpu) for cpu in record["star"]),
             tuple(str(host) for host in record.get("hosts", ())),
             None if (fills := record.get("fills")) is None else str(fills),
+            int(record.get("at_once", 0)),
             int(record.get("in_one_socket", 0)),
         )
 
@@ -56,19 +63,20 @@ def find_places(
 ) -> dict[str, Places]:
     """Return the places of each link class that this machine offers, and between nodes when ``hosts`` are given.
 
-    ``links`` restricts the classes. The hosts are taken to be alike this one. No more pairs run at once on a node than it
-    grants CPUs for (None: no limit): more would take turns. Raises InputError.
+    ``links`` restricts the classes. The hosts are taken to be alike this one. Pairs stream at once with one rank a core, and no
+    more on a node than it grants CPUs for (None: no limit): more would take turns. Raises InputError.
     """
     found = {}
-    at_once = None if granted_cpus is None else max(2, int(granted_cpus))
+    granted = len(topology.allowed) if granted_cpus is None else max(2, int(granted_cpus))
     within = topology.representative_pairs()
     all_of_it = next((link for link in _FILLING_MEMORY if link in within), None)
     for link in within:
-        pairs, star = tuple(topology.disjoint_pairs(link)[: at_once and at_once // 2]), tuple(topology.star(link))
+        pairs, star = tuple(topology.disjoint_pairs(link)), tuple(topology.star(link))
+        at_once = min(_pairs_of_cores(topology, pairs), granted // 2)
         if link == all_of_it:
-            found[link] = Places(pairs, star, (), "memory", _in_one_socket(topology, pairs))
+            found[link] = Places(pairs, star, (), "memory", at_once, _in_one_socket(topology, pairs[:at_once]))
         else:
-            found[link] = Places(pairs, star, (), "sockets" if link == "other-socket" else None)
+            found[link] = Places(pairs, star, (), "sockets" if link == "other-socket" else None, at_once)
     if hosts:
         if len(set(hosts)) < 2 or len(set(hosts)) < len(hosts):
             raise InputError(f"hosts '{','.join(hosts)}' are not two or more different ones: give --hosts node1,node2")
@@ -76,10 +84,11 @@ def find_places(
         # Not the same CPU number on both: nodes that share a processor (containers, namespaces) would take turns on it.
         shifted = [*cpus[1:], cpus[0]]
         found[OTHER_NODE] = Places(
-            tuple(zip(cpus, shifted, strict=True))[:at_once],
+            tuple(zip(cpus, shifted, strict=True)),
             tuple(cpus[i % len(cpus)] for i in range(len(hosts))),
             tuple(hosts),
             "card",
+            min(len(cpus), granted),
         )
     unknown = [link for link in links if link not in found]
     if unknown:
@@ -92,6 +101,18 @@ def find_places(
 
 # Whose pairs reach all of a node's memory: within sockets, else across them, else (one core) within that.
 _FILLING_MEMORY = ("same-socket", "shared-cache", "other-socket", "same-core")
+
+
+def _pairs_of_cores(topology: Topology, pairs: Sequence[tuple[int, int]]) -> int:
+    """Return how many pairs from the first on have cores of their own: further hardware threads come after these."""
+    core_of = {pu.os_index: pu.core for pu in topology.pus}
+    taken: set[int] = set()
+    for count, pair in enumerate(pairs):
+        cores = {core_of[cpu] for cpu in pair}
+        if not taken.isdisjoint(cores):
+            return count
+        taken |= cores
+    return len(pairs)
 
 
 def _in_one_socket(topology: Topology, pairs: Sequence[tuple[int, int]]) -> int:

@@ -92,7 +92,7 @@ def _preempted(campaign: Campaign) -> Finding | None:
 
 def _speed(campaign: Campaign) -> Finding | None:
     """A processor whose own speed changed, by the reference loop beside every cell."""
-    loops = np.array([max(s["reference_loop_s"]) for s in campaign.samples if s.get("reference_loop_s")])
+    loops = np.array(campaign.reference_loops_s())
     if loops.size < 2:
         return None
     low, middle, high = np.quantile(loops, [0.025, 0.5, 0.975])

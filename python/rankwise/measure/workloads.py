@@ -101,12 +101,12 @@ def largest_bytes(operation: str) -> int | None:
 
 
 def _pairs_at_once(places: Places, operations: tuple[str, ...], aside: tuple[Cell, ...] = ()) -> Part:
-    return Part("bandwidth", operations, tuple(places.cpus_of_pairs(len(places.pairs))), places.hosts[:2], aside=aside)
+    return Part("bandwidth", operations, tuple(places.cpus_of_pairs(places.most_at_once)), places.hosts[:2], aside=aside)
 
 
 def _streams(places: Places) -> tuple[list[str], list[str]]:
     """Return the streams of as many pairs as fill a resource, one way and both, and those of growing numbers of pairs."""
-    most, inside = len(places.pairs), places.in_one_socket
+    most, inside = places.most_at_once, places.in_one_socket
     filling = [count for count in (most, inside) if count > 0]
     growing = {*_growing(most), *_growing(max(1, inside))}.difference(filling)
     return (

@@ -16,12 +16,12 @@ ONE = Places(((0, 1),), (0, 1))
 NODES = Places(((0, 1), (1, 0)), (0, 1, 0), ("a", "b", "c"))
 
 
-def _topology(cores: int, sockets: int = 1) -> Topology:
-    cpus = range(cores)
-    socket_of = {i: i * sockets // cores for i in cpus}
+def _topology(cores: int, sockets: int = 1, threads: int = 1) -> Topology:
+    cpus = range(cores * threads)
+    socket_of = {i: i % cores * sockets // cores for i in cpus}
     return Topology.assemble(
-        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], core_of={i: i for i in cpus}, socket_of=socket_of,
-        numa_node_of=dict.fromkeys(cpus, 0), caches=[Cache(1, 2**15, (i,)) for i in cpus], allowed=cpus, source="sysfs",
+        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], core_of={i: i % cores for i in cpus}, socket_of=socket_of,
+        numa_node_of=dict.fromkeys(cpus, 0), caches=[Cache(1, 2**15, tuple(cpus[core::cores])) for core in range(cores)], allowed=cpus, source="sysfs",
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_a_load_has_cpus_of_its_own_where_there_are_enough() -> None:
 def test_places_of_hosts_and_classes() -> None:
     found = find_places(_topology(2), ("n1", "n2"))
     assert list(found) == ["same-socket", "other-node"]
-    assert found["other-node"] == Places(((0, 1), (1, 0)), (0, 1), ("n1", "n2"), "card")
+    assert found["other-node"] == Places(((0, 1), (1, 0)), (0, 1), ("n1", "n2"), "card", 2)
     assert list(find_places(_topology(2), ("n1", "n2"), ("other-node",))) == ["other-node"]
     assert find_places(_topology(1)) == {}
     for hosts in (("n1",), ("n1", "n1")):
@@ -108,8 +108,14 @@ def test_what_pairs_fill_is_told_by_the_class_and_the_sockets() -> None:
     assert find_places(_topology(2, 2))["other-socket"].resource_of(1) == "memory"
     # No more pairs at once than there are granted CPUs for.
     granted = find_places(_topology(16, 2), ("n1", "n2"), (), 6.5)
-    assert {link: len(p.pairs) for link, p in granted.items()} == {"same-socket": 3, "other-socket": 3, "other-node": 6}
-    assert len(find_places(_topology(4), (), (), 0.5)["same-socket"].pairs) == 1
+    assert {link: p.most_at_once for link, p in granted.items()} == {"same-socket": 3, "other-socket": 3, "other-node": 6}
+    assert find_places(_topology(4), (), (), 0.5)["same-socket"].most_at_once == 1
+    # One rank a core: a load in the background may have the other hardware threads.
+    threads = find_places(_topology(8, 2, threads=2))
+    assert {link: (len(p.pairs), p.most_at_once, p.in_one_socket) for link, p in threads.items() if p.fills} == {
+        "same-socket": (8, 4, 2), "other-socket": (8, 4, 0),
+    }  # fmt: skip
+    assert len(parts_of("pingpong", threads["same-socket"], 0, True)[1].cpus) == 8
 
 
 def test_a_plan_is_read_back_as_it_was_written() -> None:
