@@ -90,6 +90,8 @@ def measure(
             print(f"{name}: {line}")
     if profile.shared != Shared():
         console().print(shared_table(profile.shared))
+    for note in profile.notes():
+        tell(f"note: {note}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
 
 
