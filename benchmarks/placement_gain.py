@@ -49,13 +49,12 @@ def main() -> None:
         profile = json.loads(Path(folder, "m.json").read_text())
         links = profile["links"]
         # The links from large messages; what all ranks of a node can send together from many small ones in flight.
-        links["other-node"]["parameters"] = json.loads(Path(folder, "pairs.json").read_text())["links"]["other-node"]["parameters"]
+        profile["shared"] |= json.loads(Path(folder, "pairs.json").read_text())["shared"]
         Path(folder, "m.json").write_text(json.dumps(profile))
         print(f"links shaped to {options.rate} each way; load {os.getloadavg()[0]:.1f}")
         for name, link in links.items():
             print(f"{name}: alpha {1e6 * link['alpha_s']:.1f} us, {8e-6 / link['beta_s_per_byte']:.0f} Mbit/s")
-            if (injection := link["parameters"].get("injection_bytes_per_s")) is not None:
-                print(f"  a node's ranks together: {8e-6 * injection['value']:.0f} Mbit/s")
+        print(f"a node's ranks together: {8e-6 * profile['shared']['card']['bytes_per_s']:.0f} Mbit/s")
         mapping = rankwise("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1",
                            "--format", "slurm-hostfile", "--hosts", hosts)  # fmt: skip
         Path(folder, "recommended").write_text(mapping)

@@ -1,4 +1,4 @@
-"""What was measured of a link, in lines of words."""
+"""What was measured of a link, in lines of words, and of what ranks share, in a table."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING
 from rankwise.units import format_bandwidth, format_size, format_time
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from rankwise.machine.link import Parameter
     from rankwise.machine.profile import Link
+    from rankwise.machine.shared import Shared
 
+_RESOURCES = {
+    "card": "card of a node",
+    "memory": "memory of a node",
+    "socket": "memory of a socket",
+    "sockets": "link between sockets",
+}
 _CALLED = {
     "send_overhead_s": "a send keeps its processor for (o_s)",
     "receive_overhead_s": "a receive keeps its processor for (o_r)",
     "latency_s": "the rest of an empty message (l)",
     "gap_s": "a small message every (g)",
     "overlap": "both directions overlap (1 fully, 0 one after the other)",
-    "injection_bytes_per_s": "all pairs together at most (R_N)",
     "send_returns_up_to_bytes": "MPI_Send does not wait for the receiver up to",
     "head_to_head_up_to_bytes": "sends to each other do not deadlock up to",
 }
@@ -46,6 +54,26 @@ def link_in_words(link: Link) -> list[str]:
             f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
         )
     return lines
+
+
+def shared_table(shared: Shared) -> Table:
+    """Show what ranks share: how much of it there is, a row for each resource and each level above the nodes."""
+    from rich.table import Table
+
+    table = Table("shared", "bytes/s", "95 % interval", "messages/s", "both ways", "pairs at once")
+    for kind, resource in shared.resources():
+        both, most = resource.both_ways_bytes_per_s, resource.most_pairs
+        table.add_row(
+            _RESOURCES[kind],
+            format_bandwidth(resource.bytes_per_s),
+            " … ".join(map(format_bandwidth, resource.ci)) if resource.ci else "–",
+            f"{float(f'{resource.messages_per_s:.3g}'):,.0f}" if resource.messages_per_s is not None else "–",
+            "–" if both is None else format_bandwidth(both) + (" (half duplex)" if resource.half_duplex else ""),
+            "–" if most is None else "1 only" if most == 1 else f"up to {most}",
+        )
+    for level in shared.levels:
+        table.add_row(f"up from {level.nodes} nodes", format_bandwidth(level.up_bytes_per_s), "–", "–", "–", "–")
+    return table
 
 
 def _parameter(name: str, parameter: Parameter) -> str:

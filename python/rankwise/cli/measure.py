@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
 from rankwise.units import parse_sizes
 
@@ -24,8 +24,8 @@ def measure(
         str,
         typer.Argument(
             metavar="[WHAT]",
-            help="pingpong (the default: plain and synchronous sends, both directions at once), bandwidth (64 messages in flight, "
-            "one way and both), pairs (the same over a growing number of pairs), one-to-all, alltoall, loggp (a message's parts), "
+            help="pingpong (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
+            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), "
             "or fft3d (the rates of 3-D FFTs, added to the profile).",
         ),
     ] = "pingpong",
@@ -73,8 +73,9 @@ def measure(
     if n is not None or ranks is not None:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
     seconds = 15.0 if seconds is None else seconds
-    from rankwise.cli.link_words import link_in_words
+    from rankwise.cli.link_words import link_in_words, shared_table
     from rankwise.machine.hosts import parse_hosts
+    from rankwise.machine.shared import Shared
     from rankwise.measure.session import measure_machine, samples_path_of
 
     profile = measure_machine(
@@ -87,6 +88,10 @@ def measure(
     for name, link in profile.links.items():
         for line in link_in_words(link):
             print(f"{name}: {line}")
+    if profile.shared != Shared():
+        console().print(shared_table(profile.shared))
+    for note in profile.notes():
+        tell(f"note: {note}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
 
 

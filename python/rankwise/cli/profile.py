@@ -27,8 +27,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a profile knows: alpha (time of an empty message) and beta (time per byte) of each link class."""
-    from rankwise.cli.link_words import link_in_words
+    from rankwise.cli.link_words import link_in_words, shared_table
     from rankwise.machine.profile import Profile
+    from rankwise.machine.shared import Shared
 
     profile = Profile.load(path)
     if as_json:
@@ -62,10 +63,14 @@ def show(
         for line in link_in_words(link)[1:]:
             print(f"{name}: {line}")
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
+    if profile.shared != Shared():
+        console().print(shared_table(profile.shared))
     if profile.fft3d is not None:
         from rankwise.cli.fft3d import show_rates
 
         show_rates(profile.fft3d)
+    for note in profile.notes():
+        tell(f"note: {note}")
     for warning in profile.warnings:
         tell(f"warning: {warning}")
 
@@ -123,7 +128,7 @@ def compare_profiles(
     everything: Annotated[bool, typer.Option("--all", help="Show every size, not only the one that differs most.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Compare two profiles: how many times as long B takes as A, for alpha, beta and every common size.
+    """Compare two profiles: how many times as long B takes as A, for alpha, beta, every common size, and what ranks share.
 
     Exit 3 when B is slower than the tolerance allows beyond the 95 % interval: in alpha, in beta, or at two neighbouring
     sizes (of many intervals a single one misses by chance).
@@ -169,11 +174,11 @@ def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
     for c in comparisons:
         if c.size_bytes is not None and not everything and farthest[c.link, c.sending] is not c:
             continue
-        bandwidth = c.quantity == "beta"
+        bandwidth = c.quantity in ("beta", "both-ways")
         table.add_row(
             c.link,
             c.sending,
-            "1/beta" if bandwidth else "alpha" if c.size_bytes is None else format_size(c.size_bytes),
+            _FIGURES.get(c.quantity) or format_size(c.size_bytes or 0),
             _bandwidth(c.a) if bandwidth else format_time(c.a),
             _bandwidth(c.b) if bandwidth else format_time(c.b),
             f"{c.ratio:.3f}",
@@ -184,6 +189,9 @@ def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
     if not everything:
         print("Of the sizes the one that differs most is shown; --all shows every one.")
     print("B / A is a ratio of times, for 1/beta too: above 1, B is slower.")
+
+
+_FIGURES = {"alpha": "alpha", "beta": "1/beta", "both-ways": "both ways", "message": "a message every"}
 
 
 def _distance(comparison: Comparison) -> float:

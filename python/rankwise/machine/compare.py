@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve, Interval
 from rankwise.machine.profile import Profile
+from rankwise.machine.shared import Resource
 
 Verdict = Literal["slower", "faster", "same", "unclear"]
-Quantity = Literal["alpha", "beta", "time"]
+Quantity = Literal["alpha", "beta", "both-ways", "message", "time"]
+SHARED = "shared"  # what stands for the way of sending where a resource is compared
 
 _NO_UPPER_END = 1e12
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure in both profiles: alpha, beta, or the time at a size. ``ratio_ci`` is None where one has no interval."""
+    """One figure in both profiles: alpha, beta, or the time at a size; of a shared resource (``link`` names it) the seconds a
+    byte, one way and both, and a message. ``ratio_ci`` is None where one has no interval.
+    """
 
     link: str
     sending: str
@@ -88,10 +92,30 @@ def compare(a: Profile, b: Profile, tolerance: float) -> tuple[list[Comparison],
                 f"{link}: the processor itself took {speed:.2f} times as long for the reference loop; divided by that, "
                 f"send alpha is {alpha:.2f} times"
             )
+    others = dict(b.shared.resources())
+    for kind, resource in a.shared.resources():
+        if kind in others:
+            comparisons += _compare_resources(kind, resource, others[kind], tolerance)
     for what in ("cpu_model", "mpi"):
         if a.machine.get(what) and b.machine.get(what) and a.machine[what] != b.machine[what]:
             notes.append(f"the profiles differ in {what}: see 'rankwise profile show'")
     return comparisons, notes
+
+
+def _compare_resources(kind: str, a: Resource, b: Resource, tolerance: float) -> Iterator[Comparison]:
+    ratio = a.bytes_per_s / b.bytes_per_s
+    ratio_ci = None if a.ci is None or b.ci is None else ratio_interval(b.bytes_per_s, b.ci, a.bytes_per_s, a.ci)
+    one_way = Comparison(kind, SHARED, "beta", None, 1 / a.bytes_per_s, 1 / b.bytes_per_s, ratio, ratio_ci, "same")
+    yield replace(one_way, verdict=_verdict(ratio, ratio_ci, tolerance))
+    further: list[tuple[Quantity, float | None, float | None]] = [
+        ("both-ways", a.both_ways_bytes_per_s, b.both_ways_bytes_per_s),
+        ("message", a.messages_per_s, b.messages_per_s),
+    ]
+    for quantity, x, y in further:
+        if x is not None and y is not None:
+            # These have no interval: a difference may be noise.
+            same = _verdict(x / y, None, tolerance) == "same"
+            yield Comparison(kind, SHARED, quantity, None, 1 / x, 1 / y, x / y, None, "same" if same else "unclear")
 
 
 def _compare_curves(link: str, sending: str, a: Curve, b: Curve, tolerance: float) -> Iterator[Comparison]:

@@ -1,10 +1,11 @@
 """The profile of a machine: what it is, and how long a message takes over each class of link.
 
-A profile is a JSON file (schema 1): ``schema``, ``machine`` (the record that ``doctor`` shows), and ``links``, which
+A profile is a JSON file (schema 2): ``schema``, ``machine`` (the record that ``doctor`` shows), ``shared`` (what ranks
+share, shared.py), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
-``rankwise measure fft3d`` has been run (fft_rates.py).
+``rankwise measure fft3d`` has been run (fft_rates.py). Schema 1 had of what is shared the card's rate only, with a link.
 """
 
 from __future__ import annotations
@@ -18,10 +19,17 @@ from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
+from rankwise.machine.shared import Resource, Shared
 
-SCHEMA = 1
+SCHEMA = 2
 LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
+OTHER_NODE = "other-node"
+_R_N = "injection_bytes_per_s"
 VARIANTS = ("ssend", "exchange", "exchange-gap")
+_LACKING = {
+    "card": "a node sends no faster than one of its messages, as nothing is known of its card: run 'rankwise measure'",
+    "memory": "the memory of a node bounds nothing, as nothing is known of it: run 'rankwise measure'",
+}
 _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
 
@@ -92,8 +100,8 @@ class Spread:
 class Link:
     """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen.
 
-    ``parameters`` are what was measured directly rather than fitted (LogGP's o, g and l, limits of the protocol, what a node
-    injects at most); ``loaded`` is the link while others use it.
+    ``parameters`` are what was measured directly rather than fitted (LogGP's o, g and l, limits of the protocol); ``loaded``
+    is the link while others use it.
     ``reference_loop_s`` is the time of a fixed piece of work beside the samples: times divided by it can be compared
     between hours in which the processor was faster or slower. None where none was timed.
     """
@@ -106,13 +114,14 @@ class Link:
     loaded: Loaded | None = None
     spread: Spread | None = None
 
-    def with_additions(self, other: Link) -> Link:
-        """Return this link with what another measurement of it has beside the plain send."""
+    def with_additions(self, other: Link, newer: bool) -> Link:
+        """Return this link with what another measurement of it, a newer one or an older, has beside the plain send."""
+        first, last = (self, other) if newer else (other, self)
         return replace(
             self,
-            variants={**self.variants, **other.variants},
-            parameters={**self.parameters, **other.parameters},
-            loaded=other.loaded or self.loaded,
+            variants={**first.variants, **last.variants},
+            parameters={**first.parameters, **last.parameters},
+            loaded=last.loaded or first.loaded,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,22 +165,39 @@ class Profile:
     source: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
     fft3d: FftRates | None = None
+    shared: Shared = Shared()
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """The kinds of resources that messages over these links share and of which nothing is known."""
+        needed = {"card": OTHER_NODE in self.links, "memory": any(name != OTHER_NODE for name in self.links)}
+        return tuple(kind for kind, used in needed.items() if used and getattr(self.shared, kind) is None)
+
+    def notes(self) -> list[str]:
+        """Say what is not known, or hardly, of what ranks share, and what is assumed in its place."""
+        return [*(_LACKING[kind] for kind in self.lacks), *self.shared.notes()]
 
     def with_additions(self, other: Profile) -> Profile:
-        """Return this profile with what another one of the same machine has beside plain sends, and its own links."""
+        """Return this profile with what another one of the same machine has beside plain sends, and its own links.
+
+        Of what both have the newer figures are kept.
+        """
+        other_is_newer = self.created <= other.created
         links = {
             **{name: link for name, link in other.links.items() if name not in self.links},
             **{
-                name: link.with_additions(other.links[name]) if name in other.links else link
+                name: link.with_additions(other.links[name], other_is_newer) if name in other.links else link
                 for name, link in self.links.items()
             },
         }
         warnings = dict.fromkeys((*self.warnings, *other.warnings))
+        older, newer = (self, other) if other_is_newer else (other, self)
         return replace(
             self,
             links={name: links[name] for name in LINK_CLASSES if name in links},
             warnings=tuple(warnings),
             fft3d=self.fft3d or other.fft3d,
+            shared=older.shared.updated_by(newer.shared),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,6 +207,7 @@ class Profile:
             "source": dict(self.source),
             "machine": dict(self.machine),
             "warnings": list(self.warnings),
+            "shared": self.shared.to_dict(),
             "links": {name: link.to_dict() for name, link in self.links.items()},
             **({} if self.fft3d is None else {"fft3d": self.fft3d.to_dict()}),
         }
@@ -212,6 +239,9 @@ class Profile:
                     links[name] = Link.from_dict(link)
                 except ValueError as error:
                     raise ValueError(f"link {name}: {error}") from None
+            shared = Shared.from_dict(record.get("shared", {}))
+            if schema == 1:
+                links, shared = _from_schema_1(links)
             return Profile(
                 machine=dict(record["machine"]),
                 links=links,
@@ -219,6 +249,7 @@ class Profile:
                 source=dict(record["source"]),
                 warnings=tuple(str(warning) for warning in record.get("warnings", [])),
                 fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
+                shared=shared,
             )
         except KeyError as error:
             raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None
@@ -229,3 +260,18 @@ class Profile:
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
         return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
+
+
+def _from_schema_1(links: Mapping[str, Link]) -> tuple[dict[str, Link], Shared]:
+    """Take what a node injects at most, R_N, out of the links: measured with a link, or else a parameter of max-rate."""
+    kept = {
+        name: replace(link, parameters={key: value for key, value in link.parameters.items() if key != _R_N})
+        for name, link in links.items()
+    }
+    if (link := links.get(OTHER_NODE)) is None:
+        return kept, Shared()
+    max_rate = link.send.models.get("max-rate")
+    rate = link.parameters.get(_R_N) or (max_rate.parameters.get(_R_N) if max_rate is not None else None)
+    if rate is None:
+        return kept, Shared()
+    return kept, Shared(card=Resource.from_dict({"bytes_per_s": rate.value, "ci": rate.ci}, "injection"))

@@ -12,7 +12,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,14 @@ from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns
 from rankwise.measure.witness import Watch, crossed_bytes
-from rankwise.measure.workloads import Part, largest_bytes, parts_of
+from rankwise.measure.workloads import Cell, Part, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 
 _LEAST, _MOST = 10, 200  # samples of one visit
+_LEAST_ASIDE = 3
 _LEAST_LAUNCH_S = 0.01
 _MOST_VISITS = 2000  # of one launch
 _LEAST_SHARE = 0.02  # of the time: a launch for less is mostly warm-up
-
-Cell = tuple[str, int]  # operation and size
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -48,28 +46,39 @@ class Plan:
     seed: int = 1
     precision: float | None = None  # go on with further launches until every cell is known to ± this share, or time is up
     statistic: str = "median"  # of which
+    pairs_share: float = 0.25  # of the time, for pairs at once beside a ping-pong; 0: none
 
     def parts(self, link: str) -> list[Part]:
         """Return what a launch over one link class consists of."""
-        return parts_of(self.what, self.places[link], self.background)
+        return parts_of(self.what, self.places[link], self.background, self.pairs_share > 0)
 
     def cells(self, part: Part) -> list[Cell]:
-        """Return the cells of one part: every operation at every size that suits it."""
-        return [
+        """Return the cells of one part: its own, or every operation at every size that suits it."""
+        return list(part.aside) or [
             (operation, size)
             for operation in part.operations
             for size in self.sizes
             if size <= (largest_bytes(operation) or size)
         ]
 
+    def visits_of(self, part: Part) -> int:
+        """Return how often a launch visits each cell of one of its parts."""
+        return 1 if part.aside else self.visits
+
+    def cell_count(self, aside: bool = False) -> int:
+        """Return how many cells there are of all link classes: of those whose precision counts, or of those aside."""
+        parts = (part for link in self.places for part in self.parts(link))
+        return sum(len(self.cells(part)) for part in parts if bool(part.aside) == aside)
+
     def steps(self) -> int:
         """Return how many visits of cells the whole campaign makes."""
-        cells = sum(len(self.cells(part)) for link in self.places for part in self.parts(link))
-        return self.launches * self.visits * cells
+        return self.launches * (self.visits * self.cell_count() + self.cell_count(aside=True))
 
-    def visit_budget_s(self) -> float:
+    def visit_budget_s(self, aside: bool = False) -> float:
         """Return the time of one visit's samples; the rest is for warm-ups, or for what turns out to need more."""
-        return self.seconds / self.steps() * (0.8 if self.precision is None else 0.5)
+        beside = self.cell_count(aside=True)
+        share, visits = (self.pairs_share, beside) if aside else (1 - self.pairs_share * (beside > 0), self.visits * self.cell_count())
+        return share * self.seconds / (self.launches * visits) * (0.8 if self.precision is None else 0.5)
 
     def spent_s(self, witness: Mapping[str, Any]) -> float:
         """Return what a launch takes from the time: a planned one its measuring, a further one all that it lasts."""
@@ -90,6 +99,7 @@ class Plan:
                 seed=int(record["seed"]),
                 precision=None if record.get("precision") is None else float(record["precision"]),
                 statistic=str(record.get("statistic", "median")),
+                pairs_share=float(record.get("pairs_share", 0.0)),
             )
         except (KeyError, ValueError, TypeError, AttributeError, IndexError):
             raise InputError("the samples file's plan cannot be read: measure anew without --resume") from None
@@ -153,7 +163,7 @@ def measure(
             if run.left_s() <= _LEAST_SHARE * plan.seconds:
                 break
             meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
-            run.launch(launch, link, part, cells, plan.visit_budget_s(), share * run.left_s())
+            run.launch(launch, link, part, cells, plan.visit_budget_s(bool(part.aside)), share * run.left_s())
         stop = run.refine() if plan.precision is not None else run.stop()
         samples.append({"record": "complete", "campaign": identity, "at": now(), **stop})
     return last_campaign(path)
@@ -177,6 +187,7 @@ class _Run:
     samples: SamplesFile
     meter: Meter
     spent_s: float = 0.0  # on measuring
+    visits: Counter[tuple[str, Cell]] = field(default_factory=Counter)  # of each link class and cell, in all launches
 
     def campaign(self) -> Campaign:
         return last_campaign(self.samples.path)
@@ -192,6 +203,8 @@ class _Run:
         done = Counter(
             (int(s["launch"]), str(s["class"]), (str(s["operation"]), int(s["size_bytes"]))) for s in campaign.samples
         )
+        for (_, link, cell), visits in done.items():
+            self.visits[link, cell] += visits
         self.meter.advance(done.total())
         todo = []
         for launch in range(plan.launches):
@@ -199,18 +212,19 @@ class _Run:
                 for part in plan.parts(link):
                     cells = [
                         cell
-                        for visit in range(plan.visits)
-                        for cell in _shuffled(plan, plan.cells(part), launch, link, visit)
+                        for visit in range(plan.visits_of(part))
+                        for cell in part.aside or _shuffled(plan, plan.cells(part), launch, link, visit)
                         if visit >= done[launch, link, cell]
                     ]
                     if cells:
                         todo.append((launch, link, part, cells))
         # What is kept for refining is not given to the planned launches.
         kept = 1.0 if plan.precision is None else 0.75
-        left = sum(len(cells) for *_, cells in todo)
-        for launch, link, part, cells in todo:
-            yield launch, link, part, cells, kept * len(cells) / left
-            left -= len(cells)
+        budgets_s = [plan.visit_budget_s(bool(part.aside)) * len(cells) for _, _, part, cells in todo]
+        for i, (launch, link, part, cells) in enumerate(todo):
+            if part.aside:  # where the time ends before the cells do, a further launch begins with the others
+                cells.sort(key=lambda cell: self.visits[link, cell])
+            yield launch, link, part, cells, kept * budgets_s[i] / sum(budgets_s[i:])
 
     def stop(self) -> dict[str, Any]:
         """Say whether the time ended the planned launches before their end."""
@@ -266,13 +280,13 @@ class _Run:
         """Return for each link class the cells known less well than asked, those that no launch came to included."""
         plan = self.plan
         assert plan.precision is not None
-        unknown = imprecise_cells(campaign, plan.statistic, plan.precision)
+        imprecise = imprecise_cells(campaign, plan.statistic, plan.precision)
         visited = {(str(s["class"]), str(s["operation"]), int(s["size_bytes"])) for s in campaign.samples}
+        unknown = {}
         for link in plan.places:
-            for part in plan.parts(link):
-                missing = [cell for cell in plan.cells(part) if (link, *cell) not in visited]
-                if missing:
-                    unknown.setdefault(link, []).extend(missing)
+            cells = [cell for part in plan.parts(link) if not part.aside for cell in plan.cells(part)]
+            if of_link := [cell for cell in cells if cell in imprecise.get(link, ()) or (link, *cell) not in visited]:
+                unknown[link] = of_link
         return unknown
 
     def launch(
@@ -284,7 +298,7 @@ class _Run:
             "--cells", ",".join(f"{operation}:{size}" for operation, size in cells),
             "--cpus", ",".join(map(str, part.cpus)),
             "--budget-s", f"{max(budget_s, 1e-6):.6f}",
-            "--least", str(_LEAST),
+            "--least", str(_LEAST_ASIDE if part.aside else _LEAST),
             "--most", str(_MOST),
             "--seconds", f"{max(seconds, _LEAST_LAUNCH_S):.6f}",
             *part.arguments,
@@ -312,6 +326,7 @@ class _Run:
                 self.samples.append({**record, **tags})
                 if record["record"] == "samples":
                     taken += 1
+                    self.visits[link, (str(record["operation"]), int(record["size_bytes"]))] += 1
                     self.meter.advance()
         except UnusableEnvironmentError:
             raise

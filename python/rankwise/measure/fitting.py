@@ -9,17 +9,23 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.machine.link import LEAST_SIZES
+from rankwise.machine.link import LEAST_SIZES, Parameter, Point
 from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Profile
+from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.campaign import last_campaign
 from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
 from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
 from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, spread_of, variants_of
+from rankwise.measure.places import Places
 from rankwise.measure.samples import Campaign, now
-from rankwise.models.measured import Measured, Way
+from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of
+from rankwise.models.measured import Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
-from rankwise.statistics import REPLICATES, STATISTICS, Array, location, replicates
+from rankwise.statistics import REPLICATES, STATISTICS, Array, interval_95, location, replicates
+
+# size -> (time, its bootstrap replicates, number of samples)
+Rows = dict[int, tuple[float, Array, int]]
 
 
 def fit_samples(path: Path, statistic: str, model: str, method: str) -> Profile:
@@ -91,7 +97,7 @@ def profile_from_campaign(
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     _require_names(model, method)
     cost_s = timer_cost_s(campaign)
-    links, left_out = {}, []
+    links, left_out, shared = {}, [], dict[str, Resource]()
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
@@ -100,23 +106,27 @@ def profile_from_campaign(
                 f"samples {samples_path} hold {len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least "
                 f"{LEAST_SIZES}; {mend}"
             )
-        ways = _ways(cells, _messages_in_burst(campaign), statistic)
+        tables = _tables(cells, _messages_in_burst(campaign), statistic)
+        ways = {operation: _way(table) for operation, table in tables.items() if len(table) >= LEAST_SIZES}
         left_out += [
             f"{name}: {operation} was sampled at {len(by_size)} size(s) only and is left out: give it more --seconds"
             for operation, by_size in cells.items()
-            if len(by_size) < LEAST_SIZES
+            if len(by_size) < LEAST_SIZES and stream_of(operation) is None
         ]
-        parameters = parameters_of(ways, campaign, name)
+        streams = _streams(tables)
+        shared |= _filled(campaign, name, streams)
+        together = resource_of(streams)
+        at_most = Parameter(together.bytes_per_s, together.ci) if together and together.most_pairs != 1 else None
         fitted = {way: ways[way] for way in (SEND, *VARIANTS) if way in ways}
         try:
-            link = fit_link(fitted, statistic, model, method, parameters.get("injection_bytes_per_s"))
+            link = fit_link(fitted, statistic, model, method, at_most)
         except ValueError as error:
             raise InputError(f"samples {samples_path}, {name}: {error}") from None
         links[name] = replace(
             link,
             variants={**link.variants, **variants_of(ways, statistic)},
             reference_loop_s=_reference_loop_s(campaign, name),
-            parameters=parameters,
+            parameters=parameters_of(ways, campaign, name),
             loaded=loaded_of(ways, link.send, campaign, name, statistic),
             spread=spread_of(cells),
         )
@@ -138,12 +148,35 @@ def profile_from_campaign(
             "method": method,
         },
         warnings=(*warnings, *left_out),
+        shared=Shared(levels=(), **shared),
     )
 
 
+def _streams(tables: Mapping[str, Rows]) -> dict[Stream, dict[int, Point]]:
+    """Return the times of one message in streams of pairs at once."""
+    streams: dict[Stream, dict[int, Point]] = {}
+    for operation, table in tables.items():
+        if (stream := stream_of(operation)) is not None:
+            points = {size: Point(size, time_s, *interval_95(drawn), n) for size, (time_s, drawn, n) in table.items()}
+            streams.setdefault(stream, {}).update(points)
+    return streams
+
+
+def _filled(campaign: Campaign, link: str, streams: Mapping[Stream, Mapping[int, Point]]) -> dict[str, Resource]:
+    """Return by kind the resources that so many pairs of a link class fill."""
+    record = campaign.head.get("plan", {}).get("places", {}).get(link)
+    places = None if record is None else Places.from_dict(record)
+    kinds: dict[str, dict[Stream, Mapping[int, Point]]] = {}
+    for stream, by_size in streams.items():
+        kind = (places.resource_of(stream.pairs) if places is not None else None) or FILLED.get(link)
+        if kind is not None:
+            kinds.setdefault(kind, {})[stream] = by_size
+    return {kind: resource for kind, some in kinds.items() if (resource := resource_of(some)) is not None}
+
+
 def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
-    """Return the median over the cells of the slower rank's reference loop."""
-    loops = [max(s["reference_loop_s"]) for s in campaign.samples if s["class"] == link and s.get("reference_loop_s")]
+    """Return the median over the cells of the slowest rank's reference loop."""
+    loops = campaign.reference_loops_s(link)
     return float(np.median(loops)) if loops else None
 
 
@@ -158,11 +191,11 @@ def _messages_in_burst(campaign: Campaign) -> int:
     return max((int(s["messages"]) for s in campaign.samples if s["operation"] == "burst"), default=2)
 
 
-def _ways(cells: Cells, messages_in_burst: int, statistic: str) -> Measured:
+def _tables(cells: Cells, messages_in_burst: int, statistic: str) -> dict[str, Rows]:
     rng = np.random.default_rng(20230101)
     tables = {operation: _rows(by_size, statistic, rng) for operation, by_size in _one_to_all(cells).items()}
     tables["exchange-gap"] = _gap(tables.get("exchange", {}), tables.pop("burst", {}), messages_in_burst)
-    return {name: _way(table) for name, table in tables.items() if len(table) >= LEAST_SIZES}
+    return tables
 
 
 def _one_to_all(cells: Cells) -> Cells:
@@ -173,10 +206,6 @@ def _one_to_all(cells: Cells) -> Cells:
     sizes = dict.fromkeys(size for by_size in peers for size in by_size)
     pooled = {size: [launch for by_size in peers for launch in by_size.get(size, [])] for size in sizes}
     return {**cells, ONE_TO_ALL: pooled}
-
-
-# size -> (time, its bootstrap replicates, number of samples)
-Rows = dict[int, tuple[float, Array, int]]
 
 
 def _rows(by_size: Mapping[int, list[Array]], statistic: str, rng: np.random.Generator) -> Rows:

@@ -19,7 +19,6 @@ from rankwise.models.measured import Way
 from rankwise.statistics import Array, interval_95
 
 _ALONE = re.compile(r"bandwidth-|alltoall-")
-_OVER_PAIRS = re.compile(r"bandwidth-pairs-(\d+)-window-\d+")
 _LIMITS = ("send_returns_up_to_bytes", "head_to_head_up_to_bytes")
 ONE_TO_ALL = "one-to-all"
 _NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
@@ -39,7 +38,7 @@ def variants_of(ways: Mapping[str, Way], statistic: str) -> dict[str, Curve]:
 
 
 def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dict[str, Parameter]:
-    """Return what is measured directly: LogGP's parts of a small message, overlap, injection limit, protocol limits."""
+    """Return what is measured directly: LogGP's parts of a small message, overlap, protocol limits."""
     found: dict[str, Parameter] = {}
     if {"send", "send-overhead", "receive-overhead"} <= ways.keys():
         send, receive, whole = (_first_row(ways[name]) for name in ("send-overhead", "receive-overhead", "send"))
@@ -49,9 +48,6 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
         found["gap_s"] = _parameter(*_first_row(ways["gap"]))
     if {"send", "exchange"} <= ways.keys():
         found["overlap"] = _overlap(ways["send"], ways["exchange"])
-    rates = {int(match[1]): _rate(way, int(match[1])) for name, way in ways.items() if (match := _OVER_PAIRS.match(name))}
-    if rates:
-        found["injection_bytes_per_s"] = _parameter(*max(rates.values(), key=lambda rate: rate[0]))
     for name in _LIMITS:
         sizes = sorted(int(record[name]) for record in campaign.limits if record["class"] == link)
         if sizes:
@@ -112,13 +108,6 @@ def _overlap(send: Way, exchange: Way) -> Parameter:
     return _parameter(
         2 - float(exchange.times_s[both] / send.times_s[one]), 2 - exchange.replicates_s[both] / send.replicates_s[one]
     )
-
-
-def _rate(way: Way, pairs: int) -> Row:
-    """Return bytes per second of all pairs together at the size where they move most."""
-    row = int(np.argmax(way.sizes / way.times_s))
-    moved = pairs * float(way.sizes[row])
-    return moved / float(way.times_s[row]), moved / way.replicates_s[row]
 
 
 def _ratio(a: float, a_ci: Interval | None, b: float, b_ci: Interval | None) -> Interval | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from rankwise.errors import InputError
+from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.topology import Topology
-
-OTHER_NODE = "other-node"
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,25 @@ class Places:
 
     ``pairs`` have nothing in common, the one that is measured first; ``star`` is a rank's CPU and those of its partners. With
     ``hosts`` (two or more) each pair's CPUs lie on the first two of them, and each of the star's on one.
+    ``fills`` is the resource that pairs fill when ``at_once`` of them (0: all) stream (machine/shared.py), if any; where the first
+    ``in_one_socket`` of these lie in one of several sockets, they fill its own.
     """
 
     pairs: tuple[tuple[int, int], ...]
     star: tuple[int, ...]
     hosts: tuple[str, ...] = ()
+    fills: str | None = None
+    at_once: int = 0
+    in_one_socket: int = 0
+
+    @property
+    def most_at_once(self) -> int:
+        """How many pairs stream at once at most."""
+        return self.at_once or len(self.pairs)
+
+    def resource_of(self, pairs: int) -> str | None:
+        """Return the resource that so many pairs at once fill."""
+        return "socket" if pairs <= self.in_one_socket else self.fills
 
     def cpus_of_pairs(self, pairs: int) -> list[int]:
         """Return the CPUs of so many pairs, one end of all first (rank i talks to rank i + pairs).
@@ -38,18 +52,31 @@ class Places:
             tuple((int(a), int(b)) for a, b in record["pairs"]),
             tuple(int(cpu) for cpu in record["star"]),
             tuple(str(host) for host in record.get("hosts", ())),
+            None if (fills := record.get("fills")) is None else str(fills),
+            int(record.get("at_once", 0)),
+            int(record.get("in_one_socket", 0)),
         )
 
 
-def find_places(topology: Topology, hosts: Sequence[str] = (), links: Sequence[str] = ()) -> dict[str, Places]:
+def find_places(
+    topology: Topology, hosts: Sequence[str] = (), links: Sequence[str] = (), granted_cpus: float | None = None
+) -> dict[str, Places]:
     """Return the places of each link class that this machine offers, and between nodes when ``hosts`` are given.
 
-    ``links`` restricts the classes. The hosts are taken to be alike this one. Raises InputError.
+    ``links`` restricts the classes. The hosts are taken to be alike this one. Pairs stream at once with one rank a core, and no
+    more on a node than it grants CPUs for (None: no limit): more would take turns. Raises InputError.
     """
-    found = {
-        link: Places(tuple(topology.disjoint_pairs(link)), tuple(topology.star(link)))
-        for link in topology.representative_pairs()
-    }
+    found = {}
+    granted = len(topology.allowed) if granted_cpus is None else max(2, int(granted_cpus))
+    within = topology.representative_pairs()
+    all_of_it = next((link for link in _FILLING_MEMORY if link in within), None)
+    for link in within:
+        pairs, star = tuple(topology.disjoint_pairs(link)), tuple(topology.star(link))
+        at_once = min(_pairs_of_cores(topology, pairs), granted // 2)
+        if link == all_of_it:
+            found[link] = Places(pairs, star, (), "memory", at_once, _in_one_socket(topology, pairs[:at_once]))
+        else:
+            found[link] = Places(pairs, star, (), "sockets" if link == "other-socket" else None, at_once)
     if hosts:
         if len(set(hosts)) < 2 or len(set(hosts)) < len(hosts):
             raise InputError(f"hosts '{','.join(hosts)}' are not two or more different ones: give --hosts node1,node2")
@@ -60,6 +87,8 @@ def find_places(topology: Topology, hosts: Sequence[str] = (), links: Sequence[s
             tuple(zip(cpus, shifted, strict=True)),
             tuple(cpus[i % len(cpus)] for i in range(len(hosts))),
             tuple(hosts),
+            "card",
+            min(len(cpus), granted),
         )
     unknown = [link for link in links if link not in found]
     if unknown:
@@ -68,6 +97,29 @@ def find_places(topology: Topology, hosts: Sequence[str] = (), links: Sequence[s
             + ("" if hosts else f"; {OTHER_NODE} needs --hosts")
         )
     return {link: places for link, places in found.items() if not links or link in links}
+
+
+# Whose pairs reach all of a node's memory: within sockets, else across them, else (one core) within that.
+_FILLING_MEMORY = ("same-socket", "shared-cache", "other-socket", "same-core")
+
+
+def _pairs_of_cores(topology: Topology, pairs: Sequence[tuple[int, int]]) -> int:
+    """Return how many pairs from the first on have cores of their own: further hardware threads come after these."""
+    core_of = {pu.os_index: pu.core for pu in topology.pus}
+    taken: set[int] = set()
+    for count, pair in enumerate(pairs):
+        cores = {core_of[cpu] for cpu in pair}
+        if not taken.isdisjoint(cores):
+            return count
+        taken |= cores
+    return len(pairs)
+
+
+def _in_one_socket(topology: Topology, pairs: Sequence[tuple[int, int]]) -> int:
+    """Return how many pairs from the first on lie in its socket; 0 where all do, or where they lie across."""
+    sockets = [{topology.pu(cpu).socket for cpu in pair} for pair in pairs]
+    inside = len(list(takewhile(lambda pair: pair == sockets[0], sockets)))
+    return inside if len(sockets[0]) == 1 and inside < len(pairs) else 0
 
 
 def moved_to(places: Mapping[str, Places], hosts: Sequence[str]) -> dict[str, Places]:

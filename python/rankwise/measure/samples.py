@@ -90,6 +90,14 @@ class Campaign:
     def id(self) -> str:
         return str(self.head["campaign"])
 
+    def reference_loops_s(self, link: str | None = None) -> list[float]:
+        """Return the slowest rank's reference loop beside each cell, of one link class or all.
+
+        Not beside pairs at once: with every core busy a processor is slower than with two, and that is no disturbance.
+        """
+        of_link = [s for s in self.samples if (link is None or s["class"] == link) and s.get("reference_loop_s")]
+        return [max(s["reference_loop_s"]) for s in of_link if s.get("kernel") != "bandwidth"]
+
 
 def new_campaign_id() -> str:
     """Return a name that no other campaign has: the time, and some digits more."""

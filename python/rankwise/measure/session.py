@@ -12,6 +12,7 @@ from rankwise.machine.discover import discover
 from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
+from rankwise.machine.snapshot import cpu_quota
 from rankwise.measure.campaign import Plan, default_sizes, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
@@ -70,7 +71,7 @@ def measure_machine(
         )
     topology = discover()
     hosts = hosts or allocated_hosts()
-    places = find_places(topology, hosts, links)
+    places = find_places(topology, hosts, links, cpu_quota())
     if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"
@@ -129,6 +130,6 @@ def _why_it_stopped(campaign: Campaign) -> str:
         return f"stopped because every cell is known to {percent}"
     plan = Plan.from_dict(campaign.head["plan"])
     return (
-        f"stopped by the time: {campaign.stop['imprecise_cells']} of {plan.steps() // (plan.launches * plan.visits)} cells are known less well than {percent}: "
+        f"stopped by the time: {campaign.stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than {percent}: "
         "give it more --seconds, or a coarser --precision"
     )

@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from rankwise.machine.profile import Profile
-from rankwise.measure.places import OTHER_NODE
+from rankwise.machine.profile import OTHER_NODE, Profile
 from rankwise.measure.samples import Campaign
 
 Level = Literal["good", "limited", "poor"]
@@ -78,9 +77,10 @@ def _steal(campaign: Campaign) -> Finding | None:
 
 def _preempted(campaign: Campaign) -> Finding | None:
     """Ranks that lost their processor while they sampled."""
-    seconds = sum(float(np.sum(sample["time_s"])) for sample in campaign.samples)
+    # A reference loop of each rank stands beside each cell.
+    seconds = sum(len(s.get("reference_loop_s") or (0, 0)) * float(np.sum(s["time_s"])) for s in campaign.samples)
     switches = sum(int(sample.get("involuntary_switches", 0)) for sample in campaign.samples)
-    rate = switches / (2 * seconds) if seconds > 0 else 0.0
+    rate = switches / seconds if seconds > 0 else 0.0
     if rate < _SWITCHES_PER_S[0]:
         return None
     return (
@@ -92,7 +92,7 @@ def _preempted(campaign: Campaign) -> Finding | None:
 
 def _speed(campaign: Campaign) -> Finding | None:
     """A processor whose own speed changed, by the reference loop beside every cell."""
-    loops = np.array([max(s["reference_loop_s"]) for s in campaign.samples if s.get("reference_loop_s")])
+    loops = np.array(campaign.reference_loops_s())
     if loops.size < 2:
         return None
     low, middle, high = np.quantile(loops, [0.025, 0.5, 0.975])

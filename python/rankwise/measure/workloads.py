@@ -21,18 +21,29 @@ _LARGEST_BYTES = {
     "gap": 1 << 16,
 }
 _LARGEST_IN_WINDOW_BYTES = 1 << 18
+# Sizes and windows of pairs at once beside a ping-pong, those first that tell most: a large message and a small one, then those
+# before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
+_AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
 _LIMITS_UP_TO_BYTES = 1 << 22
+
+
+Cell = tuple[str, int]  # operation and size
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one launch measures: a kernel, its operations and further arguments, and the CPUs of its ranks."""
+    """What one launch measures: a kernel, its operations and further arguments, and the CPUs of its ranks.
+
+    A part that is ``aside`` has cells of its own, those first that matter most. It visits them once a launch, in a share of the
+    time that is its own, and nothing is measured again for their precision.
+    """
 
     kernel: str
     operations: tuple[str, ...]
     cpus: tuple[int, ...]
     hosts: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    aside: tuple[Cell, ...] = ()
 
     @property
     def host_of_rank(self) -> tuple[str, ...]:
@@ -47,8 +58,11 @@ class Part:
         return any(len(set(cpus)) < len(cpus) for cpus in hosts)
 
 
-def parts_of(what: str, places: Places, background: int) -> list[Part]:
-    """Return what a launch consists of for one link class; a plain send is always among it, as what all compares with."""
+def parts_of(what: str, places: Places, background: int, pairs_aside: bool = False) -> list[Part]:
+    """Return what a launch consists of for one link class; a plain send is always among it, as what all compares with.
+
+    With ``pairs_aside`` a ping-pong has beside it how much the pairs move that fill a resource.
+    """
     pair, two = tuple(places.cpus_of_pairs(1)), places.hosts[:2]
     parts = [Part("pingpong", PINGPONG_OPERATIONS if what in COMPLETE else ("send",), pair, two)]
     window = f"window-{WINDOW}"
@@ -59,9 +73,16 @@ def parts_of(what: str, places: Places, background: int) -> list[Part]:
         case "bandwidth":
             parts.append(Part("bandwidth", (f"bandwidth-{window}", f"bandwidth-bidirectional-{window}"), pair, two))
         case "pairs":
-            counts = _growing(len(places.pairs))
-            operations = tuple(f"bandwidth-pairs-{count}-{window}" for count in counts)
-            parts.append(Part("bandwidth", operations, tuple(places.cpus_of_pairs(counts[-1])), two))
+            parts.append(_pairs_at_once(places, tuple(f"{stream}-{window}" for streams in _streams(places) for stream in streams)))
+        case "pingpong" if pairs_aside and places.fills is not None:
+            cells = tuple(
+                (f"{stream}-window-{held}", size)
+                for streams in _streams(places)
+                for some in _AT_ONCE
+                for stream in streams
+                for size, held in some
+            )
+            parts.append(_pairs_at_once(places, tuple(dict.fromkeys(name for name, _ in cells)), cells))
         case "one-to-all":
             peers = range(1, len(places.star))
             parts.append(Part(what, tuple(f"one-to-all-peer-{k}" for k in peers), places.star, places.hosts))
@@ -77,6 +98,21 @@ def largest_bytes(operation: str) -> int | None:
     if operation.startswith(("bandwidth-", "alltoall-")):
         return _LARGEST_IN_WINDOW_BYTES
     return _LARGEST_BYTES.get(operation)
+
+
+def _pairs_at_once(places: Places, operations: tuple[str, ...], aside: tuple[Cell, ...] = ()) -> Part:
+    return Part("bandwidth", operations, tuple(places.cpus_of_pairs(places.most_at_once)), places.hosts[:2], aside=aside)
+
+
+def _streams(places: Places) -> tuple[list[str], list[str]]:
+    """Return the streams of as many pairs as fill a resource, one way and both, and those of growing numbers of pairs."""
+    most, inside = places.most_at_once, places.in_one_socket
+    filling = [count for count in (most, inside) if count > 0]
+    growing = {*_growing(most), *_growing(max(1, inside))}.difference(filling)
+    return (
+        [f"bandwidth-pairs-{count}{ways}" for count in filling for ways in ("", "-bidirectional")],
+        [f"bandwidth-pairs-{count}" for count in sorted(growing, reverse=True)],
+    )
 
 
 def _growing(most: int) -> list[int]:

@@ -19,12 +19,16 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         assert {"model", "alpha_s", "beta_s_per_byte", "alpha_ci_s", "beta_ci_s_per_byte", "samples"} <= link.keys()
         assert set(VARIANTS) >= link["variants"].keys()
         assert link["alpha_loops"] == pytest.approx(link["alpha_s"] / link["reference_loop_s"])
+    assert 1e7 < result.json["shared"]["memory"]["bytes_per_s"] < 1e13
     assert result.json["source"]["trust"] in ("good", "limited", "poor")
     assert result.json["source"]["precision"] == 0.03
     assert f"stopped b{'y the time' if result.json['source']['stopped_by'] == 'time' else 'ecause'}" in result.err
     assert f"trust in these figures: {result.json['source']['trust']}" in result.err
     assert all(warning in result.err for warning in result.json["warnings"])
     assert Path("out/m.samples.jsonl").exists()
+    assert rankwise("fit", "out/m.samples.jsonl", "--json").json["shared"] == result.json["shared"]
+    shown = rankwise("profile", "show", "out/m.json")
+    assert "memory of a node" in shown.out and ("of one pair" in shown.err) == (result.json["shared"]["memory"]["pairs"][-1][0] == 1)
     # What was measured stays: another campaign is appended to it.
     before = Path("out/m.samples.jsonl").read_bytes()
     again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,64", "--seconds", "3", "--launches", "1",
@@ -67,6 +71,7 @@ def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Calla
     common = ["-o", "m.json", "--sizes", "0,8,1kB,16KiB", "--launches", "1", "--precision", "0.99", "--json"]
     first = rankwise("measure", "--seconds", "100", *common)
     assert first.code == 0, first.err
+    shared = first.json["shared"]
     for what, finds in {
         "bandwidth": {"bandwidth-window-64", "bandwidth-bidirectional-window-64"},
         "pairs": {"bandwidth-pairs-1-window-64"},
@@ -76,10 +81,12 @@ def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Calla
         result = rankwise("measure", what, "--seconds", "100", *common, "--links", next(iter(first.json["links"])))
         assert result.code == 0, result.err
         link = next(iter(result.json["links"].values()))
+        # Streams of pairs tell anew what they share, nothing else does.
+        assert result.json["shared"].keys() >= shared.keys() and (what == "pairs" or result.json["shared"] == shared)
+        shared = result.json["shared"]
         # More cores, more pairs and ranks.
         assert finds <= link["variants"].keys() or what == "alltoall" and any("alltoall" in name for name in link["variants"])
     assert link["variants"].keys() >= {"ssend", "bandwidth-window-64", "one-to-all"}  # nothing got lost on the way
-    assert link["parameters"]["injection_bytes_per_s"]["value"] > 1e7
     result = rankwise("measure", "loggp", "--seconds", "100", "--background", "1", *common)
     assert result.code == 0, result.err
     link = next(iter(result.json["links"].values()))

@@ -14,7 +14,7 @@ def test_a_table_becomes_a_profile_that_shows(rankwise: Callable[..., Any]) -> N
     assert shown.code == 0
     assert "2.12 us" in shown.out and "other-node" in shown.out
     record = rankwise("profile", "show", "jureca.json", "--json").json
-    assert record["schema"] == 1
+    assert record["schema"] == 2
     assert record["links"]["other-node"]["alpha_s"] == pytest.approx(2.122e-6)
 
 

@@ -6,15 +6,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import nodes
 from nodes import Nodes
-from rankwise.machine.link import Parameter, Point
+from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
+from rankwise.machine.shared import Resource, Shared
 from rankwise.models.curve import curve_from_table
 
 pytestmark = [pytest.mark.namespaces, pytest.mark.mpi]
@@ -60,9 +60,10 @@ def _write_profile(path: Path) -> None:
         points = [Point(size, alpha_s + size / bytes_per_s, alpha_s, alpha_s + 2 * size / bytes_per_s, 1) for size in sizes]
         return Link(curve_from_table(points, "as shaped"))
 
-    between = replace(link(20e-6, RATE), parameters={"injection_bytes_per_s": Parameter(RATE)})
     machine = {"hostname": "node", "sockets": 1, "cores": 4}
-    Profile(machine, {"same-socket": link(1e-6, 5e9), "other-node": between}, "2024-01-01T00:00:00+00:00", {"kind": "imported"}).save(path)
+    links = {"same-socket": link(1e-6, 5e9), "other-node": link(20e-6, RATE)}
+    shared = Shared(card=Resource(RATE))
+    Profile(machine, links, "2024-01-01T00:00:00+00:00", {"kind": "imported"}, shared=shared).save(path)
 
 
 @pytest.mark.parametrize("four", ["100mbit"], indirect=True)

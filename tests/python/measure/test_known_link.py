@@ -60,9 +60,18 @@ def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(
     assert [placement["memory_group"] for placement in start["placements"]] == [0, 1]
 
 
-def test_a_busy_link_is_slower_and_its_profile_says_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_at_once_find_the_card_of_a_node_both_ways_and_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Four ranks on what may be two processors: who waits gives way.
     monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
+    with Nodes("100mbit", frame_bytes=4500) as cable:
+        card = _measure(cable, tmp_path, "--sizes", "0,8,1000,20kB", "--seconds", "12", "--precision", "0.99")["shared"]["card"]
+    assert card["bytes_per_s"] == pytest.approx(12.5e6, rel=0.05)
+    assert card["both_ways_bytes_per_s"] == pytest.approx(25e6, rel=0.1)
+    assert card["messages_per_s"] > 1e3 and card["pairs"][-1][0] > 1
+
+
+def test_a_busy_link_is_slower_and_its_profile_says_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")  # as above
     with Nodes("100mbit", frame_bytes=4500) as cable:
         profile = _measure(cable, tmp_path, "one-to-all", "--sizes", "0,1000,50kB", "--launches", "1", "--seconds", "60",
                            "--background", "1", "--precision", "0.99")  # fmt: skip

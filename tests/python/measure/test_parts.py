@@ -1,5 +1,6 @@
 """Parameters that are measured directly, streams and the link under load, from machines whose truth is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,10 @@ def test_streams_of_many_pairs_show_the_limit_of_the_node_and_max_rate_takes_it(
 
     both = ((lambda size: ALPHA_S + 1.2 * BETA * size), 4)
     operations = {f"bandwidth-pairs-{pairs}-window-64": stream(pairs) for pairs in (1, 2, 4, 8)}
-    link = _link(_campaign({"send": _line(), "exchange": both, **operations}), tmp_path)
-    limit = link.parameters["injection_bytes_per_s"]
-    assert limit.value == pytest.approx(RATE_LIMIT, rel=0.02)
+    campaign = _campaign({"send": _line(), "exchange": both, **operations})
+    link, memory = _link(campaign, tmp_path), profile_from_campaign(campaign, tmp_path / "x").shared.memory
+    assert memory is not None and memory.bytes_per_s == pytest.approx(RATE_LIMIT, rel=0.02)
+    limit = Parameter(memory.bytes_per_s, memory.ci)
     assert set(operations) <= link.variants.keys()
     assert link.variants["bandwidth-pairs-8-window-64"].beta_s_per_byte == pytest.approx(8 / RATE_LIMIT, rel=0.02)
     model = link.send.models["max-rate"]
@@ -131,3 +133,8 @@ def test_what_is_measured_later_is_added_to_a_profile(tmp_path: Any) -> None:
     both = first.with_additions(second).links["same-socket"]
     assert both.send == first.links["same-socket"].send
     assert set(both.variants) == {"ssend", "bandwidth-window-64"}
+    # Of what both have the newer stays, whichever is added to the other.
+    again = profile_from_campaign(_campaign({"send": _line(), "ssend": _line(5.0)}), tmp_path / "x")
+    again = replace(again, created=f"{first.created}-later")
+    for merged in (first.with_additions(again), again.with_additions(first)):
+        assert merged.links["same-socket"].variants["ssend"] == again.links["same-socket"].variants["ssend"]

@@ -1,6 +1,6 @@
 """What a campaign starts for each thing that can be measured, and where its ranks go."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -16,11 +16,12 @@ ONE = Places(((0, 1),), (0, 1))
 NODES = Places(((0, 1), (1, 0)), (0, 1, 0), ("a", "b", "c"))
 
 
-def _topology(cores: int) -> Topology:
-    cpus = range(cores)
+def _topology(cores: int, sockets: int = 1, threads: int = 1) -> Topology:
+    cpus = range(cores * threads)
+    socket_of = {i: i % cores * sockets // cores for i in cpus}
     return Topology.assemble(
-        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], core_of={i: i for i in cpus}, socket_of=dict.fromkeys(cpus, 0),
-        numa_node_of=dict.fromkeys(cpus, 0), caches=[Cache(1, 2**15, (i,)) for i in cpus], allowed=cpus, source="sysfs",
+        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], core_of={i: i % cores for i in cpus}, socket_of=socket_of,
+        numa_node_of=dict.fromkeys(cpus, 0), caches=[Cache(1, 2**15, tuple(cpus[core::cores])) for core in range(cores)], allowed=cpus, source="sysfs",
     )  # fmt: skip
 
 
@@ -35,9 +36,35 @@ def test_each_has_a_plain_send_and_ranks_for_what_it_needs(what: str, places: Pl
 
 def test_pairs_grow_to_all_there_are() -> None:
     (_, part) = parts_of("pairs", FOUR, 0)
-    assert [operation.split("-")[2] for operation in part.operations] == ["1", "2", "4", "5"]
+    assert part.operations == (
+        "bandwidth-pairs-5-window-64", "bandwidth-pairs-5-bidirectional-window-64",
+        *(f"bandwidth-pairs-{pairs}-window-64" for pairs in (4, 2, 1)),
+    )  # fmt: skip
     assert part.cpus == (0, 1, 2, 3, 8, 4, 5, 6, 7, 9)  # rank i talks to rank i + 5
-    assert [p.operations for p in parts_of("pairs", ONE, 0)][1] == ("bandwidth-pairs-1-window-64",)
+    assert parts_of("pairs", ONE, 0)[1].operations == ("bandwidth-pairs-1-window-64", "bandwidth-pairs-1-bidirectional-window-64")
+
+
+def test_a_ping_pong_has_what_fills_a_resource_beside_it() -> None:
+    assert parts_of("pingpong", replace(FOUR, fills="memory"), 0) == parts_of("pingpong", FOUR, 0)
+    assert len(parts_of("pingpong", FOUR, 0, True)) == 1  # caches are no resource
+    assert len(parts_of("bandwidth", replace(FOUR, fills="memory"), 0, True)) == 2
+    _, part = parts_of("pingpong", replace(FOUR, fills="memory", in_one_socket=3), 0, True)
+    counts = [int(operation.split("-")[2]) for operation, _ in part.aside]
+    assert set(counts) == {1, 2, 3, 4, 5} and counts.index(1) > 12  # what fills the node and a socket comes first
+    both = {(operation.split("-")[2], size) for operation, size in part.aside if "bidirectional" in operation}
+    assert both == {(count, size) for count in "53" for size in (8, 8000, 64_000, 1 << 18)}
+    assert part.aside[:2] == (("bandwidth-pairs-5-window-4", 1 << 18), ("bandwidth-pairs-5-window-64", 8))
+    assert len(part.aside) == len(set(part.aside)) == 4 * (5 + 2)
+    assert part.cpus == tuple(FOUR.cpus_of_pairs(5))
+
+
+def test_pairs_have_a_share_of_the_time_and_the_ping_pong_the_rest() -> None:
+    plan = Plan({"same-socket": replace(FOUR, fills="memory"), "same-core": ONE}, (0, 8, 64), launches=2, visits=3, seconds=80.0)
+    assert plan.cell_count() == 2 * 4 * 3 and plan.cell_count(aside=True) == 4 * 5
+    assert plan.steps() == 2 * (3 * 24 + 20)
+    assert plan.visit_budget_s() * 2 * 3 * 24 == pytest.approx(0.8 * 60) and plan.visit_budget_s(True) * 2 * 20 == pytest.approx(0.8 * 20)
+    without = replace(plan, pairs_share=0.0)
+    assert without.steps() == 2 * 3 * 24 and without.visit_budget_s() * without.steps() == pytest.approx(0.8 * 80)
 
 
 def test_collectives_take_a_rank_of_each_host_and_pairs_two_hosts() -> None:
@@ -57,7 +84,7 @@ def test_a_load_has_cpus_of_its_own_where_there_are_enough() -> None:
 def test_places_of_hosts_and_classes() -> None:
     found = find_places(_topology(2), ("n1", "n2"))
     assert list(found) == ["same-socket", "other-node"]
-    assert found["other-node"] == Places(((0, 1), (1, 0)), (0, 1), ("n1", "n2"))
+    assert found["other-node"] == Places(((0, 1), (1, 0)), (0, 1), ("n1", "n2"), "card", 2)
     assert list(find_places(_topology(2), ("n1", "n2"), ("other-node",))) == ["other-node"]
     assert find_places(_topology(1)) == {}
     for hosts in (("n1",), ("n1", "n1")):
@@ -69,10 +96,34 @@ def test_places_of_hosts_and_classes() -> None:
         find_places(_topology(2), (), ("same-core",))
 
 
+def test_what_pairs_fill_is_told_by_the_class_and_the_sockets() -> None:
+    one = find_places(_topology(8), ("n1", "n2"))
+    assert {link: (len(p.pairs), p.fills, p.in_one_socket) for link, p in one.items()} == {
+        "same-socket": (4, "memory", 0), "other-node": (8, "card", 0),
+    }  # fmt: skip
+    two = find_places(_topology(16, 2), (), ("same-socket", "other-socket"))
+    assert two["same-socket"].in_one_socket == 4 and [two["same-socket"].resource_of(n) for n in (4, 8)] == ["socket", "memory"]
+    assert [two["other-socket"].resource_of(n) for n in (1, 8)] == ["sockets", "sockets"]
+    # A core a socket, as virtual machines have it: all pairs lie across.
+    assert find_places(_topology(2, 2))["other-socket"].resource_of(1) == "memory"
+    # No more pairs at once than there are granted CPUs for.
+    granted = find_places(_topology(16, 2), ("n1", "n2"), (), 6.5)
+    assert {link: p.most_at_once for link, p in granted.items()} == {"same-socket": 3, "other-socket": 3, "other-node": 6}
+    assert find_places(_topology(4), (), (), 0.5)["same-socket"].most_at_once == 1
+    # One rank a core: a load in the background may have the other hardware threads.
+    threads = find_places(_topology(8, 2, threads=2))
+    assert {link: (len(p.pairs), p.most_at_once, p.in_one_socket) for link, p in threads.items() if p.fills} == {
+        "same-socket": (8, 4, 2), "other-socket": (8, 4, 0),
+    }  # fmt: skip
+    assert len(parts_of("pingpong", threads["same-socket"], 0, True)[1].cpus) == 8
+
+
 def test_a_plan_is_read_back_as_it_was_written() -> None:
     plan = Plan({"same-socket": FOUR, "other-node": NODES}, (0, 8, 1 << 22), "pairs", 2, precision=0.05)
     assert Plan.from_dict(asdict(plan)) == plan
     assert Plan.from_dict({**asdict(plan), "precision": None}).precision is None
+    filling = replace(plan, places=find_places(_topology(16, 2)))
+    assert Plan.from_dict(asdict(filling)) == filling
     # A stream of large messages needs no larger ones.
     assert max(size for operation, size in plan.cells(plan.parts("same-socket")[1])) == 8
     with pytest.raises(InputError, match="measure anew"):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import Link, Profile
+from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.imports.csv_table import read_csv
 from rankwise.measure.imports.imb import read_imb, recognises_imb
 from rankwise.measure.imports.osu import read_osu, recognises_osu
 from rankwise.measure.imports.table import SEND, Table
 from rankwise.measure.samples import now
+from rankwise.measure.saturation import FILLED, resource_of, stream_of
 from rankwise.models.curve import curve_from_table
 from rankwise.units import format_size
 
@@ -65,11 +67,17 @@ def import_profile(
         variants = {**(old.variants if old else {}), **{key: c for key, c in by_name.items() if key != SEND}}
         # Why a model was chosen, and what the processor did beside it, belong to the send curve.
         links[place] = replace(old, variants=variants) if old and SEND not in by_name else Link(by_name[SEND], variants)
+    shared = _shared(curves, base.shared if base is not None else Shared())
     records = [table.to_dict(link) for table in tables]
     if base is not None:
         source = {**base.source, "imports": [*base.source.get("imports", []), *records]}
         return replace(
-            base, links=links, created=now(), source=source, warnings=tuple(dict.fromkeys([*base.warnings, *warnings]))
+            base,
+            links=links,
+            created=now(),
+            source=source,
+            warnings=tuple(dict.fromkeys([*base.warnings, *warnings])),
+            shared=shared,
         )
     return Profile(
         machine={"hostname": name},
@@ -77,7 +85,29 @@ def import_profile(
         created=now(),
         source={"kind": "imported", "table": paths[0].name, "imports": records},
         warnings=tuple(dict.fromkeys(warnings)),
+        shared=shared,
     )
+
+
+def _shared(curves: Mapping[str, Mapping[str, Curve]], known: Shared) -> Shared:
+    """Return what is known to be shared with what streams say of it: several pairs at once, or one that goes both ways."""
+    found: dict[str, Resource] = {}
+    for place, by_name in curves.items():
+        streams = {
+            stream: {point.size_bytes: point for point in curve.table}
+            for name, curve in by_name.items()
+            if (stream := stream_of(name, single=True)) is not None
+        }
+        resource = resource_of(streams)
+        kind = FILLED.get(place)
+        if resource is None or kind is None:
+            continue
+        # One pair hardly tells what all share: it counts where that was asked for, or both ways, and nothing better is known.
+        old = getattr(known, kind)
+        asked = resource.both_ways_bytes_per_s is not None or any(stream_of(name) for name in by_name)
+        if resource.most_pairs != 1 or (asked and (old is None or old.most_pairs == 1)):
+            found[kind] = resource
+    return known.updated_by(Shared(levels=(), **found))
 
 
 def read_tables(path: Path, window: int | None = None) -> list[Table]:
