@@ -65,11 +65,11 @@ struct Choice {
   std::string why;
 };
 
-Choice choose(const Grid& grid, const std::vector<int>& cutoff, const Request& request, const AxisLinks& links) {
+Choice choose(const Grid& grid, const std::vector<int>& cutoff, const Request& request, const Placement& placement) {
   Question question{grid, cutoff, request.shell, with_window(), {}, {}};
   if (request.mode) question.modes = {*request.mode};
   const KnownMachine& known = known_machine();
-  const std::vector<Ranked> ranked = Contest(question, links).ranked(request.expected_block_bytes, known.machine);
+  const std::vector<Ranked> ranked = Contest(question, placement).ranked(request.expected_block_bytes, known.machine);
   const Candidate& best = ranked.front().candidate;
   return {best.algorithm, best.mode,
           reason(ranked) + "; for blocks of " + std::to_string(request.expected_block_bytes) + " B by " + known.source + " (" +
@@ -88,17 +88,12 @@ void spread(Choice& choice, MPI_Comm comm) {
   choice = {text.substr(0, first), parse_send_mode(text.substr(first + 1, second - first - 1)), text.substr(second + 1)};
 }
 
-// Rank 0 decides for all, over the farthest links of any rank.
+// Rank 0 decides for all, by where they sit.
 Choice choose_together(const Communicator& comm, const std::vector<int>& cutoff, const Request& request) {
-  AxisLinks links = own_axis_links(comm, Window(cutoff, request.shell));
-  Agreement farthest;
-  for (const LinkClass link : links) farthest.maximise(static_cast<std::int64_t>(link));
-  farthest.reach(comm.get());
-  for (std::size_t axis = 0; axis < links.size(); ++axis) links[axis] = static_cast<LinkClass>(farthest.largest(axis));
-
+  const Placement placement = placement_on_root(comm);
   Choice choice;
   Agreement outcome;
-  if (comm.rank() == 0) outcome.attempt([&] { choice = choose(comm.grid(), cutoff, request, links); });
+  if (comm.rank() == 0) outcome.attempt([&] { choice = choose(comm.grid(), cutoff, request, placement); });
   outcome.reach(comm.get());
   spread(choice, comm.get());
   return choice;

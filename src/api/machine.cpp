@@ -11,6 +11,10 @@
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
+
+#include "api/agreement.hpp"
+#include "cart/nodes.hpp"
 
 namespace rankwise::api {
 
@@ -31,12 +35,6 @@ KnownMachine read(const std::string& path) {
   }
 }
 
-// Where a rank is, as its neighbours need to know it.
-struct Seat {
-  std::uint64_t node = 0;
-  std::int64_t socket = -1;  // -1: bound to no one socket
-};
-
 // The socket of the CPUs that this process may run on; -1 when there are several, or the system does not say.
 std::int64_t own_socket() {
   cpu_set_t cpus;
@@ -53,19 +51,39 @@ std::int64_t own_socket() {
   return socket;
 }
 
-const Seat& own_seat() {
-  static const Seat seat = [] {
-    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-    int length = 0;
-    check_mpi(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
-    return Seat{std::hash<std::string>{}(std::string(name.data(), static_cast<std::size_t>(length))), own_socket()};
-  }();
-  return seat;
+// How many ranks in a row share a socket, where the sockets of this node are filled one after the other; 0: they are not.
+// Where some rank is bound to no one socket, all count as one. Collective over the node.
+Index ranks_per_socket(MPI_Comm node, Index ranks, std::int64_t socket) {
+  std::vector<std::int64_t> sockets(static_cast<std::size_t>(ranks));
+  check_mpi(MPI_Allgather(&socket, 1, MPI_INT64_T, sockets.data(), 1, MPI_INT64_T, node), "MPI_Allgather");
+  if (std::find(sockets.begin(), sockets.end(), -1) != sockets.end()) return ranks;
+  const auto change = std::adjacent_find(sockets.begin(), sockets.end(), std::not_equal_to<>());
+  const Index size = change == sockets.end() ? ranks : change - sockets.begin() + 1;
+  for (Index i = size; i < ranks; ++i) {
+    const auto at = [&sockets](Index rank) { return sockets[static_cast<std::size_t>(rank)]; };
+    const bool begins = i % size == 0;
+    if (begins == (at(i) == at(i - 1))) return 0;
+  }
+  std::sort(sockets.begin(), sockets.end());
+  const Index distinct = std::unique(sockets.begin(), sockets.end()) - sockets.begin();
+  return distinct == (ranks - 1) / size + 1 ? size : 0;
 }
 
-LinkClass link_between(const Seat& a, const Seat& b) {
-  if (a.node != b.node) return LinkClass::other_node;
-  return a.socket >= 0 && b.socket >= 0 && a.socket != b.socket ? LinkClass::other_socket : LinkClass::same_socket;
+// Every rank's node and socket, on rank 0.
+Placement gathered(const Communicator& comm, const RankNodes& nodes, std::int64_t socket) {
+  const std::array<std::int64_t, 2> own{nodes.node(), socket};
+  const auto ranks = static_cast<std::size_t>(comm.grid().size());
+  std::vector<std::array<std::int64_t, 2>> seats(comm.rank() == 0 ? ranks : 0);
+  check_mpi(MPI_Gather(own.data(), 2, MPI_INT64_T, seats.data(), 2, MPI_INT64_T, 0, comm.get()), "MPI_Gather");
+  if (comm.rank() != 0) return Placement::blocked(comm.grid().size(), comm.grid().size());
+  const bool bound = std::none_of(seats.begin(), seats.end(), [](const auto& seat) { return seat[1] < 0; });
+  std::int64_t most = 0;
+  for (const auto& seat : seats) most = std::max(most, bound ? seat[1] : 0);
+  std::vector<Location> locations;
+  for (const auto& [node, its] : seats) {
+    locations.push_back({node, node * (most + 1) + (bound ? its : 0), static_cast<Index>(locations.size())});
+  }
+  return Placement(std::move(locations));
 }
 
 }  // namespace
@@ -81,31 +99,26 @@ const KnownMachine& known_machine() {
   return found != read_so_far.end() ? found->second : read_so_far.emplace(path, read(path)).first->second;
 }
 
-AxisLinks own_axis_links(const Communicator& comm, const Window& window) {
-  const Grid& grid = comm.grid();
-  const Seat& own = own_seat();
-  const Coords coords = grid.coords(comm.rank());
-  AxisLinks links(static_cast<std::size_t>(grid.ndim()), LinkClass::same_core);
-  const auto rank_at = [&](int axis, Index layer) {
-    Coords other = coords;
-    Index& coordinate = other[static_cast<std::size_t>(axis)];
-    coordinate = grid.shifted(axis, coordinate, layer);
-    return coordinate < 0 ? MPI_PROC_NULL : static_cast<int>(grid.cell(other));
-  };
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
-    LinkClass& farthest = links[static_cast<std::size_t>(axis)];
-    const Index layers = std::min(std::max(window.lower(axis), window.upper(axis)), grid.dim(axis) - 1);
-    for (Index layer = 1; layer <= layers; ++layer) {
-      const int from = rank_at(axis, -layer);
-      Seat other;
-      constexpr int tag = 0;
-      check_mpi(MPI_Sendrecv(&own, sizeof own, MPI_BYTE, rank_at(axis, layer), tag, &other, sizeof other, MPI_BYTE, from,
-                             tag, comm.get(), MPI_STATUS_IGNORE),
-                "MPI_Sendrecv");
-      if (from != MPI_PROC_NULL && from != comm.rank()) farthest = std::max(farthest, link_between(own, other));
-    }
-  }
-  return links;
+Placement placement_on_root(const Communicator& comm) {
+  const RankNodes nodes(comm.get());
+  static const std::int64_t socket = own_socket();
+  const Index ranks = comm.grid().size();
+  const Index here = nodes.sizes().size(nodes.node());
+  const bool is_last = nodes.node() == nodes.sizes().nodes() - 1;
+  const Index per_socket = ranks_per_socket(nodes.comm(), here, socket);
+  // Alike on all nodes but a smaller last one: then few numbers say it all.
+  Agreement alike;
+  const std::size_t scattered = alike.maximise(nodes.place() != comm.rank() || per_socket == 0 ? 1 : 0);
+  const std::size_t most = alike.maximise(here);
+  const std::size_t least = alike.maximise(is_last ? -ranks : -here);
+  const std::size_t widest = alike.maximise(per_socket);
+  const std::size_t narrowest = alike.maximise(is_last ? -ranks : -per_socket);
+  alike.reach(comm.get());
+  const Index per_node = alike.largest(most);
+  const bool one = nodes.sizes().nodes() == 1;
+  const bool blocked = alike.largest(scattered) == 0 &&
+                       (one || (per_node == -alike.largest(least) && alike.largest(widest) == -alike.largest(narrowest)));
+  return blocked ? Placement::blocked(ranks, per_node, alike.largest(widest)) : gathered(comm, nodes, socket);
 }
 
 }  // namespace rankwise::api

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/communicator.hpp"
-#include "decide/few.hpp"
+#include "cost/placement.hpp"
 #include "profile/profile.hpp"
 
 namespace rankwise::api {
@@ -19,9 +19,10 @@ struct KnownMachine {
 // Not collective. Throws Failure for a file that is missing or no profile.
 [[nodiscard]] const KnownMachine& known_machine();
 
-// The farthest link that this rank's messages along each axis take within the cutoff: same socket, other socket of the
-// node, other node. Ranks are on different sockets where both are bound to one each; threads of one core count as cores.
-// Collective; alike on all ranks once the largest is taken.
-[[nodiscard]] AxisLinks own_axis_links(const Communicator& comm, const Window& window);
+// Where the ranks sit, known to rank 0 (others get a placement of their number of ranks): nodes as MPI tells them, and
+// sockets where every rank is bound to one; threads of one core count as cores. Nodes that are filled one after the other
+// are told by a few numbers; of others each rank tells where it is.
+// Collective.
+[[nodiscard]] Placement placement_on_root(const Communicator& comm);
 
 }  // namespace rankwise::api

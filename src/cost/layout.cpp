@@ -127,14 +127,15 @@ std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners
 }
 
 std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
+                                             const std::vector<Index>& label,
                                              const std::function<Index(Index, const Coords&)>& kind_of) const {
   std::vector<bool> periodic;
   for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
   for (const Known& known : known_) {
-    if (kinds == Kinds::one && known.periodic == periodic && known.partners == partners) return known.census;
+    if (known.label == label && known.periodic == periodic && known.partners == partners) return known.census;
   }
   auto census = std::make_shared<const Census>(count(grid, partners, kinds, kind_of));
-  if (kinds == Kinds::one) known_.push_back({std::move(periodic), partners, census});
+  known_.push_back({std::move(periodic), label, partners, census});
   return census;
 }
 
@@ -163,10 +164,11 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
                                               : static_cast<Index>(first_[static_cast<std::size_t>(node) + 1]);
     const bool plain = placement_.is_blocked() && levels == 0 && !placement_.has_sockets();
     const bool by_socket = unit.of == UnitCounts::Of::node && placement_.has_sockets();
-    Coords coords;
+    Coords coords(grid.dims().size());
     for (Index at = begin; at < end; ++at) {
       const Index rank = placement_.is_blocked() ? at : ranks_by_node_[static_cast<std::size_t>(at)];
-      coords = grid.coords(rank);
+      Index rest = rank;
+      for (std::size_t axis = coords.size(); axis-- > 0; rest /= grid.dims()[axis]) coords[axis] = rest % grid.dims()[axis];
       const Index kind = kind_of(rank, coords);
       if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
       beside.stand_at(rank, coords);

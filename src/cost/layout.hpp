@@ -55,9 +55,10 @@ class Layout {
   // kind_of: the kind of a rank, -1 where it has none of the partners. Counts every node; of nodes that are filled one after
   // the other, where there are many, 16 spread evenly over the grid, first and last included (the load found is 0.97 of the
   // busiest node's or more in nine of ten grids, 0.875 at worst).
-  // grid: of the ranks; its borders may differ from one count to the next.
+  // grid: of the ranks; its borders may differ from one count to the next. label: names kind_of, so that what was counted for
+  // the same partners before is given again.
   [[nodiscard]] std::shared_ptr<const Census> census(
-      const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
+      const Grid& grid, const std::vector<Partner>& partners, Kinds kinds, const std::vector<Index>& label,
       const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
@@ -72,6 +73,7 @@ class Layout {
   std::vector<std::size_t> first_;
   struct Known {
     std::vector<bool> periodic;
+    std::vector<Index> label;
     std::vector<Partner> partners;
     std::shared_ptr<const Census> census;
   };

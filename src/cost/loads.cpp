@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
 #include <utility>
 
 namespace rankwise {
@@ -77,12 +75,20 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
     std::uint32_t span;
   };
   std::vector<Use> uses;
-  std::map<std::tuple<std::size_t, std::uint32_t, LinkClass, std::uint32_t>, std::size_t> number_of;
   std::vector<Part> parts;
+  std::uint32_t sizes = 0;
+  for (const Passage& passage : passages) sizes = std::max(sizes, passage.size + 1);
+  const std::size_t resources = links_up(census.spans - between_nodes - 1);
+  constexpr std::uint32_t none = 0xFFFFFFFF;
+  std::vector<std::uint32_t> number_of(resources * (phases.count + 1) * link_class_count * sizes, none);
   const auto use_of = [&](std::size_t resource, std::uint32_t phase, LinkClass link, std::uint32_t size) {
-    const auto [known, added] = number_of.try_emplace({resource, phase, link, size}, uses.size());
-    if (added) uses.push_back({static_cast<std::uint32_t>(resource), phase, link, size, 0});
-    return known->second;
+    const std::size_t at =
+        ((resource * (phases.count + 1) + phase) * link_class_count + static_cast<std::size_t>(link)) * sizes + size;
+    if (number_of[at] == none) {
+      number_of[at] = static_cast<std::uint32_t>(uses.size());
+      uses.push_back({static_cast<std::uint32_t>(resource), phase, link, size, 0});
+    }
+    return number_of[at];
   };
   std::vector<bool> has(census.links.size() * census.spans, false);
   for (const UnitCounts& unit : census.units) {

@@ -103,6 +103,13 @@ class Few {
     return ranks_.size() == 1 ? Kinds::one : Kinds::several;
   }
 
+  // Names which ranks stand for which.
+  [[nodiscard]] std::vector<Index> label() const {
+    std::vector<Index> label{all_ ? 1 : 0, teams_ ? teams_->replication() : 0};
+    for (const AxisClasses& axis : axes_) label.push_back(axis.count());
+    return label;
+  }
+
   // The position among the ranks of the one that stands for a rank; -1 where none does.
   [[nodiscard]] Index stand_in(Index rank, const Coords& coords) const {
     if (all_) return rank;
@@ -186,7 +193,7 @@ LinkedSchedules linked(const Few& few, Partners& partners, Make&& make) {
 }
 
 std::shared_ptr<const Census> census_of(const Few& few, const Partners& partners, const Layout& layout) {
-  return layout.census(few.grid(), partners.list(), few.kinds(),
+  return layout.census(few.grid(), partners.list(), few.kinds(), few.label(),
                        [&few](Index rank, const Coords& coords) { return few.stand_in(rank, coords); });
 }
 
@@ -255,7 +262,9 @@ std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& par
     offset[static_cast<std::size_t>(axis)] = partner.offset[0];
     on_grid.push_back({partner.kind, std::move(offset)});
   }
-  return layout.census(grid, on_grid, few.kinds(), [&](Index, const Coords& coords) {
+  std::vector<Index> label = few.label();
+  label.push_back(axis);
+  return layout.census(grid, on_grid, few.kinds(), label, [&](Index, const Coords& coords) {
     return few.stand_in(coords[static_cast<std::size_t>(axis)]);
   });
 }

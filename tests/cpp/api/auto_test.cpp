@@ -98,7 +98,7 @@ TEST_F(Auto, IsTheDecisionOfTheCoreFromTheSameProfile) {
           const rankwise::Question question{
               rankwise::Grid({cart->dims().begin(), cart->dims().end()}, std::vector<bool>(ndim, true)), cutoff,
               rankwise::Shell::full, {"direct", "comb", "shift"}, {}, {}};
-          const auto ranked = rankwise::Contest(question, rankwise::AxisLinks(ndim, rankwise::LinkClass::same_socket))
+          const auto ranked = rankwise::Contest(question, rankwise::Placement::blocked(world_size(), world_size()))
                                   .ranked(static_cast<rankwise::Index>(bytes), machine);
           const std::string expected = to_string(ranked.front().candidate);
           EXPECT_NE(line.find(": " + expected + "; "), std::string::npos) << expected << " in " << line;
@@ -132,7 +132,7 @@ TEST_F(Auto, RefusesAProfileThatIsNoneAlikeOnAllRanks) {
     remove(path);
   };
   refused("{\"schema\": 1,\n", "line 2: ");
-  refused("{\"schema\": 2}", "newer schema");
+  refused("{\"schema\": 3}", "newer schema");
   refused("{\"links\": {}}", "names no schema");
   std::string wrong = profile(1e-6, 1e-9, 1e-7);
   wrong.replace(wrong.find("\"time_s\": 1e-06"), 15, "\"time_s\": -1e-6");
