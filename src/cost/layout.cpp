@@ -72,31 +72,23 @@ class Beside {
 // Finds, of each kind, the rank with most partners on other nodes, then on other sockets, and so on.
 class Farthest {
  public:
-  explicit Farthest(const std::vector<Partner>& partners) : links_(partners.size()), own_(partners.size()) {}
-
-  void note(std::size_t partner, LinkClass link) {
-    own_[partner] = link;
+  static std::int64_t distance(LinkClass link) {
     constexpr int bits = 12;  // of the number of partners
-    distance_ += std::int64_t{1} << (bits * static_cast<int>(link));
+    return std::int64_t{1} << (bits * static_cast<int>(link));
   }
-  // partners: those of the kind of the rank whose links were noted.
-  void end(Index kind, const std::vector<std::size_t>& partners) {
-    if (most_.size() <= static_cast<std::size_t>(kind)) most_.resize(static_cast<std::size_t>(kind) + 1, -1);
-    std::int64_t& most = most_[static_cast<std::size_t>(kind)];
-    for (const std::size_t i : partners) {
-      if (distance_ > most) links_[i] = own_[i];
-      own_[i].reset();
-    }
-    most = std::max(most, distance_);
-    distance_ = 0;
+  // distances: the sum over a rank's partners.
+  void note(std::size_t kind, Index rank, std::int64_t distances) {
+    if (most_.size() <= kind) most_.resize(kind + 1, {-1, -1});
+    if (distances > most_[kind].distances) most_[kind] = {rank, distances};
   }
-  [[nodiscard]] std::optional<LinkClass> link(std::size_t partner) const { return links_[partner]; }
+  [[nodiscard]] Index rank(std::size_t kind) const { return kind < most_.size() ? most_[kind].rank : -1; }
 
  private:
-  std::vector<std::optional<LinkClass>> links_;
-  std::vector<std::optional<LinkClass>> own_;
-  std::vector<std::int64_t> most_;
-  std::int64_t distance_ = 0;
+  struct Most {
+    Index rank;
+    std::int64_t distances;
+  };
+  std::vector<Most> most_;
 };
 
 }  // namespace
@@ -141,11 +133,13 @@ std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector
 
 Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
                      const std::function<Index(Index, const Coords&)>& kind_of) const {
+  const std::int64_t inside_distance = Farthest::distance(LinkClass::same_socket);
+  const std::int64_t outside_distance = Farthest::distance(LinkClass::other_node);
   const std::size_t levels = placement_.levels().size();
   Census census;
   census.spans = 3 + levels;
   std::vector<std::optional<LinkClass>> farthest(partners.size());
-  Farthest lonely(partners);
+  Farthest lonely;
   std::vector<std::vector<std::size_t>> of_kind;
   for (std::size_t i = 0; i < partners.size(); ++i) {
     const auto kind = static_cast<std::size_t>(partners[i].kind);
@@ -162,7 +156,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
                                                 : static_cast<Index>(first_[static_cast<std::size_t>(node)]);
     const Index end = placement_.is_blocked() ? std::min(placement_.ranks(), begin + placement_.ranks_per_node())
                                               : static_cast<Index>(first_[static_cast<std::size_t>(node) + 1]);
-    const bool plain = placement_.is_blocked() && levels == 0 && !placement_.has_sockets();
+    const bool plain = placement_.is_blocked() && levels == 0 && !placement_.has_sockets() && !placement_.has_caches();
     const bool by_socket = unit.of == UnitCounts::Of::node && placement_.has_sockets();
     Coords coords(grid.dims().size());
     for (Index at = begin; at < end; ++at) {
@@ -182,29 +176,32 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
         }
         of_socket = known->second.counts.data();
       }
+      std::int64_t distances = 0;
+      if (plain) {
+        for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
+          const Index other = beside.rank_of(i);
+          if (other < 0) continue;
+          const bool inside = other >= begin && other < end;
+          ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
+          distances += inside ? inside_distance : outside_distance;
+        }
+        lonely.note(static_cast<std::size_t>(kind), rank, distances);
+        continue;
+      }
       for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
         const Index other = beside.rank_of(i);
         if (other < 0) continue;
-        std::size_t span = in_socket;
-        LinkClass link = LinkClass::same_socket;
-        if (plain) {
-          const bool inside = other >= begin && other < end;
-          span = inside ? in_socket : between_nodes;
-          link = inside ? link : LinkClass::other_node;
-          if (inside && placement_.has_caches()) link = link_between(own, placement_[other]);
-        } else {
-          const Location its = placement_[other];
-          link = link_between(own, its);
-          span = link == LinkClass::other_node     ? between_nodes + placement_.levels_between(own.node, its.node)
-                 : link == LinkClass::other_socket ? in_node
-                                                   : in_socket;
-        }
+        const Location its = placement_[other];
+        const LinkClass link = link_between(own, its);
+        const std::size_t span = link == LinkClass::other_node ? between_nodes + placement_.levels_between(own.node, its.node)
+                                 : link == LinkClass::other_socket ? std::size_t{in_node}
+                                                                   : std::size_t{in_socket};
         ++unit.counts[i * census.spans + span];
         if (of_socket != nullptr) ++of_socket[i * census.spans + span];
         if (!farthest[i] || *farthest[i] < link) farthest[i] = link;
-        lonely.note(i, link);
+        distances += Farthest::distance(link);
       }
-      lonely.end(kind, of_kind[static_cast<std::size_t>(kind)]);
+      lonely.note(static_cast<std::size_t>(kind), rank, distances);
     }
   };
 
@@ -227,8 +224,19 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
   }
   census.units.assign(found.begin(), found.end());
   for (std::size_t i = 0; i < partners.size(); ++i) {
-    const std::optional<LinkClass> own = kinds == Kinds::members ? std::nullopt : lonely.link(i);
-    census.links.push_back(own ? own : farthest[i]);
+    // The plain ones were counted only.
+    for (const UnitCounts& unit : census.units) {
+      if (farthest[i] == LinkClass::other_node) break;
+      if (census.count(unit, i, between_nodes) > 0) farthest[i] = LinkClass::other_node;
+      if (!farthest[i] && census.count(unit, i, in_socket) > 0) farthest[i] = LinkClass::same_socket;
+    }
+    const Index rank = kinds == Kinds::members ? -1 : lonely.rank(static_cast<std::size_t>(partners[i].kind));
+    Index other = -1;
+    if (rank >= 0) {
+      beside.stand_at(rank, grid.coords(rank));
+      other = beside.rank_of(i);
+    }
+    census.links.push_back(other < 0 ? farthest[i] : link_between(placement_[rank], placement_[other]));
   }
   return census;
 }

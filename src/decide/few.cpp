@@ -208,6 +208,12 @@ Walk walk_of(SendMode mode, const Few& few, const Layout& layout, Import&& impor
   return Walk(mode, std::move(parts));
 }
 
+Walk walk_of(const Program& program, const Few& few, const Layout& layout) {
+  std::function<RankSchedule(Index)> reduce;
+  if (program.reduce) reduce = [&](Index rank) { return program.reduce(program.grid, rank); };
+  return walk_of(program.mode, few, layout, [&](Index rank) { return program.import(program.grid, rank); }, reduce);
+}
+
 // What every rank does in an exchange without teams.
 Program program_of(const ExchangeSpec& spec) {
   Program program{spec.mode, spec.grid, {}, {}, {}};
@@ -538,7 +544,8 @@ Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
                    }));
   }
   const Program program = program_of(spec);
-  if (!Few(program).are_too_many()) return walk_of_few(program, layout);
+  const Few few(program);
+  if (!few.are_too_many()) return walk_of(program, few, layout);
   if (!algorithm.by_axis) return walk_of_few(closed(spec), layout);
   std::vector<Index> blocks(spec.grid.dims().size(), 1);
   for (int axis = spec.grid.ndim() - 1; axis > 0; --axis) {
@@ -553,37 +560,32 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
 
 Walk walk_of_few(const Program& program, const Layout& layout) {
   const Few few(program);
-  if (few.are_too_many()) {
-    // Short open axes closed to rings: the rank in the middle has all partners that exist for any rank.
-    Program ring = program;
-    std::vector<bool> periodic;
-    Coords middle;
-    for (std::size_t axis = 0; axis < program.grid.dims().size(); ++axis) {
-      periodic.push_back(program.grid.periodic(static_cast<int>(axis)) || !has_middle(program, axis));
-      middle.push_back((program.grid.dims()[axis] - 1) / 2);
-    }
-    ring.grid = Grid(program.grid.dims(), periodic);
-    const RankSchedule of_middle = program.import(program.grid, program.grid.cell(middle));
-    std::vector<Coords> offsets;
-    std::vector<Index> weights;
-    for (const Step& step : of_middle.steps) {
-      for (const Op& op : step.ops) {
-        if (op.kind != Op::Kind::send) continue;
-        Coords offset = program.grid.coords(op.peer);
-        for (std::size_t axis = 0; axis < offset.size(); ++axis) offset[axis] -= middle[axis];
-        offsets.push_back(std::move(offset));
-        weights.push_back(op.blocks());
-      }
-    }
-    ring.import = [offsets, weights, mode = program.mode](const Grid& on, Index rank) {
-      return one_step(on, rank, offsets, weights, mode);
-    };
-    return walk_of_few(ring, layout);
+  if (!few.are_too_many()) return walk_of(program, few, layout);
+  // Short open axes closed to rings: the rank in the middle has all partners that exist for any rank.
+  Program ring = program;
+  std::vector<bool> periodic;
+  Coords middle;
+  for (std::size_t axis = 0; axis < program.grid.dims().size(); ++axis) {
+    periodic.push_back(program.grid.periodic(static_cast<int>(axis)) || !has_middle(program, axis));
+    middle.push_back((program.grid.dims()[axis] - 1) / 2);
   }
-  const auto import = [&](Index rank) { return program.import(program.grid, rank); };
-  std::function<RankSchedule(Index)> reduce;
-  if (program.reduce) reduce = [&](Index rank) { return program.reduce(program.grid, rank); };
-  return walk_of(program.mode, few, layout, import, reduce);
+  ring.grid = Grid(program.grid.dims(), periodic);
+  const RankSchedule of_middle = program.import(program.grid, program.grid.cell(middle));
+  std::vector<Coords> offsets;
+  std::vector<Index> weights;
+  for (const Step& step : of_middle.steps) {
+    for (const Op& op : step.ops) {
+      if (op.kind != Op::Kind::send) continue;
+      Coords offset = program.grid.coords(op.peer);
+      for (std::size_t axis = 0; axis < offset.size(); ++axis) offset[axis] -= middle[axis];
+      offsets.push_back(std::move(offset));
+      weights.push_back(op.blocks());
+    }
+  }
+  ring.import = [offsets, weights, mode = program.mode](const Grid& on, Index rank) {
+    return one_step(on, rank, offsets, weights, mode);
+  };
+  return walk_of_few(ring, layout);
 }
 
 }  // namespace rankwise
