@@ -96,16 +96,19 @@ class Part {
     const auto [known, added] = traffic_.try_emplace(node);
     Traffic& traffic = known->second;
     if (!added) return traffic;
+    const auto note = [&](std::map<Index, Ranks>& side, Index partner, Index owner) {
+      if (partner == node) return;
+      Ranks& owners = side[partner];
+      if (owners.empty() || owners.back() != owner) owners.push_back(owner);
+    };
     for (Index i = 0; i < nodes_.members(node); ++i) {
       const Index member = nodes_.member(node, i);
       const Coords coords = spec_.grid.coords(member);
       for (const Coords& offset : offsets_) {
         const Index needed = spec_.grid.cell_beside(coords, offset, +1);
-        if (needed >= 0 && nodes_.node_of(needed) != node) traffic.in[nodes_.node_of(needed)].push_back(needed);
+        if (needed >= 0) note(traffic.in, nodes_.node_of(needed), needed);
       }
-      each_needing(member, [&](Index needs) {
-        if (nodes_.node_of(needs) != node) traffic.out[nodes_.node_of(needs)].push_back(member);
-      });
+      each_needing(member, [&](Index needs) { note(traffic.out, nodes_.node_of(needs), member); });
     }
     for (auto* side : {&traffic.in, &traffic.out}) {
       for (auto& [partner, ranks] : *side) make_unique(ranks);
