@@ -96,19 +96,25 @@ class Part {
     const auto [known, added] = traffic_.try_emplace(node);
     Traffic& traffic = known->second;
     if (!added) return traffic;
-    const auto note = [&](std::map<Index, Ranks>& side, Index partner, Index owner) {
-      if (partner == node) return;
-      Ranks& owners = side[partner];
-      if (owners.empty() || owners.back() != owner) owners.push_back(owner);
+    // Partners mostly come several times in a row.
+    const auto noting = [node](std::map<Index, Ranks>& side) {
+      return [&side, last = node, owners = static_cast<Ranks*>(nullptr), node](Index partner, Index owner) mutable {
+        if (partner == node) return;
+        if (partner != last) owners = &side[partner];
+        last = partner;
+        if (owners->empty() || owners->back() != owner) owners->push_back(owner);
+      };
     };
+    auto note_in = noting(traffic.in);
+    auto note_out = noting(traffic.out);
     for (Index i = 0; i < nodes_.members(node); ++i) {
       const Index member = nodes_.member(node, i);
       const Coords coords = spec_.grid.coords(member);
       for (const Coords& offset : offsets_) {
         const Index needed = spec_.grid.cell_beside(coords, offset, +1);
-        if (needed >= 0) note(traffic.in, nodes_.node_of(needed), needed);
+        if (needed >= 0) note_in(nodes_.node_of(needed), needed);
       }
-      each_needing(member, [&](Index needs) { note(traffic.out, nodes_.node_of(needs), member); });
+      each_needing(member, [&](Index needs) { note_out(nodes_.node_of(needs), member); });
     }
     for (auto* side : {&traffic.in, &traffic.out}) {
       for (auto& [partner, ranks] : *side) make_unique(ranks);
