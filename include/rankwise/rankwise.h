@@ -82,7 +82,10 @@ typedef enum rankwise_algorithm {
   RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL = 2, /* one neighbourhood collective of MPI */
   RANKWISE_ALGORITHM_SHIFT = 3,             /* axis by axis, from neighbour to neighbour: fewest messages */
   RANKWISE_ALGORITHM_COMB = 4,              /* axis by axis, straight to the receivers */
-  RANKWISE_ALGORITHM_TEAM_SHIFT = 5         /* teams of ranks pool their boxes; only with rankwise_exchange_visit */
+  RANKWISE_ALGORITHM_TEAM_SHIFT = 5,        /* teams of ranks pool their boxes; only with rankwise_exchange_visit */
+  RANKWISE_ALGORITHM_STRIPED = 6,           /* one message a pair of nodes (MPI_COMM_TYPE_SHARED), dealt over their ranks */
+  RANKWISE_ALGORITHM_LEADER = 7,            /* the same, all by the first rank of each node */
+  RANKWISE_ALGORITHM_TWO_STEP = 8           /* every block once to each node that needs it, handed out there */
 } rankwise_algorithm;
 
 typedef enum rankwise_shell {

@@ -7,6 +7,7 @@
 
 #include "api/agreement.hpp"
 #include "api/machine.hpp"
+#include "cart/nodes.hpp"
 #include "decide/contest.hpp"
 #include "schedule/algorithms.hpp"
 
@@ -33,7 +34,7 @@ std::vector<int> read_cutoff(const Grid& grid, int ndims, const int cutoff[]) {
 }
 
 ExchangeSpec make(const std::string& algorithm, SendMode mode, const Grid& grid, const std::vector<int>& cutoff,
-                  const Request& request) {
+                  const Request& request, const NodeMap& nodes) {
   if (const std::string reason = why_not(algorithm, mode, request.shell); !reason.empty()) {
     throw Failure(RANKWISE_ERROR_UNSUPPORTED, reason);
   }
@@ -44,6 +45,7 @@ ExchangeSpec make(const std::string& algorithm, SendMode mode, const Grid& grid,
   }
   ExchangeSpec spec{algorithm, mode, grid, window};
   spec.replication = request.replication;
+  spec.nodes = nodes;
   check_spec(spec);
   return spec;
 }
@@ -99,6 +101,17 @@ Choice choose_together(const Communicator& comm, const std::vector<int>& cutoff,
   return choice;
 }
 
+// Collective. The node of every rank, as MPI tells.
+NodeMap nodes_of(MPI_Comm comm) {
+  const RankNodes own(comm);
+  const Index node = own.node();
+  int ranks = 1;
+  check_mpi(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  std::vector<Index> node_of_rank(static_cast<std::size_t>(ranks));
+  check_mpi(MPI_Allgather(&node, 1, MPI_INT64_T, node_of_rank.data(), 1, MPI_INT64_T, comm), "MPI_Allgather");
+  return NodeMap::of(node_of_rank);
+}
+
 }  // namespace
 
 Design design_exchange(const Communicator& comm, int ndims, const int cutoff[],
@@ -112,7 +125,7 @@ Design design_exchange(const Communicator& comm, int ndims, const int cutoff[],
   agreement.attempt([&] {
     Request any;
     any.shell = request.shell;
-    static_cast<void>(make("shift", SendMode::isend, comm.grid(), layers, any));
+    static_cast<void>(make("shift", SendMode::isend, comm.grid(), layers, any, {}));
   });
   add_alike(agreement, request);
   for (std::size_t axis = 0; axis < layers.size(); ++axis) {
@@ -123,10 +136,12 @@ Design design_exchange(const Communicator& comm, int ndims, const int cutoff[],
   Choice choice{request.algorithm.value_or(""), request.mode.value_or(SendMode::isend), "asked for"};
   if (!request.algorithm) choice = choose_together(comm, layers, request);
 
+  NodeMap nodes;
+  if (exchange_algorithm(choice.algorithm).needs_nodes) nodes = nodes_of(comm.get());
   Agreement made;
   std::optional<Design> design;
   made.attempt([&] {
-    ExchangeSpec spec = make(choice.algorithm, choice.mode, comm.grid(), layers, request);
+    ExchangeSpec spec = make(choice.algorithm, choice.mode, comm.grid(), layers, request, nodes);
     RankSchedule schedule = make_schedule(spec, comm.rank());
     design = Design{std::move(spec), std::move(schedule), std::move(choice.why)};
   });

@@ -73,6 +73,8 @@ void Plan::set_sizes(std::size_t elements, std::size_t element_bytes) {
     std::vector<std::size_t> starts{0};
     for (const std::size_t count : found) starts.push_back(starts.back() + count);
     placed_.resize(found.size());
+    const std::size_t window = found.size() - static_cast<std::size_t>(design_.schedule.passing);
+    passing_.resize((starts.back() - starts[window]) * element_bytes);
     elements_ = found;
     starts_ = std::move(starts);
     import_.window = nullptr;  // the same buffer is cut differently now
@@ -137,7 +139,9 @@ void Plan::place(Direction& direction, const Buffers& buffers, std::size_t eleme
   }
   for (std::size_t slot = 0; slot < placed_.size(); ++slot) {
     const std::size_t bytes = elements_[slot] * element_bytes;
-    if (buffers.blocks != nullptr) {
+    if (slot >= window_slots()) {
+      placed_[slot] = {passing_.data() + (starts_[slot] - total_elements()) * element_bytes, bytes};
+    } else if (buffers.blocks != nullptr) {
       placed_[slot] = {static_cast<std::byte*>(buffers.blocks[slot]), bytes};
       if (bytes > 0 && placed_[slot].data == nullptr) {
         refuse_argument("the pointer of slot " + std::to_string(slot) + " is NULL: give room for " +

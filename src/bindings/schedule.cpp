@@ -44,6 +44,11 @@ class Exchange {
       : spec_(make_spec(algorithm, rankwise::parse_send_mode(mode), std::move(dims), std::move(periodic), cutoff,
                         rankwise::parse_shell(shell), replication, rankwise::parse_team_boxes(team_boxes))) {}
 
+  void sit_on(const std::vector<Index>& node_of_rank) {
+    if (!node_of_rank.empty()) spec_.nodes = rankwise::NodeMap::of(node_of_rank);
+    check_spec(spec_);
+  }
+
   [[nodiscard]] Index ranks() const { return spec_.ranks(); }
   [[nodiscard]] bool includes_reduce() const { return rankwise::includes_reduce(spec_); }
   [[nodiscard]] std::vector<std::string> check() const { return check_exchange(spec_); }
@@ -92,7 +97,9 @@ class Exchange {
       operation.slots.emplace_back(first, count);
       for (Index slot = first; slot < first + count; ++slot) {
         operation.origins.push_back(origins[static_cast<std::size_t>(slot)]);
-        if (!teams) operation.offsets.push_back(spec_.window.offset(slot));
+        if (teams) continue;
+        // A block that is only passed on has no offset.
+        operation.offsets.push_back(slot < spec_.window.slots() ? spec_.window.offset(slot) : rankwise::Coords());
       }
     }
     if (op.kind == Kind::visit) operation.offsets.push_back(rankwise::Teams(spec_).window().offset(op.tag));
@@ -123,6 +130,7 @@ void bind_schedule(nb::module_& m) {
       .def_ro("costed_as", &ExchangeAlgorithm::costed_as, "The algorithm whose messages it sends.")
       .def_ro("fills_window", &ExchangeAlgorithm::fills_window,
               "By a program's own messages, knowing no more than the grid: what 'auto' may take.")
+      .def_ro("needs_nodes", &ExchangeAlgorithm::needs_nodes, "It needs to know which ranks share a node.")
       .def_ro("by_axis", &ExchangeAlgorithm::by_axis, "It goes axis by axis.")
       .def_ro("has_teams", &ExchangeAlgorithm::has_teams, "Ranks pool their boxes; a round includes the way back.")
       .def_prop_ro("modes", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::send_mode_ids(), true); },
@@ -154,13 +162,22 @@ void bind_schedule(nb::module_& m) {
       .def_ro("slots", &Operation::slots, "Ranges (first, count) of slots.")
       .def_ro("origins", &Operation::origins, "The rank whose block belongs in each slot; -1 for none.")
       .def_ro("offsets", &Operation::offsets,
-              "The offset of each slot from the own box. Of a visit: the one offset of the visiting team.")
+              "The offset of each slot from the own box; empty where its block is only passed on. Of a visit: the one offset of the visiting team.")
       .def_ro("after", &Operation::after, "The operations of the step that must have completed before.");
   nb::class_<Exchange>(m, "Exchange", "The schedules of one neighbour exchange.")
-      .def(nb::init<const std::string&, const std::string&, std::vector<Index>, std::vector<bool>,
-                    const std::vector<int>&, const std::string&, Index, const std::string&>(),
+      .def(
+          "__init__",
+          [](Exchange* self, const std::string& algorithm, const std::string& mode, std::vector<Index> dims,
+             std::vector<bool> periodic, const std::vector<int>& cutoff, const std::string& shell, Index replication,
+             const std::string& team_boxes, const std::vector<Index>& node_of_rank) {
+            Exchange exchange(algorithm, mode, std::move(dims), std::move(periodic), cutoff, shell, replication, team_boxes);
+            exchange.sit_on(node_of_rank);
+            new (self) Exchange(std::move(exchange));
+          },
            nb::arg("algorithm"), nb::arg("mode"), nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"),
            nb::arg("shell") = "full", nb::arg("replication") = 1, nb::arg("team_boxes") = "pooled",
+           nb::arg("node_of_rank") = std::vector<Index>(),
+           "node_of_rank: for algorithms that need to know nodes; equal numbers for ranks of one node. "
            "Raises ValueError for unknown names, sizes that do not fit, and combinations that make no sense.")
       .def_prop_ro("ranks", &Exchange::ranks)
       .def_prop_ro("includes_reduce", &Exchange::includes_reduce, "Whether a round includes the way back.")

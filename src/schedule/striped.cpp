@@ -45,7 +45,6 @@ class Part {
       : spec_(spec), nodes_(spec.nodes), deal_(deal), rank_(rank), node_(nodes_.node_of(rank)),
         origins_(window_origins(spec, rank)) {
     for (Index slot = 0; slot < spec.window.slots(); ++slot) {
-      if (slot != spec.window.centre()) offsets_.push_back(spec.window.offset(slot));
       if (const Index origin = origins_[static_cast<std::size_t>(slot)]; origin >= 0) slots_of_[origin].push_back(slot);
     }
     // The own block's slot is the centre, wherever its images are.
@@ -83,12 +82,21 @@ class Part {
   // By peer, the owners of the blocks in one message.
   using Messages = std::map<Index, Ranks>;
 
+  // Calls each for all ranks that a rank needs (sign +1), or that need it (-1): itself too, and images one by one.
   template <typename Each>
-  void each_needing(Index owner, Each each) const {
-    const Coords coords = spec_.grid.coords(owner);
-    for (const Coords& offset : offsets_) {
-      const Index needs = spec_.grid.cell_beside(coords, offset, -1);
-      if (needs >= 0) each(needs);
+  void each_around(Index rank, int sign, Each each) const {
+    around(spec_.grid.coords(rank), sign, 0, 0, each);
+  }
+
+  template <typename Each>
+  void around(const Coords& centre, int sign, int axis, Index cell, Each& each) const {
+    if (axis == spec_.grid.ndim()) {
+      each(cell);
+      return;
+    }
+    for (Index o = -spec_.window.lower(axis); o <= spec_.window.upper(axis); ++o) {
+      const Index c = spec_.grid.shifted(axis, centre[static_cast<std::size_t>(axis)], sign * o);
+      if (c >= 0) around(centre, sign, axis + 1, cell * spec_.grid.dim(axis) + c, each);
     }
   }
 
@@ -96,16 +104,21 @@ class Part {
     const auto [known, added] = traffic_.try_emplace(node);
     Traffic& traffic = known->second;
     if (!added) return traffic;
+    // Partners mostly come several times in a row.
+    const auto noting = [node](std::map<Index, Ranks>& side) {
+      return [&side, last = node, owners = static_cast<Ranks*>(nullptr), node](Index partner, Index owner) mutable {
+        if (partner == node) return;
+        if (partner != last) owners = &side[partner];
+        last = partner;
+        if (owners->empty() || owners->back() != owner) owners->push_back(owner);
+      };
+    };
+    auto note_in = noting(traffic.in);
+    auto note_out = noting(traffic.out);
     for (Index i = 0; i < nodes_.members(node); ++i) {
       const Index member = nodes_.member(node, i);
-      const Coords coords = spec_.grid.coords(member);
-      for (const Coords& offset : offsets_) {
-        const Index needed = spec_.grid.cell_beside(coords, offset, +1);
-        if (needed >= 0 && nodes_.node_of(needed) != node) traffic.in[nodes_.node_of(needed)].push_back(needed);
-      }
-      each_needing(member, [&](Index needs) {
-        if (nodes_.node_of(needs) != node) traffic.out[nodes_.node_of(needs)].push_back(member);
-      });
+      each_around(member, +1, [&](Index needed) { note_in(nodes_.node_of(needed), needed); });
+      each_around(member, -1, [&](Index needs) { note_out(nodes_.node_of(needs), member); });
     }
     for (auto* side : {&traffic.in, &traffic.out}) {
       for (auto& [partner, ranks] : *side) make_unique(ranks);
@@ -135,7 +148,7 @@ class Part {
 
   void find_partners() {
     const Traffic own = traffic(node_);
-    each_needing(rank_, [&](Index needs) {
+    each_around(rank_, -1, [&](Index needs) {
       if (needs != rank_ && nodes_.node_of(needs) == node_) inside_[needs] = {rank_};
     });
     for (const auto& [to, owners] : own.out) {
@@ -151,7 +164,7 @@ class Part {
         if (by != rank_ && slots_of_.contains(owners[i])) handed_here_[by].push_back(owners[i]);
         if (by != rank_) continue;
         crossing_here_[sender(from, node_, owners[i])].push_back(owners[i]);
-        each_needing(owners[i], [&](Index needs) {
+        each_around(owners[i], -1, [&](Index needs) {
           if (needs != rank_ && nodes_.node_of(needs) == node_) handed_on_[needs].push_back(owners[i]);
         });
       }
@@ -219,8 +232,7 @@ class Part {
   Deal deal_;
   Index rank_;
   Index node_;
-  std::vector<Coords> offsets_;  // of the window but the own one
-  std::vector<Index> origins_;   // of each slot
+  std::vector<Index> origins_;       // of each slot
   std::map<Index, Ranks> slots_of_;  // by owner: where its block arrives, then its images
   std::map<Index, Traffic> traffic_;
   Messages inside_;         // the own block to ranks of the node that need it or send it on

@@ -26,7 +26,7 @@ run_verbs = group("run", "Run the real thing on this machine, every byte checked
 validate_verbs = group("validate", "Put prediction beside measurement.")
 
 Algorithm = Annotated[
-    str, typer.Option(help="Which exchange: direct, neighbor-alltoall, shift, comb, team-shift, several, or all.")
+    str, typer.Option(help="Which exchange: direct, neighbor-alltoall, shift, comb, team-shift, striped, leader, two-step, several, or all.")
 ]
 Mode = Annotated[
     str, typer.Option(help="How messages are sent: ssend, send, isend, isend-self, persistent, several, or all.")
@@ -210,6 +210,7 @@ def make_exchange_cases(
     shell: str = "full",
     replication: str | None = None,
     team_boxes: str = "pooled",
+    ranks_per_node: int | None = None,
 ) -> list[ExchangeCase]:
     """Turn the options of an exchange into cases. Raises InputError."""
     from rankwise.engines.exchange import Asked, make_cases
@@ -222,6 +223,7 @@ def make_exchange_cases(
         shells=shell.split(","),
         replications=None if replication is None else parse_ints(replication, "--replication"),
         team_boxes=team_boxes,
+        ranks_per_node=ranks_per_node,
     )
     if team_boxes != "replicated":
         grid = make_grid(dims, ranks)

@@ -21,6 +21,9 @@ exchange_verbs = group("exchange", "Look at the schedules of a neighbour exchang
 
 Dims = Annotated[str, typer.Option(help="The process grid's shape, as in 1x8, or a number of axes with --ranks.")]
 Cutoff = Annotated[str, typer.Option(help="Layers of neighbours k.")]
+RanksPerNode = Annotated[
+    int | None, typer.Option(help="Ranks on each node, in order: needed by striped, leader and two-step.")
+]
 
 _COUNTED_RANKS = 20_000
 _PROVED_SLOTS = 50_000_000
@@ -37,6 +40,7 @@ def show(
     replication: Replication = None,
     team_boxes: TeamBoxes = "pooled",
     periodic: Periodic = "all",
+    ranks_per_node: RanksPerNode = None,
     size: Bytes = "1000",
     rank: Annotated[int, typer.Option("--rank", help="Whose steps to print.")] = 0,
     as_json: Json = False,
@@ -47,7 +51,7 @@ def show(
     its step.
     """
     case = _one(make_exchange_cases(
-        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes
+        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes, ranks_per_node
     ))  # fmt: skip
     if not 0 <= rank < case.ranks:
         raise InputError(f"--rank {rank} does not exist: the {case.ranks} ranks count from 0")
@@ -91,6 +95,7 @@ def check(
     replication: Replication = None,
     team_boxes: TeamBoxes = "pooled",
     periodic: Periodic = "all",
+    ranks_per_node: RanksPerNode = None,
     as_json: Json = False,
 ) -> None:
     """Prove schedules: every block arrives exactly once, there and back, and no ranks wait for each other for ever.
@@ -99,7 +104,9 @@ def check(
     """
     from rankwise.engines.exchange import case_keys
 
-    cases = make_exchange_cases(algorithm, mode, dims, cutoff, "0", ranks, periodic, shell, replication, team_boxes)
+    cases = make_exchange_cases(
+        algorithm, mode, dims, cutoff, "0", ranks, periodic, shell, replication, team_boxes, ranks_per_node
+    )
     results = []
     for case in cases:
         _require_provable(case)
@@ -164,17 +171,23 @@ def _line(op: _core.Operation, case: ExchangeCase) -> str:
         if op.kind == "visit":
             blocks += f", team at offset {_coordinates(op.offsets[0])}"
     else:
-        blocks = "offsets " + ", ".join(_stretches(op))
+        offsets = list(_stretches(op))
+        passing = [origin for origin, offset in zip(op.origins, op.offsets, strict=True) if not offset]
+        blocks = "offsets " + ", ".join(offsets) if offsets else ""
+        if passing:
+            blocks += f"{' and ' if blocks else ''}blocks of {', '.join(_ranges(passing))}, passed on"
     after = f" after {', '.join(f'[{i}]' for i in op.after)}" if op.after else ""
     return f"{what}: {blocks}{after}"
 
 
 def _stretches(op: _core.Operation) -> Iterator[str]:
-    """Yield each range of slots as its first and last offset."""
+    """Yield each range of slots of the window as its first and last offset."""
     at = 0
     for _, count in op.slots:
-        first, last = op.offsets[at], op.offsets[at + count - 1]
-        yield _coordinates(first) if count == 1 else f"{_coordinates(first)}…{_coordinates(last)}"
+        offsets = [offset for offset in op.offsets[at : at + count] if offset]
+        if offsets:
+            first, last = offsets[0], offsets[-1]
+            yield _coordinates(first) if len(offsets) == 1 else f"{_coordinates(first)}…{_coordinates(last)}"
         at += count
 
 

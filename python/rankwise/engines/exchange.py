@@ -12,7 +12,7 @@ from rankwise.errors import InputError
 if TYPE_CHECKING:
     from rankwise import _core
 
-ALGORITHMS = ("direct", "neighbor-alltoall", "shift", "comb", "team-shift")
+ALGORITHMS = ("direct", "neighbor-alltoall", "shift", "comb", "team-shift", "striped", "leader", "two-step")
 MODES = ("ssend", "send", "isend", "isend-self", "persistent")
 SHELLS = ("full", "eighth", "all-pairs")
 TEAM_BOXES = ("pooled", "replicated")
@@ -26,7 +26,7 @@ class ExchangeCase:
     """One neighbour exchange: an algorithm and a way of sending on a grid of boxes, a cutoff, a block size.
 
     A box is a rank's, except for teams that replicate boxes: then there are ``replication`` ranks a box. The shell
-    "all-pairs" has no cutoff, which then is 0.
+    "all-pairs" has no cutoff, which then is 0. ``node_of_rank`` is empty for algorithms that need not know nodes.
     """
 
     algorithm: str
@@ -38,6 +38,7 @@ class ExchangeCase:
     shell: str = "full"
     replication: int = 1
     team_boxes: str = "pooled"
+    node_of_rank: tuple[int, ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -50,7 +51,7 @@ class ExchangeCase:
         try:
             return _core.Exchange(
                 self.algorithm, self.mode, list(self.grid), list(self.periodic), [self.cutoff] * len(self.grid),
-                self.shell, self.replication, self.team_boxes,
+                self.shell, self.replication, self.team_boxes, list(self.node_of_rank),
             )  # fmt: skip
         except ValueError as error:
             raise InputError(str(error)) from None
@@ -152,6 +153,7 @@ class Asked:
     shells: Sequence[str] = ("full",)
     replications: Sequence[int] | None = None  # of team-shift; None: two where that fits
     team_boxes: str = "pooled"
+    ranks_per_node: int | None = None  # for algorithms that need to know nodes
 
 
 def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> list[ExchangeCase]:
@@ -173,8 +175,15 @@ def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> l
         raise InputError(f"cutoff {max(asked.cutoffs)} is too large: stay below {_MOST_LAYERS}")
     if max(asked.sizes_bytes) > _MOST_BYTES:
         raise InputError(f"a block of {max(asked.sizes_bytes)} B is too large: stay below {_MOST_BYTES} B")
+    if asked.ranks_per_node is not None and asked.ranks_per_node < 1:
+        raise InputError(f"--ranks-per-node {asked.ranks_per_node} is too small: it must be at least 1")
+    nodes = tuple(rank // asked.ranks_per_node for rank in range(math.prod(grid))) if asked.ranks_per_node else ()
+    knowing = _knowing_nodes()
     cases = [
-        ExchangeCase(algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes)
+        ExchangeCase(
+            algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes,
+            nodes if algorithm in knowing else (),
+        )  # fmt: skip
         for algorithm, mode, shell in _sensible(asked)
         for replication, boxes in _replications(asked, algorithm, grid, periodic, shell)
         for size_bytes in asked.sizes_bytes
@@ -186,13 +195,20 @@ def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> l
     return cases
 
 
+def _knowing_nodes() -> set[str]:
+    from rankwise import _core
+
+    return {algorithm.id for algorithm in _core.exchange_algorithms() if algorithm.needs_nodes}
+
+
 def _sensible(asked: Asked) -> Iterator[tuple[str, str, str]]:
     """Yield (algorithm, mode, shell), one after the other."""
     from rankwise import _core
 
     reason = ""
     found = False
-    for algorithm in asked.algorithms or ALGORITHMS:
+    unknown = set() if asked.ranks_per_node else _knowing_nodes()
+    for algorithm in asked.algorithms or [name for name in ALGORITHMS if name not in unknown]:
         for mode in asked.modes or MODES:
             for shell in asked.shells:
                 if why := _core.why_not(algorithm, mode, shell):

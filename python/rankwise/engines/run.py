@@ -132,6 +132,8 @@ def _one_way_s(round_trips_s: Sequence[float], timer_cost_s: float) -> float | N
 
 def case_argument(case: ExchangeCase) -> str:
     """Return a case as the kernels read it."""
+    nodes = f":nodes={'/'.join(map(str, case.node_of_rank))}" if case.node_of_rank else ""
     return (
-        f"{case.algorithm}:{case.mode}:{case.cutoff}:{case.message_bytes}:{case.shell}:{case.replication}:{case.team_boxes}"
+        f"{case.algorithm}:{case.mode}:{case.cutoff}:{case.message_bytes}:{case.shell}:{case.replication}:"
+        f"{case.team_boxes}{nodes}"
     )

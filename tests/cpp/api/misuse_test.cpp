@@ -55,7 +55,8 @@ TEST_F(Misuse, TheHeadersNumbersAreThoseOfTheTable) {
   const std::vector<std::pair<const char*, rankwise_algorithm>> named{
       {"direct", RANKWISE_ALGORITHM_DIRECT}, {"neighbor-alltoall", RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL},
       {"shift", RANKWISE_ALGORITHM_SHIFT},   {"comb", RANKWISE_ALGORITHM_COMB},
-      {"team-shift", RANKWISE_ALGORITHM_TEAM_SHIFT}};
+      {"team-shift", RANKWISE_ALGORITHM_TEAM_SHIFT}, {"striped", RANKWISE_ALGORITHM_STRIPED},
+      {"leader", RANKWISE_ALGORITHM_LEADER}, {"two-step", RANKWISE_ALGORITHM_TWO_STEP}};
   EXPECT_EQ(named.size(), rankwise::exchange_algorithms().size());
   for (const auto& [id, value] : named) EXPECT_EQ(rankwise::exchange_algorithm(id).c_value, value) << id;
 }

@@ -174,6 +174,25 @@ def test_a_team_s_way_back_is_shown(rankwise: Callable[..., Any]) -> None:
     assert "way back" in result.out
 
 
+def test_blocks_that_are_passed_on_are_shown(rankwise: Callable[..., Any]) -> None:
+    given = ["--dims", "4x4", "--ranks-per-node", "4"]
+    shown = rankwise("exchange", "show", "--algorithm", "striped", *given, "--rank", "5").out
+    assert "step 1:   receive from 0: offsets (-1,-1)…(-1,1) and blocks of 3, passed on" in shown
+    assert rankwise("exchange", "show", "--algorithm", "two-step", *given, "--json").code == 0
+
+
+def test_algorithms_that_know_nodes_are_proved_where_these_are_given(rankwise: Callable[..., Any]) -> None:
+    given = ["exchange", "check", "--mode", "isend", "--dims", "3x4", "--shell", "full,eighth", "--json"]
+    without = rankwise(*given)
+    with_nodes = rankwise(*given, "--ranks-per-node", "5")
+    assert len(with_nodes.json["rows"]) == len(without.json["rows"]) + 6
+    assert all(row["findings"] == [] for row in with_nodes.json["rows"])
+    for arguments, says in (((), "which ranks share a node"), (("--ranks-per-node", "0"), "too small")):
+        refused = rankwise(*given, "--algorithm", "striped", *arguments)
+        assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+        assert says in refused.err
+
+
 def test_schedules_are_proved_on_demand(rankwise: Callable[..., Any]) -> None:
     result = rankwise("exchange", "check", "--dims", "3x2", "--cutoff", "1:2", "--shell", "full,eighth", "--json")
     assert result.code == 0
