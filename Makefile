@@ -1,5 +1,5 @@
 # make quick   from a fresh clone to a report on this machine
-# make test    all tests: GoogleTest through CTest, then pytest
+# make test    all tests: GoogleTest through CTest, and pytest (make -j2 test: side by side)
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,10 +28,11 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 test: test-cpp test-python
 
+# Compilers and CTest give way to what pytest measures beside them.
 test-cpp: install
 	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
-	cmake --build build/cpp --parallel 2
-	ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
+	nice cmake --build build/cpp --parallel 2
+	nice ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 
 test-python: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --junitxml=build/pytest.xml
@@ -42,8 +43,8 @@ lint: $(VENV)/.installed-test
 
 sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
-	cmake --build build/sanitize --parallel 2
-	ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
+	nice cmake --build build/sanitize --parallel 2
+	nice ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
 
 bench: install
 	$(BIN)/python benchmarks/startup.py
