@@ -7,12 +7,14 @@ BIN := $(VENV)/bin
 WERROR ?= OFF
 UNITY ?= OFF
 
-.PHONY: quick install test test-cpp test-python lint sanitize bench clean
+.PHONY: quick install install-test test test-cpp test-python lint sanitize bench clean
 
 quick: install
 	$(BIN)/rankwise quick
 
 install: $(VENV)/.installed
+
+install-test: $(VENV)/.installed-test
 
 # Reinstalls when a source has changed.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python -type f -not -name '*.pyc')
