@@ -63,7 +63,7 @@ def show(
             print(f"{name}: {line}")
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
     if profile.fft3d is not None:
-        from rankwise.cli.fft3d import show_rates
+        from rankwise.cli.fft_rates import show_rates
 
         show_rates(profile.fft3d)
     for warning in profile.warnings:
