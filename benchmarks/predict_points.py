@@ -14,10 +14,10 @@ import time
 
 import numpy as np
 
-from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.papers.werner2023 import ping_pong_profile
 from rankwise.statistics import median_interval_95
+from rankwise.workloads.exchange import Asked, make_cases
 
 BOUND_S = 1.0
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.engines.run_stencil import ratio_interval
 from rankwise.launch import find_mpi
+from rankwise.statistics import ratio_interval
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "python" / "cluster"))

@@ -29,11 +29,11 @@ CASES = (
 
 def one(index: int) -> None:
     """Run one case in this process and print what it took."""
-    from rankwise.engines.exchange import ExchangeCase
-    from rankwise.engines.session import stencil_cases
     from rankwise.engines.simulate import Simulator
     from rankwise.launch.smpi import find_simgrid
     from rankwise.papers.hunold2020_simgrid import TOPOLOGY, system
+    from rankwise.workloads.exchange import ExchangeCase
+    from rankwise.workloads.stencil import stencil_cases
 
     workload, ranks, grid, nodes, size, _, _ = CASES[index]
     simgrid = find_simgrid()
@@ -41,15 +41,14 @@ def one(index: int) -> None:
         simulator = Simulator(simgrid, Path(folder), jobs=1)
         machine = system()
         per_node = ranks // nodes
-        locations = machine.locations(ranks, per_node)
-        platform = machine.platform(locations, TOPOLOGY.get(nodes, "crossbar"), None)
+        placement = machine.placement(per_node)
+        platform = machine.platform(placement.of_ranks(ranks), TOPOLOGY.get(nodes, "crossbar"), None)
         start_s = time.perf_counter()
         if workload == "exchange":
-            case = ExchangeCase("shift", "isend", grid, (True,), 4, size)
-            verified = simulator.exchange_rows([case], platform, {ranks: locations})[0].verified
+            cases = [ExchangeCase("shift", "isend", grid, (True,), 4, size)]
         else:
             cases = stencil_cases(grid, [per_node] * nodes, "nearest-neighbor", [False, False], ["blocked"], [size])
-            verified = simulator.stencil_rows(cases, platform, per_node)[0].verified
+        verified = simulator.rows(cases, platform, placement)[0].verified
         wall_s = time.perf_counter() - start_s
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(json.dumps([wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20, verified]))

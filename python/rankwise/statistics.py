@@ -1,8 +1,10 @@
-"""Location estimators for samples of time, and their intervals by resampling launches and samples."""
+"""Location estimators for samples of time, their intervals by resampling launches and samples, outliers, ratios."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ Array = NDArray[np.float64]
 
 REPLICATES = 200
 _CAP = 500
+_RESAMPLES = 2000  # of a ratio
 
 
 def _smallest_fifth_mean(values: Array, axis: int) -> Array:
@@ -77,3 +80,47 @@ def median_interval_95(samples: Array) -> tuple[float, float]:
     low = max(0, int(np.floor(n / 2 - half_width)))
     high = min(n - 1, int(np.ceil(n / 2 + half_width)))
     return float(ordered[low]), float(ordered[high])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and median of repetitions, each with a 95 % interval (Student's; by order statistics)."""
+
+    mean_s: float
+    mean_ci_s: tuple[float, float]
+    median_s: float
+    median_ci_s: tuple[float, float]
+    repetitions: int
+
+    @classmethod
+    def of(cls, times_s: Array) -> Summary:
+        from scipy.special import stdtrit
+
+        n = times_s.size
+        mean = float(times_s.mean())
+        half = float(stdtrit(n - 1, 0.975) * times_s.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+        return cls(mean, (mean - half, mean + half), float(np.median(times_s)), median_interval_95(times_s), n)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "mean_s": self.mean_s,
+            "mean_ci_s": list(self.mean_ci_s),
+            "median_s": self.median_s,
+            "median_ci_s": list(self.median_ci_s),
+            "repetitions": self.repetitions,
+        }
+
+
+def is_outlier(times_s: Array) -> NDArray[np.bool_]:
+    """Mark what lies more than 1.5 inter-quartile ranges below the first or above the third quartile."""
+    first, third = np.quantile(times_s, [0.25, 0.75])
+    fence = 1.5 * (third - first)
+    return np.asarray((times_s < first - fence) | (times_s > third + fence))
+
+
+def ratio_interval(base_s: Array, times_s: Array) -> tuple[float, float, float]:
+    """Return the ratio of two medians and its bootstrapped 95 % interval."""
+    rng = np.random.default_rng(2020)
+    medians = [np.median(rng.choice(t, (_RESAMPLES, t.size)), axis=1) for t in (base_s, times_s)]
+    low, high = interval_95(np.asarray(medians[0] / medians[1], dtype=np.float64))
+    return float(np.median(base_s) / np.median(times_s)), low, high

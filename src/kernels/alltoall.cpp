@@ -1,14 +1,124 @@
-// MPI_Alltoall of all ranks; a size is one block.
+// All-to-all of all ranks; a size is one block. alltoall: cells of a campaign; transpose: cases, by MPI_Alltoall or pairwise.
 #include "measure/alltoall.hpp"
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 
+#include "fft/block_exchange.hpp"
 #include "kernels/cells.hpp"
+#include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/parse_repetitions.hpp"
+#include "mpi/error.hpp"
 
 namespace rankwise {
+
+namespace {
+
+struct TransposeCase {
+  TransposeMethod method;
+  std::size_t block_bytes;
+};
+
+// method:bytes
+TransposeCase parse_transpose(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) throw std::invalid_argument("case '" + text + "' is not method:bytes");
+  const TransposeMethod method = parse_transpose_method(text.substr(0, colon));
+  const long long bytes = to_integer(text.substr(colon + 1), "bytes");
+  if (bytes < 0) throw std::invalid_argument("block size " + std::to_string(bytes) + " is negative");
+  require_alltoall(MPI_COMM_WORLD, static_cast<std::size_t>(bytes));
+  return {method, static_cast<std::size_t>(bytes)};
+}
+
+// A block for every rank, and room for one from every rank, whose bytes tell where they come from.
+class Blocks {
+ public:
+  Blocks(int rank, int ranks, std::size_t block_bytes)
+      : rank_(rank), ranks_(ranks), block_bytes_(block_bytes), out_(total()), in_(total()) {}
+
+  [[nodiscard]] std::byte* out() { return reinterpret_cast<std::byte*>(out_.data()); }
+  [[nodiscard]] std::byte* in() { return reinterpret_cast<std::byte*>(in_.data()); }
+  [[nodiscard]] std::vector<std::size_t> sizes() const { return std::vector<std::size_t>(static_cast<std::size_t>(ranks_), block_bytes_); }
+
+  void fill(unsigned number) {
+    for (int peer = 0; peer < ranks_; ++peer) {
+      fill_payload(out_.data() + at(peer), block_bytes_, rank_, number + static_cast<unsigned>(peer));
+    }
+    std::fill(in_.begin(), in_.end(), static_cast<unsigned char>(0));
+  }
+  // The first rank whose block did not arrive; -1 when all did.
+  [[nodiscard]] int missing(unsigned number) const {
+    for (int peer = 0; peer < ranks_; ++peer) {
+      if (!payload_arrived(in_.data() + at(peer), block_bytes_, peer, number + static_cast<unsigned>(rank_))) return peer;
+    }
+    return -1;
+  }
+
+ private:
+  [[nodiscard]] std::size_t at(int peer) const { return static_cast<std::size_t>(peer) * block_bytes_; }
+  [[nodiscard]] std::size_t total() const { return std::max<std::size_t>(1, at(ranks_)); }
+
+  int rank_;
+  int ranks_;
+  std::size_t block_bytes_;
+  std::vector<unsigned char> out_;
+  std::vector<unsigned char> in_;
+};
+
+}  // namespace
+
+void run_transpose(Arguments& arguments) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<TransposeCase> cases;
+  for (const std::string& text : arguments.list("cases", "alltoall:1000")) cases.push_back(parse_transpose(text));
+  const Repetitions repetitions = parse_repetitions(arguments);
+  arguments.expect_all_used();
+
+  const ClockOffset clock = synchronise(MPI_COMM_WORLD);
+  for (const auto& [method, block_bytes] : cases) {
+    Blocks blocks(rank, ranks, block_bytes);
+    const std::vector<std::size_t> sizes = blocks.sizes();
+    std::unique_ptr<BlockExchange> pairwise;
+    if (method == TransposeMethod::pairwise) {
+      pairwise = std::make_unique<BlockExchange>(MPI_COMM_WORLD, method, 1, sizes, sizes, blocks.out(), blocks.in());
+    }
+    const auto run = [&, bytes = static_cast<int>(block_bytes)] {
+      if (pairwise) {
+        pairwise->run();
+        return;
+      }
+      const int code = MPI_Alltoall(blocks.out(), bytes, MPI_BYTE, blocks.in(), bytes, MPI_BYTE, MPI_COMM_WORLD);
+      if (code != MPI_SUCCESS) throw MpiError(code);
+    };
+    int wrong = -1;
+    const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions,
+                                         {[&](std::uint64_t number) { blocks.fill(static_cast<unsigned>(number)); }, run,
+                                          [&](std::uint64_t number) {
+                                            if (wrong < 0) wrong = blocks.missing(static_cast<unsigned>(number));
+                                          }});
+    if (wrong >= 0) std::fprintf(stderr, "rankwise-kernels: rank %d: the block of rank %d did not arrive\n", rank, wrong);
+    int good = wrong < 0 ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (rank != 0) continue;
+    JsonLine("samples")
+        .add("kernel", "transpose")
+        .add("method", to_string(method))
+        .add("ranks", static_cast<long long>(ranks))
+        .add("message_bytes", static_cast<long long>(block_bytes))
+        .add("messages_per_rank", static_cast<long long>(ranks - 1))
+        .add("late", static_cast<long long>(timed.late))
+        .add("verified", good == 1)
+        .add("time_s", timed.time_s)
+        .print();
+  }
+}
 
 void run_alltoall(Arguments& arguments) {
   const Cells cells(arguments, "alltoall:1024");

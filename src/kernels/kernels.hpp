@@ -10,6 +10,7 @@ void run_pingpong(Arguments& arguments);
 void run_bandwidth(Arguments& arguments);
 void run_one_to_all(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
+void run_transpose(Arguments& arguments);
 void run_loggp(Arguments& arguments);
 void run_exchange(Arguments& arguments);
 void run_stencil(Arguments& arguments);

@@ -32,6 +32,7 @@ constexpr Kernel kernels[] = {
     {"bandwidth", rankwise::run_bandwidth},
     {"one-to-all", rankwise::run_one_to_all},
     {"alltoall", rankwise::run_alltoall},
+    {"transpose", rankwise::run_transpose},
     {"loggp", rankwise::run_loggp},
     {"exchange", rankwise::run_exchange},
     {"stencil", rankwise::run_stencil},

@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.statistics import STATISTICS, interval_95, location, median_interval_95, replicates
+from rankwise.statistics import (
+    STATISTICS,
+    Summary,
+    interval_95,
+    is_outlier,
+    location,
+    median_interval_95,
+    ratio_interval,
+    replicates,
+)
 
 
 def test_statistics_are_what_their_names_say() -> None:
@@ -48,3 +58,31 @@ def test_the_spread_between_launches_is_part_of_the_interval() -> None:
     low, high = interval_95(replicates(alike, "median", rng))
     wide_low, wide_high = interval_95(replicates(different, "median", rng))
     assert wide_high - wide_low > 10 * (high - low)
+
+
+def test_outliers_are_those_beyond_the_whiskers_of_a_box_plot() -> None:
+    from matplotlib.cbook import boxplot_stats
+
+    times = np.random.default_rng(1).lognormal(size=200)
+    (box,) = boxplot_stats(times, whis=1.5)
+    assert sorted(times[is_outlier(times)]) == pytest.approx(sorted(box["fliers"]))
+    assert not is_outlier(np.full(50, 3.0)).any()
+
+
+def test_mean_and_interval_are_students() -> None:
+    times = np.random.default_rng(2).normal(5, 1, 40)
+    found = Summary.of(times)
+    expected = scipy.stats.ttest_1samp(times, 0).confidence_interval(0.95)
+    assert found.mean_s == pytest.approx(times.mean())
+    assert found.mean_ci_s == pytest.approx((expected.low, expected.high))
+    assert found.median_ci_s[0] <= found.median_s <= found.median_ci_s[1]
+
+
+def test_a_ratio_of_medians_has_an_interval_that_covers_it() -> None:
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(100):
+        value, low, high = ratio_interval(rng.normal(2, 0.2, 60), rng.normal(1, 0.1, 60))
+        assert low <= value <= high
+        covered += low <= 2 <= high
+    assert covered >= 85

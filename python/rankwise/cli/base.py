@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -12,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from rankwise.files import json_text
 from rankwise.progress import tell
 
-__all__ = ["Json", "app", "console", "group", "print_json", "tell", "verb"]
+__all__ = ["Json", "app", "console", "flattened", "group", "print_json", "tell", "verb"]
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,9 +25,14 @@ app = typer.Typer(name="rankwise", no_args_is_help=True, add_completion=False, p
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 
 
-def group(name: str, help: str) -> typer.Typer:
-    """Add a group of verbs, such as ``rankwise profile ...``."""
-    verbs = typer.Typer(name=name, help=help, no_args_is_help=True, cls=TyperGroup)
+def group(name: str, help: str, default: str | None = None) -> typer.Typer:
+    """Add a group of verbs, such as ``rankwise profile ...``; ``default`` is meant where options follow at once."""
+
+    class WithDefault(TyperGroup):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            return super().parse_args(ctx, args if default is None or (args and args[0][0] != "-") else [default, *args])
+
+    verbs = typer.Typer(name=name, help=help, no_args_is_help=default is None, cls=WithDefault)
     app.add_typer(verbs)
     return verbs
 
@@ -50,6 +56,52 @@ def verb(
         return function
 
     return register
+
+
+def flattened(
+    function: Callable[..., Any], options: type[Any], verb: str = "", without: Sequence[str] = (), **defaults: Any
+) -> Callable[..., Any]:
+    """Return a function that takes the fields of ``options`` one by one in place of its first parameter.
+
+    ``verb`` leaves out options that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
+    """
+    hints = get_type_hints(options)
+    fields = {
+        name: field
+        for name, field in options.__dataclass_fields__.items()
+        if name not in without and (not field.metadata["verbs"] or verb in field.metadata["verbs"])
+    }
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults.get(name, field.default),
+            annotation=Annotated[hints[name], typer.Option(*_spelling(name, field), help=field.metadata["help"])],
+        )
+        for name, field in fields.items()
+    ]
+    own_hints = get_type_hints(function, include_extras=True)
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.name not in fields:
+            default = defaults.get(parameter.name, parameter.default)
+            parameters.append(
+                parameter.replace(
+                    kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=own_hints[parameter.name]
+                )
+            )
+
+    def call(**given: Any) -> Any:
+        asked = options(**{name: given.pop(name) for name in fields})
+        return function(asked, **given)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    call.__doc__, call.__module__ = function.__doc__, function.__module__
+    return call
+
+
+def _spelling(name: str, field: Any) -> tuple[str, ...]:
+    return field.metadata["names"] or ("--" + name.replace("_", "-"),)
 
 
 def print_json(value: object) -> None:

@@ -1,4 +1,4 @@
-"""``choose``: which exchange is fastest on a machine, why, and from where on another one is."""
+"""``choose exchange``: which exchange is fastest on a machine, why, and from where on another one is."""
 
 from __future__ import annotations
 
@@ -8,51 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb
-from rankwise.cli.exchange import (
-    PREDICTED_RANKS,
-    Bytes,
-    LinkModelName,
-    Loaded,
-    Periodic,
-    ProfileFile,
-    Ranks,
-    RanksPerNode,
-    make_grid,
-)
+from rankwise.cli.base import Json, console, flattened, print_json, tell, verb
+from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, ProfileFile, RanksPerNode
 from rankwise.errors import InputError
 from rankwise.units import format_size, format_time, parse_ints, parse_periodic, parse_sizes
+from rankwise.workloads.base import require_known
+from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_grid, names
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Candidate, Choice, Question
 
 _MOST_SHOWN = 12
+_EXAMPLE = """rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
+    rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json --plot map.svg"""
 
 
-@verb(
-    "choose",
-    """rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
-    rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json --plot map.svg""",
-)
 def choose(
+    asked: ExchangeOptions,
     profile: ProfileFile = Path("machine.json"),
-    algorithm: Annotated[
-        str, typer.Option(help="What to choose from: direct, neighbor-alltoall, shift, comb, team-shift, several, or all.")
-    ] = "all",
-    mode: Annotated[
-        str, typer.Option(help="Ways of sending: ssend, send, isend, isend-self, persistent, several, or all.")
-    ] = "all",
-    dims: Annotated[str, typer.Option(help="Axes of the process grid (1, 2, 3), or its shape: 4x2.")] = "3",
-    cutoff: Annotated[int, typer.Option(help="Layers of neighbours k.")] = 1,
-    size: Bytes = "4096",
-    ranks: Ranks = None,
-    shell: Annotated[
-        str, typer.Option(help="Which neighbours: full, eighth (with the return of forces), all-pairs (every rank).")
-    ] = "full",
-    replication: Annotated[
-        str | None, typer.Option("--replication", "-c", help="Ranks a team of team-shift. Default: 2, 4 and 8 where they fit.")
-    ] = None,
-    periodic: Periodic = "all",
     ranks_per_node: RanksPerNode = None,
     link_model: LinkModelName = None,
     loaded: Loaded = False,
@@ -63,14 +36,14 @@ def choose(
 ) -> None:
     """Rank all ways to exchange with neighbours, say which term decides, and where another way takes over.
 
-    Without --ranks the grid has 64 ranks. 'auto' of the C API makes the same decision from the same profile.
+    Without --ranks the grid has 64 ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication
+    says otherwise. 'auto' of the C API makes the same decision from the same profile. 'rankwise choose stencil', 'choose
+    alltoall' and 'choose fft3d' choose for the other workloads.
     """
     from rankwise.decide.choice import Chooser
     from rankwise.machine.profile import Profile
 
-    if ranks is None and "x" not in dims.lower():
-        ranks = PREDICTED_RANKS
-    question = _question(algorithm, mode, dims, cutoff, size, ranks, shell, replication, periodic)
+    question = _question(asked)
     chooser = Chooser(Profile.load(profile), ranks_per_node, link_model, loaded)
     choice = chooser.choose(question)
     if plot is not None:
@@ -85,39 +58,36 @@ def choose(
         _show(choice)
 
 
-def _question(
-    algorithm: str,
-    mode: str,
-    dims: str,
-    cutoff: int,
-    size: str,
-    ranks: int | None,
-    shell: str,
-    replication: str | None,
-    periodic: str,
-) -> Question:
-    from rankwise.decide.choice import MOST_BYTES, Question
-    from rankwise.engines.exchange import SHELLS
+verb("exchange", _EXAMPLE, under=GROUPS["choose"])(
+    flattened(
+        choose, ExchangeOptions, without=("team_boxes",), algorithm="all", mode="all", dims="3", cutoff="1", size="4096"
+    )
+)
 
-    grid = make_grid(dims, ranks)
-    sizes = parse_sizes(size, "--bytes")
+
+def _question(asked: ExchangeOptions) -> Question:
+    from rankwise.decide.choice import MOST_BYTES, Question
+
+    ranks = DEFAULT_RANKS if asked.ranks is None and "x" not in asked.dims.lower() else asked.ranks
+    grid = make_grid(asked.dims, ranks)
+    sizes = parse_sizes(asked.size, "--bytes")
     if len(sizes) != 1:
-        raise InputError(f"--bytes {size} is several sizes: give one; the crossovers and --plot show the others")
+        raise InputError(f"--bytes {asked.size} is several sizes: give one; the crossovers and --plot show the others")
     if sizes[0] > MOST_BYTES:
-        raise InputError(f"--bytes {size} is more than a choice is made for: stay below {format_size(MOST_BYTES)}")
-    if not 1 <= cutoff <= 64:
-        raise InputError(f"--cutoff {cutoff} is not a number of layers: give 1 to 64")
-    if shell not in SHELLS:
-        raise InputError(f"shell '{shell}' is unknown: choose {', '.join(SHELLS[:-1])} or {SHELLS[-1]}")
+        raise InputError(f"--bytes {asked.size} is more than a choice is made for: stay below {format_size(MOST_BYTES)}")
+    cutoffs = parse_ints(asked.cutoff, "--cutoff", least=-(10**18))
+    if len(cutoffs) != 1 or not 1 <= cutoffs[0] <= 64:
+        raise InputError(f"--cutoff {asked.cutoff} is not a number of layers: give 1 to 64")
+    require_known(asked.shell, names().shells, "shell")
     return Question(
         grid,
-        tuple(parse_periodic(periodic, len(grid))),
-        cutoff,
+        tuple(parse_periodic(asked.periodic, len(grid))),
+        cutoffs[0],
         sizes[0],
-        shell,
-        () if algorithm == "all" else tuple(algorithm.split(",")),
-        () if mode == "all" else tuple(mode.split(",")),
-        () if replication is None else tuple(parse_ints(replication, "--replication")),
+        asked.shell,
+        () if asked.algorithm == "all" else tuple(asked.algorithm.split(",")),
+        () if asked.mode == "all" else tuple(asked.mode.split(",")),
+        () if asked.replication is None else tuple(parse_ints(asked.replication, "--replication")),
     )
 
 

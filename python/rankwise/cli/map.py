@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,16 +15,6 @@ if TYPE_CHECKING:
     from rankwise.mapping import Mappings
     from rankwise.mapping.dims import GridChoices
     from rankwise.mapping.levels import Costs, Inner
-
-# Of the verbs that exchange on a grid that is mapped.
-StencilOption = Annotated[
-    str,
-    typer.Option(
-        help="To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
-        'or offsets: "1,0;-1,0;0,2".'
-    ),
-]
-MappingNames = Annotated[str, typer.Option(help="Mappings of ranks to nodes: all, or several; see 'rankwise map'.")]
 
 
 @verb(
@@ -255,6 +244,8 @@ def _sizes(
         if ranks is not None:
             raise InputError("--ranks is for --mesh: --grid says how many there are")
         shape = parse_shape(grid, "--grid")
+        from rankwise.mapping.node_sizes import parse_node_sizes
+
         return parse_node_sizes(shape, nodes, ppn, node_sizes), shape
     assert mesh is not None
     if ranks is None:
@@ -275,38 +266,6 @@ def _sizes(
                         "with --node-sizes"
                     )
                 nodes, ppn = (ranks // value, ppn) if option == "--nodes" else (nodes, ranks // value)
-    return _node_sizes("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")
+    from rankwise.mapping.node_sizes import node_sizes_of
 
-
-def parse_node_sizes(grid: list[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
-    """Return the ranks of each node, as many in all as the grid has cells. Raises InputError."""
-    return _node_sizes(f"--grid {'x'.join(map(str, grid))} has", math.prod(grid), nodes, ppn, node_sizes)
-
-
-def _node_sizes(where: str, cells: int, nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
-    """Return the ranks of each node, as many in all as the grid has cells."""
-    cells_text = f"{where} {cells} {'cells' if where.startswith('--grid') else 'ranks'}"
-    if node_sizes is not None:
-        if nodes is not None or ppn is not None:
-            raise InputError("--node-sizes stands beside --nodes or --ppn: give either the one or the others")
-        sizes = parse_ints(node_sizes, "--node-sizes")
-        if sum(sizes) != cells:
-            raise InputError(
-                f"{cells_text} but --node-sizes sum to {sum(sizes)}: change one of them so that both are equal"
-            )
-        return sizes
-    if nodes is None or ppn is None:
-        raise InputError("the nodes are missing: give --nodes and --ppn, or --node-sizes")
-    for option, value in (("--nodes", nodes), ("--ppn", ppn)):
-        if value < 1:
-            raise InputError(f"{option} {value} is too small: it must be at least 1")
-    if nodes > cells:
-        raise InputError(f"{cells_text}, fewer than --nodes {nodes}: give at most one node a cell")
-    if nodes * ppn != cells:
-        raise InputError(
-            f"{cells_text} but --nodes {nodes} x --ppn {ppn} are {nodes * ppn} ranks: change one of them so that both "
-            "are equal, or list unequal nodes with --node-sizes"
-        )
-    if nodes >= 2**31:
-        raise InputError(f"--nodes {nodes} is too large: it must be below 2^31")
-    return [ppn] * nodes
+    return node_sizes_of("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")

@@ -66,7 +66,7 @@ def measure(
     with --resume. What is no ping-pong is added to the profile that is there.
     """
     if what == "fft3d":
-        from rankwise.cli.fft3d import measure_rates
+        from rankwise.cli.fft_rates import measure_rates
 
         measure_rates(output, n, ranks, 1.0 if seconds is None else seconds, as_json)
         return

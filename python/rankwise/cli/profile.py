@@ -66,7 +66,7 @@ def show(
     if profile.shared != Shared():
         console().print(shared_table(profile.shared))
     if profile.fft3d is not None:
-        from rankwise.cli.fft3d import show_rates
+        from rankwise.cli.fft_rates import show_rates
 
         show_rates(profile.fft3d)
     for note in profile.notes():

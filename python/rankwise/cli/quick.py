@@ -29,17 +29,20 @@ def quick(
     validate exchange, map, report.
     """
     from rankwise.cli.doctor import show_findings
-    from rankwise.cli.exchange import make_exchange_cases, show_validation
     from rankwise.cli.report import write_report
+    from rankwise.cli.rows import show_validation
+    from rankwise.cli.workloads import default_ranks
+    from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
-    from rankwise.machine.discover import discover
     from rankwise.measure.session import measure_machine
+    from rankwise.workloads.base import Site
+    from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 
     profile_path = directory / "machine.json"
     _step(1, "the machine, and what would spoil a measurement")
-    topology = discover()
-    show_findings(topology)
+    here = Here()
+    show_findings(here.topology)
 
     _step(2, "ping-pong between two ranks, 0 B to 4 MiB")
     profile = measure_machine(profile_path, resume=False, seconds=seconds)
@@ -47,10 +50,9 @@ def quick(
     _show_links(profile)
 
     _step(4, "the Shift of werner2023, predicted and run")
-    ranks = max(2, topology.allowed_core_count)
-    cases = make_exchange_cases("shift", "ssend,isend", "1", "1:4", "1000", ranks, "all")
+    cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))
     validation = compare_engines(
-        profile_path, cases, ("model", "run"), topology, directory / "exchange.samples.jsonl", 0.3, twice=False
+        profile_path, cases, ("model", "run"), here, directory / "exchange.samples.jsonl", 0.3, twice=False
     )
     write_json(directory / "validate.json", validation.to_dict())
     show_validation(validation)

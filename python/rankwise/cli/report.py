@@ -12,7 +12,7 @@ from rankwise.errors import InputError
 
 if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
-    from rankwise.report.inputs import Validation
+    from rankwise.workloads.comparison import Validation
 
 _PROFILE, _VALIDATION, _MAPPINGS = Path("machine.json"), Path("validate.json"), Path("map.json")
 
@@ -65,11 +65,11 @@ def write_report(
     """Write the report of the files that there are; return the names of its sections. Raises InputError."""
     from rankwise.files import write_whole
     from rankwise.machine.profile import Profile
-    from rankwise.report.inputs import Validation, load_mappings
+    from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.report.page import render, section_names
 
     profile = Profile.load(profile_file) if profile_file else None
-    validation = Validation.load(validation_file) if validation_file else None
+    validation = load_validation(validation_file) if validation_file else None
     mappings = load_mappings(mapping_file) if mapping_file else None
     write_whole(output, render(profile, validation, mappings, (), _next_command(profile, validation)))
     return section_names(profile, validation, mappings)

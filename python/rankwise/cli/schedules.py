@@ -4,44 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, group, print_json, tell, verb
-from rankwise.cli.exchange import Algorithm, Bytes, Mode, Periodic, Ranks, Replication, Shell, TeamBoxes, make_exchange_cases
+from rankwise.cli.base import Json, flattened, group, print_json, tell, verb
 from rankwise.errors import EXIT_FAILURE, InputError
 from rankwise.units import format_size
+from rankwise.workloads.base import Site
+from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions
 
 if TYPE_CHECKING:
     from rankwise import _core
-    from rankwise.engines.exchange import ExchangeCase
 
 exchange_verbs = group("exchange", "Look at the schedules of a neighbour exchange: printed, counted, proved.")
 
-Dims = Annotated[str, typer.Option(help="The process grid's shape, as in 1x8, or a number of axes with --ranks.")]
-Cutoff = Annotated[str, typer.Option(help="Layers of neighbours k.")]
-RanksPerNode = Annotated[
-    int | None, typer.Option(help="Ranks on each node, in order: needed by striped, leader and two-step.")
-]
-
+_RANKS = 1  # without --ranks: a shape says them
+_DEFAULTS = {"mode": "isend", "dims": "1x8", "cutoff": "1"}
 _COUNTED_RANKS = 20_000
 _PROVED_SLOTS = 50_000_000
 
 
-@verb("show", "rankwise exchange show --algorithm shift --dims 1x8 --cutoff 2", under=exchange_verbs)
 def show(
-    algorithm: Algorithm = "shift",
-    mode: Mode = "isend",
-    dims: Dims = "1x8",
-    cutoff: Cutoff = "1",
-    ranks: Ranks = None,
-    shell: Shell = "full",
-    replication: Replication = None,
-    team_boxes: TeamBoxes = "pooled",
-    periodic: Periodic = "all",
-    ranks_per_node: RanksPerNode = None,
-    size: Bytes = "1000",
+    asked: ExchangeOptions,
     rank: Annotated[int, typer.Option("--rank", help="Whose steps to print.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -50,9 +36,7 @@ def show(
     Offsets say which blocks travel, seen from the rank; after [n] stands for an operation that waits for the n-th of
     its step.
     """
-    case = _one(make_exchange_cases(
-        algorithm, mode, dims, cutoff, size, ranks, periodic, shell, replication, team_boxes, ranks_per_node
-    ))  # fmt: skip
+    case = _one(WORKLOAD.cases(asked, Site("show", _RANKS)))
     if not 0 <= rank < case.ranks:
         raise InputError(f"--rank {rank} does not exist: the {case.ranks} ranks count from 0")
     exchange = case.schedules()
@@ -61,10 +45,8 @@ def show(
         parts["reduce"] = exchange.steps(rank, True)
     counts = _counts(exchange, rank, case)
     if as_json:
-        from rankwise.engines.exchange import case_keys
-
         steps = {name: [[_operation(op) for op in step] for step in part] for name, part in parts.items()}
-        print_json({**case_keys(case), "rank": rank, **steps, "counts": counts})
+        print_json({**case.keys(), "rank": rank, **steps, "counts": counts})
         return
     print(f"{case.algorithm}, {case.mode}, grid {'x'.join(map(str, case.grid))}, {case.ranks} ranks: what rank {rank} does")
     for name, part in parts.items():
@@ -84,34 +66,22 @@ def show(
         )
 
 
-@verb("check", "rankwise exchange check --algorithm all --mode all --dims 4x3 --cutoff 1:3", under=exchange_verbs)
-def check(
-    algorithm: Algorithm = "all",
-    mode: Mode = "all",
-    dims: Dims = "1x8",
-    cutoff: Cutoff = "1",
-    ranks: Ranks = None,
-    shell: Shell = "full",
-    replication: Replication = None,
-    team_boxes: TeamBoxes = "pooled",
-    periodic: Periodic = "all",
-    ranks_per_node: RanksPerNode = None,
-    as_json: Json = False,
-) -> None:
+verb("show", "rankwise exchange show --algorithm shift --dims 1x8 --cutoff 2", under=exchange_verbs)(
+    flattened(show, ExchangeOptions, **_DEFAULTS)
+)
+
+
+def check(asked: ExchangeOptions, as_json: Json = False) -> None:
     """Prove schedules: every block arrives exactly once, there and back, and no ranks wait for each other for ever.
 
     Exit code 1 when a schedule is wrong, with what is missing or who waits for whom.
     """
-    from rankwise.engines.exchange import case_keys
-
-    cases = make_exchange_cases(
-        algorithm, mode, dims, cutoff, "0", ranks, periodic, shell, replication, team_boxes, ranks_per_node
-    )
+    cases = WORKLOAD.cases(replace(asked, size="0"), Site("check", _RANKS))
     results = []
     for case in cases:
         _require_provable(case)
         findings = case.schedules().check()
-        results.append({**case_keys(case), "findings": findings})
+        results.append({**case.keys(), "findings": findings})
         if as_json:
             continue
         title = f"{case.algorithm} {case.mode} {case.shell} k={case.cutoff} c={case.replication}"
@@ -124,6 +94,11 @@ def check(
     if wrong:
         tell(f"rankwise: {wrong} of {len(results)} schedules are wrong")
         raise typer.Exit(EXIT_FAILURE)
+
+
+verb("check", "rankwise exchange check --algorithm all --mode all --dims 4x3 --cutoff 1:3", under=exchange_verbs)(
+    flattened(check, ExchangeOptions, without=("size",), **{**_DEFAULTS, "algorithm": "all", "mode": "all"})
+)
 
 
 def _one(cases: Sequence[ExchangeCase]) -> ExchangeCase:

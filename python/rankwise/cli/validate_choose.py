@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, print_json, verb
-from rankwise.cli.exchange import (
-    PREDICTED_RANKS,
-    Bytes,
-    Periodic,
-    ProfileFile,
-    Ranks,
-    default_ranks,
-    make_grid,
-    validate_verbs,
-)  # fmt: skip
+from rankwise.cli.workloads import GROUPS, ProfileFile, Samples, Simulations, default_ranks
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
+from rankwise.workloads.exchange import DEFAULT_RANKS, make_grid
 
 if TYPE_CHECKING:
     from rankwise.decide.regret import Regret
@@ -29,7 +21,7 @@ if TYPE_CHECKING:
     "choose",
     """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
     rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json""",
-    validate_verbs,
+    GROUPS["validate"],
 )
 def validate_choose(
     profile: ProfileFile = Path("machine.json"),
@@ -40,13 +32,13 @@ def validate_choose(
     mode: Annotated[str, typer.Option(help="Ways of sending that are chosen from, or all.")] = "all",
     dims: Annotated[str, typer.Option(help="Axes of the process grid, or its shape; several: 1,2x1.")] = "1",
     cutoff: Annotated[str, typer.Option(help="Layers of neighbours k: 2, 1,2,4 or 1:10.")] = "1:6",
-    size: Bytes = "8,128,1024,8192,65536,262144",
-    ranks: Ranks = None,
-    periodic: Periodic = "all",
+    size: Annotated[str, typer.Option("--bytes", help="Sizes of one block.")] = "8,128,1024,8192,65536,262144",
+    ranks: Annotated[int | None, typer.Option(help="Number of ranks.")] = None,
+    periodic: Annotated[str, typer.Option(help="Axes that wrap around: all, none, or a flag an axis: 1,0.")] = "all",
     seconds: Annotated[float, typer.Option(help="Time to spend on each candidate in each round, in seconds.")] = 0.05,
     rounds: Annotated[int, typer.Option(help="How often every candidate is run, each time in a launch of its own.")] = 6,
-    samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("exchange.samples.jsonl"),
-    simulations: Annotated[Path, typer.Option(help="simgrid: folder that keeps simulations.")] = Path("simulated"),
+    samples: Samples = Path("exchange.samples.jsonl"),
+    simulations: Simulations = Path("simulated"),
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON here too.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -57,18 +49,16 @@ def validate_choose(
     """
     from rankwise.decide.choice import Question
     from rankwise.decide.regret import measure_regret, simulate_regret
+    from rankwise.engines.run import Here
     from rankwise.files import write_json
-    from rankwise.machine.discover import discover
 
     if engine not in ("run", "simgrid"):
         raise InputError(f"--engine {engine} is unknown: choose run or simgrid")
-    topology = discover() if engine == "run" else None
+    here = Here() if engine == "run" else None
+    usual = DEFAULT_RANKS if here is None else default_ranks(here)
     questions = []
     for shape in dims.split(","):
-        if topology is not None:
-            grid = make_grid(shape, default_ranks(ranks, shape, topology))
-        else:
-            grid = make_grid(shape, PREDICTED_RANKS if ranks is None and "x" not in shape.lower() else ranks)
+        grid = make_grid(shape, usual if ranks is None and "x" not in shape.lower() else ranks)
         questions += [
             Question(
                 grid, tuple(parse_periodic(periodic, len(grid))), k, size_bytes,
@@ -78,8 +68,8 @@ def validate_choose(
             for k in parse_ints(cutoff, "--cutoff")
             for size_bytes in parse_sizes(size, "--bytes")
         ]  # fmt: skip
-    if topology is not None:
-        regret = measure_regret(profile, questions, topology, samples, seconds, rounds)
+    if here is not None:
+        regret = measure_regret(profile, questions, here, samples, seconds, rounds)
     else:
         regret = simulate_regret(profile, questions, simulations)
     if output is not None:

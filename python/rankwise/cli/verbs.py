@@ -7,11 +7,11 @@ from importlib import import_module
 
 # By a command line's first word, in the order of the help. Importing a module registers its verbs.
 MODULES = {
-    "choose": ("choose",),
+    "choose": ("workloads", "choose"),
     "doctor": ("doctor",),
-    "predict": ("exchange", "fft3d"),
-    "run": ("exchange", "fft3d", "run_stencil"),
-    "validate": ("exchange", "fft3d", "validate_choose"),
+    "predict": ("workloads",),
+    "run": ("workloads",),
+    "validate": ("workloads", "validate_choose"),
     "fit": ("fit",),
     "machines": ("machines",),
     "map": ("map",),
@@ -23,7 +23,7 @@ MODULES = {
     "report": ("report",),
     "reproduce": ("reproduce",),
     "exchange": ("schedules",),
-    "simulate": ("simulate",),
+    "simulate": ("workloads",),
     "slurm": ("slurm",),
 }
 

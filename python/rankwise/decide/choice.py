@@ -10,17 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankwise.engines.exchange import ExchangeCase
+from rankwise.engines.model import Model, message_sizes
 from rankwise.engines.placement import Location, blocked_locations
-from rankwise.engines.predict import Model, message_sizes
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
+from rankwise.workloads.exchange import ExchangeCase, names
 
 if TYPE_CHECKING:
     from rankwise import _core
 
-# What `auto` of the C API chooses from: those that fill a window, by a program's own messages.
-AUTO_ALGORITHMS = ("direct", "comb", "shift")
 LEAST_BYTES, MOST_BYTES = 1, 2**24
 MOST_CUTOFF = 8
 _STEPS_PER_OCTAVE = 2
@@ -57,7 +55,7 @@ class Candidate:
     @property
     def auto(self) -> bool:
         """Whether ``auto`` of the C API may choose it."""
-        return self.case.algorithm in AUTO_ALGORITHMS
+        return self.case.algorithm in names().auto
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -159,7 +157,7 @@ class Chooser:
         ranks_per_node: int | None = None,
         link_model: str | None = None,
         loaded: bool = False,
-        placement: Callable[[int], list[Location]] | None = None,
+        placement: Callable[[int], Sequence[Location]] | None = None,
     ) -> None:
         """Raises InputError like Model."""
         self._placement = placement or (lambda ranks: blocked_locations(ranks, profile, ranks_per_node))

@@ -17,12 +17,13 @@ from statistics import fmean, median
 from typing import Any
 
 from rankwise.decide.choice import Choice, Chooser, Question
-from rankwise.engines.exchange import ExchangeCase, case_keys
-from rankwise.engines.session import locations_here, run_rows, simulate_rows
+from rankwise.engines.run import Here
+from rankwise.engines.session import run_rows, simulate_rows
 from rankwise.engines.system import make_system
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
-from rankwise.machine.topology import Topology
+from rankwise.workloads.base import Case
+from rankwise.workloads.exchange import ExchangeCase
 
 LEAST_ROUNDS = 2
 
@@ -67,7 +68,7 @@ class Trial:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        keys = {key: value for key, value in case_keys(self.chosen).items() if key not in _WAY}
+        keys = {key: value for key, value in self.chosen.keys().items() if key not in _WAY}
         return {
             **keys,
             "chosen": _way(self.chosen),
@@ -119,7 +120,7 @@ class Regret:
 def measure_regret(
     profile_path: Path,
     questions: Sequence[Question],
-    topology: Topology,
+    here: Here,
     samples: Path,
     seconds: float,
     rounds: int,
@@ -130,11 +131,11 @@ def measure_regret(
     """
     if rounds < LEAST_ROUNDS:
         raise InputError(f"--rounds {rounds} is too few: one half of them tests the other, give at least {LEAST_ROUNDS}")
-    chooser = Chooser(Profile.load(profile_path), placement=lambda ranks: locations_here(ranks, topology))
+    chooser = Chooser(Profile.load(profile_path), placement=here.locations)
     choices = [chooser.choose(question) for question in questions]
-    times_s: dict[ExchangeCase, list[float]] = {c.case: [] for choice in choices for c in choice.candidates}
+    times_s: dict[Case, list[float]] = {c.case: [] for choice in choices for c in choice.candidates}
     for order in islice(_orders(choices), rounds):
-        for row in run_rows(order, topology, samples, seconds):
+        for row in run_rows(order, here, samples, seconds):
             times_s[row.case].append(row.time_s)
     return Regret(
         str(profile_path),
@@ -148,10 +149,10 @@ def simulate_regret(profile_path: Path, questions: Sequence[Question], folder: P
     What a simulation gives is certain: there is one round, and no noise. Raises RankwiseError and its kinds.
     """
     system = make_system(profile_path, None)
-    chooser = Chooser(Profile.load(profile_path), placement=lambda ranks: system.locations(ranks, None))
+    chooser = Chooser(Profile.load(profile_path), placement=system.placement().of_ranks)
     choices = [chooser.choose(question) for question in questions]
     cases = list(dict.fromkeys(candidate.case for choice in choices for candidate in choice.candidates))
-    rows = simulate_rows(system, cases, "crossbar", None, None, folder)
+    rows = simulate_rows(system, cases, "crossbar", None, system.placement(), folder)
     times_s = {row.case: [row.time_s] * LEAST_ROUNDS for row in rows}
     trials = [Trial(choice, {c.case: times_s[c.case] for c in choice.candidates}) for choice in choices]
     return Regret(str(profile_path), trials, "simgrid")
@@ -171,7 +172,7 @@ _WAY = ("algorithm", "mode", "replication", "team_boxes")
 
 
 def _way(case: ExchangeCase) -> dict[str, Any]:
-    return {key: value for key, value in case_keys(case).items() if key in _WAY}
+    return {key: value for key, value in case.keys().items() if key in _WAY}
 
 
 def _halves() -> Iterator[tuple[slice, slice]]:

@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.engines.fft3d import FftAsked, FftRow, make_fft_cases
-from rankwise.engines.fft3d_run import FftRunner
+from rankwise.engines.run import Here, Runner
 from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch import Mpi, find_mpi, stream_kernel
+from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.process import Child
-from rankwise.machine.discover import discover
 from rankwise.machine.fft_rates import CountedA, FftRates, RankRates, RatePoint
 from rankwise.machine.profile import Profile
-from rankwise.machine.topology import Topology
 from rankwise.measure.samples import now
 from rankwise.models.fft3d import Transform, shuffle_time
 from rankwise.progress import Meter, tell
+from rankwise.workloads.base import Row
+from rankwise.workloads.fft3d import FftCase, fft_grid
 
 DEFAULT_SIZES = (40, 80, 160, 288)
 _TRIAD_BYTES = 64 << 20  # of each of three arrays: beyond any cache that a few ranks share
@@ -54,13 +53,12 @@ def measure_fft3d(profile_path: Path, plan: FftPlan) -> FftRates:
     if len(set(plan.sizes)) < 2:
         raise InputError("--n needs at least two sizes: rates between them are what predictions use")
     profile = Profile.load(profile_path)
-    topology = discover()
-    mpi = find_mpi()
+    here = Here()
     samples = profile_path.with_name(profile_path.stem + ".fft3d.samples.jsonl")
     steps = len(plan.ranks) * len(set(plan.sizes)) + len(_COUNTED)
     with under_way("calibrating", steps, f"the samples so far are in {samples}; the profile is as it was") as progress:
-        measured, library = _rates(mpi, topology, plan, samples, progress)
-        counted = tuple(_count_all(mpi, plan.library, progress))
+        measured, library = _rates(here, plan, samples, progress)
+        counted = tuple(_count_all(here.mpi, plan.library, progress))
     if not counted:
         tell("note: A was not counted: install valgrind (Debian: apt-get install valgrind) for the literal reading of Eq. 2")
     kept = profile.fft3d if profile.fft3d is not None and profile.fft3d.library == library else None
@@ -75,29 +73,27 @@ def measure_fft3d(profile_path: Path, plan: FftPlan) -> FftRates:
     return rates
 
 
-def _rates(
-    mpi: Mpi, topology: Topology, plan: FftPlan, samples: Path, progress: Meter
-) -> tuple[list[RankRates], str]:
-    cpus = topology.pus_one_per_core()
-    runner = FftRunner(mpi, cpus, samples, plan.seconds_per_case, plan.library, meter=progress)
+def _rates(here: Here, plan: FftPlan, samples: Path, progress: Meter) -> tuple[list[RankRates], str]:
+    runner = Runner(here, samples, plan.seconds_per_case, progress)
     sizes = [(n, n, n) for n in sorted(set(plan.sizes))]
     found: list[RankRates] = []
     library = ""
     for ranks in plan.ranks:
-        triad = _triad(mpi, cpus, ranks)
+        cases = [FftCase(n, fft_grid(n, False, ranks), library=plan.library) for n in sizes]
+        triad = _triad(here.mpi, here.cpus, ranks)
         points = []
-        for row in runner.rows(make_fft_cases(FftAsked(sizes, [ranks]))):
+        for case, row in zip(cases, runner.rows(cases), strict=True):
             if not row.verified:
-                raise RankwiseError(f"a transform of {row.case.n[0]}^3 points on {ranks} ranks gave wrong values: {row.checks}")
-            library = row.library or ""
-            points.append(_point(row))
-        found.append(RankRates(ranks, ranks > len(cpus), triad / ranks, tuple(points)))
+                checks = row.figures["checks"]
+                raise RankwiseError(f"a transform of {case.n[0]}^3 points on {ranks} ranks gave wrong values: {checks}")
+            library = row.figures["library"]
+            points.append(_point(case, row))
+        found.append(RankRates(ranks, ranks > len(here.cpus), triad / ranks, tuple(points)))
     return found, library
 
 
-def _point(row: FftRow) -> RatePoint:
-    case = row.case
-    phases = {name: span.time_s for name, span in row.phases.items()}
+def _point(case: FftCase, row: Row) -> RatePoint:
+    phases = {name: span.time_s for name, span in row.parts.items()}
     transform = Transform(n=case.n[0], exchanges=len(case.exchanges))
     moved = len(case.exchanges) * case.bytes_per_rank
     return RatePoint(

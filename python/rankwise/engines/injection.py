@@ -10,23 +10,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rankwise.engines.exchange import ExchangeCase, Row
 from rankwise.engines.placement import Location
 from rankwise.machine.profile import Profile
 from rankwise.units import format_bandwidth, format_size
+from rankwise.workloads.base import Row
+from rankwise.workloads.exchange import ExchangeCase
 
 PARAMETER = "injection_bytes_per_s"
 _MOST_RANKS = 4096  # whose steps are looked through for one prediction
 
 
-def bounded(row: Row, profile: Profile, locations: Sequence[Location]) -> Row:
+def bounded(row: Row, case: ExchangeCase, profile: Profile, locations: Sequence[Location]) -> Row:
     """Return a predicted row that is no faster than its busiest node can send or receive, where that rate is known."""
     link = profile.links.get("other-node")
     rate = None if link is None else link.parameters.get(PARAMETER)
     most = max(Counter(node for node, *_ in locations).values())
     if rate is None or most == 1 or len(locations) > _MOST_RANKS:
         return row
-    busiest = busiest_node_bytes(row.case, locations)
+    busiest = busiest_node_bytes(case, locations)
     slowest, fastest = rate.ci or (rate.value, rate.value)
     time_s = busiest / rate.value
     if time_s <= row.time_s:

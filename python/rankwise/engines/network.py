@@ -6,8 +6,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from rankwise.engines.exchange import balanced_grid
 from rankwise.errors import InputError
+from rankwise.workloads.exchange import balanced_grid
 
 TOPOLOGIES = ("crossbar", "fat-tree", "torus", "dragonfly")
 _MEND = "write crossbar, fat-tree:16x4:2 (nodes a leaf x leaves : taper), torus:4x4x4 or dragonfly:4x4x4"

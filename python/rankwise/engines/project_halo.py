@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rankwise.engines.exchange import balanced_grid
 from rankwise.engines.project import figure_range, range_record
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
 from rankwise.models.halo import LATENCIES, HaloCode, shift_time
 from rankwise.models.uncertain import Range, bounds
+from rankwise.workloads.exchange import balanced_grid
 
 MODES = tuple(LATENCIES)
 

@@ -1,139 +1,188 @@
-"""The real engine: runs exchanges under the launcher of this machine, checks every byte, keeps every sample."""
+"""The real engine: runs cases under the launcher of this machine, checks what arrived, keeps every sample."""
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rankwise.engines.exchange import ExchangeCase, Row
+from rankwise.engines.placement import Location, Placement, locations_on_cpus, locations_on_nodes, node_of_each_rank
 from rankwise.engines.under_way import require_room
-from rankwise.errors import InputError, RankwiseError
-from rankwise.launch import Mpi, stream_kernel
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.launch import Mpi, find_mpi, stream_kernel
 from rankwise.launch.placement import require_placement
+from rankwise.machine.discover import discover
+from rankwise.machine.hosts import distinct
+from rankwise.machine.profile import Profile
+from rankwise.machine.topology import Topology
 from rankwise.measure.cells import SMALLEST_TIME_S
 from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter
-from rankwise.statistics import median_interval_95
+from rankwise.workloads.base import Case, Row, Span
 
-_MOST_CASES_A_LAUNCH = 1000  # they travel as one argument of a command
+
+@dataclass
+class Here:
+    """This machine and the nodes that its launcher starts ranks on; ``hosts``: each filled with as many (none: this node).
+
+    ``placed`` says which host each rank is on, as the option: blocked, cyclic, or a file.
+    """
+
+    hosts: Sequence[str] = ()
+    placed: str = "blocked"
+    topology: Topology = field(default_factory=discover)
+    _found: dict[int, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.placed != "blocked" and not self.hosts:
+            raise InputError(f"--placement {self.placed} needs nodes: name them with --hosts, or run inside a Slurm allocation")
+
+    @cached_property
+    def mpi(self) -> Mpi:
+        return find_mpi()
+
+    @cached_property
+    def cpus(self) -> list[int]:
+        """One CPU a core of a node, that ranks are bound to."""
+        return self.topology.pus_one_per_core()
+
+    def hosts_of(self, ranks: int) -> list[str]:
+        """Return the host of each rank; none where all run on this node. Raises InputError."""
+        if not self.hosts:
+            return []
+        if ranks % len(self.hosts):
+            raise InputError(f"{ranks} ranks are no multiple of {len(self.hosts)} nodes: give each node as many")
+        return [self.hosts[node] for node in node_of_each_rank(self.placed, ranks, ranks // len(self.hosts))]
+
+    def node_of_rank(self, ranks: int) -> list[int]:
+        """Return the node of each rank, nodes numbered by their lowest rank: as told, or as the launcher puts them."""
+        if ranks not in self._found:
+            hosts = self.hosts_of(ranks)
+            if not hosts:
+                require_room(ranks, len(self.cpus), "make the grid smaller")
+                crowded = ranks > len(self.cpus)
+                records = list(stream_kernel(self.mpi, ["hello"], ranks, crowded, f"starting {ranks} ranks"))
+                hosts = [str(place["host"]) for place in records[0]["placements"]]
+            names = distinct(hosts)
+            self._found[ranks] = [names.index(host) for host in hosts]
+        return self._found[ranks]
+
+    def locations(self, ranks: int) -> list[Location]:
+        """Return where ranks of this node sit. More ranks than cores share them; their rows say that a time means nothing."""
+        if ranks > len(self.cpus):
+            return [(0, 0, rank) for rank in range(ranks)]
+        return locations_on_cpus(self.cpus[:ranks], {pu.os_index: (pu.socket, pu.core) for pu in self.topology.pus})
+
+    def placement(self, profile: Profile) -> Placement:
+        """Return where the ranks of cases sit, for engines that are to be held against real runs."""
+
+        def of_nodes(nodes: Sequence[int]) -> list[Location]:
+            return locations_on_nodes(nodes, profile) if max(nodes) > 0 else self.locations(len(nodes))
+
+        return Placement(
+            lambda ranks: of_nodes(self.node_of_rank(ranks)) if self.hosts else self.locations(ranks), of_nodes
+        )
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs exchanges. ``cpus`` are the CPUs of a node that ranks are bound to, one each while there are enough.
+    """Runs cases of one workload, each rank on a CPU of its own while there are enough.
 
-    ``hosts`` holds the host of each rank (none: all on this node), which is verified from inside the ranks. With more ranks
-    than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the machine's, only the check
-    of the bytes counts.
+    With more ranks than CPUs nothing is bound, and rows say that they were oversubscribed: their times are not the machine's,
+    only the check of the bytes counts. Where ranks ran is verified from inside them.
     """
 
-    mpi: Mpi
-    cpus: Sequence[int]
+    here: Here
     samples_path: Path
     seconds_per_case: float = 0.3
     meter: Meter = SILENT
-    hosts: Sequence[str] = ()
     name = "real"
 
-    def rows(self, cases: Sequence[ExchangeCase]) -> Iterator[Row]:
-        """Yield one row a case, in order. Raises RankwiseError when a rank dies or wrong bytes arrive.
+    def rows(self, cases: Sequence[Case]) -> list[Row]:
+        """Return one row a case, in order. Raises RankwiseError when a rank dies or what arrived is not what was sent.
 
         Whatever happens, the samples so far are in the samples file.
         """
-        with SamplesFile(self.samples_path) as samples, samples.campaign(workload="exchange") as identity:
-            for _, group in itertools.groupby(cases, key=lambda case: (case.ranks, case.grid, case.periodic)):
-                while together := list(itertools.islice(group, _MOST_CASES_A_LAUNCH)):
-                    yield from self._launch(together, samples, identity)
+        found: dict[int, Row] = {}
+        launches: dict[object, list[tuple[int, Case]]] = {}
+        for place, case in enumerate(cases):
+            launches.setdefault(case.together, []).append((place, case))
+        head = {"workload": cases[0].workload} if cases else {}
+        with SamplesFile(self.samples_path) as samples, samples.campaign(**head) as identity:
+            for group in launches.values():
+                most = group[0][1].most_a_launch
+                for first in range(0, len(group), most):
+                    part = group[first : first + most]
+                    rows = self._launch([case for _, case in part], samples, identity)
+                    found.update(zip([place for place, _ in part], rows, strict=True))
+        return [found[place] for place in range(len(cases))]
 
-    def _launch(
-        self, cases: list[ExchangeCase], samples: SamplesFile, identity: str
-    ) -> Iterator[Row]:
-        ranks, grid, periodic = cases[0].ranks, cases[0].grid, cases[0].periodic
-        if self.hosts and len(self.hosts) != ranks:
-            raise InputError(f"{len(self.hosts)} ranks are placed on hosts and {ranks} are to run: place them all")
-        on_node = max(Counter(self.hosts).values(), default=ranks)
-        oversubscribed = on_node > len(self.cpus)
-        require_room(on_node, len(self.cpus), "ask the model ('rankwise predict exchange')")
+    def _launch(self, cases: Sequence[Case], samples: SamplesFile, identity: str) -> Iterator[Row]:
+        case, ranks, here = cases[0], cases[0].ranks, self.here
+        hosts = here.hosts_of(ranks)
+        # Who maps cells to nodes has to know the nodes, also those of a launcher that asks nobody.
+        nodes = here.node_of_rank(ranks) if hosts or case.nodes is not None else [0] * ranks
+        on_node = max(Counter(nodes).values())
+        crowded = on_node > len(here.cpus)
+        require_room(on_node, len(here.cpus), f"ask the model ('rankwise predict {case.workload}')")
         arguments = [
-            "exchange",
-            "--grid", ",".join(map(str, grid)),
-            "--periodic", ",".join("1" if flag else "0" for flag in periodic),
-            "--cases", ",".join(map(case_argument, cases)),
-            "--budget-s", f"{self.seconds_per_case:.6f}",
-            # Where only the check counts, a few repetitions are enough.
-            *(("--least", "3", "--most", "10", "--warm-up", "1") if oversubscribed else ("--least", "30")),
-        ]  # fmt: skip
-        cpus = [] if oversubscribed else self._cpus_of_ranks(ranks)
+            case.kernel,
+            *case.arguments([one.item for one in cases], nodes),
+            *case.effort(self.seconds_per_case, crowded),
+        ]
+        is_told = bool(hosts) or max(nodes) == 0
+        cpus = [] if crowded or not is_told else self._cpus_of_ranks(nodes)
         if cpus:
             arguments += ["--cpus", ",".join(map(str, cpus))]
         waiting = iter(cases)
         timer_cost_s = 0.0
         try:
-            doing = f"running on {ranks} ranks"
-            for record in stream_kernel(self.mpi, arguments, ranks, oversubscribed, doing, self.hosts):
-                if record["record"] in ("start", "end"):
-                    require_placement(record["placements"], "of this placement", cpus, self.hosts)
+            for record in stream_kernel(here.mpi, arguments, ranks, crowded, f"running on {ranks} ranks", hosts):
+                if record["record"] in ("start", "end") and is_told:
+                    require_placement(record["placements"], "of this placement", cpus, hosts)
                 samples.append({**record, "campaign": identity})
                 if record["record"] == "start":
                     timer_cost_s = float(record["timer_cost_s"])
-                if record["record"] != "samples":
-                    continue
-                case = next(waiting)
-                self.meter.advance()
-                times = np.maximum(np.asarray(record["time_s"], dtype=np.float64) - timer_cost_s, SMALLEST_TIME_S)
-                low, high = median_interval_95(times)
-                yield Row(
-                    engine=self.name,
-                    case=case,
-                    time_s=float(np.median(times)),
-                    time_lo_s=low,
-                    time_hi_s=high,
-                    messages_per_rank=int(record["messages_per_rank"]),
-                    bytes_per_rank=int(record["bytes_per_rank"]),
-                    verified=bool(record["verified"]),
-                    notes=self._notes(record["late"], times.size, on_node, oversubscribed),
-                    repetitions=int(times.size),
-                    oversubscribed=oversubscribed,
-                    pingpong_time_s=_one_way_s(record["pingpong_time_s"], timer_cost_s),
-                )
-        except InputError:
+                elif record["record"] == "unavailable":
+                    raise UnusableEnvironmentError(str(record["what"]))
+                elif record["record"] == "samples":
+                    self.meter.advance()
+                    yield self._row(next(waiting), record, timer_cost_s, on_node)
+        except (InputError, UnusableEnvironmentError):
             raise
         except RankwiseError as error:
             raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
 
-    def _cpus_of_ranks(self, ranks: int) -> list[int]:
-        """Return the CPU of each rank: on every host the first rank has the first CPU, and so on."""
-        if not self.hosts:
-            return list(self.cpus[:ranks])
-        seen: Counter[str] = Counter()
-        cpus = []
-        for host in self.hosts:
-            cpus.append(self.cpus[seen[host]])
-            seen[host] += 1
-        return cpus
-
-    def _notes(self, late: int, repetitions: int, ranks: int, oversubscribed: bool) -> tuple[str, ...]:
+    def _row(self, case: Case, record: dict[str, Any], timer_cost_s: float, on_node: int) -> Row:
+        times_s = np.maximum(np.asarray(record["time_s"], dtype=np.float64) - timer_cost_s, SMALLEST_TIME_S)
+        crowded, cpus, late = on_node > len(self.here.cpus), len(self.here.cpus), record.get("late", 0)
         notes = []
-        if oversubscribed:
-            notes.append(f"oversubscribed: {ranks} ranks on {len(self.cpus)} CPUs, the time is not the machine's")
-        elif late > repetitions / 4:
-            notes.append(f"{late} of {repetitions} repetitions began late on some rank: the machine was busy")
-        return tuple(notes)
+        if crowded:
+            notes.append(f"oversubscribed: {on_node} ranks on {cpus} CPUs, the time is not the machine's")
+        elif late > times_s.size / 4:
+            notes.append(f"{late} of {times_s.size} repetitions began late on some rank: the machine was busy")
+        round_trips_s = record.get("pingpong_time_s")
+        fields = {"messages_per_rank": record.get("messages_per_rank"), "bytes_per_rank": None} | case.read(record, times_s)
+        return Row.of(
+            self.name, case, Span.of(times_s), fields.pop("messages_per_rank"), fields.pop("bytes_per_rank"),
+            bool(record["verified"]), notes,
+            repetitions=int(times_s.size),
+            oversubscribed=crowded,
+            pingpong_time_s=(float(np.median(round_trips_s)) - timer_cost_s) / 2 if round_trips_s else None,
+            samples_s=times_s,
+            **fields,
+        )  # fmt: skip
 
-
-def _one_way_s(round_trips_s: Sequence[float], timer_cost_s: float) -> float | None:
-    return (float(np.median(round_trips_s)) - timer_cost_s) / 2 if round_trips_s else None
-
-
-def case_argument(case: ExchangeCase) -> str:
-    """Return a case as the kernels read it."""
-    nodes = f":nodes={'/'.join(map(str, case.node_of_rank))}" if case.node_of_rank else ""
-    return (
-        f"{case.algorithm}:{case.mode}:{case.cutoff}:{case.message_bytes}:{case.shell}:{case.replication}:"
-        f"{case.team_boxes}{nodes}"
-    )
+    def _cpus_of_ranks(self, nodes: Sequence[int]) -> list[int]:
+        """Return the CPU of each rank: on every node the first rank has the first CPU, and so on."""
+        seen: Counter[int] = Counter()
+        cpus = []
+        for node in nodes:
+            cpus.append(self.here.cpus[seen[node]])
+            seen[node] += 1
+        return cpus

@@ -12,33 +12,24 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.engines.placement import Location
+import numpy as np
+
+from rankwise.engines.placement import Location, Placement
 from rankwise.engines.platform import Platform
-from rankwise.engines.run import case_argument
-from rankwise.engines.stencil import StencilCase, StencilRow
-from rankwise.errors import InputError, RankwiseError
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
 from rankwise.launch.process import Child
 from rankwise.launch.smpi import SimGrid, Simulation, run_simulation
+from rankwise.machine.profile import Profile
 from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.progress import SILENT, Meter
-from rankwise.units import format_size
+from rankwise.workloads.base import Case, Row, Span
 
 _MOST_RANKS = 20_000
-# One repetition, and nothing to warm up, where every one takes the same time. The window costs no time here.
-_REPETITIONS = ("--least", "1", "--most", "1", "--warm-up", "0", "--window-s", "0.01")
-# SMPI 3.32 keeps a list of what was ever sent and searches it for every message: many short runs take less than one long one.
-_SIZES_A_RUN = 4
-_FOLD_ABOVE_BYTES = 1 << 30  # of all ranks' messages
-# SMPI 3.32 does not keep the order of persistent messages of different sizes, as team-shift sends them with teams that differ.
-_NOT_PERSISTENT = "SMPI mixes up persistent messages of different sizes: the same messages went by MPI_Isend and MPI_Irecv"
-_FALLBACK = "SMPI has no neighbourhood collectives: the same messages went by MPI_Isend and MPI_Irecv"
 
 
 @dataclass(frozen=True)
@@ -73,62 +64,35 @@ class Simulator:
     jobs: int | None = None
     name = "simgrid"
 
-    def exchange_rows(
-        self, cases: Sequence[ExchangeCase], platform: Platform, placement: Mapping[int, Sequence[Location]]
-    ) -> list[Row]:
-        """Return one row a case; ``placement`` gives the locations of all ranks for each number of ranks."""
-        runs = [
-            Run(
-                platform,
-                placement[case.ranks],
-                (
-                    "exchange", "--grid", _joined(case.grid), "--periodic", _joined(map(int, case.periodic)),
-                    "--cases", case_argument(_as_simulated(case)), *_REPETITIONS,
-                ),
-            )
-            for case in cases
-        ]  # fmt: skip
-        return [self._exchange_row(case, platform, records) for case, records in zip(cases, self.records(runs), strict=True)]
+    def rows(self, cases: Sequence[Case], platform: Platform, placement: Placement, profile: Profile | None = None) -> list[Row]:
+        """Return one row a case. Cases that give the same messages on the same places are simulated once.
 
-    def stencil_rows(self, cases: Sequence[StencilCase], platform: Platform, ranks_per_socket: int) -> list[StencilRow]:
-        """Return one row a case, some sizes of one map in one run. Ranks of a node fill its sockets in order.
-
-        Mappings that give the same map are simulated once.
+        What a simulation leaves out is told by the rates of ``profile`` where it has them.
         """
-        of_map: dict[tuple[object, ...], dict[int, list[StencilCase]]] = {}
-        for case in cases:
-            key = (case.grid, case.periodic, case.stencil, case.node_of_cell, self._folds(case))
-            of_map.setdefault(key, {}).setdefault(case.message_bytes, []).append(case)
-        # A group is what one run answers: for each of its sizes the cases that are alike.
+        # What a launch holds: for each of its items the cases that are alike.
+        launches: dict[object, dict[object, list[int]]] = {}
+        stand_ins = [case.as_simulated() for case in cases]
+        for place, case in enumerate(stand_ins):
+            launches.setdefault((case.together, case.folds_memory), {}).setdefault(case.item, []).append(place)
         groups = [
-            list(alike.values())[first : first + _SIZES_A_RUN]
-            for alike in of_map.values()
-            for first in range(0, len(alike), _SIZES_A_RUN)
+            list(alike.items())[first : first + most]
+            for alike in launches.values()
+            for most in [stand_ins[next(iter(alike.values()))[0]].most_a_simulation]
+            for first in range(0, len(alike), most)
         ]
-        runs = [self._stencil_run(group, platform, ranks_per_socket) for group in groups]
-        rows = {
-            id(case): self._stencil_row(case, platform, _only(records, "start"), sample)
-            for group, records in zip(groups, self.records(runs), strict=True)
-            for alike, sample in zip(group, [r for r in records if r["record"] == "samples"], strict=True)
-            for case in alike
-        }
-        return [rows[id(case)] for case in cases]
-
-    def _stencil_run(self, group: Sequence[Sequence[StencilCase]], platform: Platform, ranks_per_socket: int) -> Run:
-        any_case = group[0][0]
-        folds = self._folds(any_case)
-        return Run(
-            platform,
-            _stencil_locations(any_case, platform.sockets, ranks_per_socket),
-            (
-                "stencil", "--grid", _joined(any_case.grid), "--periodic", _joined(map(int, any_case.periodic)),
-                "--stencil", any_case.stencil.replace(" ", ""),
-                "--bytes", _joined(alike[0].message_bytes for alike in group),
-                "--verify", "0" if folds else "1", *_REPETITIONS,
-            ),
-            folds,
-            sum(map(len, group)),
-        )  # fmt: skip
+        runs = []
+        for group in groups:
+            case = stand_ins[group[0][1][0]]
+            arguments = (case.kernel, *case.arguments([item for item, _ in group], None), *case.effort(None, False))
+            places = placement.of(case)
+            runs.append(Run(platform, places, arguments, case.folds_memory, sum(len(alike) for _, alike in group)))
+        rows: dict[int, Row] = {}
+        for group, records in zip(groups, self.records(runs), strict=True):
+            start = _only(records, "start")
+            for (_, alike), record in zip(group, [r for r in records if r["record"] == "samples"], strict=True):
+                for place in alike:
+                    rows[place] = self._row(cases[place], platform, start, record, profile)
+        return [rows[place] for place in range(len(cases))]
 
     def records(self, runs: Sequence[Run]) -> list[list[dict[str, Any]]]:
         """Return the kernel's records of each run, those that are known already from the samples file.
@@ -201,56 +165,19 @@ class Simulator:
             )
         )  # fmt: skip
 
-    def _folds(self, case: StencilCase) -> bool:
-        return 2 * case.ranks * case.most_neighbors * case.message_bytes > _FOLD_ABOVE_BYTES
-
-    def _exchange_row(self, case: ExchangeCase, platform: Platform, records: Sequence[Mapping[str, Any]]) -> Row:
-        start, record = _only(records, "start"), _only(records, "samples")
-        time_s = median(record["time_s"])
-        notes = list(platform.links.notes)
-        if case.algorithm == "neighbor-alltoall" and not start["neighborhood_collectives"]:
-            notes.append(_FALLBACK)
-        if _as_simulated(case) != case:
-            notes.append(_NOT_PERSISTENT)
-        return Row(
-            engine=self.name,
-            case=case,
-            time_s=time_s,
-            time_lo_s=min(record["time_s"]),
-            time_hi_s=max(record["time_s"]),
-            messages_per_rank=int(record["messages_per_rank"]),
-            bytes_per_rank=int(record["bytes_per_rank"]),
-            verified=bool(record["verified"]),
-            notes=tuple(notes),
-            repetitions=len(record["time_s"]),
-        )
-
-    def _stencil_row(
-        self, case: StencilCase, platform: Platform, start: Mapping[str, Any], record: Mapping[str, Any]
-    ) -> StencilRow:
-        notes = list(platform.links.notes)
-        if not start["neighborhood_collectives"]:
-            notes.append(_FALLBACK)
-        if record["verified"] is None:
-            notes.append(
-                f"messages of {format_size(case.message_bytes)} share memory among the ranks: their bytes are not checked"
-            )
-        return StencilRow(
-            engine=self.name,
-            case=case,
-            time_s=median(record["time_s"]),
-            time_lo_s=min(record["time_s"]),
-            time_hi_s=max(record["time_s"]),
-            messages_per_rank=int(record["messages_per_rank"]),
-            messages=int(record["messages"]),
-            verified=record["verified"],
-            notes=tuple(notes),
-            repetitions=len(record["time_s"]),
-        )
-
-
-def _as_simulated(case: ExchangeCase) -> ExchangeCase:
-    return replace(case, mode="isend") if (case.algorithm, case.mode) == ("team-shift", "persistent") else case
+    def _row(
+        self, case: Case, platform: Platform, start: Mapping[str, Any], record: Mapping[str, Any], profile: Profile | None
+    ) -> Row:
+        times_s = np.asarray(record["time_s"], dtype=np.float64)
+        span = Span(float(np.median(times_s)), float(times_s.min()), float(times_s.max()))
+        fields = {"messages_per_rank": record.get("messages_per_rank"), "bytes_per_rank": None} | case.read(record, times_s)
+        row = Row.of(
+            self.name, case, span, fields.pop("messages_per_rank"), fields.pop("bytes_per_rank"), record["verified"],
+            [*platform.links.notes, *case.simulation_notes(start, record)],
+            repetitions=times_s.size,
+            **fields,
+        )  # fmt: skip
+        return case.simulated(row, profile)
 
 
 def require_simulable(ranks: int) -> None:
@@ -276,24 +203,12 @@ def _known(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 def _only(records: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
     for record in records:
+        if record["record"] == "unavailable":
+            raise UnusableEnvironmentError(str(record["what"]))
+    for record in records:
         if record["record"] == kind:
             return record
     raise RankwiseError(f"a simulation has no '{kind}' record: delete its samples file and simulate anew")
-
-
-def _stencil_locations(case: StencilCase, sockets: int, ranks_per_socket: int) -> list[Location]:
-    """Return where the rank of each cell sits: a node's ranks fill its sockets in the order of their cells."""
-    used: dict[int, int] = {}
-    locations = []
-    for rank, node in enumerate(case.node_of_cell):
-        place = used.get(node, 0)
-        used[node] = place + 1
-        locations.append((node, place // ranks_per_socket % sockets, rank))
-    return locations
-
-
-def _joined(values: Any) -> str:
-    return ",".join(map(str, values))
 
 
 def _digest(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.engines.network import parse_network
-from rankwise.engines.placement import Location, blocked_locations
+from rankwise.engines.placement import Location, Placement, locations_on_nodes, placement_of, profile_placement
 from rankwise.engines.platform import Links, Platform, links_of_description, links_of_profile, sockets_of
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
@@ -23,19 +23,19 @@ class System:
     profile: Profile | None
     machine: Description | None
 
-    def locations(self, ranks: int, ranks_per_node: int | None) -> list[Location]:
-        """Return where the scheduler puts ranks: nodes filled one after the other. Raises InputError."""
-        if self.profile is None or (self.machine is not None and "other-node" not in self.profile.links):
-            cores = self.profile.machine.get("cores") if self.profile else self.machine.get("cores") if self.machine else None
-            ranks_per_node = ranks_per_node or (int(cores) if cores else 1)
-        if self.profile is not None:
-            locations = blocked_locations(ranks, self.profile, ranks_per_node)
-        else:
-            if ranks_per_node is None or ranks_per_node < 1:
-                raise InputError(f"ranks per node {ranks_per_node} is too small: it must be at least 1")
-            locations = [(rank // ranks_per_node, rank // ranks_per_node, rank) for rank in range(ranks)]
-        self._require_links(locations)
-        return locations
+    def placement(self, ranks_per_node: int | None = None, placed: str = "blocked") -> Placement:
+        """Return where the scheduler puts ranks: nodes filled one after the other, or as the option says. Raises InputError."""
+        if self.profile is not None and (self.machine is None or "other-node" in self.profile.links):
+            return profile_placement(self.profile, ranks_per_node, placed)
+        cores = self.profile.machine.get("cores") if self.profile else self.machine.get("cores") if self.machine else None
+        each = ranks_per_node if ranks_per_node is not None else int(cores) if cores else 1
+
+        def of_nodes(nodes: Sequence[int]) -> list[Location]:
+            if self.profile is not None:
+                return locations_on_nodes(nodes, self.profile)
+            return [(node, node, rank) for rank, node in enumerate(nodes)]
+
+        return placement_of(of_nodes, lambda ranks: each, placed)
 
     def platform(
         self, locations: Sequence[Location], topology: str, nodes: int | None, least_nodes: int = 1
@@ -44,7 +44,7 @@ class System:
         needed = max(least_nodes, max(node for node, _, _ in locations) + 1)
         return Platform(self.name, parse_network(topology, nodes, needed), sockets_of(locations), self.links)
 
-    def _require_links(self, locations: Sequence[Location]) -> None:
+    def require_links(self, locations: Sequence[Location]) -> None:
         """Raise InputError where ranks stand to each other as no link of the profile does."""
         if self.profile is None:
             return

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.engines.platform import Links
-from rankwise.engines.session import simulate_stencil_rows, stencil_cases
-from rankwise.engines.stencil import StencilRow
+from rankwise.engines.session import simulate_rows
 from rankwise.engines.system import System
 from rankwise.machine.link import Segment
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
+from rankwise.workloads.base import Row
+from rankwise.workloads.stencil import StencilCase, stencil_cases
 
 GRIDS = {50: (50, 48), 100: (75, 64)}
 STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
@@ -83,29 +84,32 @@ def system() -> System:
 
 def simulated(
     folder: Path, nodes: Sequence[int] = (50, 100), sizes: Sequence[int] = SIZES, jobs: int | None = None
-) -> list[StencilRow]:
+) -> list[Row]:
     """Simulate all mappings, stencils and sizes on the grids of so many nodes; what ``folder`` has is not done again."""
-    rows: list[StencilRow] = []
+    rows: list[Row] = []
     for count in nodes:
         cases = [
             case
             for stencil in STENCILS
             for case in stencil_cases(GRIDS[count], [RANKS_PER_NODE] * count, stencil, [False, False], MAPPINGS[count], sizes)
         ]
-        rows += simulate_stencil_rows(system(), cases, TOPOLOGY[count], RANKS_PER_NODE, folder, jobs)
+        machine = system()
+        rows += simulate_rows(machine, cases, TOPOLOGY[count], None, machine.placement(RANKS_PER_NODE), folder, jobs)
     return rows
 
 
-def compared(rows: Sequence[StencilRow], word_bytes: int = 1) -> list[Compared]:
+def compared(rows: Sequence[Row], word_bytes: int = 1) -> list[Compared]:
     """Set each simulated speed-up over blocked beside the published ones.
 
     With ``word_bytes`` the printed sizes are read as words of so many bytes.
     """
     printed = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in published_times()}
-    own = {(row.case.grid, row.case.stencil, row.case.message_bytes, row.case.mapping): row.time_s for row in rows}
+    cases = [row.case for row in rows if isinstance(row.case, StencilCase)]
+    own = {
+        (case.grid, case.stencil, case.message_bytes, case.mapping): row.time_s for case, row in zip(cases, rows, strict=True)
+    }
     found = []
-    for row in rows:
-        case = row.case
+    for case, row in zip(cases, rows, strict=True):
         size, rest = divmod(case.message_bytes, word_bytes)
         if rest:
             continue

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.machine.link import Interval, LinkModel, Segment
 from rankwise.machine.profile import Link, Profile
@@ -27,6 +26,7 @@ from rankwise.models.max_rate import with_contention
 from rankwise.report.reproduction import Picture, Reproduction, Section, Table
 from rankwise.statistics import interval_95
 from rankwise.units import format_percent, format_size
+from rankwise.workloads.exchange import Asked, make_cases
 
 Array = NDArray[np.float64]
 
@@ -159,7 +159,8 @@ class Study:
         with_model = dataclasses.replace(profile or self.profile, links={LINK: Link(curve)})
         cutoffs = sorted({row.cutoff for row in self.rows})
         cases = make_cases(Asked(["shift"], ["ssend"], cutoffs, self.sizes), [_RANKS], [True])
-        found = {(row.case.message_bytes, row.case.cutoff): row.time_s for row in predict_rows(with_model, cases)}
+        rows = predict_rows(with_model, cases)
+        found = {(case.message_bytes, case.cutoff): row.time_s for case, row in zip(cases, rows, strict=True)}
         return np.array([found[row.message_bytes, row.cutoff] for row in self.rows])
 
     def errors(self, predicted: Array) -> Array:

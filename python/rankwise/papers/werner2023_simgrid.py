@@ -11,16 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.engines.exchange import MODES, Asked, Row, make_cases
 from rankwise.engines.platform import links_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.system import System
 from rankwise.papers.werner2023 import Published, ping_pong_profile, published_rows
 from rankwise.report.reproduction import Cell, Reproduction, Section, Table
 from rankwise.units import format_size
+from rankwise.workloads.base import Row
+from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases, names
 
 RANKS = 64  # section 4.2
 TOPOLOGY = "crossbar"
+MODES = names().modes
 
 Times = Mapping[tuple[str, int, int], float]  # of each mode, size and cutoff, in seconds
 
@@ -32,12 +34,16 @@ def reproduce_simulated(folder: Path) -> Reproduction:
     profile = ping_pong_profile()
     cases = make_cases(Asked(["shift"], None, cutoffs, sizes), [RANKS], [True])
     system = System("JURECA, Table 1", links_of_profile(profile), profile, None)
-    simulated = simulate_rows(system, cases, TOPOLOGY, None, None, folder)
+    simulated = simulate_rows(system, cases, TOPOLOGY, None, system.placement(), folder)
     return reproduction(rows, _times(simulated), _times(predict_rows(profile, cases)))
 
 
 def _times(rows: Sequence[Row]) -> Times:
-    return {(row.case.mode, row.case.message_bytes, row.case.cutoff): row.time_s for row in rows}
+    return {
+        (case.mode, case.message_bytes, case.cutoff): row.time_s
+        for row in rows
+        if isinstance(case := row.case, ExchangeCase)
+    }
 
 
 def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) -> Reproduction:

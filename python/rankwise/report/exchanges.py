@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.report.inputs import Comparison
 from rankwise.report.style import FONT_PT, INK, SURFACE, WIDTH_PT, drawing, look, new_figure, set_time_axis, to_svg
 from rankwise.units import format_size, format_time
+from rankwise.workloads.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,24 +27,24 @@ def exchange_groups(rows: Iterable[Comparison]) -> list[list[Comparison]]:
     rows = list(rows)
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for row in rows:
-        groups.setdefault((*_setting(row), None if _by_size(row, rows) else row.message_bytes), []).append(row)
+        groups.setdefault((*_setting(row), None if _by_size(row, rows) else row.exchange.message_bytes), []).append(row)
     return list(groups.values())
 
 
 def group_label(group: Sequence[Comparison]) -> str:
     """Say in words which exchange a group shows: ``shift, 1-D, 2 ranks, 1000 B``."""
     row = group[0]
-    shape = f" as {'x'.join(map(str, row.grid))}" if len(row.grid) > 1 else ""
-    parts = [row.algorithm, f"{row.dims}-D", f"{row.ranks} rank{'s' * (row.ranks > 1)}{shape}"]
-    parts += [f"c = {row.replication}"] if row.replication > 1 else []
-    sizes = {row.message_bytes for row in group}
-    return ", ".join(parts + [format_size(row.message_bytes) if len(sizes) == 1 else f"k = {row.cutoff}"])
+    shape = f" as {'x'.join(map(str, row.exchange.grid))}" if len(row.exchange.grid) > 1 else ""
+    parts = [row.exchange.algorithm, f"{len(row.exchange.grid)}-D", f"{row.exchange.ranks} rank{'s' * (row.exchange.ranks > 1)}{shape}"]
+    parts += [f"c = {row.exchange.replication}"] if row.exchange.replication > 1 else []
+    sizes = {row.exchange.message_bytes for row in group}
+    return ", ".join(parts + [format_size(row.exchange.message_bytes) if len(sizes) == 1 else f"k = {row.exchange.cutoff}"])
 
 
 def exchange_picture(group: Sequence[Comparison], name: str) -> str:
     """Draw one group of ``exchange_groups``: a panel for each send mode; ``name`` keeps its ids apart from others."""
-    modes = list(dict.fromkeys(row.mode for row in group))
-    pairs = max(sum(row.mode == mode for row in group) for mode in modes)
+    modes = list(dict.fromkeys(row.exchange.mode for row in group))
+    pairs = max(sum(row.exchange.mode == mode for row in group) for mode in modes)
     wanted_pt = pairs * (_SIZE_PT if _shows_sizes(group) else _CUTOFF_PT)
     columns = next((count for count in (3, 2) if count <= len(modes) and _panel_pt(count) >= wanted_pt), 1)
     lines = -(-len(modes) // columns)
@@ -53,7 +53,7 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> str:
         grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
         panels = [panel for line in grid for panel in line]
         for mode, panel in zip(modes, panels, strict=False):
-            draw_pairs(panel, [row for row in group if row.mode == mode], room_pt=_panel_pt(columns))
+            draw_pairs(panel, [row for row in group if row.exchange.mode == mode], room_pt=_panel_pt(columns))
             panel.set_title(mode, loc="left")
         for panel in panels[len(modes) :]:
             panel.set_axis_off()
@@ -69,7 +69,7 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> str:
             f"Measured and predicted time: {group_label(group)}",
             f"One panel for each of {', '.join(modes)}. "
             + " ".join(
-                f"{row.mode}, k = {row.cutoff}, {format_size(row.message_bytes)}: measured "
+                f"{row.exchange.mode}, k = {row.exchange.cutoff}, {format_size(row.exchange.message_bytes)}: measured "
                 f"{format_time(row.measured.time_s)}, predicted {format_time(row.predicted.time_s)}."
                 for row in (group[0], worst)
             )
@@ -80,18 +80,15 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> str:
 def draw_pairs(axes: Axes, rows: Sequence[Comparison], room_pt: float) -> None:
     """Draw measured and predicted times side by side over k, or over size, with the error written above each pair."""
     by_size = _shows_sizes(rows)
-    rows = sorted(rows, key=lambda row: (row.message_bytes, row.cutoff))
+    rows = sorted(rows, key=lambda row: (row.exchange.message_bytes, row.exchange.cutoff))
     places = list(range(len(rows)))
     for shape, shift, name, timings, fill in (
         (MEASURED, -0.13, "measured, 95 % interval", [row.measured for row in rows], MEASURED.colour),
         (PREDICTED, 0.13, "predicted, 95 % interval", [row.predicted for row in rows], SURFACE),
     ):
         for place, timing in zip(places, timings, strict=True):
-            if timing.interval_s is not None:
-                axes.vlines(place + shift, *timing.interval_s, color=shape.colour, linewidth=1.3)
-                axes.plot(
-                    [place + shift] * 2, timing.interval_s, "_", color=shape.colour, markersize=6, markeredgewidth=1.3
-                )
+            axes.vlines(place + shift, *timing.interval_s, color=shape.colour, linewidth=1.3)
+            axes.plot([place + shift] * 2, timing.interval_s, "_", color=shape.colour, markersize=6, markeredgewidth=1.3)
         axes.plot(
             [place + shift for place in places],
             [timing.time_s for timing in timings],
@@ -116,7 +113,7 @@ def draw_pairs(axes: Axes, rows: Sequence[Comparison], room_pt: float) -> None:
             rotation=90 if upright else 0,
         )
     axes.set_xlim(-0.6, len(rows) - 0.4)
-    axes.set_xticks(places, [format_size(row.message_bytes) if by_size else str(row.cutoff) for row in rows])
+    axes.set_xticks(places, [format_size(row.exchange.message_bytes) if by_size else str(row.exchange.cutoff) for row in rows])
     axes.set_xlabel("bytes of each rank's block" if by_size else "cutoff k (layers of neighbours)")
     _set_exchange_axis(axes, rows)
 
@@ -142,7 +139,7 @@ def _panel_pt(columns: int) -> float:
 
 
 def _shows_sizes(rows: Iterable[Comparison]) -> bool:
-    return len({row.message_bytes for row in rows}) > 1
+    return len({row.exchange.message_bytes for row in rows}) > 1
 
 
 def _times(row: Comparison) -> list[float]:
@@ -150,7 +147,7 @@ def _times(row: Comparison) -> list[float]:
     timings = (row.measured, row.predicted)
     return [
         *(timing.time_s for timing in timings),
-        *(end for timing in timings for end in timing.interval_s or () if end > 0),
+        *(end for timing in timings for end in timing.interval_s if end > 0),
     ]
 
 
@@ -159,9 +156,9 @@ def _top(row: Comparison) -> float:
 
 
 def _setting(row: Comparison) -> tuple[object, ...]:
-    return (row.algorithm, row.dims, row.grid, row.replication, row.ranks)
+    return (row.exchange.algorithm, len(row.exchange.grid), row.exchange.grid, row.exchange.replication, row.exchange.ranks)
 
 
 def _by_size(row: Comparison, rows: Sequence[Comparison]) -> bool:
     alike = [other for other in rows if _setting(other) == _setting(row)]
-    return len({other.cutoff for other in alike}) == 1 and len({other.message_bytes for other in alike}) > 1
+    return len({other.exchange.cutoff for other in alike}) == 1 and len({other.exchange.message_bytes for other in alike}) > 1

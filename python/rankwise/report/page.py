@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankwise.machine.profile import Profile
-from rankwise.report.inputs import MappingInstance, Validation
+from rankwise.report.inputs import MappingInstance
 from rankwise.report.sections import all_sections
 from rankwise.report.style import INK, LOOKS, MUTED, RULE, SURFACE
 from rankwise.report.words import answer
+from rankwise.workloads.comparison import Validation
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -76,17 +77,17 @@ def themed(svg: str) -> str:
 def _doubts(validation: Validation | None) -> list[str]:
     if validation is None:
         return []
-    wrong = sum(not row.verified for row in validation.rows)
-    crowded = sum(row.oversubscribed for row in validation.rows)
+    wrong = sum(not row.measured.verified for row in validation.comparisons)
+    crowded = sum(row.measured.oversubscribed for row in validation.comparisons)
     doubts = []
     if wrong:
         doubts.append(
-            f"{wrong} of {len(validation.rows)} exchanges delivered wrong bytes, so their times mean nothing: "
+            f"{wrong} of {len(validation.comparisons)} exchanges delivered wrong bytes, so their times mean nothing: "
             "run 'rankwise doctor', and report it if the MPI library is not to blame."
         )
     if crowded:
         doubts.append(
-            f"{crowded} of {len(validation.rows)} exchanges ran more ranks than there are cores, so ranks waited for "
+            f"{crowded} of {len(validation.comparisons)} exchanges ran more ranks than there are cores, so ranks waited for "
             "each other's turns: compare again with at most one rank per core."
         )
     if validation.drift is not None and not 0.85 < validation.drift < 1.18:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.report.curves import bandwidth_picture, draw_latency, latency_picture
 from rankwise.report.exchanges import draw_pairs, exchange_groups, exchange_picture
-from rankwise.report.inputs import MappingInstance, Validation
+from rankwise.report.inputs import MappingInstance
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_group, node_map_picture
 from rankwise.report.style import drawing, new_figure, svg_element, svg_group
 from rankwise.report.words import answer, headline
+from rankwise.workloads.comparison import Validation
 
 __all__ = [
     "bandwidth_picture",
@@ -32,8 +33,8 @@ def summary_picture(profile: Profile, validation: Validation, mappings: Sequence
     instance that saves messages. Raises ValueError when no instance holds the maps of blocked and of another mapping.
     """
     row = headline(validation)
-    group = next(group for group in exchange_groups(validation.rows) if row in group)
-    pairs = [other for other in group if other.mode == row.mode]
+    group = next(group for group in exchange_groups(validation.comparisons) if row in group)
+    pairs = [other for other in group if other.exchange.mode == row.exchange.mode]
     link_class = next(name for name in LINK_CLASSES if name in profile.links)
     instance = _first_saving(mappings)
     grid = "x".join(map(str, instance.grid))
@@ -45,7 +46,7 @@ def summary_picture(profile: Profile, validation: Validation, mappings: Sequence
         left.set_ylim(top=100 * left.get_ylim()[1])
         left.set_title(f"a message, {link_class}", loc="left", pad=16)
         draw_pairs(right, pairs, room_pt=135)
-        right.set_title(f"{row.algorithm}, {row.mode}, {row.ranks} ranks", loc="left", pad=16)
+        right.set_title(f"{row.exchange.algorithm}, {row.exchange.mode}, {row.exchange.ranks} ranks", loc="left", pad=16)
         right.set_ylabel("time of one exchange")
         right.legend(loc="upper left")
         right.set_ylim(0, 1.25 * right.get_ylim()[1])

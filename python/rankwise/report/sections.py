@@ -10,10 +10,11 @@ from rankwise.machine.link import Curve, Parameter, Segment
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.report.curves import bandwidth_picture, interpolates, latency_picture
 from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
-from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance, Validation
+from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
 from rankwise.report.words import nodes_in_words, point_bandwidth, point_time, span, timing, with_interval
 from rankwise.units import format_parameter, format_percent, format_size, format_time
+from rankwise.workloads.comparison import Validation
 
 PROFILE_COMMAND = "rankwise measure -o machine.json"
 _WAYS = (
@@ -217,7 +218,7 @@ def _bandwidth(profile: Profile) -> Section:
 
 def _exchange(validation: Validation) -> Section:
     parts: list[Picture | Table] = []
-    for i, group in enumerate(exchange_groups(validation.rows)):
+    for i, group in enumerate(exchange_groups(validation.comparisons)):
         label = group_label(group)
         parts.append(
             Picture(
@@ -227,23 +228,23 @@ def _exchange(validation: Validation) -> Section:
         )
         rows = [
             (
-                row.mode,
-                str(row.cutoff),
-                format_size(row.message_bytes),
+                row.exchange.mode,
+                str(row.exchange.cutoff),
+                format_size(row.exchange.message_bytes),
                 timing(row.measured),
                 timing(row.predicted),
                 format_percent(row.error),
                 "–" if (left := row.error_at_present_speed) is None else format_percent(left),
                 "yes" if row.inside_interval else "no",
-                str(row.messages_per_rank),
-                format_size(row.bytes_per_rank),
-                "yes" if row.verified else "NO",
+                str(row.measured.messages_per_rank),
+                format_size(row.measured.bytes_per_rank or 0),
+                "yes" if row.measured.verified else "NO",
             )
             for row in group
         ]
         times = ("measured (95 %)", "predicted (95 %)", "error", "at present speed", "inside")
         header = ("mode", "k", "block", *times, "messages", "bytes")
-        repetitions = span([row.repetitions for row in group])
+        repetitions = span([row.measured.repetitions or 0 for row in group])
         caption = f"{label}; {repetitions} repetitions each; messages and bytes are per rank."
         parts.append(Table(caption, (*header, "verified"), rows))
     return Section(
@@ -255,7 +256,7 @@ def _exchange(validation: Validation) -> Section:
             "every received byte. Inside means that the measured time lies in the 95 % interval of the prediction. "
             "At present speed is the error that is left when the prediction is scaled by how much longer a ping-pong "
             "took right then than when the profile was measured.",
-            *dict.fromkeys(note for row in validation.rows for note in row.notes),
+            *dict.fromkeys(note for row in validation.comparisons for note in row.notes),
         ],
         parts,
     )

@@ -7,8 +7,10 @@ from itertools import groupby
 
 from rankwise.machine.link import Interval, Point
 from rankwise.machine.profile import LINK_CLASSES, Profile
-from rankwise.report.inputs import Comparison, MappingInstance, Timing, Validation
+from rankwise.report.inputs import MappingInstance
 from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.workloads.base import Row
+from rankwise.workloads.comparison import Comparison, Validation
 
 _BETWEEN = {
     "same-core": "Between hardware threads of one core",
@@ -45,9 +47,9 @@ def point_bandwidth(point: Point) -> str:
     )
 
 
-def timing(value: Timing) -> str:
+def timing(row: Row) -> str:
     """Write a time with its interval."""
-    return with_interval(value.time_s, value.interval_s, format_time)
+    return with_interval(row.time_s, row.interval_s, format_time)
 
 
 def answer(
@@ -77,9 +79,10 @@ def span(values: Sequence[int]) -> str:
 
 def headline(validation: Validation) -> Comparison:
     """Return the comparison that stands for all: the fastest with k = 2, or with the smallest k where none has 2."""
-    cutoffs = {row.cutoff for row in validation.rows}
+    cutoffs = {row.exchange.cutoff for row in validation.comparisons}
     cutoff = 2 if 2 in cutoffs else min(cutoffs)
-    return min((row for row in validation.rows if row.cutoff == cutoff), key=lambda row: row.measured.time_s)
+    at_cutoff = (row for row in validation.comparisons if row.exchange.cutoff == cutoff)
+    return min(at_cutoff, key=lambda row: row.measured.time_s)
 
 
 def _link_sentence(profile: Profile, name: str) -> str:
@@ -92,27 +95,28 @@ def _link_sentence(profile: Profile, name: str) -> str:
 
 def _exchange_sentence(validation: Validation) -> str:
     row = headline(validation)
+    case = row.exchange
     return (
-        f"The {row.dims}-D {row.algorithm} exchange with {row.cutoff} layer{'s' * (row.cutoff > 1)} of neighbours "
-        f"(k = {row.cutoff}) and {format_size(row.message_bytes)} per rank takes {timing(row.measured)} "
-        f"with {row.mode} on {row.ranks} rank{'s' * (row.ranks > 1)}; the prediction was "
+        f"The {len(case.grid)}-D {case.algorithm} exchange with {case.cutoff} layer{'s' * (case.cutoff > 1)} of neighbours "
+        f"(k = {case.cutoff}) and {format_size(case.message_bytes)} per rank takes {timing(row.measured)} "
+        f"with {case.mode} on {case.ranks} rank{'s' * (case.ranks > 1)}; the prediction was "
         f"{format_time(row.predicted.time_s)}."
     )
 
 
 def _trust_sentence(validation: Validation) -> str:
-    count = len(validation.rows)
-    worst = max(abs(row.error) for row in validation.rows)
-    inside = sum(row.inside_interval for row in validation.rows)
+    count = len(validation.comparisons)
+    worst = max(abs(row.error) for row in validation.comparisons)
+    inside = sum(row.inside_interval for row in validation.comparisons)
     return (
-        f"Over {count} comparison{'s' * (count > 1)} the predictions were off by {100 * validation.mean_error:.1f} % "
+        f"Over {count} comparison{'s' * (count > 1)} the predictions were off by {100 * validation.summary()['mape']:.1f} % "
         f"on average and {100 * worst:.0f} % at most; {inside} of {count} measured times lie inside the predicted "
         f"95 % interval.{_drift_sentence(validation)}"
     )
 
 
 def _drift_sentence(validation: Validation) -> str:
-    drift, left = validation.drift, validation.mean_error_at_present_speed
+    drift, left = validation.drift, validation.summary()["mape_at_present_speed"]
     if drift is None or left is None:
         return ""
     return (

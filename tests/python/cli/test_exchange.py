@@ -207,7 +207,7 @@ def test_a_wrong_schedule_is_exit_1(rankwise: Callable[..., Any], monkeypatch: p
         def check(self) -> list[str]:
             return ["rank 2, slot 0 misses the block of rank 1"]
 
-    monkeypatch.setattr("rankwise.engines.exchange.ExchangeCase.schedules", lambda self: Broken())
+    monkeypatch.setattr("rankwise.workloads.exchange.ExchangeCase.schedules", lambda self: Broken())
     result = rankwise("exchange", "check", "--algorithm", "shift", "--mode", "isend", "--dims", "1", "--ranks", "4")
     assert result.code == 1
     assert "misses the block of rank 1" in result.out

@@ -9,7 +9,7 @@ import pytest
 
 from rankwise.decide.choice import Candidate, Choice, Question
 from rankwise.decide.regret import Regret, Trial
-from rankwise.engines.exchange import ExchangeCase
+from rankwise.workloads.exchange import ExchangeCase
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from rankwise.engines.exchange import ExchangeCase
 from rankwise.engines.network import parse_network
-from rankwise.engines.placement import Location
+from rankwise.engines.placement import Location, Placement
 from rankwise.engines.platform import Links, Platform, links_of_description, links_of_profile
 from rankwise.engines.simulate import Run, Simulator
-from rankwise.engines.stencil import StencilCase
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch.smpi import SimGrid, cause_of_failure, find_simgrid
 from rankwise.machine.library import load_machine
 from rankwise.machine.link import Segment
 from rankwise.measure.imports import import_profile
+from rankwise.workloads.exchange import ExchangeCase
+from rankwise.workloads.stencil import StencilCase
 
 DATA = Path(__file__).parents[2] / "data"
 needs_simgrid = pytest.mark.simgrid
@@ -38,6 +38,13 @@ def simulator(simgrid: SimGrid, tmp_path: Path) -> Simulator:
     return Simulator(simgrid, tmp_path / "simulated")
 
 
+def on_nodes(nodes: Sequence[int]) -> list[Location]:
+    """One socket a node."""
+    return [(node, 0, rank) for rank, node in enumerate(nodes)]
+
+
+# A rank a node.
+APART = Placement(lambda ranks: on_nodes(range(ranks)), on_nodes)
 INSIDE = [Segment(0, None, 3e-7, 2e-11)]
 ACROSS = [Segment(0, None, 5e-7, 4e-11)]
 # Below a threshold slow bytes, above it a dearer start: as eager and rendezvous messages.
@@ -102,7 +109,7 @@ def test_hops_cost_what_they_are_given(simulator: Simulator) -> None:
 def _pairs(simulator: Simulator, platform: Platform, places: Sequence[Location], stencil: str, grid: tuple[int, ...]) -> float:
     """Return the time of one halo exchange of a megabyte whose ranks sit on the given nodes."""
     case = StencilCase(grid, (False,) * len(grid), stencil, "test", tuple(node for node, _, _ in places), 0, 0, 1_000_000)
-    return simulator.stencil_rows([case], platform, 1000)[0].time_s
+    return simulator.rows([case], platform, APART)[0].time_s
 
 
 @needs_simgrid
@@ -149,11 +156,10 @@ def test_every_exchange_delivers_its_bytes_and_says_what_smpi_lacks(simulator: S
             ("shift", "persistent", 1), ("team-shift", "isend", 2),
         )
     ]  # fmt: skip
-    placement = {8: [(rank, 0, rank) for rank in range(8)]}
-    rows = simulator.exchange_rows(cases, platform, placement)
+    rows = simulator.rows(cases, platform, APART)
     assert all(row.verified for row in rows)
     assert [any("no neighbourhood collectives" in note for note in row.notes) for row in rows] == [
-        row.case.algorithm == "neighbor-alltoall" for row in rows
+        case.algorithm == "neighbor-alltoall" for case in cases
     ]
     # Synchronous sends go one after the other, 2 k each way doubled; the same messages at once overlap.
     assert rows[2].time_s == pytest.approx(8 * (1e-6 + 2e-10 * 1000), rel=0.01)
@@ -181,10 +187,10 @@ def test_sizes_go_in_several_runs_and_maps_that_are_alike_in_one(simulator: Simu
         for size in sizes
         for mapping, nodes in (("one", (0, 0, 1, 1)), ("other", (0, 1, 0, 1)), ("as-one", (0, 0, 1, 1)))
     ]
-    rows = counting.stencil_rows(cases, platform_of("crossbar:8", 1), 2)
+    rows = counting.rows(cases, platform_of("crossbar:8", 1), APART)
     assert [row.case for row in rows] == cases
     assert all(row.verified for row in rows)
-    time_s = {(row.case.mapping, row.case.message_bytes): row.time_s for row in rows}
+    time_s = {(case.mapping, case.message_bytes): row.time_s for case, row in zip(cases, rows, strict=True)}
     for size in sizes:
         # What a card carries both ways at once: a neighbour's messages there and back, or both neighbours'.
         assert time_s["one", size] == time_s["as-one", size] < time_s["other", size]
@@ -197,8 +203,7 @@ def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pyte
     from rankwise.engines import simulate
 
     case = ExchangeCase("shift", "isend", (4,), (True,), 1, 100)
-    placement = {4: [(rank, 0, rank) for rank in range(4)]}
-    first = simulator.exchange_rows([case], platform_of("crossbar:8", 1), placement)
+    first = simulator.rows([case], platform_of("crossbar:8", 1), APART)
     path = simulator.folder / "simulations.jsonl"
     with path.open("a") as stream:
         stream.write('{"record":"simulation","key":"cut o')  # as a power cut leaves it
@@ -211,11 +216,11 @@ def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pyte
 
     monkeypatch.setattr(simulate, "run_simulation", counted)
     other = ExchangeCase("shift", "isend", (4,), (True,), 1, 200)
-    rows = simulator.exchange_rows([other, case], platform_of("crossbar:8", 1), placement)
+    rows = simulator.rows([other, case], platform_of("crossbar:8", 1), APART)
     assert len(started) == 1
     assert rows[1].time_s == first[0].time_s
     # Another platform is another run; and its file can be read beside the samples.
-    simulator.exchange_rows([case], platform_of("torus:8", 1), placement)
+    simulator.rows([case], platform_of("torus:8", 1), APART)
     assert len(started) == 2
     assert any("topology torus" in path.read_text() for path in simulator.folder.glob("*.platform"))
 

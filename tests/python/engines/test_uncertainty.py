@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.machine.profile import Link, Profile
 from rankwise.models import hockney, loggp, max_rate, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Measured, Way
+from rankwise.workloads.exchange import Asked, make_cases
 from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
 
 CASES = make_cases(Asked(["shift"], ["ssend", "send", "isend"], [1, 3], [500, 3000, 100_000]), [8], [True])

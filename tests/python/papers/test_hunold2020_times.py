@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rankwise.engines.stencil import StencilCase, StencilRow
 from rankwise.papers.hunold2020_simgrid import GRIDS, STENCILS, agreements, compared, reproduction
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, PublishedTime, fit_line, our_scores, published_times
 from rankwise.report.paper_page import render
+from rankwise.workloads.base import Row
+from rankwise.workloads.stencil import StencilCase
 
 
 def test_the_tables_are_whole() -> None:
@@ -52,7 +53,7 @@ def test_mappings_exchanged_for_each_other_explain_less() -> None:
         assert fit_line(machine, times).explained < fit_line(machine).explained - 0.1
 
 
-def _rows(machine: str) -> list[StencilRow]:
+def _rows(machine: str) -> list[Row]:
     """Rows that are one machine's published times, as if the simulator had given them."""
     rows = []
     for t in published_times():
@@ -60,7 +61,7 @@ def _rows(machine: str) -> list[StencilRow]:
             continue
         nodes = tuple(rank // 48 for rank in range(48 * t.nodes))
         case = StencilCase(t.grid, (False, False), t.stencil, t.mapping, nodes, 0, 0, t.message_bytes)
-        rows.append(StencilRow("simgrid", case, t.time_s, t.time_s, t.time_s, 4, 4, True))
+        rows.append(Row("simgrid", case, t.time_s, t.time_s, t.time_s, 4, 4 * t.message_bytes, True))
     return rows
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rankwise.engines.exchange import Asked, make_cases
 from rankwise.engines.session import predict_rows
 from rankwise.papers.werner2023 import DATA, ping_pong_profile, published_rows, reproduce
 from rankwise.report.reproduction import Reproduction
+from rankwise.workloads.exchange import Asked, make_cases
 
 TEST_DATA = Path(__file__).parents[2] / "data"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.engines.exchange import MODES, Asked, make_cases
 from rankwise.engines.platform import links_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.system import System
 from rankwise.papers.werner2023 import ping_pong_profile, published_rows
-from rankwise.papers.werner2023_simgrid import RANKS, TOPOLOGY, reproduction
+from rankwise.papers.werner2023_simgrid import MODES, RANKS, TOPOLOGY, reproduction
 from rankwise.report.paper_page import render
+from rankwise.workloads.exchange import Asked, make_cases
 
 
 @pytest.mark.simgrid
@@ -24,7 +24,7 @@ def test_simulated_rows_agree_with_the_published_prediction(tmp_path: Path) -> N
     system = System("JURECA", links_of_profile(profile), profile, None)
     sizes = sorted({row.message_bytes for row in published_rows()})
     cases = make_cases(Asked(["shift"], ["ssend"], [1, 10], sizes), [RANKS], [True])
-    rows = simulate_rows(system, cases, TOPOLOGY, None, None, tmp_path)
+    rows = simulate_rows(system, cases, TOPOLOGY, None, system.placement(), tmp_path)
     printed = {(row.message_bytes, row.cutoff): row.predicted_s for row in published_rows()}
     for row in rows:
         assert row.verified

@@ -6,7 +6,8 @@ import pytest
 
 import sample_figures
 from rankwise.machine.profile import Profile
-from rankwise.report.inputs import MappingInstance, Validation, mappings_from_record
+from rankwise.report.inputs import MappingInstance, mappings_from_record, validation_from_record
+from rankwise.workloads.comparison import Validation
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def profile() -> Profile:
 
 @pytest.fixture
 def validation() -> Validation:
-    return Validation.from_record(sample_figures.validation_record(), "validate.json")
+    return validation_from_record(sample_figures.validation_record(), "validate.json")
 
 
 @pytest.fixture(scope="session")

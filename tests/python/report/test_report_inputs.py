@@ -10,7 +10,7 @@ import pytest
 
 import sample_figures
 from rankwise.errors import InputError
-from rankwise.report.inputs import Validation, load_mappings, mappings_from_record
+from rankwise.report.inputs import load_mappings, mappings_from_record, validation_from_record
 
 
 def changed(record: dict[str, Any], path: list[str | int], value: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def changed(record: dict[str, Any], path: list[str | int], value: Any) -> dict[s
 def test_a_bad_validation_names_the_key(path: list[str | int], value: Any, complaint: str) -> None:
     record = changed(sample_figures.validation_record(), path, value)
     with pytest.raises(InputError, match=f"^validation v.json.*{complaint}"):
-        Validation.from_record(record, "v.json")
+        validation_from_record(record, "v.json")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_bad_mapping_names_the_key(path: list[str | int], value: Any, complain
 @pytest.mark.parametrize("record", [[], "text", None, 3])
 def test_another_json_value_is_refused(record: Any) -> None:
     with pytest.raises(InputError, match="not a JSON object"):
-        Validation.from_record(record, "v.json")
+        validation_from_record(record, "v.json")
     with pytest.raises(InputError, match="not a JSON object"):
         mappings_from_record(record, "m.json")
 
@@ -95,9 +95,9 @@ def test_one_bare_instance_is_read_like_a_list_of_one(tmp_path: Path) -> None:
 
 
 def test_figures_are_those_of_the_file() -> None:
-    validation = Validation.from_record(sample_figures.validation_record(), "v.json")
-    assert [round(row.error, 6) for row in validation.rows[:3]] == [-0.02, 0.06, -0.11]
-    assert validation.mean_error == pytest.approx((0.02 + 0.06 + 0.11 + 0.04 + 0.03 + 0.24 + 0.08 + 0.01) / 8)
+    validation = validation_from_record(sample_figures.validation_record(), "v.json")
+    assert [round(row.error, 6) for row in validation.comparisons[:3]] == [-0.02, 0.06, -0.11]
+    assert validation.summary()["mape"] == pytest.approx((0.02 + 0.06 + 0.11 + 0.04 + 0.03 + 0.24 + 0.08 + 0.01) / 8)
     instance = mappings_from_record(sample_figures.mapping_record(), "m.json")[0]
     assert instance.blocked is not None
     assert (instance.blocked.j_sum, instance.blocked.j_max) == (4704, 96)

@@ -12,8 +12,9 @@ import pytest
 
 import sample_figures
 from rankwise.machine.profile import Profile
-from rankwise.report.inputs import MappingInstance, Validation, mappings_from_record
+from rankwise.report.inputs import MappingInstance, mappings_from_record, validation_from_record
 from rankwise.report.page import render, section_names
+from rankwise.workloads.comparison import Validation
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
 _NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
@@ -151,7 +152,7 @@ def test_hostile_names_stay_text() -> None:
     profile = sample_figures.profile(hostname=hostile, warnings=[f"busy {hostile}"])
     profile = replace(profile, machine={**profile.machine, hostile: hostile}, source={hostile: hostile})
     rows = [sample_figures.comparison("<b>&\"'", notes=[hostile])]
-    validation = Validation.from_record(sample_figures.validation_record(rows), "v.json")
+    validation = validation_from_record(sample_figures.validation_record(rows), "v.json")
     record: Any = sample_figures.mapping_record_3d()
     record["instances"][0]["stencil"] = "</svg><script>\"'&"
     record["instances"][0]["results"][0]["algorithm"] = "</text><script src=x>"
@@ -170,7 +171,7 @@ def test_doubts_about_the_exchanges_stand_with_the_warnings() -> None:
         sample_figures.comparison("isend", 1, verified=False, notes=["the size lies beyond the measured ones"]),
         sample_figures.comparison("isend", 2, oversubscribed=True),
     ]
-    validation = Validation.from_record(sample_figures.validation_record(rows), "v.json")
+    validation = validation_from_record(sample_figures.validation_record(rows), "v.json")
     page = checked(render(None, validation, None, (), "rankwise quick"))
     assert "1 of 2 exchanges delivered wrong bytes" in page.text
     assert "1 of 2 exchanges ran more ranks than there are cores" in page.text

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rankwise import _core
-from rankwise.engines.exchange import Asked, ExchangeCase, make_cases
-from rankwise.engines.placement import blocked_locations
-from rankwise.engines.predict import Model
+from rankwise.engines.placement import blocked_locations, profile_placement
 from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
+from rankwise.workloads.exchange import Asked, ExchangeCase, _schedules, make_cases, names
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -80,7 +78,7 @@ def test_hockney_can_be_asked_for_by_name(paper: Profile) -> None:
 
 def test_a_link_class_that_the_profile_lacks_is_named(paper: Profile) -> None:
     with pytest.raises(InputError, match="no link class same-socket.*measure or import"):
-        predict_rows(paper, [_shift("ssend", 1, 8)], ranks_per_node=2)
+        predict_rows(paper, [_shift("ssend", 1, 8)], profile_placement(paper, 2))
 
 
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
@@ -93,7 +91,7 @@ def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
 def test_every_algorithm_and_mode_is_predicted(paper: Profile) -> None:
     cases = make_cases(Asked(None, None, [1, 2], [100], shells=("full", "eighth", "all-pairs")), [4, 4], [True, True])
     rows = predict_rows(paper, cases)
-    assert {row.case.algorithm for row in rows} == {a.id for a in _core.exchange_algorithms() if not a.needs_nodes}
+    assert {row.case.algorithm for row in rows} == set(names().algorithms)
     for row in rows:
         assert row.time_s > 0
         assert row.bytes_per_rank >= 100 * row.messages_per_rank > 0
@@ -107,8 +105,7 @@ def test_replicated_boxes_have_more_ranks(paper: Profile) -> None:
 
 
 def test_a_thousand_cases_reuse_their_schedules(paper: Profile) -> None:
-    model = Model(paper)
+    _schedules.cache_clear()
     cases = make_cases(Asked(["shift"], ["ssend"], list(range(1, 11)), list(range(0, 100_000, 1000))), [64], [True])
-    rows = list(model.rows(cases, {64: blocked_locations(64, paper, None)}))
-    assert len(rows) == 1000
-    assert len(model._exchange_of) == 10
+    assert len(predict_rows(paper, cases)) == 1000
+    assert _schedules.cache_info().misses == 10

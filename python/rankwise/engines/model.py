@@ -1,19 +1,19 @@
-"""The model engine: walks the schedule of every rank through the cost function with a profile's link times."""
+"""The model engine: prices the programs of all workloads by the judge, with a profile's link times."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
-from rankwise.engines.exchange import ExchangeCase, Row
-from rankwise.engines.placement import Location
+from rankwise import _core
+from rankwise.engines.injection import bounded
+from rankwise.engines.judge import judge
+from rankwise.engines.placement import Location, Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import VARIANTS, Link, Profile
-
-if TYPE_CHECKING:
-    from rankwise import _core
+from rankwise.workloads.base import Case, Price, Program, Row, Span
+from rankwise.workloads.exchange import ExchangeCase
 
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
@@ -26,7 +26,7 @@ _NEEDS = {
 
 
 class Model:
-    """Predicts exchanges from a profile.
+    """Predicts cases of any workload from a profile.
 
     ``link_model`` overrides the model that the profile chose for its links; ``loaded`` takes the parameters that were
     measured beside background traffic.
@@ -36,8 +36,7 @@ class Model:
 
     def __init__(self, profile: Profile, link_model: str | None = None, loaded: bool = False) -> None:
         """Raises InputError when the profile does not have the link model, or nothing measured beside traffic."""
-        from rankwise import _core
-
+        self.profile = profile
         # Places know of cores and sockets: a pair that shares a cache is costed as any of its socket.
         self.links = {
             name: _with_model(name, link, link_model) for name, link in profile.links.items() if name != "shared-cache"
@@ -52,48 +51,12 @@ class Model:
             self.machine = _core.Machine.from_profile(json.dumps(profile.to_dict()), link_model or "", loaded)
         except ValueError as error:
             raise InputError(str(error)) from None
-        self._exchange_of: dict[tuple[object, ...], _core.Exchange] = {}
         self._width_of: dict[tuple[str, int], float] = {}
 
-    def rows(self, cases: Sequence[ExchangeCase], placement: Mapping[int, Sequence[Location]]) -> Iterator[Row]:
-        """Yield one row a case; ``placement`` gives the locations of all ranks for each number of ranks.
-
-        Raises InputError when the profile lacks a link class that the placement needs.
-        """
-        for case in cases:
-            locations = placement[case.ranks]
-            try:
-                time_s, messages, bytes_sent = self._exchange(case).cost(
-                    case.message_bytes, list(locations), self.machine
-                )
-            except ValueError as error:
-                raise InputError(str(error)) from None
-            sizes = self._sizes(case)
-            low_s, high_s = self.interval(case.mode, time_s, sizes)
-            yield Row(
-                engine=self.name,
-                case=case,
-                time_s=time_s,
-                time_lo_s=low_s,
-                time_hi_s=high_s,
-                messages_per_rank=messages,
-                bytes_per_rank=bytes_sent,
-                verified=None,
-                notes=tuple(self.notes(case.mode, sizes)),
-            )
-
-    def _exchange(self, case: ExchangeCase) -> _core.Exchange:
-        key = (
-            case.algorithm, case.mode, case.grid, case.periodic, case.cutoff, case.shell, case.replication,
-            case.team_boxes,
-        )  # fmt: skip
-        if key not in self._exchange_of:
-            self._exchange_of[key] = case.schedules()
-        return self._exchange_of[key]
-
-    def _sizes(self, case: ExchangeCase) -> list[int]:
-        """Return the sizes of the messages: later steps forward what earlier ones gathered."""
-        return message_sizes(self._exchange(case).message_blocks, case.message_bytes)
+    def rows(self, cases: Sequence[Case], placement: Placement) -> list[Row]:
+        """Return one row a case. Raises InputError when the profile lacks a link class that the placement needs."""
+        pricer = _Pricer(self, placement)
+        return [pricer.row(case) for case in cases]
 
     def interval(self, mode: str, time_s: float, sizes: Sequence[int]) -> tuple[float, float]:
         """Return the 95 % interval of the time of an exchange that sends messages of some sizes."""
@@ -121,6 +84,33 @@ class Model:
         if self._loaded:
             pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
             yield f"as beside background traffic of {pairs} pairs: every way of sending slowed down as a plain send was"
+
+
+class _Pricer:
+    """The model on ranks that are placed: what a case is given to be priced by."""
+
+    def __init__(self, model: Model, placement: Placement) -> None:
+        self.profile = model.profile
+        self._model = model
+        self._placement = placement
+
+    def row(self, case: Case) -> Row:
+        row = case.predict(self)
+        # Until the judge knows what the ranks of a node share.
+        return bounded(row, case, self.profile, self._placement.of(case)) if isinstance(case, ExchangeCase) else row
+
+    def price(
+        self, case: Case, program: Program, block_bytes: int, members: Callable[[int], bool] | None = None
+    ) -> Price:
+        """Price a program among the ranks of a case that are ``members`` of it (None: all)."""
+        locations: Sequence[Location] = self._placement.of(case)
+        if members is not None:
+            locations = [location for rank, location in enumerate(locations) if members(rank)]
+        cost = judge(program, block_bytes, locations, self._model.machine)
+        sizes = message_sizes(program.message_blocks, block_bytes)
+        span = Span(cost.time_s, *self._model.interval(program.mode, cost.time_s, sizes))
+        notes = (*program.notes, *self._model.notes(program.mode, sizes))
+        return Price(span, cost.messages_per_rank, cost.bytes_per_rank, notes)
 
 
 def message_sizes(message_blocks: Sequence[int], block_bytes: int) -> list[int]:

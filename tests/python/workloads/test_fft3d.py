@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankwise.engines.fft3d import FftAsked, FftCase, fewest_bytes, fitting_grids, make_fft_cases
 from rankwise.engines.fft3d_calibrate import _loads_missed
-from rankwise.engines.fft3d_predict import FftModel
+from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.profile import Profile
 from rankwise.measure.imports import import_profile
+from rankwise.workloads.base import Row, Site
+from rankwise.workloads.fft3d import WORKLOAD, FftCase, FftOptions, fewest_bytes, fitting_grids
+from rankwise.workloads.fft3d_model import with_computing
 
 RATES = {
     "library": "fftw-3.3.10",
@@ -100,20 +102,20 @@ def test_slabs_send_fewest_bytes() -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (FftAsked([(8, 8, 8)], [65]), "more than the pencils"),
-        (FftAsked([(8, 8, 8)], [4], (3, 1)), "--grid 3x1 has 3 ranks but --ranks is 4"),
-        (FftAsked([(8, 2, 8)], [4], (4, 1)), "more than the pencils"),
-        (FftAsked([(8, 8, 2**21)], [1]), "cannot be transformed"),
-        (FftAsked([(8, 8, 8)], [1], order="sideways"), "--order 'sideways' is unknown"),
+        (FftOptions("8", "65"), "more than the pencils"),
+        (FftOptions("8", "4", "3x1"), "--grid 3x1 has 3 ranks but --ranks is 4"),
+        (FftOptions("8x2x8", "4", "4x1"), "more than the pencils"),
+        (FftOptions(f"8x8x{2**21}", "1"), "cannot be transformed"),
+        (FftOptions("8", "1", order="sideways"), "--order 'sideways' is unknown"),
     ],
 )
-def test_what_does_not_fit_is_refused(asked: FftAsked, words: str) -> None:
+def test_what_does_not_fit_is_refused(asked: FftOptions, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        make_fft_cases(asked)
+        WORKLOAD.cases(asked, Site())
 
 
-def model(reading: str = "calibrated", network: str | None = None) -> FftModel:
-    return FftModel(profile_with_rates(), reading, network)
+def predicted(*cases: FftCase) -> list[Row]:
+    return predict_rows(profile_with_rates(), cases)
 
 
 def profile_with_rates() -> Profile:
@@ -124,35 +126,53 @@ def profile_with_rates() -> Profile:
 def test_calibrated_times_are_bytes_and_flops_over_rates() -> None:
     # 64^3 on 2 ranks: 2^21 bytes a rank, half way between the two sizes of the table in the logarithm.
     case = FftCase((64, 64, 64), (2, 1))
-    [row] = model().rows([case])
+    [row] = predicted(case)
     flops = 5 * 64**3 * 18 / 2
-    assert row.phases["compute"].time_s == pytest.approx(flops / 4e9)
-    assert row.phases["shuffle"].time_s == pytest.approx(2 * 2**21 / 4e9)
-    assert row.phases["exchange"].time_s == pytest.approx(2**21 / math.sqrt(2e18))
-    assert row.total.time_s == pytest.approx(sum(span.time_s for span in row.phases.values()))
-    natural, single = model().rows([replace(case, order="natural"), replace(case, precision="single")])
-    assert natural.phases["shuffle"].time_s == pytest.approx(2 * row.phases["shuffle"].time_s)
-    assert single.phases["shuffle"].time_s == pytest.approx(row.phases["shuffle"].time_s / 2)
+    assert row.parts["compute"].time_s == pytest.approx(flops / 4e9)
+    assert row.parts["shuffle"].time_s == pytest.approx(2 * 2**21 / 4e9)
+    assert row.parts["exchange"].time_s == pytest.approx(2**21 / math.sqrt(2e18))
+    assert row.time_s == pytest.approx(sum(span.time_s for span in row.parts.values()))
+    natural, single = predicted(replace(case, order="natural"), replace(case, precision="single"))
+    assert natural.parts["shuffle"].time_s == pytest.approx(2 * row.parts["shuffle"].time_s)
+    assert single.parts["shuffle"].time_s == pytest.approx(row.parts["shuffle"].time_s / 2)
 
 
 def test_literal_terms_are_the_papers_equations() -> None:
-    [row] = model("literal").rows([FftCase((64, 64, 64), (2, 1))])
-    assert row.terms["flops_s"] == pytest.approx(15 * 64**3 * 6 / (2 * 8e9))  # Eq. 1, 15 n^3 log2 n
-    assert row.terms["memory_s"] == pytest.approx(3 * 64**3 / 2 * 1.0 * 16 / 1e10)  # Eq. 2, a line fits the cache
-    assert row.terms["shuffle_s"] == pytest.approx(2 * 64**3 / 2 * 16 / 1e10)  # Eq. 8, one exchange
-    assert row.terms["network_s"] == pytest.approx(64**3 / 2 * 16 / 1e9)  # Eq. 3
-    assert row.phases["compute"].time_s == max(row.terms["flops_s"], row.terms["memory_s"])
+    [row] = predicted(FftCase((64, 64, 64), (2, 1), reading="literal"))
+    terms = row.figures["terms"]
+    assert terms["flops_s"] == pytest.approx(15 * 64**3 * 6 / (2 * 8e9))  # Eq. 1, 15 n^3 log2 n
+    assert terms["memory_s"] == pytest.approx(3 * 64**3 / 2 * 1.0 * 16 / 1e10)  # Eq. 2, a line fits the cache
+    assert terms["shuffle_s"] == pytest.approx(2 * 64**3 / 2 * 16 / 1e10)  # Eq. 8, one exchange
+    assert terms["network_s"] == pytest.approx(64**3 / 2 * 16 / 1e9)  # Eq. 3
+    assert row.parts["compute"].time_s == max(terms["flops_s"], terms["memory_s"])
 
 
 def test_walk_costs_the_transposes_messages() -> None:
-    small, large = model(network="walk").rows([FftCase((64, 64, 64), (2, 1)), FftCase((128, 128, 128), (2, 1))])
+    small, large = predicted(*(FftCase((n, n, n), (2, 1), network="walk") for n in (64, 128)))
     # At these sizes a message's time is its bytes'; each rank sends half of its array.
-    assert large.terms["walk_s"] / small.terms["walk_s"] == pytest.approx(8, rel=0.1)
+    assert large.parts["exchange"].time_s / small.parts["exchange"].time_s == pytest.approx(8, rel=0.1)
 
 
 def test_rates_that_are_missing_are_named() -> None:
     with pytest.raises(InputError, match="--ranks 4"):
-        list(model().rows([FftCase((64, 64, 64), (4, 1))]))
+        predicted(FftCase((64, 64, 64), (4, 1)))
+
+
+def test_the_model_may_take_another_grid() -> None:
+    # 2 x 1 and 1 x 2 move as much: of equals the one with the most slabs.
+    [row] = predicted(FftCase((64, 64, 64), (1, 2), open_grid=True))
+    assert isinstance(row.case, FftCase) and row.case.grid == (2, 1)
+
+
+def test_computing_is_added_to_a_simulation_from_the_rates() -> None:
+    case = FftCase((64, 64, 64), (2, 1))
+    [model] = predicted(case)
+    bare = replace(model, time_s=1e-3, time_lo_s=1e-3, time_hi_s=1e-3)
+    row = with_computing(bare, case, profile_with_rates())
+    assert row.time_s == pytest.approx(1e-3 + model.parts["compute"].time_s + model.parts["shuffle"].time_s)
+    assert "rates of 2 rank(s)" in row.notes[-1]
+    without = with_computing(bare, case, None)
+    assert without.time_s == 1e-3 and "computing takes no time" in without.notes[-1]
 
 
 def test_rates_survive_the_file(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""``rankwise measure fft3d``: the rates of 3-D FFTs, and how a profile shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.cli.base import console, print_json, tell
+from rankwise.units import format_bandwidth, format_size, parse_ints
+
+if TYPE_CHECKING:
+    from rankwise.machine.fft_rates import FftRates
+
+
+def measure_rates(profile: Path, n: str | None, ranks: str | None, seconds: float, as_json: bool) -> None:
+    """Calibrate the model (``rankwise measure fft3d``) and print what was found."""
+    from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
+    from rankwise.machine.discover import discover
+
+    sizes = parse_ints(n, "--n") if n else list(DEFAULT_SIZES)
+    counts = parse_ints(ranks, "--ranks") if ranks else sorted({1, discover().allowed_core_count})
+    rates = measure_fft3d(profile, FftPlan(sizes, counts, seconds))
+    if as_json:
+        print_json(rates.to_dict())
+        return
+    show_rates(rates)
+    tell(f"profile: {profile}; next: rankwise predict fft3d --profile {profile}")
+
+
+def show_rates(rates: FftRates) -> None:
+    """Print the FFT rates of a profile."""
+    from rich.table import Table
+
+    table = Table("ranks", "triad a rank", "n", "array a rank", "local FFTs", "shuffle", "exchange")
+    for of_ranks in rates.rates:
+        for i, point in enumerate(of_ranks.points):
+            table.add_row(
+                f"{of_ranks.ranks}{' (share cores)' if of_ranks.oversubscribed else ''}" if i == 0 else "",
+                format_bandwidth(of_ranks.triad_bytes_per_s) if i == 0 else "",
+                str(point.n),
+                format_size(round(point.bytes_per_rank)),
+                f"{point.flop_per_s / 1e9:.3g} Gflop/s",
+                *("–" if rate is None else format_bandwidth(rate) for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)),
+            )
+    console().print(table)
+    for counted in rates.counted:
+        print(
+            f"A = {counted.a:.3g} words a point for {counted.lines} FFT(s) of {counted.n} points, "
+            f"{format_size(counted.cache_bytes)} cache ({counted.method})"
+        )
+    print(f"local FFTs: {rates.library}; rates are those of one rank, all ranks busy")

@@ -1,0 +1,131 @@
+"""Rows, comparisons and choices of any workload on the screen or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from rankwise.cli.base import console, print_json, tell
+from rankwise.errors import EXIT_FAILURE
+from rankwise.units import format_percent, format_size, format_time
+
+if TYPE_CHECKING:
+    from rankwise.decide.ranking import Ranking
+    from rankwise.workloads.base import Row, Workload
+    from rankwise.workloads.comparison import Validation
+
+_VERIFIED = {True: "verified", False: "WRONG", None: "–"}
+
+
+def show_table(lines: Sequence[dict[str, str]]) -> None:
+    """Print lines of the same columns."""
+    from rich.table import Table
+
+    table = Table(*lines[0])
+    for line in lines:
+        table.add_row(*line.values())
+    console().print(table)
+
+
+def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows as a table or as JSON."""
+    if as_json:
+        print_json({"rows": [row.to_dict() for row in rows]})
+        return
+    show_table([_line(workload, row) for row in rows])
+    for remark in workload.remarks(rows):
+        print(remark)
+    tell_notes(rows)
+
+
+def _line(workload: Workload, row: Row) -> dict[str, str]:
+    return {
+        "engine": row.engine,
+        **row.case.cells(),
+        "time": format_time(row.time_s),
+        "95 % interval": f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",
+        "messages": "–" if row.messages_per_rank is None else str(row.messages_per_rank),
+        "sent": "–" if row.bytes_per_rank is None else format_size(row.bytes_per_rank),
+        **workload.columns(row),
+        "checked": _VERIFIED[row.verified],
+    }
+
+
+def show_validation(validation: Validation, as_json: bool = False) -> None:
+    """Print prediction beside measurement."""
+    if as_json:
+        print_json(validation.to_dict())
+        return
+    # What predictions are held against: real runs, or simulations where nothing runs.
+    simulated = all(comparison.measured.engine == "simgrid" for comparison in validation.comparisons)
+    show_table(
+        [
+            {
+                "by": comparison.predicted.engine,
+                **comparison.case.cells(),
+                "ranks": str(comparison.case.ranks),
+                "predicted": format_time(comparison.predicted.time_s),
+                "simulated" if simulated else "measured": format_time(comparison.measured.time_s),
+                "95 % interval": f"{format_time(comparison.measured.time_lo_s)} … {format_time(comparison.measured.time_hi_s)}",
+                "error": format_percent(comparison.error),
+                **{name: _signed(error) for name, error in comparison.phase_errors().items()},
+                "at present speed": _signed(comparison.error_at_present_speed),
+                "checked": _VERIFIED[comparison.measured.verified],
+            }
+            for comparison in validation.comparisons
+        ]
+    )
+    summary = validation.summary()
+    floor = summary["noise_floor"]
+    noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
+    of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.get("phases", {}).items())
+    print(
+        f"mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, mean error {_percent(summary['bias'])}, "
+        f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted interval"
+    )
+    for name, value in validation.comparisons[0].case.settings().items():
+        print(f"{name}: {value}")
+    drift = summary["drift"]
+    if drift is not None:
+        print(
+            f"ping-pong beside the exchange took {drift:.2f} times what the profile says; with that, the mean absolute "
+            f"error is {_percent(summary['mape_at_present_speed'])}"
+        )
+        if not 0.85 < drift < 1.18:
+            tell("note: the machine is not as fast as when the profile was measured: measure again for its present speed")
+    tell_notes([comparison.predicted for comparison in validation.comparisons])
+    tell_notes([comparison.measured for comparison in validation.comparisons])
+
+
+def show_ranking(workload: Workload, ranking: Ranking, as_json: bool) -> None:
+    """Print candidates, the fastest first."""
+    if as_json:
+        print_json(ranking.to_dict())
+        return
+    print(f"{ranking.reason}.")
+    show_table([{"": str(place), **_line(workload, row)} for place, row in enumerate(ranking.rows, 1)])
+    tell_notes(ranking.rows)
+
+
+def tell_notes(rows: Sequence[Row]) -> None:
+    """Say on stderr what weakens some rows, each thing once."""
+    for note in dict.fromkeys(note for row in rows for note in row.notes):
+        tell(f"note: {note}")
+
+
+def fail_unless_verified(workload: Workload, rows: Sequence[Row]) -> None:
+    """Leave with an exit code that says so where something wrong arrived."""
+    wrong = [row for row in rows if row.verified is False]
+    if wrong:
+        tell(f"rankwise: {len(wrong)} of {len(rows)} {workload.wrong}")
+        raise typer.Exit(EXIT_FAILURE)
+
+
+def _signed(fraction: float | None) -> str:
+    return "–" if fraction is None else format_percent(fraction)
+
+
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{100 * fraction:.1f} %"

@@ -1,0 +1,53 @@
+"""Which of several ways is fastest, for any workload: its candidates, ranked by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankwise.errors import InputError
+from rankwise.units import format_time
+from rankwise.workloads.base import Case, Row
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The candidates of one question, fastest first; never empty."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def best(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def reason(self) -> str:
+        """Say what is fastest, and by how much."""
+        first = f"{self.best.case.way} is fastest: {format_time(self.best.time_s)}"
+        slower = next((row for row in self.rows if row.time_s > self.best.time_s), None)
+        if slower is None:
+            return first if len(self.rows) == 1 else f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
+        alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
+        also = f", as {' and '.join(alike)} are" if alike else ""
+        return f"{first}{also}; {slower.case.way} takes {100 * (slower.time_s / self.best.time_s - 1):.1f} % longer"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "workload": self.best.case.workload,
+            "best": self.best.to_dict(),
+            "reason": self.reason,
+            "candidates": [row.to_dict() for row in self.rows],
+        }
+
+
+def require_one_question(cases: Sequence[Case]) -> None:
+    """Raise InputError for cases that differ in more than the way they are done."""
+    if len({case.question for case in cases}) > 1:
+        raise InputError("several cases are asked about, and one is chosen for at a time: give one size and one number of ranks")
+
+
+def rank(rows: Sequence[Row]) -> Ranking:
+    """Order candidates by their time; of equals the first asked for is first."""
+    return Ranking(tuple(sorted(rows, key=lambda row: row.time_s)))

@@ -1,0 +1,325 @@
+"""What every workload is made of: its options, its cases, and the rows by which all engines answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankwise.machine.profile import Profile
+
+    Times = NDArray[np.float64]
+else:
+    Times = Any  # numpy is not needed to declare a case
+
+SIMULATED = ("--least", "1", "--most", "1", "--warm-up", "0")  # every repetition takes the same time
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time with its 95 % interval, in seconds."""
+
+    time_s: float
+    lo_s: float
+    hi_s: float
+
+    @classmethod
+    def of(cls, times_s: Times) -> Span:
+        """Return the median of samples with its interval."""
+        import numpy as np
+
+        from rankwise.statistics import median_interval_95
+
+        return cls(float(np.median(times_s)), *median_interval_95(times_s))
+
+    @classmethod
+    def point(cls, time_s: float) -> Span:
+        return cls(time_s, time_s, time_s)
+
+    def to_dict(self) -> dict[str, float]:
+        return {"time_s": self.time_s, "time_lo_s": self.lo_s, "time_hi_s": self.hi_s}
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the judge prices: who sends what to whom, how it is sent, and the numbers of blocks that messages have."""
+
+    schedules: Any  # of a kind that engines/judge.py knows
+    mode: str = "isend"
+    message_blocks: Sequence[int] = (1,)
+    notes: Sequence[str] = ()  # what weakens its price
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """Every rank has a block for every other, and exchanges with one after the other."""
+
+    ranks: int
+
+
+@dataclass(frozen=True)
+class Halo:
+    """Every cell of a grid sends a block to each cell of its stencil, all at once; a rank a cell, row-major."""
+
+    grid: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    offsets: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Price:
+    """What the judge says of a program, with the interval that the machine's uncertainty gives."""
+
+    span: Span
+    messages_per_rank: int
+    bytes_per_rank: int
+    notes: tuple[str, ...]
+
+
+class Pricer(Protocol):
+    """The model as a case sees it: prices programs among some ranks of the case (None: all)."""
+
+    profile: Profile
+
+    def price(
+        self, case: Case, program: Program, block_bytes: int, members: Callable[[int], bool] | None = None
+    ) -> Price: ...
+
+
+class Case(ABC):
+    """One thing to be timed: it can be named, priced, started and read back. Cases are frozen dataclasses."""
+
+    workload: ClassVar[str]
+    kernel: ClassVar[str]
+    # How many cases of one grid go in one launch, and in one simulation.
+    most_a_launch: ClassVar[int] = 1000
+    most_a_simulation: ClassVar[int] = 1
+    folds_memory: bool = False  # whether simulated ranks share the memory of messages, whose bytes then cannot be checked
+
+    @property
+    @abstractmethod
+    def ranks(self) -> int: ...
+
+    @property
+    def nodes(self) -> tuple[int, ...] | None:
+        """The node of each rank where the case itself says so."""
+        return None
+
+    @property
+    def block_bytes(self) -> int | None:
+        """The size of one message, for a ping-pong to compare with."""
+        return None
+
+    @abstractmethod
+    def keys(self) -> dict[str, Any]:
+        """Return what names the case in JSON."""
+
+    @abstractmethod
+    def cells(self) -> dict[str, str]:
+        """Return what names the case on the screen, by column."""
+
+    @property
+    @abstractmethod
+    def way(self) -> str:
+        """What a choice is made of: an algorithm, a mapping, a method."""
+
+    @property
+    def question(self) -> Hashable:
+        """What a choice is made for: candidates differ in their way alone."""
+        return self.ranks, self.block_bytes
+
+    def settings(self) -> dict[str, Any]:
+        """Return what was asked of a whole comparison."""
+        return {}
+
+    # The model.
+    def program(self) -> Program:
+        raise NotImplementedError
+
+    def predict(self, model: Pricer) -> Row:
+        """Return the model's row. Raises InputError where the profile lacks what is needed."""
+        price = model.price(self, self.program(), self.block_bytes or 0)
+        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes)
+
+    def require_fair(self, profile: Profile) -> None:
+        """Raise InputError where the profile has seen what is to be predicted."""
+        return
+
+    # The kernels.
+    @property
+    @abstractmethod
+    def together(self) -> Hashable:
+        """Cases that have this alike can share a launch."""
+
+    @property
+    def item(self) -> Hashable:
+        """What a case has of its own within its launch: the kernel gives a record for each."""
+        return ()
+
+    @abstractmethod
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int] | None) -> list[str]:
+        """Return the kernel's arguments for the items of a launch; ``node_of_rank`` is None under the simulator."""
+
+    def effort(self, seconds: float | None, crowded: bool) -> Sequence[str]:
+        """Return the arguments that say how often to repeat: within ``seconds`` a case, None: simulated."""
+        if seconds is None:
+            return (*SIMULATED, "--window-s", "0.01")  # the window costs no simulated time
+        # Where ranks share processors only the check counts: a few repetitions are enough.
+        counts = ("--least", "3", "--most", "10", "--warm-up", "1") if crowded else ("--least", "30")
+        return ("--budget-s", f"{seconds:.6f}", *counts)
+
+    def as_simulated(self) -> Case:
+        """Return what stands for the case where the simulator lacks something."""
+        return self
+
+    def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+        return []
+
+    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
+        """Return further fields of the row, from a kernel's record and its times without the timer's cost."""
+        return {}
+
+    def simulated(self, row: Row, profile: Profile | None) -> Row:
+        """Return the row of a simulation with what was not simulated."""
+        return row
+
+
+@dataclass(frozen=True)
+class Row:
+    """An engine's answer for one case.
+
+    ``verified`` is None where nothing was sent that could be checked. ``pingpong_time_s`` is the one-way time of a block
+    between ranks 0 and 1, measured right before and after a real run: how fast the machine was just then. ``parts`` are
+    the phases that the time is made of; ``figures`` what else a workload tells, as JSON has it.
+    """
+
+    engine: str
+    case: Case
+    time_s: float
+    time_lo_s: float
+    time_hi_s: float
+    messages_per_rank: int | None
+    bytes_per_rank: int | None
+    verified: bool | None
+    notes: tuple[str, ...] = ()
+    repetitions: int | None = None
+    oversubscribed: bool = False
+    pingpong_time_s: float | None = None
+    parts: Mapping[str, Span] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    samples_s: Any = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls, engine: str, case: Case, span: Span, messages: int | None, bytes_sent: int | None, verified: bool | None,
+        notes: Sequence[str], **more: Any,
+    ) -> Row:  # fmt: skip
+        return cls(
+            engine, case, span.time_s, span.lo_s, span.hi_s, messages, bytes_sent, verified, tuple(dict.fromkeys(notes)), **more
+        )
+
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        return self.time_lo_s, self.time_hi_s
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON has it (see docs/json.md)."""
+        return {
+            "engine": self.engine,
+            **self.case.keys(),
+            "time_s": self.time_s,
+            "time_lo_s": self.time_lo_s,
+            "time_hi_s": self.time_hi_s,
+            "messages_per_rank": self.messages_per_rank,
+            "bytes_per_rank": self.bytes_per_rank,
+            "verified": self.verified,
+            "repetitions": self.repetitions,
+            "oversubscribed": self.oversubscribed,
+            "pingpong_time_s": self.pingpong_time_s,
+            **({"phases": {name: span.to_dict() for name, span in self.parts.items()}} if self.parts else {}),
+            **self.figures,
+            "notes": list(self.notes),
+        }
+
+
+def option(default: Any, help: str, *names: str, verbs: Sequence[str] = ()) -> Any:
+    """Declare an option of a workload; ``names`` where its spelling is not the field's, ``verbs`` where only some take it."""
+    return field(default=default, metadata={"help": help, "names": names, "verbs": tuple(verbs)})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person asks of a workload: every field is an option of all verbs."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What cases are made for: a verb, how many ranks where nobody says, and the node of each of so many real ranks."""
+
+    verb: str = "predict"
+    ranks: int | None = None
+    node_of_rank: Callable[[int], Sequence[int]] | None = None
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What a verb answers instead of rows."""
+
+    record: dict[str, Any]
+    columns: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+
+class Workload(ABC):
+    """A kind of case, with the options that make them and what a table shows of their rows."""
+
+    id: ClassVar[str]
+    title: ClassVar[str]  # in the help: "a neighbour exchange"
+    wrong: ClassVar[str] = "exchanges delivered wrong bytes: do not trust this MPI"
+    options: ClassVar[type[Options]]
+    examples: ClassVar[Mapping[str, str]]  # by verb
+    details: ClassVar[Mapping[str, str]] = {}  # by verb: what its help says beside the common words
+    chooses: ClassVar[bool] = True
+    seconds: ClassVar[float] = 0.3
+
+    @abstractmethod
+    def cases(self, options: Any, site: Site) -> Sequence[Case]:
+        """Return what the options ask for, in the order of a table. Raises InputError."""
+
+    def candidates(self, options: Any, site: Site) -> Sequence[Case]:
+        """Return what may be chosen from for one question."""
+        return self.cases(options, site)
+
+    def instead(self, options: Any) -> Aside | None:
+        """Return what is answered instead of rows where the options ask for that."""
+        return None
+
+    def finish(self, rows: Sequence[Row]) -> list[Row]:
+        """Add what a row can only tell beside the others."""
+        return list(rows)
+
+    def columns(self, row: Row) -> dict[str, str]:
+        """Return further columns of a row's line on the screen."""
+        return {}
+
+    def remarks(self, rows: Sequence[Row]) -> list[str]:
+        """Return lines below a table."""
+        return []
+
+
+def require_known(name: str, known: Sequence[str], what: str) -> None:
+    """Raise InputError when a name is none of those known."""
+    from rankwise.errors import InputError
+
+    if name not in known:
+        raise InputError(f"{what} '{name}' is unknown: choose {', '.join(known[:-1])} or {known[-1]}")
+
+
+def joined(values: Any) -> str:
+    """Return values as the kernels read a list."""
+    return ",".join(map(str, values))

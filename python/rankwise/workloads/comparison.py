@@ -1,0 +1,181 @@
+"""Engines side by side: prediction and measurement of the same cases, their differences, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from rankwise.json_record import Record
+from rankwise.workloads.base import Case, Row
+from rankwise.workloads.exchange import ExchangeCase
+
+# A part below this share of the whole is not judged by its relative error: it is next to nothing on both sides.
+_LEAST_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One case, predicted and measured.
+
+    ``drift``: a ping-pong beside the exchange took so many times what the profile says (None: unknown); ``again``: a second
+    run of the same case (None: there was none).
+    """
+
+    predicted: Row
+    measured: Row
+    drift: float | None
+    again: Row | None = None
+
+    @property
+    def case(self) -> Case:
+        return self.measured.case
+
+    @property
+    def exchange(self) -> ExchangeCase:
+        """The case of an exchange."""
+        assert isinstance(self.case, ExchangeCase)
+        return self.case
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self.predicted.notes, *self.measured.notes]
+
+    @property
+    def error(self) -> float:
+        """Predicted / measured - 1."""
+        return self.predicted.time_s / self.measured.time_s - 1.0
+
+    @property
+    def error_of_second_run(self) -> float | None:
+        """Second run / first - 1: what is noise, for nothing was predicted."""
+        return None if self.again is None else self.again.time_s / self.measured.time_s - 1.0
+
+    @property
+    def error_at_present_speed(self) -> float | None:
+        """The error that is left when the prediction is scaled by the drift: the model's own share."""
+        return None if self.drift is None else self.predicted.time_s * self.drift / self.measured.time_s - 1.0
+
+    @property
+    def inside_interval(self) -> bool:
+        """Whether the measured median lies in the predicted interval."""
+        return self.predicted.time_lo_s <= self.measured.time_s <= self.predicted.time_hi_s
+
+    def phase_errors(self) -> dict[str, float | None]:
+        """Return the error of each part; None where the part is less than 2 % of the whole."""
+        least_s = _LEAST_SHARE * self.measured.time_s
+        return {
+            phase: None if measured.time_s < least_s else self.predicted.parts[phase].time_s / measured.time_s - 1.0
+            for phase, measured in self.measured.parts.items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        whole: dict[str, Any] = {}
+        if self.measured.parts:
+            whole = {
+                "predicted": self.predicted.to_dict(),
+                "measured": self.measured.to_dict(),
+                "phase_errors": self.phase_errors(),
+            }
+        return {
+            **self.case.keys(),
+            "predicted_by": self.predicted.engine,
+            "measured_by": self.measured.engine,
+            "predicted_time_s": self.predicted.time_s,
+            "predicted_time_lo_s": self.predicted.time_lo_s,
+            "predicted_time_hi_s": self.predicted.time_hi_s,
+            "measured_time_s": self.measured.time_s,
+            "measured_time_lo_s": self.measured.time_lo_s,
+            "measured_time_hi_s": self.measured.time_hi_s,
+            "measured_again_time_s": None if self.again is None else self.again.time_s,
+            "error": self.error,
+            "error_of_second_run": self.error_of_second_run,
+            "drift": self.drift,
+            "error_at_present_speed": self.error_at_present_speed,
+            "inside_interval": self.inside_interval,
+            "messages_per_rank": self.measured.messages_per_rank,
+            "bytes_per_rank": self.measured.bytes_per_rank,
+            "verified": self.measured.verified,
+            "repetitions": self.measured.repetitions,
+            "oversubscribed": self.measured.oversubscribed,
+            **whole,
+            "notes": self.notes,
+        }
+
+    @classmethod
+    def from_record(cls, row: Record) -> Comparison:
+        """Read an exchange's comparison back. Raises InputError that names the key."""
+        grid, cutoff = row.counts("grid", least=1), row.count("cutoff", least=1)
+        case = ExchangeCase(
+            row.name("algorithm"), row.name("mode"), grid, tuple(map(bool, row.value.get("periodic", [True] * len(grid)))), cutoff,
+            row.count("message_bytes"), row.value.get("shell", "full"), row.count("replication", least=1),
+            row.value.get("team_boxes", "pooled"),
+        )  # fmt: skip
+        messages, sent = row.count("messages_per_rank"), row.count("bytes_per_rank")
+        notes = row.texts("notes") if "notes" in row.value else ()
+        drift = row.number("drift") if row.value.get("drift") is not None else None
+        return cls(
+            Row(row.value.get("predicted_by", "model"), case, *row.span("predicted"), messages, sent, None, notes),
+            Row(
+                row.value.get("measured_by", "real"), case, *row.span("measured"), messages, sent, row.flag("verified"),
+                repetitions=row.count("repetitions"), oversubscribed=row.flag("oversubscribed"),
+            ),
+            drift,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Validation:
+    """All comparisons of one session, against one profile; never empty."""
+
+    profile: str
+    comparisons: Sequence[Comparison]
+
+    @property
+    def drift(self) -> float | None:
+        """Median drift of the machine since its profile was measured; None where no ping-pong was run."""
+        drifts = [c.drift for c in self.comparisons if c.drift is not None]
+        return median(drifts) if drifts else None
+
+    def summary(self) -> dict[str, Any]:
+        """Return the mean absolute error, the mean error, and the share of measurements inside the interval.
+
+        ``noise_floor`` is the mean absolute error that the second run makes in predicting the first (None: there was none);
+        ``mape_at_present_speed`` and ``drift`` (median) are None where no ping-pong could be run beside the exchange.
+        ``phases`` has the mean absolute error of each part that was large enough to judge.
+        """
+        errors = [comparison.error for comparison in self.comparisons]
+        phases = [comparison.phase_errors() for comparison in self.comparisons]
+        return {
+            "mape": _mean_size(errors),
+            "noise_floor": _mean_size(c.error_of_second_run for c in self.comparisons),
+            "bias": fmean(errors),
+            "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
+            "mape_at_present_speed": _mean_size(c.error_at_present_speed for c in self.comparisons),
+            "drift": self.drift,
+            **({"phases": {name: _mean_size(of[name] for of in phases) for name in phases[0]}} if phases[0] else {}),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        case = self.comparisons[0].case
+        return {
+            "schema": 1,
+            "workload": case.workload,
+            "profile": self.profile,
+            **case.settings(),
+            "rows": [comparison.to_dict() for comparison in self.comparisons],
+            "summary": self.summary(),
+        }
+
+    @classmethod
+    def from_record(cls, record: Record) -> Validation:
+        """Read an exchange's validation back. Raises InputError that names the key."""
+        rows = tuple(Comparison.from_record(row) for row in record.records("rows"))
+        return cls(str(record.value.get("profile", "")), rows)
+
+
+def _mean_size(errors: Iterable[float | None]) -> float | None:
+    """Return the mean absolute error of those that are known."""
+    known = [abs(error) for error in errors if error is not None]
+    return fmean(known) if known else None

@@ -1,0 +1,358 @@
+"""The workload "fft3d": one 3-D FFT of an array divided among ranks, by its phases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rankwise.errors import InputError
+from rankwise.machine.profile import Profile
+from rankwise.units import format_time, parse_ints, parse_shape
+from rankwise.workloads.base import (
+    SIMULATED,
+    Case,
+    Options,
+    Pricer,
+    Row,
+    Site,
+    Span,
+    Times,
+    Workload,
+    joined,
+    option,
+    require_known,
+)
+
+PHASES = ("compute", "shuffle", "exchange")
+PRECISIONS = ("double", "single")
+ORDERS = ("transposed", "natural")
+METHODS = ("alltoall", "pairwise")
+DIRECTIONS = ("forward", "backward")
+LIBRARIES = ("auto", "fftw", "mkl")
+PLANNINGS = ("measure", "estimate", "patient")
+CALIBRATED, LITERAL = "calibrated", "literal"
+READINGS = (CALIBRATED, LITERAL)
+MEASURED, WALK = "measured", "walk"
+NETWORKS = (MEASURED, WALK)
+_MOST_POINTS = 2**20
+
+
+@dataclass(frozen=True)
+class FftCase(Case):
+    """One 3-D FFT of n[0] x n[1] x n[2] points on a process grid p1 x p2 (src/fft/decomposition.hpp says how).
+
+    How it is run (``library``, ``planning``) and modelled (``reading``; ``network``: None takes what fits the method) names
+    no other case. ``open_grid``: the model may take another grid of as many ranks.
+    """
+
+    workload = kernel = "fft3d"
+    most_a_launch = 1
+
+    n: tuple[int, int, int]
+    grid: tuple[int, int]
+    real: bool = False
+    precision: str = "double"
+    order: str = "transposed"
+    method: str = "alltoall"
+    direction: str = "forward"
+    library: str = field(default="auto", compare=False)
+    planning: str = field(default="measure", compare=False)
+    reading: str = field(default=CALIBRATED, compare=False)
+    network: str | None = field(default=None, compare=False)
+    open_grid: bool = field(default=False, compare=False)
+
+    @property
+    def ranks(self) -> int:
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def way(self) -> str:
+        return f"{self.grid[0]}x{self.grid[1]}, {self.method}"
+
+    @property
+    def question(self) -> Hashable:
+        return self.ranks, self.n
+
+    @property
+    def points(self) -> int:
+        return math.prod(self.n)
+
+    @property
+    def exchanges(self) -> tuple[int, ...]:
+        """The ranks of each exchange of a transform, in order."""
+        once = tuple(ranks for ranks in (self.grid[1], self.grid[0]) if ranks > 1)
+        return once + once[::-1] if self.order == "natural" else once
+
+    @property
+    def bytes_per_rank(self) -> float:
+        """A rank's array, on the average."""
+        word_bytes = 16.0 if self.precision == "double" else 8.0
+        last = self.n[2] // 2 + 1 if self.real else self.n[2]
+        return self.n[0] * self.n[1] * last * word_bytes / self.ranks
+
+    @property
+    def flops_per_rank(self) -> float:
+        """5 N log2 N over the ranks, half of it for real data (Eq. 1 of czechowski2012 for any axes)."""
+        return 5.0 * self.points * math.log2(self.points) * (0.5 if self.real else 1.0) / self.ranks
+
+    @property
+    def messages_sent(self) -> int:
+        """The blocks that a rank has for others, over all exchanges."""
+        return sum(ranks - 1 for ranks in self.exchanges)
+
+    @property
+    def bytes_sent(self) -> int:
+        return round(sum(self.bytes_per_rank * (1 - 1 / ranks) for ranks in self.exchanges))
+
+    def keys(self) -> dict[str, Any]:
+        return {
+            "n": list(self.n),
+            "grid": list(self.grid),
+            "ranks": self.ranks,
+            "real": self.real,
+            "precision": self.precision,
+            "order": self.order,
+            "method": self.method,
+            "direction": self.direction,
+        }
+
+    def cells(self) -> dict[str, str]:
+        return {"n": "x".join(map(str, self.n)), "grid": "x".join(map(str, self.grid))}
+
+    def settings(self) -> dict[str, Any]:
+        return {"reading": self.reading}
+
+    def predict(self, model: Pricer) -> Row:
+        from rankwise.workloads.fft3d_model import predicted
+
+        if not self.open_grid:
+            return predicted(self, model)
+        grids = fitting_grids(self.n, self.real, self.ranks)
+        rows = [predicted(replace(self, grid=grid, open_grid=False), model) for grid in grids]
+        # Of equals the one with the most slabs.
+        return min(rows, key=lambda row: (row.time_s, -grids[rows.index(row)][0]))
+
+    def require_fair(self, profile: Profile) -> None:
+        if profile.fft3d is None or len(set(self.n)) > 1:
+            return
+        if self.n[0] in {point.n for rates in profile.fft3d.rates for point in rates.points}:
+            raise InputError(
+                f"the calibration was made at n = {self.n[0]}, too: judge it at other sizes, "
+                "or calibrate at others with 'rankwise measure fft3d --n'"
+            )
+
+    @property
+    def together(self) -> Hashable:
+        return self
+
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int] | None) -> list[str]:
+        return [
+            "--n", joined(self.n),
+            "--grid", joined(self.grid),
+            "--real", str(int(self.real)),
+            "--precision", self.precision,
+            "--order", self.order,
+            "--method", self.method,
+            "--direction", self.direction,
+            "--library", self.library,
+            # Where computing takes no time there is nothing to plan for.
+            "--planning", "estimate" if node_of_rank is None else self.planning,
+        ]  # fmt: skip
+
+    def effort(self, seconds: float | None, crowded: bool) -> Sequence[str]:
+        return SIMULATED if seconds is None else ("--budget-s", f"{seconds:.6f}")
+
+    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
+        import numpy as np
+
+        # ranks x repetitions of each phase
+        of_ranks = {phase: np.asarray([rank[f"{phase}_s"] for rank in record["phases"]], dtype=np.float64) for phase in PHASES}
+        isolated = {
+            phase: Span.of(np.asarray(record[name], dtype=np.float64)).to_dict()
+            for phase, name in (("compute", "fft_s"), ("exchange", "alltoall_s"))
+            if phase == "compute" or self.exchanges
+        }
+        per_rank = [{phase: Span.of(of_ranks[phase][rank]).to_dict() for phase in PHASES} for rank in range(self.ranks)]
+        checks = ("spectrum_error", "parseval_error", "round_trip_error", "error_bound")
+        return {
+            "messages_per_rank": self.messages_sent,
+            "bytes_per_rank": self.bytes_sent,
+            "parts": {phase: Span.of(times.mean(axis=0)) for phase, times in of_ranks.items()},
+            "figures": {
+                "per_rank": per_rank,
+                "isolated": isolated,
+                "terms": {},
+                "checks": {name: float(record[name]) for name in checks},
+                "library": str(record["library"]),
+                "array_bytes": int(record["array_bytes"]),
+                "memory_bytes": int(record["memory_bytes"]),
+            },
+        }
+
+    def simulated(self, row: Row, profile: Profile | None) -> Row:
+        from rankwise.workloads.fft3d_model import with_computing
+
+        return with_computing(row, self, profile)
+
+
+def fitting_grids(n: tuple[int, int, int], real: bool, ranks: int) -> list[tuple[int, int]]:
+    """Return the process grids p1 x p2 of so many ranks in which every rank has a pencil in every stage."""
+    last = n[2] // 2 + 1 if real else n[2]
+    return [
+        (p1, ranks // p1)
+        for p1 in range(1, ranks + 1)
+        if ranks % p1 == 0 and p1 <= min(n[0], n[1]) and ranks // p1 <= min(n[1], last)
+    ]
+
+
+def fewest_bytes(grids: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the grid whose exchanges move the fewest bytes; of equals the one with the most slabs.
+
+    Each exchange among p ranks sends the share 1 - 1/p of every rank's points (Eq. 3 of czechowski2012 without the own
+    share): a slab exchanges once, pencils twice.
+    """
+    return min(grids, key=lambda grid: (sum(1 - 1 / p for p in grid), -grid[0]))
+
+
+def fft_grid(n: tuple[int, int, int], real: bool, ranks: int, asked: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Return the process grid asked for, else that which moves the fewest bytes. Raises InputError where none fits."""
+    if not 1 <= min(n) or max(n) > _MOST_POINTS:
+        raise InputError(f"--n {'x'.join(map(str, n))} has an axis that cannot be transformed: take 1 to {_MOST_POINTS} points")
+    if asked is not None and math.prod(asked) != ranks:
+        raise InputError(
+            f"--grid {asked[0]}x{asked[1]} has {math.prod(asked)} ranks but --ranks is {ranks}: "
+            "make them equal or leave one out"
+        )
+    fitting = fitting_grids(n, real, ranks)
+    grid = asked or (fewest_bytes(fitting) if fitting else None)
+    if grid is None or grid not in fitting:
+        raise InputError(
+            f"{ranks} ranks{'' if asked is None else ' as ' + 'x'.join(map(str, asked))} are more than "
+            f"the pencils of {'x'.join(map(str, n))} points give work to: take fewer ranks, another grid or larger axes"
+        )
+    return grid
+
+
+_MODEL, _RUN = ("predict", "validate", "choose"), ("run", "validate")
+
+
+@dataclass(frozen=True)
+class FftOptions(Options):
+    n: str = option("64", "Points an axis: 128, several as 64,128, axes that differ as 64x48x32.")
+    ranks: str | None = option(None, "Numbers of ranks: 4 or 1,2,4.")
+    grid: str | None = option(None, "Process grid p1xp2: 2x2; 4x1 is slabs. Default: that which moves the fewest bytes.")
+    real: bool = option(False, "Real data: forward to half a spectrum, backward from it.", "--real")
+    precision: str = option("double", "double or single.")
+    order: str = option("transposed", "Order out: transposed (fewer exchanges) or natural (as it came in).")
+    method: str = option("alltoall", "Exchanges: alltoall (MPI's collective) or pairwise (ours).")
+    direction: str = option("forward", "forward or backward.")
+    library: str = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
+    planning: str = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
+    reading: str = option(
+        CALIBRATED,
+        "calibrated: rates in the running program; literal: the paper's Eq. 1, 2, 3 and 8 with counted A.",
+        verbs=_MODEL,
+    )
+    network: str | None = option(
+        None,
+        "Exchanges by the all-to-all measured, or by the schedule's walk over the links. Default: by method.",
+        verbs=_MODEL,
+    )
+
+
+class FftWorkload(Workload):
+    id = "fft3d"
+    title = "a 3-D FFT by its phases: local FFTs, moving data within a rank, exchanges"
+    wrong = "transforms gave wrong values: do not trust them"
+    options = FftOptions
+    seconds = 0.5
+    examples = {
+        "predict": "rankwise predict fft3d --n 128 --ranks 2 --profile machine.json",
+        "simulate": "rankwise simulate fft3d --n 64 --ranks 16 --machine hopper --ranks-per-node 4",
+        "run": "rankwise run fft3d --n 128 --ranks 4 --grid 2x2",
+        "validate": "rankwise validate fft3d --n 64,128 --ranks 1,2 --profile machine.json",
+        "choose": "rankwise choose fft3d --n 128 --ranks 2 --profile machine.json",
+    }
+    details = {
+        "run": "Every run checks itself on a random field: values against the definition, Parseval's theorem, the way back.",
+        "predict": "The rates are those that 'rankwise measure fft3d' put into the profile; each term of czechowski2012's model is "
+        "in the JSON by name. Without --grid the model takes the grid that it finds best.",
+        "validate": "Sizes that the calibration has seen are refused.",
+        "simulate": "The exchanges are simulated; computing takes what the profile's rates say, or no time.",
+    }
+
+    def cases(self, options: FftOptions, site: Site) -> list[FftCase]:
+        o = options
+        for name, known, what in (
+            (o.precision, PRECISIONS, "--precision"), (o.order, ORDERS, "--order"), (o.method, METHODS, "--method"),
+            (o.direction, DIRECTIONS, "--direction"), (o.library, LIBRARIES, "--library"),
+            (o.planning, PLANNINGS, "--planning"), (o.reading, READINGS, "--reading"), (o.network or WALK, NETWORKS, "--network"),
+        ):  # fmt: skip
+            require_known(name, known, what)
+        asked = None if o.grid is None else _process_grid(o.grid)
+        # Rates are of few numbers of ranks.
+        counts = parse_ints(o.ranks, "--ranks") if o.ranks is not None else [site.ranks or (math.prod(asked) if asked else 2)]
+        return [
+            FftCase(
+                n, fft_grid(n, o.real, ranks, asked), o.real, o.precision, o.order, o.method, o.direction,
+                o.library, o.planning, o.reading, o.network, open_grid=asked is None and site.verb == "predict",
+            )
+            for n in map(_axes, o.n.split(","))
+            for ranks in counts
+        ]  # fmt: skip
+
+    def candidates(self, options: FftOptions, site: Site) -> list[FftCase]:
+        return [
+            replace(case, grid=grid, method=method)
+            for case in self.cases(options, site)
+            for grid in ([case.grid] if options.grid is not None else fitting_grids(case.n, case.real, case.ranks))
+            for method in METHODS
+        ]
+
+    def columns(self, row: Row) -> dict[str, str]:
+        isolated = row.figures.get("isolated", {})
+        array, memory = row.figures.get("array_bytes"), row.figures.get("memory_bytes")
+        return {
+            **{phase: format_time(row.parts[phase].time_s) for phase in PHASES},
+            "alone: FFTs": format_time(isolated["compute"]["time_s"]) if "compute" in isolated else "–",
+            "alone: exchange": format_time(isolated["exchange"]["time_s"]) if "exchange" in isolated else "–",
+            "memory": f"{memory / array:.2f} arrays" if array and memory else "–",
+        }
+
+    def remarks(self, rows: Sequence[Row]) -> list[str]:
+        kinds = {
+            f"{'real' if case.real else 'complex'} data, {case.precision} precision, {case.direction}, {case.order} order, {case.method}"
+            for case in (row.case for row in rows)
+            if isinstance(case, FftCase)
+        }
+        lines = sorted(kinds)
+        for row in rows:
+            if len(row.figures.get("per_rank", ())) > 1:
+                lines.append(
+                    f"{row.case.cells()['n']} on {row.case.ranks} ranks, each (compute, shuffle, exchange): "
+                    + "; ".join(
+                        ", ".join(format_time(rank[phase]["time_s"]) for phase in PHASES) for rank in row.figures["per_rank"][:16]
+                    )
+                )
+        return [*lines, *(f"local FFTs: {name}" for name in dict.fromkeys(row.figures.get("library") for row in rows) if name)]
+
+
+def _process_grid(text: str) -> tuple[int, int]:
+    shape = parse_shape(text, "--grid")
+    if len(shape) != 2:
+        raise InputError(f"--grid {text} is not a process grid of two axes: write it as 2x2, or 4x1 for slabs")
+    return shape[0], shape[1]
+
+
+def _axes(text: str) -> tuple[int, int, int]:
+    shape = parse_shape(text, "--n")
+    if len(shape) == 1:
+        return shape[0], shape[0], shape[0]
+    if len(shape) != 3:
+        raise InputError(f"--n '{text}' is not the size of a 3-D array: write it as 128 or 64x48x32")
+    return shape[0], shape[1], shape[2]
+
+
+WORKLOAD = FftWorkload()

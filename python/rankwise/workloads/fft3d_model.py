@@ -1,0 +1,147 @@
+"""The model of the 3-D FFT: czechowski2012's terms with this machine's rates, its exchanges measured or walked.
+
+Two readings: ``calibrated`` takes the rates that ``rankwise measure fft3d`` found at the array's size in the running
+program; ``literal`` is the paper's way: Eq. 1 at the best rate of the local FFT, Eq. 2 with the A that was counted, Eq. 8
+and Eq. 2 at STREAM's bandwidth, Eq. 3 at the all-to-all bandwidth of large arrays. The time of the exchanges is either
+that of the all-to-all (``measured``), or that of the pairwise schedule by the judge (``walk``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from rankwise.errors import InputError
+from rankwise.machine.fft_rates import FftRates, RankRates
+from rankwise.machine.profile import Profile
+from rankwise.models.fft3d import Transform, connected_network_time, flops_time, literal, memory_time, shuffle_time
+from rankwise.workloads.base import Pricer, Program, Row, Span, Transpose
+from rankwise.workloads.fft3d import LITERAL, MEASURED, WALK, FftCase
+
+
+def predicted(case: FftCase, model: Pricer) -> Row:
+    """Return the model's row of a case. Raises InputError for a rank count whose rates were not measured."""
+    fft3d = model.profile.fft3d
+    if fft3d is None:
+        raise InputError("the profile has no rates of FFTs: add them with 'rankwise measure fft3d'")
+    rates = fft3d.of_ranks(case.ranks)
+    if rates is None:
+        known = ", ".join(str(r.ranks) for r in fft3d.rates)
+        raise InputError(
+            f"the profile's FFT rates are of {known} ranks, not of {case.ranks}: "
+            f"add them with 'rankwise measure fft3d --ranks {case.ranks}'"
+        )
+    network = case.network or (MEASURED if case.method == "alltoall" else WALK)
+    terms = _terms(case, fft3d, rates)
+    parts = {
+        "compute": Span.point(max(terms["flops_s"], terms.get("memory_s", 0.0))),
+        "shuffle": Span.point(terms["shuffle_s"]),
+        "exchange": Span.point(terms["network_s"]),
+    }
+    if network == WALK:
+        parts["exchange"] = _walk(case, model)
+        terms["walk_s"] = parts["exchange"].time_s
+    return Row.of(
+        "model", case, _sum(parts.values()), case.messages_sent, case.bytes_sent, None,
+        list(_notes(case, fft3d, rates, network)),
+        oversubscribed=rates.oversubscribed,
+        parts=parts,
+        figures={
+            "per_rank": [], "isolated": {}, "terms": terms, "checks": {}, "library": fft3d.library, "array_bytes": None,
+            "memory_bytes": None,
+        },
+    )  # fmt: skip
+
+
+def with_computing(row: Row, case: FftCase, profile: Profile | None) -> Row:
+    """Return the row of a simulation, in which computing took no time, with what the profile's rates say that it takes."""
+    fft3d = None if profile is None else profile.fft3d
+    if fft3d is None or not fft3d.rates:
+        note = "computing takes no time here: give a --profile with rates by 'rankwise measure fft3d' to have it added"
+        return replace(row, notes=(*row.notes, note))
+    rates = fft3d.of_ranks(case.ranks) or max(fft3d.rates, key=lambda r: (not r.oversubscribed, r.ranks))
+    terms = _terms(case, fft3d, rates)
+    compute_s, shuffle_s = max(terms["flops_s"], terms.get("memory_s", 0.0)), terms["shuffle_s"]
+    parts = {**row.parts, "compute": Span.point(compute_s), "shuffle": Span.point(shuffle_s)}
+    more_s = compute_s + shuffle_s
+    return replace(
+        row,
+        time_s=row.time_s + more_s,
+        time_lo_s=row.time_lo_s + more_s,
+        time_hi_s=row.time_hi_s + more_s,
+        parts=parts,
+        figures={**row.figures, "terms": {key: terms[key] for key in ("flops_s", "memory_s", "shuffle_s") if key in terms}},
+        notes=(*row.notes, f"computing is not simulated: it takes what the profile's rates of {rates.ranks} rank(s) say"),
+    )
+
+
+def _terms(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
+    """Return the terms by name, in seconds. Raises InputError where a rate is missing."""
+    try:
+        return _literal(case, fft3d, rates) if case.reading == LITERAL else _calibrated(case, rates)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _transform(case: FftCase) -> Transform:
+    # The model's equations are for cubes: one of as many points. A rank is a "node" of the paper.
+    word_bytes = case.bytes_per_rank * case.ranks / case.points
+    return Transform(n=case.points ** (1 / 3), word_bytes=word_bytes, exchanges=len(case.exchanges), real=case.real)
+
+
+def _calibrated(case: FftCase, rates: RankRates) -> dict[str, float]:
+    size, transform = case.bytes_per_rank, _transform(case)
+    precision = 1.0 if case.precision == "double" else 2.0
+    terms = {"flops_s": case.flops_per_rank / (precision * rates.rate("flop_per_s", size)), "shuffle_s": 0.0, "network_s": 0.0}
+    if case.exchanges and rates.ranks > 1:
+        terms["shuffle_s"] = shuffle_time(transform, case.ranks, rates.rate("shuffle_bytes_per_s", size))
+        terms["network_s"] = connected_network_time(transform, case.ranks, rates.rate("exchange_bytes_per_s", size))
+    return terms
+
+
+def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
+    transform = _transform(case)
+    precision = 1.0 if case.precision == "double" else 2.0
+    best = max(point.flop_per_s for point in rates.points)
+    counted = fft3d.a(transform.n)
+    terms = {
+        "flops_s": flops_time(transform, case.ranks, precision * best),
+        "shuffle_s": shuffle_time(transform, case.ranks, rates.triad_bytes_per_s),
+        "network_s": 0.0,
+    }
+    if counted is not None:
+        terms["memory_s"] = memory_time(transform, case.ranks, rates.triad_bytes_per_s, counted.cache_bytes, literal(counted.a))
+    if case.exchanges and rates.ranks > 1:
+        largest = max(point.bytes_per_rank for point in rates.points)
+        terms["network_s"] = connected_network_time(transform, case.ranks, rates.rate("exchange_bytes_per_s", largest))
+    return terms
+
+
+def _walk(case: FftCase, model: Pricer) -> Span:
+    """Return the time of the pairwise schedules of all exchanges, each in its row or column of ranks."""
+    p1, p2 = case.grid
+    passes = 2 if case.order == "natural" else 1
+    among = [(p2, lambda rank: rank < p2), (p1, lambda rank: rank % p2 == 0)]
+    spans = [
+        model.price(case, Program(Transpose(ranks)), round(case.bytes_per_rank / ranks), members).span
+        for ranks, members in among
+        if ranks > 1
+    ]
+    return _sum(spans * passes)
+
+
+def _sum(spans: Iterable[Span]) -> Span:
+    spans = list(spans)
+    return Span(sum(s.time_s for s in spans), sum(s.lo_s for s in spans), sum(s.hi_s for s in spans))
+
+
+def _notes(case: FftCase, fft3d: FftRates, rates: RankRates, network: str) -> Iterator[str]:
+    sizes = [point.bytes_per_rank for point in rates.points]
+    if not min(sizes) <= case.bytes_per_rank <= max(sizes):
+        yield f"extrapolated: an array of {case.bytes_per_rank:.3g} B a rank lies beyond those of the calibration"
+    if rates.oversubscribed:
+        yield f"the rates of {rates.ranks} ranks are those of ranks that share cores"
+    if case.reading == LITERAL and not fft3d.counted:
+        yield "A was not counted (no valgrind): Eq. 2 is left out"
+    if network == WALK:
+        yield "walk: the links' times are of two ranks alone; ranks that exchange at once share the memory's bandwidth"

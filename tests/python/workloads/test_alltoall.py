@@ -1,0 +1,199 @@
+"""The workload "alltoall" by all verbs, and a workload from a file outside of the source tree."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = Path(__file__).parents[2] / "data"
+
+# One message from rank 0 to rank 1 and back, by the kernel of the campaigns.
+BOUNCE = '''
+"""A workload of two ranks: a block there and back."""
+from dataclasses import dataclass
+
+from rankwise import _core
+from rankwise.units import parse_sizes
+from rankwise.workloads.base import Case, Options, Program, Workload, option
+
+
+@dataclass(frozen=True)
+class BounceCase(Case):
+    workload, kernel = "bounce", "transpose"
+    message_bytes: int
+    ranks = 2
+
+    @property
+    def block_bytes(self):
+        return self.message_bytes
+
+    @property
+    def way(self):
+        return "bounce"
+
+    def keys(self):
+        return {"ranks": 2, "message_bytes": self.message_bytes}
+
+    def cells(self):
+        return {"size": str(self.message_bytes)}
+
+    def program(self):
+        return Program(_core.Exchange("shift", "ssend", [2], [False], [1], "full", 1, "pooled"), "ssend")
+
+    @property
+    def together(self):
+        return ()
+
+    @property
+    def item(self):
+        return f"pairwise:{self.message_bytes}"
+
+    def arguments(self, items, node_of_rank):
+        return ["--cases", ",".join(items)]
+
+    def read(self, record, times_s):
+        return {"bytes_per_rank": self.message_bytes}
+
+
+@dataclass(frozen=True)
+class BounceOptions(Options):
+    size: str = option("8", "Size of the block.", "--bytes")
+
+
+class BounceWorkload(Workload):
+    id = "bounce"
+    title = "a block there and back"
+    options = BounceOptions
+    examples = {}
+
+    def cases(self, options, site):
+        return [BounceCase(size) for size in parse_sizes(options.size, "--bytes")]
+
+
+WORKLOAD = BounceWorkload()
+'''
+
+
+@pytest.fixture
+def machine(rankwise: Callable[..., Any]) -> Path:
+    table = DATA / "werner2023_pingpong.csv"
+    assert rankwise("profile", "import", table, "--link", "same-socket", "-o", "machine.json").code == 0
+    return Path("machine.json")
+
+
+def _need_simgrid() -> None:
+    if shutil.which("smpirun") is None:
+        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
+
+
+def test_both_methods_are_priced_by_their_schedules(rankwise: Callable[..., Any], machine: Path) -> None:
+    result = rankwise("predict", "alltoall", "--ranks", "2,4", "--bytes", "1000", "--json")
+    assert result.code == 0, result.err
+    time_s = {(row["ranks"], row["method"]): row["time_s"] for row in result.json["rows"]}
+    # Between two ranks both are one message each way; pairwise is as many of these as there are others.
+    assert time_s[2, "pairwise"] == pytest.approx(time_s[2, "alltoall"])
+    assert time_s[4, "pairwise"] == pytest.approx(3 * time_s[2, "pairwise"])
+    assert time_s[4, "alltoall"] < time_s[4, "pairwise"]
+    (row, *_) = [row for row in result.json["rows"] if row["ranks"] == 4]
+    assert (row["messages_per_rank"], row["bytes_per_rank"], row["verified"]) == (3, 3000, None)
+    chosen = rankwise("choose", "alltoall", "--ranks", "4", "--json").json
+    assert (chosen["best"]["method"], len(chosen["candidates"])) == ("alltoall", 2)
+    assert "alltoall is fastest" in chosen["reason"]
+
+
+@pytest.mark.mpi
+def test_real_ranks_deliver_every_block(rankwise: Callable[..., Any], machine: Path) -> None:
+    result = rankwise("run", "alltoall", "--ranks", "2,3", "--bytes", "0,8,100kB", "--seconds", "0.02", "--json")
+    assert result.code == 0, result.err
+    assert [(row["ranks"], row["message_bytes"], row["method"]) for row in result.json["rows"]] == [
+        (ranks, size, method) for ranks in (2, 3) for size in (0, 8, 100_000) for method in ("alltoall", "pairwise")
+    ]  # fmt: skip
+    for row in result.json["rows"]:
+        assert row["verified"] is True and row["time_s"] > 0
+        assert row["bytes_per_rank"] == (row["ranks"] - 1) * row["message_bytes"]
+    result = rankwise("validate", "alltoall", "--ranks", "2", "--seconds", "0.02", "--json")
+    assert result.code == 0, result.err
+    assert {row["method"] for row in result.json["rows"]} == {"alltoall", "pairwise"}
+
+
+@pytest.mark.simgrid
+def test_the_same_kernel_is_simulated(rankwise: Callable[..., Any], machine: Path) -> None:
+    _need_simgrid()
+    result = rankwise("validate", "alltoall", "--ranks", "4", "--engines", "model,simgrid", "--method", "pairwise", "--json")
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    assert row["verified"] is True
+    assert row["error"] == pytest.approx(0.0, abs=0.01)  # one message at a time: nothing is shared
+
+
+@pytest.mark.simgrid
+def test_the_transposes_of_an_fft_are_simulated_and_its_values_checked(rankwise: Callable[..., Any], machine: Path) -> None:
+    _need_simgrid()
+    result = rankwise("simulate", "fft3d", "--profile", machine, "--n", "16", "--ranks", "4", "--method", "pairwise", "--json")
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    assert row["verified"] is True and row["checks"]["spectrum_error"] <= row["checks"]["error_bound"]
+    assert row["phases"]["compute"]["time_s"] == row["phases"]["shuffle"]["time_s"] == 0.0
+    assert row["phases"]["exchange"]["time_s"] > 0
+    assert any("computing takes no time here" in note for note in row["notes"])
+    # Three messages of a sixteenth of the array, one after the other.
+    alone = rankwise("predict", "alltoall", "--method", "pairwise", "--ranks", "4", "--bytes", str(16**3 * 16 // 16), "--json").json
+    assert row["time_s"] == pytest.approx(alone["rows"][0]["time_s"], rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("predict", "alltoall", "--method", "bruck"), "--method 'bruck' is unknown"),
+        (("predict", "alltoall", "--ranks", "0"), "at least 1"),
+        (("predict", "alltoall", "--ranks", "99999"), "stay below 4096"),
+        (("run", "alltoall", "--bytes", "many"), "not a size"),
+        (("choose", "alltoall", "--bytes", "8,9"), "one is chosen for at a time"),
+        (("predict", "alltoall", "--placement", "cyclic"), "needs --ranks-per-node"),
+        (("run", "alltoall", "--placement", "cyclic"), "needs nodes"),
+        (("simulate", "alltoall", "--ranks-per-node", "2", "--ranks", "5", "--placement", "cyclic", "--profile", "machine.json"),
+         "no multiple of 2"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_one_line_and_exit_2(
+    rankwise: Callable[..., Any], machine: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    result = rankwise(*arguments)
+    assert (result.code, result.out) == (2, ""), result.err
+    assert says in result.err and result.err.count("\n") == 1
+
+
+@pytest.mark.mpi
+@pytest.mark.simgrid
+def test_a_workload_from_a_file_has_all_verbs(
+    tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch, rankwise: Callable[..., Any]
+) -> None:
+    import subprocess
+    import sys
+
+    _need_simgrid()
+    (tmp_path / "bounce.py").write_text(BOUNCE)
+    monkeypatch.setenv("RANKWISE_WORKLOADS", str(tmp_path / "bounce.py"))
+
+    def call(*arguments: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "rankwise", *arguments, "--bytes", "8,1000", "--json"], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    rows = {
+        "model": call("predict", "bounce")["rows"],
+        "simgrid": call("simulate", "bounce", "--profile", "machine.json")["rows"],
+        "real": call("run", "bounce", "--seconds", "0.02")["rows"],
+    }
+    for engine, found in rows.items():
+        assert [(row["engine"], row["message_bytes"]) for row in found] == [(engine, 8), (engine, 1000)]
+        assert all(row["time_s"] > 0 and row["verified"] is (None if engine == "model" else True) for row in found)
+    compared = call("validate", "bounce", "--engines", "model,simgrid")
+    assert [row["predicted_time_s"] for row in compared["rows"]] == [row["time_s"] for row in rows["model"]]
