@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwise.decide.choice import Candidate, Choice, Question
 
 _MOST_SHOWN = 12
-_EXAMPLE = """rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
+_EXAMPLE = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
     rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json --plot map.svg"""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -265,7 +266,7 @@ def _register(workload: Workload) -> None:
             continue
         function = make(workload)
         if name in workload.details:
-            function.__doc__ = f"{function.__doc__}\n\n{workload.details[name]}"
+            function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{workload.details[name]}"
         example = workload.examples.get(name, f"rankwise {name} {workload.id}")
         ready = flattened(
             function, workload.options, name, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")

@@ -105,8 +105,11 @@ class ExchangeCase(Case):
 
     def program(self) -> Program:
         exchange = self.schedules()
-        # Later steps forward what earlier ones gathered.
-        return Program(exchange, self.mode, exchange.message_blocks)
+        try:
+            # Later steps forward what earlier ones gathered.
+            return Program(exchange, self.mode, exchange.message_blocks)
+        except ValueError as error:
+            raise InputError(str(error)) from None
 
     @property
     def together(self) -> Hashable:

@@ -46,6 +46,11 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
     result = rankwise("validate", "fft3d", "--n", "16", "--ranks", "1,2", "--seconds", "0.05", "--json")
     assert result.code == 0, result.err
     assert len(result.json["rows"]) == 2 and result.json["summary"]["mape"] >= 0
+    chosen = rankwise("choose", "fft3d", "--n", "16", "--ranks", "2", "--json").json
+    assert {(*c["grid"], c["method"]) for c in chosen["candidates"]} == {
+        (*grid, method) for grid in ((1, 2), (2, 1)) for method in ("alltoall", "pairwise")
+    }
+    assert chosen["best"]["time_s"] == min(c["time_s"] for c in chosen["candidates"]) <= row["time_s"]
     result = rankwise("validate", "fft3d", "--n", "24", "--ranks", "1")
     assert result.code == 2 and "the calibration was made at n = 24" in result.err
 
@@ -63,6 +68,8 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
         (("measure", "fft4d"), "cannot be measured"),
         (("measure", "--n", "64"), "are for fft3d"),
         (("measure", "fft3d", "--n", "64"), "at least two sizes"),
+        (("choose", "fft3d", "--n", "16,32", "--profile", "none.json"), "none.json does not exist"),
+        (("simulate", "fft3d", "--n", "16"), "what is to be simulated is missing"),
         (("predict", "fft3d", "--reading", "hopeful"), "--reading 'hopeful' is unknown"),
     ],
 )
