@@ -130,6 +130,12 @@ void bind_cost(nb::module_& m) {
       .def("alone", [](const Machine& self) { return self.alone(); },
            "Return the machine as a simulation knows it: every way of sending costs a plain send, a rank's messages leave "
            "without a gap.")
+      .def("with_card", [](const Machine& self, double bytes_per_s) {
+             Machine machine = self;
+             machine.card = rankwise::Resource{bytes_per_s};
+             machine.check();
+             return machine;
+           }, nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
       .def("has", [](const Machine& self, const std::string& link) { return self.links[static_cast<std::size_t>(link_class(link))].has_value(); },
            nb::arg("link"), "Whether a class of link is known.")
       .def("lines", &send_lines, nb::arg("link"),
@@ -181,6 +187,8 @@ void bind_cost(nb::module_& m) {
 
   nb::class_<rankwise::Cost>(m, "Cost", "What a round costs.")
       .def_prop_ro("time_s", &rankwise::Cost::time_s)
+      .def_ro("low_s", &rankwise::Cost::low_s, "Within these 95 % of simulations of the same machine lie.")
+      .def_ro("high_s", &rankwise::Cost::high_s)
       .def_ro("messages_per_rank", &rankwise::Cost::messages_per_rank, "Of the rank that sends most.")
       .def_ro("blocks_per_rank", &rankwise::Cost::blocks_per_rank, "Likewise.")
       .def_prop_ro("busiest", [](const rankwise::Cost& self) {

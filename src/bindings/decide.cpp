@@ -30,6 +30,8 @@ void bind_decide(nb::module_& m) {
       .def_prop_ro("replication", [](const Ranked& r) { return r.candidate.replication; })
       .def_prop_ro("name", [](const Ranked& r) { return rankwise::to_string(r.candidate); })
       .def_ro("time_s", &Ranked::time_s)
+      .def_ro("low_s", &Ranked::low_s, "Within these 95 % of simulations of the same machine lie.")
+      .def_ro("high_s", &Ranked::high_s)
       .def_ro("empty_s", &Ranked::empty_s, "Of it with blocks of 0 B: what the number of messages costs.")
       .def_ro("messages", &Ranked::messages, "Of the rank that sends most.")
       .def_ro("bytes", &Ranked::bytes, "Likewise.");
@@ -50,6 +52,11 @@ void bind_decide(nb::module_& m) {
           "Raises ValueError where nothing fits.")
       .def("ranked", &Contest::ranked, nb::arg("block_bytes"), nb::arg("machine"),
            "Return the candidates, fastest first. Raises ValueError where the machine lacks a link.")
+      .def("ranked_one",
+           [](const Contest& self, const Ranked& r, Index block_bytes, const rankwise::Machine& machine) {
+             return self.ranked_one(r.candidate, block_bytes, machine);
+           },
+           nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates.")
       .def("message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
            nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");
   m.def("reason", &rankwise::reason, nb::arg("ranked"), "Return why the first of the ranked candidates is ahead, in words.");

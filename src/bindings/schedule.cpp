@@ -44,9 +44,12 @@ class Exchange {
       : spec_(make_spec(algorithm, rankwise::parse_send_mode(mode), std::move(dims), std::move(periodic), cutoff,
                         rankwise::parse_shell(shell), replication, rankwise::parse_team_boxes(team_boxes))) {}
 
-  void sit_on(const std::vector<Index>& node_of_rank) {
-    if (!node_of_rank.empty()) spec_.nodes = rankwise::NodeMap::of(node_of_rank);
-    check_spec(spec_);
+  // The same of ranks on these nodes, which some algorithms need to know.
+  [[nodiscard]] Exchange on_nodes(const std::vector<Index>& node_of_rank) const {
+    Exchange exchange = *this;
+    exchange.spec_.nodes = rankwise::NodeMap::of(node_of_rank);
+    check_spec(exchange.spec_);
+    return exchange;
   }
 
   [[nodiscard]] Index ranks() const { return spec_.ranks(); }
@@ -165,20 +168,13 @@ void bind_schedule(nb::module_& m) {
               "The offset of each slot from the own box; empty where its block is only passed on. Of a visit: the one offset of the visiting team.")
       .def_ro("after", &Operation::after, "The operations of the step that must have completed before.");
   nb::class_<Exchange>(m, "Exchange", "The schedules of one neighbour exchange.")
-      .def(
-          "__init__",
-          [](Exchange* self, const std::string& algorithm, const std::string& mode, std::vector<Index> dims,
-             std::vector<bool> periodic, const std::vector<int>& cutoff, const std::string& shell, Index replication,
-             const std::string& team_boxes, const std::vector<Index>& node_of_rank) {
-            Exchange exchange(algorithm, mode, std::move(dims), std::move(periodic), cutoff, shell, replication, team_boxes);
-            exchange.sit_on(node_of_rank);
-            new (self) Exchange(std::move(exchange));
-          },
+      .def(nb::init<const std::string&, const std::string&, std::vector<Index>, std::vector<bool>,
+                    const std::vector<int>&, const std::string&, Index, const std::string&>(),
            nb::arg("algorithm"), nb::arg("mode"), nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"),
            nb::arg("shell") = "full", nb::arg("replication") = 1, nb::arg("team_boxes") = "pooled",
-           nb::arg("node_of_rank") = std::vector<Index>(),
-           "node_of_rank: for algorithms that need to know nodes; equal numbers for ranks of one node. "
            "Raises ValueError for unknown names, sizes that do not fit, and combinations that make no sense.")
+      .def("on_nodes", &Exchange::on_nodes, nb::arg("node_of_rank"),
+           "Return the exchange of ranks on these nodes, which some algorithms need to know before they have schedules.")
       .def_prop_ro("ranks", &Exchange::ranks)
       .def_prop_ro("includes_reduce", &Exchange::includes_reduce, "Whether a round includes the way back.")
       .def("check", &Exchange::check,

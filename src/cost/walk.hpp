@@ -33,6 +33,9 @@ struct Cost {
   Index messages_per_rank = 0;   // the most that any rank sends
   Index blocks_per_rank = 0;     // likewise
   Busiest busiest;               // the resource that is held longest
+  // Within these 95 % of simulations of the same machine lie (walk.cpp).
+  double low_s = 0.0;
+  double high_s = 0.0;
 
   // When the last rank has finished, and the busiest resource is free.
   [[nodiscard]] double time_s() const;
@@ -105,6 +108,8 @@ class Walk {
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
+  // What the judge errs by, as factors of its time.
+  [[nodiscard]] std::pair<double, double> discrepancy() const;
   // Whether all messages are plain sends that wait for their receivers.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 

@@ -106,6 +106,14 @@ Contest::Contest(Question question, const Placement& placement) {
   }
 }
 
+namespace {
+
+Ranked priced(const Candidate& candidate, const Cost& cost, double empty_s, Index block_bytes) {
+  return {candidate, cost.time_s(), cost.low_s, cost.high_s, empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes};
+}
+
+}  // namespace
+
 std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) const {
   std::vector<std::pair<Cost, double>> costs;
   for (const Walk& walk : walks_) {
@@ -114,8 +122,7 @@ std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) c
   std::vector<Ranked> ranked;
   for (const Entry& entry : entries_) {
     const auto& [cost, empty_s] = costs[entry.walk];
-    ranked.push_back(
-        {entry.candidate, cost.time_s(), empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes});
+    ranked.push_back(priced(entry.candidate, cost, empty_s, block_bytes));
   }
   // By picoseconds, so that what costs the same stays in order whatever was rounded.
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
@@ -124,11 +131,20 @@ std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) c
   return ranked;
 }
 
-std::vector<Index> Contest::message_blocks(const Candidate& candidate) const {
+Ranked Contest::ranked_one(const Candidate& candidate, Index block_bytes, const Machine& machine) const {
+  const Walk& walk = walks_[entry_of(candidate).walk];
+  return priced(candidate, walk.cost(block_bytes, machine), walk.cost(0, machine).time_s(), block_bytes);
+}
+
+const Contest::Entry& Contest::entry_of(const Candidate& candidate) const {
   for (const Entry& entry : entries_) {
-    if (to_string(entry.candidate) == to_string(candidate)) return walks_[entry.walk].message_blocks();
+    if (to_string(entry.candidate) == to_string(candidate)) return entry;
   }
   invalid(to_string(candidate) + " is no candidate of this contest");
+}
+
+std::vector<Index> Contest::message_blocks(const Candidate& candidate) const {
+  return walks_[entry_of(candidate).walk].message_blocks();
 }
 
 std::string to_string(const Candidate& candidate) {

@@ -23,6 +23,8 @@ struct Candidate {
 struct Ranked {
   Candidate candidate;
   double time_s = 0.0;
+  double low_s = 0.0;    // as of Cost
+  double high_s = 0.0;
   double empty_s = 0.0;  // of it with blocks of 0 B: what the number of messages costs
   Index messages = 0;    // of the rank that sends most
   Index bytes = 0;       // likewise
@@ -53,6 +55,8 @@ class Contest {
 
   // The candidates, fastest first. Throws std::invalid_argument where the machine lacks a link.
   [[nodiscard]] std::vector<Ranked> ranked(Index block_bytes, const Machine& machine) const;
+  // One of them.
+  [[nodiscard]] Ranked ranked_one(const Candidate& candidate, Index block_bytes, const Machine& machine) const;
   // The numbers of blocks that the messages of a candidate have.
   [[nodiscard]] std::vector<Index> message_blocks(const Candidate& candidate) const;
 
@@ -61,6 +65,8 @@ class Contest {
     Candidate candidate;
     std::size_t walk;  // candidates that cost the same share one
   };
+  [[nodiscard]] const Entry& entry_of(const Candidate& candidate) const;
+
   std::vector<Entry> entries_;
   std::vector<Walk> walks_;
 };

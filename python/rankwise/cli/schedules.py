@@ -13,7 +13,7 @@ from rankwise.cli.base import Json, flattened, group, print_json, tell, verb
 from rankwise.errors import EXIT_FAILURE, InputError
 from rankwise.units import format_size
 from rankwise.workloads.base import Site
-from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions
+from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions, names
 
 if TYPE_CHECKING:
     from rankwise import _core
@@ -26,8 +26,12 @@ _COUNTED_RANKS = 20_000
 _PROVED_SLOTS = 50_000_000
 
 
+RanksPerNode = Annotated[int | None, typer.Option(help="Ranks on each node, in order, for algorithms that know nodes.")]
+
+
 def show(
     asked: ExchangeOptions,
+    ranks_per_node: RanksPerNode = None,
     rank: Annotated[int, typer.Option("--rank", help="Whose steps to print.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -39,7 +43,7 @@ def show(
     case = _one(WORKLOAD.cases(asked, Site("show", _RANKS)))
     if not 0 <= rank < case.ranks:
         raise InputError(f"--rank {rank} does not exist: the {case.ranks} ranks count from 0")
-    exchange = case.schedules()
+    exchange = _schedules(case, ranks_per_node)
     parts = {"import": exchange.steps(rank, False)}
     if exchange.includes_reduce:
         parts["reduce"] = exchange.steps(rank, True)
@@ -71,16 +75,16 @@ verb("show", "rankwise exchange show --algorithm shift --dims 1x8 --cutoff 2", u
 )
 
 
-def check(asked: ExchangeOptions, as_json: Json = False) -> None:
+def check(asked: ExchangeOptions, ranks_per_node: RanksPerNode = None, as_json: Json = False) -> None:
     """Prove schedules: every block arrives exactly once, there and back, and no ranks wait for each other for ever.
 
     Exit code 1 when a schedule is wrong, with what is missing or who waits for whom.
     """
-    cases = WORKLOAD.cases(replace(asked, size="0"), Site("check", _RANKS))
+    cases = WORKLOAD.cases(replace(asked, size="0"), Site("check", _RANKS, shares_nodes=ranks_per_node is not None))
     results = []
     for case in cases:
         _require_provable(case)
-        findings = case.schedules().check()
+        findings = _schedules(case, ranks_per_node).check()
         results.append({**case.keys(), "findings": findings})
         if as_json:
             continue
@@ -99,6 +103,17 @@ def check(asked: ExchangeOptions, as_json: Json = False) -> None:
 verb("check", "rankwise exchange check --algorithm all --mode all --dims 4x3 --cutoff 1:3", under=exchange_verbs)(
     flattened(check, ExchangeOptions, without=("size",), **{**_DEFAULTS, "algorithm": "all", "mode": "all"})
 )
+
+
+def _schedules(case: ExchangeCase, ranks_per_node: int | None) -> _core.Exchange:
+    """Return the schedules of a case, its ranks on nodes of so many where that is said. Raises InputError."""
+    knows_nodes = case.algorithm in names().node_aware
+    if ranks_per_node is not None and ranks_per_node < 1:
+        raise InputError(f"--ranks-per-node {ranks_per_node} is too small: it must be at least 1")
+    if knows_nodes and ranks_per_node is None:
+        raise InputError(f"{case.algorithm} needs to know which ranks share a node: say how many do with --ranks-per-node")
+    exchange = case.schedules()
+    return exchange.on_nodes([rank // ranks_per_node for rank in range(case.ranks)]) if ranks_per_node else exchange
 
 
 def _one(cases: Sequence[ExchangeCase]) -> ExchangeCase:

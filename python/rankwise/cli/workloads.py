@@ -90,7 +90,8 @@ def _predict(workload: Workload) -> Callable[..., None]:
         from rankwise.engines.session import predict_rows
         from rankwise.machine.profile import Profile
 
-        cases, machine = workload.cases(asked, Site("predict")), Profile.load(profile)
+        site = Site("predict", shares_nodes=(ranks_per_node or 1) > 1)
+        cases, machine = workload.cases(asked, site), Profile.load(profile)
         rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
         show_rows(workload, rows, as_json)
 
@@ -115,7 +116,7 @@ def _simulate(workload: Workload) -> Callable[..., None]:
     ) -> None:
         from rankwise.engines.session import simulate_rows
 
-        cases = workload.cases(asked, Site("simulate"))
+        cases = workload.cases(asked, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
         system = make_system_asked(profile, machine, settings, hop_latency)
         rows = simulate_rows(system, cases, topology, nodes, system.placement(ranks_per_node, placement), output, jobs)
         show_rows(workload, rows, as_json)
@@ -240,7 +241,7 @@ def _here(verb: str, hosts: str | None, placement: str) -> tuple[Here, Site]:
     from rankwise.machine.hosts import parse_hosts
 
     here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement)
-    return here, Site(verb, default_ranks(here), here.node_of_rank)
+    return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1)
 
 
 def default_ranks(here: Here) -> int:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankwise.engines.model import Model, message_sizes
-from rankwise.engines.placement import Location, blocked_locations
+from rankwise.engines.judge import sizes_of
+from rankwise.engines.model import Model
+from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.workloads.exchange import ExchangeCase, names
@@ -157,10 +158,10 @@ class Chooser:
         ranks_per_node: int | None = None,
         link_model: str | None = None,
         loaded: bool = False,
-        placement: Callable[[int], Sequence[Location]] | None = None,
+        placement: Callable[[int], _core.Placement] | None = None,
     ) -> None:
         """Raises InputError like Model."""
-        self._placement = placement or (lambda ranks: blocked_locations(ranks, profile, ranks_per_node))
+        self._placement = placement or profile_placement(profile, ranks_per_node).of_ranks
         self._model = Model(profile, link_model, loaded)
         self._contests: dict[tuple[object, ...], _core.Contest] = {}
 
@@ -202,7 +203,7 @@ class Chooser:
                 self._contests[key] = _core.Contest(
                     list(question.grid), list(question.periodic), [cutoff] * len(question.grid), question.shell,
                     list(question.algorithms), list(question.modes), list(question.replications),
-                    list(self._placement(math.prod(question.grid))),
+                    self._placement(math.prod(question.grid)),
                 )  # fmt: skip
             except ValueError as error:
                 raise InputError(str(error)) from None
@@ -215,20 +216,23 @@ class Chooser:
             raise InputError(str(error)) from None
 
     def _candidate(self, question: Question, contest: _core.Contest, ranked: _core.Ranked) -> Candidate:
-        sizes = message_sizes(contest.message_blocks(ranked), question.block_bytes)
-        low_s, high_s = self._model.interval(ranked.mode, ranked.time_s, sizes)
+        sizes = sizes_of(contest.message_blocks(ranked), question.block_bytes)
+        placement = self._placement(math.prod(question.grid))
+        low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
+        if "card" in self._model.assumed(placement):
+            faster = contest.ranked_one(ranked, question.block_bytes, self._model.with_faster_card(placement.most_on_a_node))
+            low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
         case = ExchangeCase(
             ranked.algorithm, ranked.mode, question.grid, question.periodic, question.cutoff, question.block_bytes,
             question.shell, ranked.replication,
         )  # fmt: skip
         return Candidate(
             case, ranked.name, ranked.time_s, low_s, high_s, ranked.empty_s, ranked.messages, ranked.bytes,
-            tuple(self._model.notes(ranked.mode, sizes)),
+            tuple(self._model.notes(ranked.mode, sizes, placement)),
         )  # fmt: skip
 
     def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
-        sizes = message_sizes(contest.message_blocks(ranked), block_bytes)
-        return any(note.startswith("extrapolated") for note in self._model.notes(ranked.mode, sizes))
+        return self._model.extrapolates(ranked.mode, sizes_of(contest.message_blocks(ranked), block_bytes))
 
     def _crossover_sizes(self, question: Question) -> list[Crossover]:
         """Return where, at the cutoff asked for, another candidate takes over as blocks grow: to the byte."""

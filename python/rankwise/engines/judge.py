@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from rankwise import _core
-from rankwise.engines.placement import Location
 from rankwise.errors import InputError
 from rankwise.workloads.base import Halo, Program, Transpose
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The time of the last rank, and the most that any rank sends."""
-
-    time_s: float
-    messages_per_rank: int
-    bytes_per_rank: int
-
-
-def judge(program: Program, block_bytes: int, placement: Sequence[Location], machine: _core.Machine) -> Cost:
-    """Price a program. Raises InputError where the machine lacks a link class, or the judge does not know the program."""
-    schedules = program.schedules
+def judge(program: Program, block_bytes: int, placement: _core.Placement, machine: _core.Machine) -> _core.Cost:
+    """Price a program. Raises InputError where the machine lacks a link class, or the placement does not fit."""
     try:
-        if isinstance(schedules, Transpose):
-            others = schedules.ranks - 1
-            return Cost(_core.transpose_cost(block_bytes, list(placement), machine), others, others * block_bytes)
-        if isinstance(schedules, Halo):
-            schedules = _moore(schedules)
-        return Cost(*schedules.cost(block_bytes, list(placement), machine))
+        return judged(program, placement).cost(block_bytes, machine)
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
-def _moore(halo: Halo) -> _core.Exchange:
-    """Return a halo of whole layers as an exchange: the core prices no other stencil yet."""
-    ndim = len(halo.grid)
-    cutoff = max(abs(step) for offset in halo.offsets for step in offset)
-    if len(set(halo.offsets)) != (2 * cutoff + 1) ** ndim - 1:
-        raise InputError(f"the model prices whole layers of neighbours only: give --stencil moore:{cutoff}, or simulate this one")
-    return _core.Exchange("direct", "isend", list(halo.grid), list(halo.periodic), [cutoff] * ndim, "full", 1, "pooled")
+def message_sizes(program: Program, placement: _core.Placement, block_bytes: int) -> list[int]:
+    """Return the sizes of a program's messages, later ones forwarding what earlier ones gathered; never empty."""
+    return sizes_of(judged(program, placement).message_blocks, block_bytes)
+
+
+def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
+    """Return the sizes of messages that have some numbers of blocks; never empty."""
+    return [block_bytes * count for count in message_blocks if count > 0] or [block_bytes]
+
+
+def judged(program: Program, placement: _core.Placement) -> _core.Judged:
+    """Return a program on a placement; the same one when asked again. Raises InputError."""
+    try:
+        return _judged(program.schedules, program.mode, placement)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+@lru_cache(maxsize=512)
+def _judged(schedules: Any, mode: str, placement: _core.Placement) -> _core.Judged:
+    if isinstance(schedules, Transpose):
+        return _core.judge_transpose(list(schedules.dims), list(schedules.axes), schedules.pairwise, placement)
+    if isinstance(schedules, Halo):
+        return _core.judge_stencil(
+            list(schedules.grid), list(schedules.periodic), [list(offset) for offset in schedules.offsets],
+            list(schedules.weights), placement, mode,
+        )  # fmt: skip
+    return schedules.judged(placement)

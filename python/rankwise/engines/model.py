@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rankwise import _core
-from rankwise.engines.injection import bounded
-from rankwise.engines.judge import judge
-from rankwise.engines.placement import Location, Placement
+from rankwise.engines.judge import judge, message_sizes
+from rankwise.engines.machines import machine_of_profile
+from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
-from rankwise.machine.profile import VARIANTS, Link, Profile
+from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
 from rankwise.workloads.base import Case, Price, Program, Row, Span
-from rankwise.workloads.exchange import ExchangeCase
 
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
@@ -23,6 +22,8 @@ _NOTES = {
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
 }  # fmt: skip
+
+_MOST_LANES = 4  # of one message that a card is as fast as, at most, where nothing is known
 
 
 class Model:
@@ -37,20 +38,14 @@ class Model:
     def __init__(self, profile: Profile, link_model: str | None = None, loaded: bool = False) -> None:
         """Raises InputError when the profile does not have the link model, or nothing measured beside traffic."""
         self.profile = profile
-        # Places know of cores and sockets: a pair that shares a cache is costed as any of its socket.
-        self.links = {
-            name: _with_model(name, link, link_model) for name, link in profile.links.items() if name != "shared-cache"
-        }
+        self.links = {name: _with_model(name, link, link_model) for name, link in profile.links.items()}
         self._loaded = loaded
         if missing := [name for name, link in self.links.items() if loaded and link.loaded is None]:
             raise InputError(
                 f"link {missing[0]} was not measured beside background traffic: run 'rankwise measure --background 1', "
                 "or leave --loaded out"
             )
-        try:
-            self.machine = _core.Machine.from_profile(json.dumps(profile.to_dict()), link_model or "", loaded)
-        except ValueError as error:
-            raise InputError(str(error)) from None
+        self.machine = machine_of_profile(profile, link_model, loaded)
         self._width_of: dict[tuple[str, int], float] = {}
 
     def rows(self, cases: Sequence[Case], placement: Placement) -> list[Row]:
@@ -58,10 +53,29 @@ class Model:
         pricer = _Pricer(self, placement)
         return [pricer.row(case) for case in cases]
 
-    def interval(self, mode: str, time_s: float, sizes: Sequence[int]) -> tuple[float, float]:
-        """Return the 95 % interval of the time of an exchange that sends messages of some sizes."""
+    def interval(self, mode: str, cost: _core.Cost | _core.Ranked, sizes: Sequence[int]) -> tuple[float, float]:
+        """Return the 95 % interval of the time of a program that sends messages of some sizes.
+
+        That of the profile's figures, times what the judge itself errs by.
+        """
         width = max(self._width(_NEEDS[mode], size) for size in sizes)
-        return max(0.0, time_s * (1 - width)), time_s * (1 + width)
+        return max(0.0, cost.low_s * (1 - width)), cost.high_s * (1 + width)
+
+    def with_faster_card(self, ranks_per_node: int) -> _core.Machine:
+        """Return the machine with as fast a card as may be where nothing is known of it: what some ranks together send."""
+        return self.machine.with_card(min(ranks_per_node, _MOST_LANES) * self.machine.lane(OTHER_NODE))
+
+    def assumed(self, placement: _core.Placement) -> list[str]:
+        """Return the kinds of shared resources that matter there and of which the profile knows nothing."""
+        shared = {"card": placement.nodes > 1, "memory": False}
+        return [kind for kind in self.profile.lacks if shared[kind] and placement.most_on_a_node > 1]
+
+    def extrapolates(self, mode: str, sizes: Sequence[int]) -> bool:
+        """Tell whether messages of some sizes lie beyond the measured ones."""
+        return bool(self._beyond(_NEEDS[mode], sizes))
+
+    def _beyond(self, need: str, sizes: Sequence[int]) -> list[int]:
+        return [size for size in sizes if any(_variant(link, need).extrapolates(size) for link in self.links.values())]
 
     def _width(self, need: str, size: int) -> float:
         """Return the widest relative interval of a message's time over the profile's links."""
@@ -71,16 +85,14 @@ class Model:
             )
         return self._width_of[need, size]
 
-    def notes(self, mode: str, sizes: Sequence[int]) -> Iterator[str]:
-        """Yield what weakens a prediction: ways of sending and sizes of messages that were not measured."""
+    def notes(self, mode: str, sizes: Sequence[int], placement: _core.Placement) -> Iterator[str]:
+        """Yield what weakens a prediction: ways of sending, sizes of messages and shared resources that were not measured."""
         need = _NEEDS[mode]
         if any(need not in link.variants for link in self.links.values()):
             yield _NOTES[need].format(mode=mode)
-        beyond = [
-            size for size in sizes if any(_variant(link, need).extrapolates(size) for link in self.links.values())
-        ]
-        if beyond:
+        if beyond := self._beyond(need, sizes):
             yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
+        yield from (LACKING[kind] for kind in self.assumed(placement))
         if self._loaded:
             pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
             yield f"as beside background traffic of {pairs} pairs: every way of sending slowed down as a plain send was"
@@ -96,26 +108,20 @@ class _Pricer:
 
     def row(self, case: Case) -> Row:
         row = case.predict(self)
-        # Until the judge knows what the ranks of a node share.
-        return bounded(row, case, self.profile, self._placement.of(case)) if isinstance(case, ExchangeCase) else row
+        return replace(row, assumed=tuple(self._model.assumed(self._placement.of(case))))
 
-    def price(
-        self, case: Case, program: Program, block_bytes: int, members: Callable[[int], bool] | None = None
-    ) -> Price:
-        """Price a program among the ranks of a case that are ``members`` of it (None: all)."""
-        locations: Sequence[Location] = self._placement.of(case)
-        if members is not None:
-            locations = [location for rank, location in enumerate(locations) if members(rank)]
-        cost = judge(program, block_bytes, locations, self._model.machine)
-        sizes = message_sizes(program.message_blocks, block_bytes)
-        span = Span(cost.time_s, *self._model.interval(program.mode, cost.time_s, sizes))
-        notes = (*program.notes, *self._model.notes(program.mode, sizes))
-        return Price(span, cost.messages_per_rank, cost.bytes_per_rank, notes)
-
-
-def message_sizes(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
-    """Return the sizes of messages that have some numbers of blocks; never empty."""
-    return [block_bytes * count for count in message_blocks if count > 0] or [block_bytes]
+    def price(self, case: Case, program: Program, block_bytes: int) -> Price:
+        """Price a program of the ranks of a case."""
+        placement = self._placement.of(case)
+        cost = judge(program, block_bytes, placement, self._model.machine)
+        sizes = message_sizes(program, placement, block_bytes)
+        low_s, high_s = self._model.interval(program.mode, cost, sizes)
+        if "card" in self._model.assumed(placement):
+            faster = judge(program, block_bytes, placement, self._model.with_faster_card(placement.most_on_a_node))
+            low_s = min(low_s, self._model.interval(program.mode, faster, sizes)[0])
+        span = Span(cost.time_s, low_s, high_s)
+        notes = (*program.notes, *self._model.notes(program.mode, sizes, placement))
+        return Price(span, cost.messages_per_rank, cost.blocks_per_rank * block_bytes, notes)
 
 
 def _variant(link: Link, name: str) -> Curve:

@@ -1,41 +1,81 @@
-"""Where ranks sit, as the model sees it: (node, socket, core) of each rank."""
+"""Where ranks sit, for the engines: the core's placements, made as a scheduler, a map, or a file says."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.machine.profile import Profile
+from rankwise.machine.profile import OTHER_NODE, Profile
 from rankwise.workloads.base import Case
-
-Location = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Placement:
     """Where the ranks of a case sit: as the case says whose cells are mapped to nodes, else as so many ranks are placed."""
 
-    of_ranks: Callable[[int], Sequence[Location]]
-    of_nodes: Callable[[Sequence[int]], Sequence[Location]]
+    of_ranks: Callable[[int], _core.Placement]
+    of_nodes: Callable[[Sequence[int]], _core.Placement]
 
-    def of(self, case: Case) -> Sequence[Location]:
+    def of(self, case: Case) -> _core.Placement:
         return self.of_ranks(case.ranks) if case.nodes is None else self.of_nodes(case.nodes)
 
 
-def placement_of(
-    of_nodes: Callable[[Sequence[int]], Sequence[Location]], ranks_per_node: Callable[[int], int], placed: str = "blocked"
-) -> Placement:
-    """Return a placement from what places ranks whose nodes are known, and how many a node has; ``placed`` as the option."""
-    return Placement(
-        lru_cache(maxsize=64)(
-            lambda ranks: of_nodes(node_of_each_rank(placed, ranks, ranks_per_node(ranks)))
-        ),
-        lru_cache(maxsize=64)(of_nodes),
-    )
+@dataclass(frozen=True)
+class Seats:
+    """How ranks fill a node: its sockets one after the other, each with as many; ``levels``: nodes in a unit of switches."""
+
+    sockets: int = 1
+    levels: tuple[int, ...] = ()
+
+    @staticmethod
+    def of_profile(profile: Profile) -> Seats:
+        """Return the seats of a profile's nodes: sockets where it has measured between them."""
+        sockets = int(profile.machine.get("sockets") or 1) if "other-socket" in profile.links else 1
+        return Seats(max(1, sockets), tuple(level.nodes for level in profile.shared.levels))
+
+    def blocked(self, ranks: int, ranks_per_node: int) -> _core.Placement:
+        """Return nodes filled one after the other."""
+        most = min(ranks, ranks_per_node)
+        per_socket = -(-most // self.sockets) if self.sockets > 1 else 0
+        return self._with_levels(_core.Placement.blocked(ranks, ranks_per_node, per_socket))
+
+    def on_nodes(self, node_of_rank: Sequence[int]) -> _core.Placement:
+        """Return each rank on its node, on the sockets in the order of ranks."""
+        if self.sockets == 1:
+            import numpy as np
+
+            return self._with_levels(_core.Placement.on_nodes(np.asarray(node_of_rank, dtype=np.int32)))
+        ranks_on = Counter(node_of_rank)
+        seen: Counter[int] = Counter()
+        places = []
+        for rank, node in enumerate(node_of_rank):
+            per_socket = -(-ranks_on[node] // self.sockets)
+            places.append((node, node * self.sockets + seen[node] // per_socket, -1, rank))
+            seen[node] += 1
+        return self._with_levels(_core.Placement.at(places))
+
+    def _with_levels(self, placement: _core.Placement) -> _core.Placement:
+        return placement.with_levels(list(self.levels)) if self.levels else placement
+
+
+def placement_of(seats: Seats, ranks_per_node: Callable[[int], int], placed: str = "blocked") -> Placement:
+    """Return a placement of any number of ranks, so many a node; ``placed`` as the option. Raises InputError when asked."""
+
+    def of_ranks(ranks: int) -> _core.Placement:
+        each = ranks_per_node(ranks)
+        try:
+            if placed == "blocked":
+                return seats.blocked(ranks, each)
+            return seats.on_nodes(node_of_each_rank(placed, ranks, each))
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    return Placement(lru_cache(maxsize=64)(of_ranks), lru_cache(maxsize=64)(seats.on_nodes))
 
 
 def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int) -> tuple[int, ...]:
@@ -71,29 +111,20 @@ def profile_placement(profile: Profile, ranks_per_node: int | None = None, place
         raise InputError(f"--placement {placed} needs --ranks-per-node")
 
     def each(ranks: int) -> int:
-        return ranks_per_node if ranks_per_node is not None else 1 if "other-node" in profile.links else ranks
+        return ranks_per_node if ranks_per_node is not None else 1 if OTHER_NODE in profile.links else ranks
 
-    return placement_of(lambda nodes: locations_on_nodes(nodes, profile), each, placed)
-
-
-def locations_on_cpus(cpus: Sequence[int], place_of_cpu: Mapping[int, tuple[int, int]]) -> list[Location]:
-    """Return locations on one node for ranks bound to CPUs; ``place_of_cpu`` gives (socket, core) of each."""
-    return [(0, *place_of_cpu[cpu]) for cpu in cpus]
+    return placement_of(Seats.of_profile(profile), each, placed)
 
 
-def blocked_locations(ranks: int, profile: Profile, ranks_per_node: int | None) -> list[Location]:
-    """Return the scheduler's default for so many ranks. Raises InputError for a wrong number of ranks per node."""
-    return list(profile_placement(profile, ranks_per_node).of_ranks(ranks))
+def nodes_of(placement: _core.Placement) -> list[int]:
+    """Return the node of every rank."""
+    return [placement.node(rank) for rank in range(placement.ranks)]
 
 
-def locations_on_nodes(node_of_rank: Sequence[int], profile: Profile) -> list[Location]:
-    """Return the location of each rank on its node, where ranks fill one socket after the other, each a core of its own."""
-    sockets = max(1, int(profile.machine.get("sockets") or 1)) if "other-socket" in profile.links else 1
-    most = max(Counter(node_of_rank).values())
-    per_socket = max(1, -(-min(most, int(profile.machine.get("cores") or most)) // sockets))
-    seen: Counter[int] = Counter()
-    locations = []
-    for rank, node in enumerate(node_of_rank):
-        locations.append((node, node * sockets + seen[node] // per_socket % sockets, rank))
-        seen[node] += 1
-    return locations
+def sockets_of(placement: _core.Placement) -> int:
+    """Return the most sockets that any node uses."""
+    used: dict[int, set[int]] = {}
+    for rank in range(placement.ranks):
+        node, socket, _, _ = placement.location(rank)
+        used.setdefault(node, set()).add(socket)
+    return max(len(sockets) for sockets in used.values())

@@ -34,6 +34,7 @@ class Platform:
     sockets: int
     machine: _core.Machine
     hop_latency_s: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def host(self, node: int, socket: int) -> str:
         """Return SimGrid's name of the socket that holds a rank."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankwise.engines.placement import Location, Placement, locations_on_cpus, locations_on_nodes, node_of_each_rank
+from rankwise import _core
+from rankwise.engines.placement import Placement, Seats, node_of_each_rank
 from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel
@@ -72,20 +73,23 @@ class Here:
             self._found[ranks] = [names.index(host) for host in hosts]
         return self._found[ranks]
 
-    def locations(self, ranks: int) -> list[Location]:
+    def locations(self, ranks: int) -> _core.Placement:
         """Return where ranks of this node sit. More ranks than cores share them; their rows say that a time means nothing."""
         if ranks > len(self.cpus):
-            return [(0, 0, rank) for rank in range(ranks)]
-        return locations_on_cpus(self.cpus[:ranks], {pu.os_index: (pu.socket, pu.core) for pu in self.topology.pus})
+            return _core.Placement.blocked(ranks, ranks)
+        places = {pu.os_index: (0, pu.socket, self.topology.part_cache(pu), pu.core) for pu in self.topology.pus}
+        return _core.Placement.at([places[cpu] for cpu in self.cpus[:ranks]])
 
     def placement(self, profile: Profile) -> Placement:
         """Return where the ranks of cases sit, for engines that are to be held against real runs."""
+        seats = Seats.of_profile(profile)
 
-        def of_nodes(nodes: Sequence[int]) -> list[Location]:
-            return locations_on_nodes(nodes, profile) if max(nodes) > 0 else self.locations(len(nodes))
+        @lru_cache(maxsize=64)
+        def of_nodes(nodes: Sequence[int]) -> _core.Placement:
+            return seats.on_nodes(nodes) if max(nodes) > 0 else self.locations(len(nodes))
 
         return Placement(
-            lambda ranks: of_nodes(self.node_of_rank(ranks)) if self.hosts else self.locations(ranks), of_nodes
+            lambda ranks: of_nodes(tuple(self.node_of_rank(ranks)) if self.hosts else (0,) * ranks), of_nodes
         )
 
 
@@ -132,7 +136,7 @@ class Runner:
         require_room(on_node, len(here.cpus), f"ask the model ('rankwise predict {case.workload}')")
         arguments = [
             case.kernel,
-            *case.arguments([one.item for one in cases], nodes),
+            *case.arguments([one.item for one in cases], nodes, simulated=False),
             *case.effort(self.seconds_per_case, crowded),
         ]
         is_told = bool(hosts) or max(nodes) == 0

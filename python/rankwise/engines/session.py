@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from rankwise import _core
 from rankwise.engines.model import Model
-from rankwise.engines.placement import Location, Placement, profile_placement
+from rankwise.engines.placement import Placement, profile_placement
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.simulate import Simulator, require_simulable
 from rankwise.engines.system import System, make_system
@@ -48,19 +49,12 @@ def simulate_rows(
     jobs: int | None = None,
 ) -> list[Row]:
     """Simulate all cases on one platform. Raises RankwiseError and its kinds."""
-    largest = max((placement.of(case) for case in cases), key=_nodes_and_ranks)
-    system.require_links(largest)
-    platform = system.platform(largest, topology, nodes, max(placement_nodes(placement.of(case)) for case in cases))
+    placements = list({id(placed): placed for case in cases for placed in [placement.of(case)]}.values())
+    for placed in placements:
+        system.require_links(placed)
+    platform = system.platform(placements, topology, nodes)
     with _simulator(folder, max(case.ranks for case in cases), len(cases), jobs) as simulator:
         return _finished(simulator.rows(cases, platform, placement, system.profile))
-
-
-def placement_nodes(locations: Sequence[Location]) -> int:
-    return max(node for node, _, _ in locations) + 1
-
-
-def _nodes_and_ranks(locations: Sequence[Location]) -> tuple[int, int]:
-    return len(locations), placement_nodes(locations)
 
 
 def _finished(rows: Sequence[Row]) -> list[Row]:
@@ -127,12 +121,10 @@ def compare_engines(
     )
 
 
-def _drift(profile: Profile, locations: Sequence[Location], measured: Row) -> float | None:
+def _drift(profile: Profile, placement: _core.Placement, measured: Row) -> float | None:
     """Return how much longer a block takes between ranks 0 and 1 now than the profile says."""
     size = measured.case.block_bytes
-    if measured.oversubscribed or len(locations) < 2 or measured.pingpong_time_s is None or size is None:
+    if measured.oversubscribed or placement.ranks < 2 or measured.pingpong_time_s is None or size is None:
         return None
-    (node_a, socket_a, core_a), (node_b, socket_b, core_b) = locations[:2]
-    name = "other-node" if node_a != node_b else "other-socket" if socket_a != socket_b else "same-socket" if core_a != core_b else "same-core"
-    link = profile.links.get(name)
+    link = profile.links.get(placement.link_between(0, 1))
     return None if link is None else measured.pingpong_time_s / link.send.time_s(size)

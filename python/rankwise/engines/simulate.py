@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.engines.placement import Location, Placement
+from rankwise import _core
+from rankwise.engines.placement import Placement, nodes_of
 from rankwise.engines.platform import Platform
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
@@ -37,7 +38,7 @@ class Run:
     """One run of a campaign: a platform, where each rank sits on it, the kernel's arguments, and how many cases that is."""
 
     platform: Platform
-    locations: Sequence[Location]
+    placement: _core.Placement
     arguments: Sequence[str]
     folds_memory: bool = False
     cases: int = 1
@@ -45,7 +46,7 @@ class Run:
     def simulation(self) -> Simulation:
         return Simulation(
             self.platform.text(),
-            [self.platform.host(location) for location in self.locations],
+            [self.platform.host(*self.placement.location(rank)[:2]) for rank in range(self.placement.ranks)],
             self.arguments,
             self.folds_memory,
         )
@@ -83,8 +84,9 @@ class Simulator:
         runs = []
         for group in groups:
             case = stand_ins[group[0][1][0]]
-            arguments = (case.kernel, *case.arguments([item for item, _ in group], None), *case.effort(None, False))
             places = placement.of(case)
+            words = case.arguments([item for item, _ in group], nodes_of(places), simulated=True)
+            arguments = (case.kernel, *words, *case.effort(None, False))
             runs.append(Run(platform, places, arguments, case.folds_memory, sum(len(alike) for _, alike in group)))
         rows: dict[int, Row] = {}
         for group, records in zip(groups, self.records(runs), strict=True):
@@ -100,7 +102,7 @@ class Simulator:
         Raises RankwiseError when a run fails; all that were done by then are in the file.
         """
         for run in runs:
-            require_simulable(len(run.locations))
+            require_simulable(run.placement.ranks)
         keys = [self._key(run) for run in runs]
         path = self.folder / "simulations.jsonl"
         found = _known(path)
@@ -148,7 +150,7 @@ class Simulator:
             "key": key,
             "simgrid": self.simgrid.version,
             "platform": f"{_digest(simulation.platform)[:8]}.platform",
-            "ranks": len(run.locations),
+            "ranks": run.placement.ranks,
             "arguments": list(run.arguments),
             "seconds": round(time.monotonic() - begun_s, 3),
             "records": records,
@@ -173,7 +175,7 @@ class Simulator:
         fields = {"messages_per_rank": record.get("messages_per_rank"), "bytes_per_rank": None} | case.read(record, times_s)
         row = Row.of(
             self.name, case, span, fields.pop("messages_per_rank"), fields.pop("bytes_per_rank"), record["verified"],
-            [*platform.links.notes, *case.simulation_notes(start, record)],
+            [*platform.notes, *case.simulation_notes(start, record)],
             repetitions=times_s.size,
             **fields,
         )  # fmt: skip

@@ -26,7 +26,7 @@ LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "oth
 OTHER_NODE = "other-node"
 _R_N = "injection_bytes_per_s"
 VARIANTS = ("ssend", "exchange", "exchange-gap")
-_LACKING = {
+LACKING = {  # what predictions assume where a resource is not known
     "card": "a node sends no faster than one of its messages, as nothing is known of its card: run 'rankwise measure'",
     "memory": "the memory of a node bounds nothing, as nothing is known of it: run 'rankwise measure'",
 }
@@ -175,7 +175,7 @@ class Profile:
 
     def notes(self) -> list[str]:
         """Say what is not known, or hardly, of what ranks share, and what is assumed in its place."""
-        return [*(_LACKING[kind] for kind in self.lacks), *self.shared.notes()]
+        return [*(LACKING[kind] for kind in self.lacks), *self.shared.notes()]
 
     def with_additions(self, other: Profile) -> Profile:
         """Return this profile with what another one of the same machine has beside plain sends, and its own links.

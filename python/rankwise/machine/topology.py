@@ -148,6 +148,10 @@ class Topology:
         """
         return not self._part_caches[a.os_index].isdisjoint(self._part_caches[b.os_index])
 
+    def part_cache(self, pu: Pu) -> int:
+        """Return the number of the largest cache by which cores of one socket are told apart; -1 where there is none."""
+        return max(self._part_caches[pu.os_index], default=-1)
+
     @cached_property
     def _part_caches(self) -> dict[int, frozenset[int]]:
         """For each PU the numbers of its caches that serve only a part of the usable cores of its socket."""

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.engines.platform import Links
+from rankwise import _core
 from rankwise.engines.session import simulate_rows
 from rankwise.engines.system import System
-from rankwise.machine.link import Segment
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
@@ -72,12 +71,12 @@ class Agreement:
 
 def system() -> System:
     """Return the nodes and links that are simulated."""
-    inside = [Segment(0, None, ASSUMED["latency_inside_s"], 1 / ASSUMED["bytes_per_s_inside"])]
-    outside = [Segment(0, None, ASSUMED["latency_s"], 1 / LINK_BYTES_PER_S)]
-    links = Links(
-        {"same-socket": inside, "other-socket": inside, "other-node": outside},
-        LINK_BYTES_PER_S,
-        ASSUMED["memory_bytes_per_s"],
+    links = _core.Machine(
+        {
+            "same-socket": {"send": [(0, ASSUMED["latency_inside_s"], 1 / ASSUMED["bytes_per_s_inside"])]},
+            "other-node": {"send": [(0, ASSUMED["latency_s"], 1 / LINK_BYTES_PER_S)]},
+        },
+        {"card": {"bytes_per_s": LINK_BYTES_PER_S}, "memory": {"bytes_per_s": ASSUMED["memory_bytes_per_s"]}},
     )
     return System("hunold2020: 100 Gbit/s, 48 ranks a node", links, None, None)
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.engines.platform import links_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
-from rankwise.engines.system import System
+from rankwise.engines.system import system_of_profile
 from rankwise.papers.werner2023 import Published, ping_pong_profile, published_rows
 from rankwise.report.reproduction import Cell, Reproduction, Section, Table
 from rankwise.units import format_size
@@ -33,7 +32,7 @@ def reproduce_simulated(folder: Path) -> Reproduction:
     cutoffs, sizes = sorted({row.cutoff for row in rows}), sorted({row.message_bytes for row in rows})
     profile = ping_pong_profile()
     cases = make_cases(Asked(["shift"], None, cutoffs, sizes), [RANKS], [True])
-    system = System("JURECA, Table 1", links_of_profile(profile), profile, None)
+    system = system_of_profile(profile, "JURECA, Table 1")
     simulated = simulate_rows(system, cases, TOPOLOGY, None, system.placement(), folder)
     return reproduction(rows, _times(simulated), _times(predict_rows(profile, cases)))
 

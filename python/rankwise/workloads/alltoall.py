@@ -9,7 +9,7 @@ from typing import Any
 from rankwise.errors import InputError
 from rankwise.units import format_size, parse_ints, parse_sizes
 from rankwise.workloads.base import Case, Options, Program, Site, Times, Transpose, Workload, joined, option, require_known
-from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase
+from rankwise.workloads.exchange import DEFAULT_RANKS
 
 METHODS = ("alltoall", "pairwise")
 _MOST_RANKS = 4096
@@ -45,10 +45,8 @@ class AlltoallCase(Case):
         return {"method": self.method, "ranks": str(self.ranks), "size": format_size(self.message_bytes)}
 
     def program(self) -> Program:
-        if self.method == "pairwise":
-            return Program(Transpose(self.ranks))
-        program = ExchangeCase("direct", "isend", (self.ranks,), (True,), 0, self.message_bytes, "all-pairs").program()
-        return Program(program.schedules, notes=(_AT_ONCE,))
+        pairwise = self.method == "pairwise"
+        return Program(Transpose((self.ranks,), (0,), pairwise), notes=() if pairwise else (_AT_ONCE,))
 
     @property
     def together(self) -> Hashable:
@@ -58,7 +56,7 @@ class AlltoallCase(Case):
     def item(self) -> str:
         return f"{self.method}:{self.message_bytes}"
 
-    def arguments(self, items: Sequence[str], node_of_rank: Sequence[int] | None) -> list[str]:
+    def arguments(self, items: Sequence[str], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
         return ["--cases", joined(items)]
 
     def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:

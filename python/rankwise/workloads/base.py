@@ -47,28 +47,36 @@ class Span:
 
 @dataclass(frozen=True)
 class Program:
-    """What the judge prices: who sends what to whom, how it is sent, and the numbers of blocks that messages have."""
+    """What the judge prices: who sends what to whom, and how it is sent."""
 
-    schedules: Any  # of a kind that engines/judge.py knows
+    schedules: Any  # of a kind that engines/judge.py knows: can be hashed
     mode: str = "isend"
-    message_blocks: Sequence[int] = (1,)
     notes: Sequence[str] = ()  # what weakens its price
 
 
 @dataclass(frozen=True)
 class Transpose:
-    """Every rank has a block for every other, and exchanges with one after the other."""
+    """Ranks along some axes of a grid have a block for each other: exchanged one after the other (pairwise), or all at once.
 
-    ranks: int
+    All groups of ranks along these axes do so at the same time.
+    """
+
+    dims: tuple[int, ...]
+    axes: tuple[int, ...]
+    pairwise: bool = True
 
 
 @dataclass(frozen=True)
 class Halo:
-    """Every cell of a grid sends a block to each cell of its stencil, all at once; a rank a cell, row-major."""
+    """Every cell of a grid sends to each cell of its stencil, all at once; a rank a cell, row-major.
+
+    ``weights``: the blocks of each message (none: one).
+    """
 
     grid: tuple[int, ...]
     periodic: tuple[bool, ...]
     offsets: tuple[tuple[int, ...], ...]
+    weights: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,9 +94,7 @@ class Pricer(Protocol):
 
     profile: Profile
 
-    def price(
-        self, case: Case, program: Program, block_bytes: int, members: Callable[[int], bool] | None = None
-    ) -> Price: ...
+    def price(self, case: Case, program: Program, block_bytes: int) -> Price: ...
 
 
 class Case(ABC):
@@ -162,8 +168,8 @@ class Case(ABC):
         return ()
 
     @abstractmethod
-    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int] | None) -> list[str]:
-        """Return the kernel's arguments for the items of a launch; ``node_of_rank`` is None under the simulator."""
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        """Return the kernel's arguments for the items of a launch, in the order of ``items``."""
 
     def effort(self, seconds: float | None, crowded: bool) -> Sequence[str]:
         """Return the arguments that say how often to repeat: within ``seconds`` a case, None: simulated."""
@@ -195,7 +201,8 @@ class Row:
 
     ``verified`` is None where nothing was sent that could be checked. ``pingpong_time_s`` is the one-way time of a block
     between ranks 0 and 1, measured right before and after a real run: how fast the machine was just then. ``parts`` are
-    the phases that the time is made of; ``figures`` what else a workload tells, as JSON has it.
+    the phases that the time is made of; ``figures`` what else a workload tells, as JSON has it. ``assumed`` are the kinds of
+    shared resources of which a prediction knows nothing.
     """
 
     engine: str
@@ -213,6 +220,7 @@ class Row:
     parts: Mapping[str, Span] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     samples_s: Any = field(default=None, compare=False, repr=False)
+    assumed: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -243,6 +251,7 @@ class Row:
             "pingpong_time_s": self.pingpong_time_s,
             **({"phases": {name: span.to_dict() for name, span in self.parts.items()}} if self.parts else {}),
             **self.figures,
+            "assumed": list(self.assumed),
             "notes": list(self.notes),
         }
 
@@ -264,6 +273,7 @@ class Site:
     verb: str = "predict"
     ranks: int | None = None
     node_of_rank: Callable[[int], Sequence[int]] | None = None
+    shares_nodes: bool = False  # whether several nodes have several ranks each: then those that know nodes are asked, too
 
 
 @dataclass(frozen=True)

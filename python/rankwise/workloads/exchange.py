@@ -27,15 +27,24 @@ class Names:
 
     algorithms: tuple[str, ...]
     auto: tuple[str, ...]  # what `auto` of the C API chooses from: those that fill a window, by a program's own messages
-    modes: tuple[str, ...] = ("ssend", "send", "isend", "isend-self", "persistent")
-    shells: tuple[str, ...] = ("full", "eighth", "all-pairs")
-    team_boxes: tuple[str, ...] = ("pooled", "replicated")
+    node_aware: tuple[str, ...]
+    modes: tuple[str, ...]
+    shells: tuple[str, ...]
+    team_boxes: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
 def names() -> Names:
     """Read the names from the core: the one place that knows how it tells them."""
-    return Names(tuple(_core.exchange_algorithms()), ("direct", "comb", "shift"))
+    table = _core.exchange_algorithms()
+    return Names(
+        tuple(a.id for a in table),
+        tuple(a.id for a in table if a.fills_window),
+        tuple(a.id for a in table if a.needs_nodes),
+        tuple(_core.send_modes()),
+        tuple(_core.shells()),
+        tuple(_core.team_boxes()),
+    )
 
 
 @dataclass(frozen=True)
@@ -104,12 +113,7 @@ class ExchangeCase(Case):
         )
 
     def program(self) -> Program:
-        exchange = self.schedules()
-        try:
-            # Later steps forward what earlier ones gathered.
-            return Program(exchange, self.mode, exchange.message_blocks)
-        except ValueError as error:
-            raise InputError(str(error)) from None
+        return Program(self.schedules(), self.mode)
 
     @property
     def together(self) -> Hashable:
@@ -122,8 +126,10 @@ class ExchangeCase(Case):
             f"{self.algorithm}:{self.mode}:{self.cutoff}:{self.message_bytes}:{self.shell}:{self.replication}:{self.team_boxes}"
         )
 
-    def arguments(self, items: Sequence[str], node_of_rank: Sequence[int] | None) -> list[str]:
-        return ["--grid", joined(self.grid), "--periodic", joined(map(int, self.periodic)), "--cases", joined(items)]
+    def arguments(self, items: Sequence[str], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        nodes = f":nodes={'/'.join(map(str, node_of_rank))}"
+        cases = [item + nodes if item.split(":")[0] in names().node_aware else item for item in items]
+        return ["--grid", joined(self.grid), "--periodic", joined(map(int, self.periodic)), "--cases", joined(cases)]
 
     def as_simulated(self) -> ExchangeCase:
         return replace(self, mode="isend") if (self.algorithm, self.mode) == ("team-shift", "persistent") else self
@@ -201,6 +207,7 @@ class Asked:
     shells: Sequence[str] = ("full",)
     replications: Sequence[int] | None = None  # of team-shift; None: two where that fits
     team_boxes: str = "pooled"
+    shares_nodes: bool = False  # whether "all" means those that know nodes, too
 
 
 def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> list[ExchangeCase]:
@@ -238,7 +245,8 @@ def _sensible(asked: Asked) -> Iterator[tuple[str, str, str]]:
     """Yield (algorithm, mode, shell), one after the other."""
     reason = ""
     found = False
-    for algorithm in asked.algorithms or names().algorithms:
+    every = [name for name in names().algorithms if asked.shares_nodes or name not in names().node_aware]
+    for algorithm in asked.algorithms or every:
         for mode in asked.modes or names().modes:
             for shell in asked.shells:
                 if why := _core.why_not(algorithm, mode, shell):
@@ -309,6 +317,7 @@ class ExchangeWorkload(Workload):
             shells=o.shell.split(","),
             replications=None if o.replication is None else parse_ints(o.replication, "--replication"),
             team_boxes=o.team_boxes,
+            shares_nodes=site.shares_nodes,
         )
         if o.team_boxes != "replicated":
             grid = make_grid(o.dims, ranks)

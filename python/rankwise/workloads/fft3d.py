@@ -147,7 +147,7 @@ class FftCase(Case):
     def together(self) -> Hashable:
         return self
 
-    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int] | None) -> list[str]:
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
         return [
             "--n", joined(self.n),
             "--grid", joined(self.grid),

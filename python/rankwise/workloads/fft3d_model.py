@@ -118,13 +118,12 @@ def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, floa
 
 
 def _walk(case: FftCase, model: Pricer) -> Span:
-    """Return the time of the pairwise schedules of all exchanges, each in its row or column of ranks."""
+    """Return the time of the pairwise schedules of all exchanges, rows or columns of ranks all at once."""
     p1, p2 = case.grid
     passes = 2 if case.order == "natural" else 1
-    among = [(p2, lambda rank: rank < p2), (p1, lambda rank: rank % p2 == 0)]
     spans = [
-        model.price(case, Program(Transpose(ranks)), round(case.bytes_per_rank / ranks), members).span
-        for ranks, members in among
+        model.price(case, Program(Transpose((p1, p2), (axis,))), round(case.bytes_per_rank / ranks)).span
+        for axis, ranks in ((1, p2), (0, p1))
         if ranks > 1
     ]
     return _sum(spans * passes)

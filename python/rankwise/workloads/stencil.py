@@ -97,12 +97,12 @@ class StencilCase(Case):
     def item(self) -> int:
         return self.message_bytes
 
-    def arguments(self, items: Sequence[int], node_of_rank: Sequence[int] | None) -> list[str]:
+    def arguments(self, items: Sequence[int], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
         arguments = [
             "--grid", joined(self.grid), "--periodic", joined(map(int, self.periodic)),
             "--stencil", self.stencil.replace(" ", ""), "--bytes", joined(items),
         ]  # fmt: skip
-        if node_of_rank is None:
+        if simulated:
             return [*arguments, "--verify", "0" if self.folds_memory else "1"]
         return [*arguments, "--cells", joined(cells_of_ranks(self.node_of_cell, node_of_rank)), "--start", "barrier"]
 

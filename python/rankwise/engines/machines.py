@@ -1,0 +1,59 @@
+"""The machine that the judge asks, and SimGrid simulates: out of a profile, or of a description, read in one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rankwise import _core
+from rankwise.errors import InputError
+from rankwise.machine.description import Description
+from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, Profile
+
+_HALF_LATENCY = "inside a node a message takes half the latency between nodes: the description says nothing of it"
+
+
+def machine_of_profile(profile: Profile, link_model: str | None = None, loaded: bool = False) -> _core.Machine:
+    """Return what messages cost by a profile. Raises InputError for figures that it lacks."""
+    try:
+        return _core.Machine.from_profile(json.dumps(profile.to_dict()), link_model or "", loaded)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def machine_of_description(
+    machine: Description, inside: _core.Machine | None = None, figures: Mapping[str, float] | None = None
+) -> tuple[_core.Machine, list[str]]:
+    """Return what messages cost on a described machine, with what was assumed.
+
+    Links inside a node are those of ``inside`` (a profile's), or come from the memory bandwidth. ``figures`` stand for those
+    of the description. Raises InputError where it has no latency or no bandwidth.
+    """
+    def figure(key: str) -> float | None:
+        return figures[key] if figures is not None and key in figures else machine.get(key)
+
+    latency_s = figure("latency")
+    if latency_s is None:
+        latency_s = machine.need("latency", "a message between nodes").value
+    link, count = figure("link_bandwidth"), figure("links")
+    together = link * count if link is not None and count is not None else link
+    limits = [limit for limit in (together, figure("injection_bandwidth")) if limit is not None]
+    card = min(limits) if limits else machine.need("link_bandwidth", "a message between nodes").value
+    lane = min(card, link or card)
+    memory = figure("memory_bandwidth")
+    links = {OTHER_NODE: {"send": [(0, latency_s, 1 / lane)]}}
+    shared = {"card": {"bytes_per_s": card}}
+    if memory is not None:
+        shared["memory"] = {"bytes_per_s": memory}
+    notes = []
+    if inside is None:
+        links["same-socket"] = {"send": [(0, latency_s / 2, 1 / max(lane, (memory or 0) / 8))]}
+        notes.append(_HALF_LATENCY)
+    else:
+        links |= {name: {"send": inside.lines(name)} for name in LINK_CLASSES if name != OTHER_NODE and inside.has(name)}
+        if inside.memory_bytes_per_s is not None:
+            shared["memory"] = {"bytes_per_s": inside.memory_bytes_per_s}
+    try:
+        return _core.Machine(links, shared), notes
+    except ValueError as error:
+        raise InputError(f"machine {machine.name}: {error}") from None
