@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 exchange_verbs = group("exchange", "Look at the schedules of a neighbour exchange: printed, counted, proved.")
 
+RanksPerNode = Annotated[
+    int | None, typer.Option(help="Ranks on each node, in order: needed by the algorithms that know nodes.")
+]
 _RANKS = 1  # without --ranks: a shape says them
 _DEFAULTS = {"mode": "isend", "dims": "1x8", "cutoff": "1"}
 _COUNTED_RANKS = 20_000
@@ -28,6 +31,7 @@ _PROVED_SLOTS = 50_000_000
 
 def show(
     asked: ExchangeOptions,
+    ranks_per_node: RanksPerNode = None,
     rank: Annotated[int, typer.Option("--rank", help="Whose steps to print.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -36,7 +40,7 @@ def show(
     Offsets say which blocks travel, seen from the rank; after [n] stands for an operation that waits for the n-th of
     its step.
     """
-    case = _one(WORKLOAD.cases(asked, Site("show", _RANKS)))
+    case = _one(WORKLOAD.cases(asked, Site("show", _RANKS, ranks_per_node)))
     if not 0 <= rank < case.ranks:
         raise InputError(f"--rank {rank} does not exist: the {case.ranks} ranks count from 0")
     exchange = case.schedules()
@@ -71,12 +75,12 @@ verb("show", "rankwise exchange show --algorithm shift --dims 1x8 --cutoff 2", u
 )
 
 
-def check(asked: ExchangeOptions, as_json: Json = False) -> None:
+def check(asked: ExchangeOptions, ranks_per_node: RanksPerNode = None, as_json: Json = False) -> None:
     """Prove schedules: every block arrives exactly once, there and back, and no ranks wait for each other for ever.
 
     Exit code 1 when a schedule is wrong, with what is missing or who waits for whom.
     """
-    cases = WORKLOAD.cases(replace(asked, size="0"), Site("check", _RANKS))
+    cases = WORKLOAD.cases(replace(asked, size="0"), Site("check", _RANKS, ranks_per_node))
     results = []
     for case in cases:
         _require_provable(case)

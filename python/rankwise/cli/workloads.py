@@ -90,7 +90,7 @@ def _predict(workload: Workload) -> Callable[..., None]:
         from rankwise.engines.session import predict_rows
         from rankwise.machine.profile import Profile
 
-        cases, machine = workload.cases(asked, Site("predict")), Profile.load(profile)
+        cases, machine = workload.cases(asked, _placed("predict", ranks_per_node, placement)), Profile.load(profile)
         rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
         show_rows(workload, rows, as_json)
 
@@ -115,7 +115,7 @@ def _simulate(workload: Workload) -> Callable[..., None]:
     ) -> None:
         from rankwise.engines.session import simulate_rows
 
-        cases = workload.cases(asked, Site("simulate"))
+        cases = workload.cases(asked, _placed("simulate", ranks_per_node, placement))
         system = make_system_asked(profile, machine, settings, hop_latency)
         rows = simulate_rows(system, cases, topology, nodes, system.placement(ranks_per_node, placement), output, jobs)
         show_rows(workload, rows, as_json)
@@ -233,6 +233,10 @@ def make_system_asked(profile: Path | None, machine: str | None, settings: Seque
     return make_system(profile, described, latency_s)
 
 
+def _placed(verb: str, ranks_per_node: int | None, placement: str) -> Site:
+    return Site(verb, ranks_per_node=ranks_per_node if placement == "blocked" else None)
+
+
 def _here(verb: str, hosts: str | None, placement: str) -> tuple[Here, Site]:
     """Return where real ranks run, by the options or the allocation that we are in; one rank a core, at least two."""
     from rankwise.engines.run import Here
@@ -240,7 +244,7 @@ def _here(verb: str, hosts: str | None, placement: str) -> tuple[Here, Site]:
     from rankwise.machine.hosts import parse_hosts
 
     here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement)
-    return here, Site(verb, default_ranks(here), here.node_of_rank)
+    return here, Site(verb, default_ranks(here), node_of_rank=here.node_of_rank)
 
 
 def default_ranks(here: Here) -> int:

@@ -259,10 +259,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Site:
-    """What cases are made for: a verb, how many ranks where nobody says, and the node of each of so many real ranks."""
+    """What cases are made for: a verb, how many ranks where nobody says, how many a node has where it is told, and the
+    node of each of so many real ranks.
+    """
 
     verb: str = "predict"
     ranks: int | None = None
+    ranks_per_node: int | None = None
     node_of_rank: Callable[[int], Sequence[int]] | None = None
 
 

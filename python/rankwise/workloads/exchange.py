@@ -27,15 +27,24 @@ class Names:
 
     algorithms: tuple[str, ...]
     auto: tuple[str, ...]  # what `auto` of the C API chooses from: those that fill a window, by a program's own messages
-    modes: tuple[str, ...] = ("ssend", "send", "isend", "isend-self", "persistent")
-    shells: tuple[str, ...] = ("full", "eighth", "all-pairs")
-    team_boxes: tuple[str, ...] = ("pooled", "replicated")
+    knowing_nodes: tuple[str, ...]  # those that must be told which node each rank is on
+    modes: tuple[str, ...]
+    shells: tuple[str, ...]
+    team_boxes: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
 def names() -> Names:
     """Read the names from the core: the one place that knows how it tells them."""
-    return Names(tuple(_core.exchange_algorithms()), ("direct", "comb", "shift"))
+    algorithms = _core.exchange_algorithms()
+    return Names(
+        tuple(one.id for one in algorithms),
+        tuple(one.id for one in algorithms if one.fills_window),
+        tuple(one.id for one in algorithms if one.needs_nodes),
+        tuple(_core.send_modes()),
+        tuple(_core.shells()),
+        tuple(_core.team_boxes()),
+    )
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class ExchangeCase(Case):
     """One neighbour exchange: an algorithm and a way of sending on a grid of boxes, a cutoff, a block size.
 
     A box is a rank's, except for teams that replicate boxes: then there are ``replication`` ranks a box. The shell
-    "all-pairs" has no cutoff, which then is 0.
+    "all-pairs" has no cutoff, which then is 0. ``node_of_rank`` is empty for algorithms that need not know nodes.
     """
 
     workload = kernel = "exchange"
@@ -57,6 +66,7 @@ class ExchangeCase(Case):
     shell: str = "full"
     replication: int = 1
     team_boxes: str = "pooled"
+    node_of_rank: tuple[int, ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -100,8 +110,9 @@ class ExchangeCase(Case):
     def schedules(self) -> _core.Exchange:
         """Return the schedules of all ranks, made when they are needed. Raises InputError when there are none."""
         return _schedules(
-            self.algorithm, self.mode, self.grid, self.periodic, self.cutoff, self.shell, self.replication, self.team_boxes
-        )
+            self.algorithm, self.mode, self.grid, self.periodic, self.cutoff, self.shell, self.replication, self.team_boxes,
+            self.node_of_rank,
+        )  # fmt: skip
 
     def program(self) -> Program:
         exchange = self.schedules()
@@ -118,8 +129,10 @@ class ExchangeCase(Case):
     @property
     def item(self) -> str:
         """The case as the kernels read it."""
+        nodes = f":nodes={'/'.join(map(str, self.node_of_rank))}" if self.node_of_rank else ""
         return (
-            f"{self.algorithm}:{self.mode}:{self.cutoff}:{self.message_bytes}:{self.shell}:{self.replication}:{self.team_boxes}"
+            f"{self.algorithm}:{self.mode}:{self.cutoff}:{self.message_bytes}:{self.shell}:{self.replication}:"
+            f"{self.team_boxes}{nodes}"
         )
 
     def arguments(self, items: Sequence[str], node_of_rank: Sequence[int] | None) -> list[str]:
@@ -141,12 +154,13 @@ class ExchangeCase(Case):
 @lru_cache(maxsize=256)
 def _schedules(
     algorithm: str, mode: str, grid: tuple[int, ...], periodic: tuple[bool, ...], cutoff: int, shell: str, replication: int,
-    team_boxes: str,
+    team_boxes: str, node_of_rank: tuple[int, ...],
 ) -> _core.Exchange:  # fmt: skip
     try:
         return _core.Exchange(
-            algorithm, mode, list(grid), list(periodic), [cutoff] * len(grid), shell, replication, team_boxes
-        )
+            algorithm, mode, list(grid), list(periodic), [cutoff] * len(grid), shell, replication, team_boxes,
+            list(node_of_rank),
+        )  # fmt: skip
     except ValueError as error:
         raise InputError(str(error)) from None
 
@@ -201,6 +215,7 @@ class Asked:
     shells: Sequence[str] = ("full",)
     replications: Sequence[int] | None = None  # of team-shift; None: two where that fits
     team_boxes: str = "pooled"
+    ranks_per_node: int | None = None  # for algorithms that need to know nodes
 
 
 def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> list[ExchangeCase]:
@@ -221,8 +236,14 @@ def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> l
         raise InputError(f"cutoff {max(asked.cutoffs)} is too large: stay below {_MOST_LAYERS}")
     if max(asked.sizes_bytes) > _MOST_BYTES:
         raise InputError(f"a block of {max(asked.sizes_bytes)} B is too large: stay below {_MOST_BYTES} B")
+    if asked.ranks_per_node is not None and asked.ranks_per_node < 1:
+        raise InputError(f"--ranks-per-node {asked.ranks_per_node} is too small: it must be at least 1")
+    nodes = tuple(rank // asked.ranks_per_node for rank in range(math.prod(grid))) if asked.ranks_per_node else ()
     cases = [
-        ExchangeCase(algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes)
+        ExchangeCase(
+            algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes,
+            nodes if algorithm in names().knowing_nodes else (),
+        )  # fmt: skip
         for algorithm, mode, shell in _sensible(asked)
         for replication, boxes in _replications(asked, algorithm, grid, periodic, shell)
         for size_bytes in asked.sizes_bytes
@@ -238,7 +259,8 @@ def _sensible(asked: Asked) -> Iterator[tuple[str, str, str]]:
     """Yield (algorithm, mode, shell), one after the other."""
     reason = ""
     found = False
-    for algorithm in asked.algorithms or names().algorithms:
+    unknown = () if asked.ranks_per_node else names().knowing_nodes
+    for algorithm in asked.algorithms or [name for name in names().algorithms if name not in unknown]:
         for mode in asked.modes or names().modes:
             for shell in asked.shells:
                 if why := _core.why_not(algorithm, mode, shell):
@@ -309,6 +331,7 @@ class ExchangeWorkload(Workload):
             shells=o.shell.split(","),
             replications=None if o.replication is None else parse_ints(o.replication, "--replication"),
             team_boxes=o.team_boxes,
+            ranks_per_node=site.ranks_per_node,
         )
         if o.team_boxes != "replicated":
             grid = make_grid(o.dims, ranks)
