@@ -15,7 +15,7 @@ class Family : public testing::TestWithParam<std::string> {};
 
 TEST_P(Family, DeliversEverythingOnceThereAndBackWithoutDeadlock) {
   Generator generate(2023);
-  for (int i = 0; i < rankwise_test::rounds(1500); ++i) {
+  for (int i = 0; i < rankwise_test::rounds(1500, 10); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     const std::vector<std::string> findings = check_exchange(spec);
     ASSERT_TRUE(findings.empty()) << described(spec) << ": " << findings.front();
@@ -24,7 +24,7 @@ TEST_P(Family, DeliversEverythingOnceThereAndBackWithoutDeadlock) {
 
 TEST_P(Family, FinishesWithBufferedSendsToo) {
   Generator generate(7);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < rankwise_test::rounds(300, 10); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     ASSERT_TRUE(replay(make_schedules(spec), /*eager=*/true).waiting.empty()) << described(spec);
   }
@@ -51,7 +51,7 @@ bool drop_message(std::vector<RankSchedule>& schedules, std::size_t n) {
 TEST_P(Family, NoticesEveryDroppedMessage) {
   Generator generate(11);
   int dropped = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < rankwise_test::rounds(300, 10); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     std::vector<RankSchedule> schedules = make_schedules(spec);
     std::vector<RankSchedule> reduces = make_reduces(spec);
@@ -64,12 +64,12 @@ TEST_P(Family, NoticesEveryDroppedMessage) {
       ASSERT_FALSE(check_reduces(spec, reduces).empty()) << described(spec) << " message " << n << " of the way back";
     }
   }
-  EXPECT_GT(dropped, 100);
+  EXPECT_GT(dropped, rankwise_test::rounds(300, 10) / 3);
 }
 
 TEST_P(Family, SendsAndReceivesAsManyBlocks) {
   Generator generate(13);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < rankwise_test::rounds(300, 10); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     Index sent = 0;
     Index received = 0;
