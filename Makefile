@@ -1,5 +1,5 @@
 # make quick   from a fresh clone to a report on this machine
-# make test    all tests: GoogleTest through CTest, then pytest
+# make test    all tests: GoogleTest through CTest, and pytest (make -j2 test: side by side)
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,12 +7,14 @@ BIN := $(VENV)/bin
 WERROR ?= OFF
 UNITY ?= OFF
 
-.PHONY: quick install test test-cpp test-python lint sanitize bench clean
+.PHONY: quick install install-test test test-cpp test-python lint sanitize bench clean
 
 quick: install
 	$(BIN)/rankwise quick
 
 install: $(VENV)/.installed
+
+install-test: $(VENV)/.installed-test
 
 # Reinstalls when a source has changed.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python -type f -not -name '*.pyc')
@@ -28,10 +30,11 @@ $(VENV)/.installed-test: $(VENV)/.installed
 
 test: test-cpp test-python
 
+# Compilers and CTest give way to what pytest measures beside them.
 test-cpp: install
 	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
-	cmake --build build/cpp --parallel 2
-	ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
+	nice cmake --build build/cpp --parallel 2
+	nice ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 
 test-python: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --junitxml=build/pytest.xml
@@ -42,8 +45,8 @@ lint: $(VENV)/.installed-test
 
 sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
-	cmake --build build/sanitize --parallel 2
-	ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
+	nice cmake --build build/sanitize --parallel 2
+	nice ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
 
 bench: install
 	$(BIN)/python benchmarks/startup.py
