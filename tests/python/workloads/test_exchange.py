@@ -32,8 +32,13 @@ def _asked(algorithms: list[str] | None, modes: list[str] | None, **more: Any) -
 
 
 def test_the_names_are_those_of_the_core() -> None:
-    for algorithm, mode, shell in itertools.product(ALGORITHMS, MODES, SHELLS):
-        assert isinstance(_core.why_not(algorithm, mode, shell), str)
+    for algorithm in _core.exchange_algorithms():
+        assert list(algorithm.modes) == [mode for mode in MODES if not _core.why_not(algorithm.id, mode, "full")]
+        assert list(algorithm.shells) == [shell for shell in SHELLS if not _core.why_not(algorithm.id, "isend", shell)]
+        assert algorithm.summary
+        assert algorithm.source
+    for name, mode, shell in itertools.product(ALGORITHMS, MODES, SHELLS):
+        assert isinstance(_core.why_not(name, mode, shell), str)
     for boxes in TEAM_BOXES:
         assert _core.Exchange("team-shift", "isend", [4], [True], [1], "full", 2, boxes).check() == []
 
