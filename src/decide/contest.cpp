@@ -119,7 +119,7 @@ Contest::Contest(Question question, const Placement& placement) {
 namespace {
 
 Ranked priced(const Candidate& candidate, const Cost& cost, double empty_s, Index block_bytes) {
-  return {candidate, cost.time_s(), cost.low_s, cost.high_s, empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes};
+  return {candidate, cost.time_s(), cost.low_s, cost.high_s, empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes, cost.busiest};
 }
 
 }  // namespace

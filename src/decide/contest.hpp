@@ -28,6 +28,7 @@ struct Ranked {
   double empty_s = 0.0;  // of it with blocks of 0 B: what the number of messages costs
   Index messages = 0;    // of the rank that sends most
   Index bytes = 0;       // likewise
+  Busiest busiest = {};  // what ranks share and hold longest
 };
 
 // What is exchanged, and who may do it. Empty lists: all there are.

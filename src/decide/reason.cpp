@@ -50,6 +50,18 @@ std::string decisive_term(const Ranked& best, const Ranked& rival) {
                          : "the bytes decide: " + data + ", while " + messages;
 }
 
+// What ranks share that takes a large part of the time; empty where nothing does.
+std::string shared_part(const Ranked& ranked) {
+  constexpr double large = 0.3;
+  if (ranked.busiest.held_s < large * ranked.time_s) return "";
+  static constexpr std::array passes{"a socket's memory passes", "the link between sockets passes", "a node's memory passes",
+                                     "a node's card sends",      "a node's card receives",        "a node's card sends and receives"};
+  const std::string what = ranked.busiest.resource < passes.size() ? passes[ranked.busiest.resource] : "links between switches pass";
+  char share[16];
+  std::snprintf(share, sizeof share, "%.0f %%", std::min(100.0, 100 * ranked.busiest.held_s / ranked.time_s));
+  return ", " + std::string(share) + " of it while " + what + " " + bytes(static_cast<Index>(ranked.busiest.bytes));
+}
+
 std::string against(const Ranked& best, const Ranked& rival) {
   if (equal_time(best, rival)) return to_string(rival.candidate) + " takes as long";
   char percent[32];
@@ -62,7 +74,7 @@ std::string against(const Ranked& best, const Ranked& rival) {
 std::string reason(const std::vector<Ranked>& ranked) {
   if (ranked.empty()) return "";
   const Ranked& best = ranked.front();
-  std::string text = to_string(best.candidate) + " takes " + duration(best.time_s);
+  std::string text = to_string(best.candidate) + " takes " + duration(best.time_s) + shared_part(best);
   // Against another algorithm; else against teams of another size.
   auto rival = std::find_if(ranked.begin(), ranked.end(), [&](const Ranked& r) {
     return best.candidate.algorithm != r.candidate.algorithm && !equal_time(best, r);

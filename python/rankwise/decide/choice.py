@@ -98,6 +98,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
     reason: str
     crossovers: tuple[Crossover, ...]
+    assumed: tuple[str, ...] = ()  # kinds of shared resources of which the profile knows nothing
 
     @property
     def best(self) -> Candidate:
@@ -120,6 +121,7 @@ class Choice:
             "best": self.best.to_dict(),
             "auto": None if auto is None else auto.to_dict(),
             "reason": self.reason,
+            "assumed": list(self.assumed),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "crossovers": [crossover.to_dict() for crossover in self.crossovers],
         }
@@ -176,6 +178,7 @@ class Chooser:
             tuple(self._candidate(question, contest, one) for one in ranked),
             _core.reason(ranked),
             (*self._crossover_sizes(question), *self._crossover_cutoffs(question)),
+            tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
         )
 
     def winner_map(self, question: Question, least_bytes: int, most_bytes: int, cutoffs: Sequence[int]) -> WinnerMap:

@@ -46,4 +46,5 @@ def _judged(schedules: Any, mode: str, placement: _core.Placement) -> _core.Judg
             list(schedules.grid), list(schedules.periodic), [list(offset) for offset in schedules.offsets],
             list(schedules.weights), placement, mode,
         )  # fmt: skip
-    return schedules.judged(placement)
+    exchange: _core.Exchange = schedules
+    return exchange.judged(placement)
