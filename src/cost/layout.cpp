@@ -12,6 +12,7 @@ namespace {
 // Up to so many looks at a partner everything is counted.
 constexpr Index few_looks = 1 << 15;
 constexpr Index most_nodes = 16;
+constexpr Index least_ranks = 512;  // of small nodes more are counted, so that ranks of every kind are seen
 constexpr Index most_units = 4;  // of a level above
 
 // Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
@@ -206,7 +207,9 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
   };
 
   const std::size_t size = partners.size() * census.spans;
-  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), partners.size(), most_nodes)) {
+  const Index each = std::max<Index>(1, placement_.is_blocked() ? placement_.ranks_per_node() : 1);
+  const Index count = std::max(most_nodes, least_ranks / each);
+  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), partners.size(), count)) {
     UnitCounts unit{UnitCounts::Of::node, 0, std::vector<std::uint32_t>(size, 0)};
     sockets.clear();
     visit(node, unit);
@@ -238,6 +241,10 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
     }
     census.links.push_back(other < 0 ? farthest[i] : link_between(placement_[rank], placement_[other]));
   }
+  // A partner that no rank counted has is taken to be as far as any.
+  std::optional<LinkClass> any;
+  for (const std::optional<LinkClass>& link : census.links) any = std::max(any, link);
+  for (std::optional<LinkClass>& link : census.links) link = link ? link : any;
   return census;
 }
 

@@ -53,8 +53,8 @@ class Layout {
   Layout(const Grid& ranks, const Placement& placement);
 
   // kind_of: the kind of a rank, -1 where it has none of the partners. Counts every node; of nodes that are filled one after
-  // the other, where there are many, 16 spread evenly over the grid, first and last included (the load found is 0.97 of the
-  // busiest node's or more in nine of ten grids, 0.875 at worst).
+  // the other, where there are many, 16 (of small nodes more) spread evenly over the grid, first and last included (the load
+  // found is 0.97 of the busiest node's or more in nine of ten grids, 0.875 at worst).
   // grid: of the ranks; its borders may differ from one count to the next. label: names kind_of, so that what was counted for
   // the same partners before is given again.
   [[nodiscard]] std::shared_ptr<const Census> census(

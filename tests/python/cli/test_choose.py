@@ -245,7 +245,7 @@ def _damages() -> Iterator[tuple[str, Damage, str]]:
     def curve(record: dict) -> dict:
         return dict.__getitem__(record["links"], "other-node")
 
-    yield "newer", lambda r: r.update(schema=2), "schema 2, newer"
+    yield "newer", lambda r: r.update(schema=3), "schema 3, newer"
     yield "no schema", lambda r: r.pop("schema"), "names no schema"
     yield "no links", lambda r: r.update(links={}), "no link class"
     yield "two sizes", lambda r: curve(r).update(table=curve(r)["table"][:2]), "at least 3"
