@@ -208,7 +208,7 @@ def _possible(mappings: Mappings, best: MapResult) -> str:
     )
 
 
-_NO_GAIN = 0.0005  # of the time: shown as 0.0 %
+_NO_GAIN = 0.01  # of the time
 
 
 def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
@@ -229,12 +229,13 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
             f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes, {sent(best.j_max)} instead of "
             f"{sent(blocked.j_max)} by the busiest one."
         )
-        if 1 - best.time_s / blocked.time_s < _NO_GAIN:
-            return f"{best.algorithm}, but there is no time to gain: one step takes as long as blocked; {scores}"
-        return (
-            f"with {best.algorithm} one step of messages takes least, {format_time(best.time_s)} instead of "
-            f"{format_time(blocked.time_s)} ({_change(best.time_s, blocked.time_s)}); {scores}"
+        times = (
+            f"{format_time(best.time_s)} instead of {format_time(blocked.time_s)} "
+            f"({_change(best.time_s, blocked.time_s)}); {scores}"
         )
+        if best.time_s > (1 - _NO_GAIN) * blocked.time_s:
+            return f"{best.algorithm}, but there is next to no time to gain: one step takes {times}"
+        return f"with {best.algorithm} one step of messages takes least, {times}"
     if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
         return (
             f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but its busiest node "

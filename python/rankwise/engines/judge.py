@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -43,8 +43,8 @@ def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
 def judged(program: Program, placement: _core.Placement) -> _core.Judged:
     """Return a program on a placement; the same one when asked again, where that is no burden. Raises InputError."""
     try:
-        found = _kept if placement.ranks <= _MOST_KEPT else _judged
-        return found(program.schedules, program.mode, placement)
+        find: Callable[..., _core.Judged] = _kept if placement.ranks <= _MOST_KEPT else _judged
+        return find(program.schedules, program.mode, placement)
     except ValueError as error:
         raise InputError(str(error)) from None
 
