@@ -21,6 +21,7 @@ using rankwise::Placement;
 
 using Lines = std::vector<std::tuple<Index, double, double>>;
 using Rates = std::map<std::string, double>;
+using Nodes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig>;
 
 rankwise::TimeCurve curve(const Lines& lines) {
   std::vector<rankwise::TimeLine> time_lines;
@@ -168,10 +169,12 @@ void bind_cost(nb::module_& m) {
           nb::arg("places"), "(node, socket, cache, core) of each rank, numbered over the machine; cache -1 where not known.")
       .def_static(
           "on_nodes",
-          [](const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig>& nodes) {
-            return Placement::on_nodes({nodes.data(), nodes.size()});
+          [](const Nodes& nodes, const std::optional<Nodes>& sockets) {
+            if (!sockets) return Placement::on_nodes({nodes.data(), nodes.size()});
+            return Placement::on_nodes({nodes.data(), nodes.size()}, {sockets->data(), sockets->size()});
           },
-          nb::arg("node_of_rank"), "The node of each rank (int32), one socket a node.")
+          nb::arg("node_of_rank"), nb::arg("socket_of_rank") = nb::none(),
+          "The node of each rank (int32) and its socket, numbered over the machine (None: one socket a node).")
       .def("with_levels", &Placement::with_levels, nb::arg("nodes_of_unit"), "Return it with levels of switches, the inner first.")
       .def_prop_ro("ranks", &Placement::ranks)
       .def_prop_ro("nodes", &Placement::nodes)

@@ -80,11 +80,16 @@ Placement::Placement(std::vector<Location> locations) : locations_(std::move(loc
   }
 }
 
-Placement Placement::on_nodes(std::span<const std::int32_t> node_of_rank) {
+Placement Placement::on_nodes(std::span<const std::int32_t> node_of_rank, std::span<const std::int32_t> socket_of_rank) {
+  if (!socket_of_rank.empty() && socket_of_rank.size() != node_of_rank.size()) {
+    invalid(std::to_string(node_of_rank.size()) + " ranks have nodes and " + std::to_string(socket_of_rank.size()) +
+            " sockets: give each rank both");
+  }
   std::vector<Location> locations;
   locations.reserve(node_of_rank.size());
-  for (const std::int32_t node : node_of_rank) {
-    locations.push_back({node, node, static_cast<Index>(locations.size()), -1});
+  for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
+    const std::int32_t node = node_of_rank[rank];
+    locations.push_back({node, socket_of_rank.empty() ? node : socket_of_rank[rank], static_cast<Index>(rank), -1});
   }
   return Placement(std::move(locations));
 }

@@ -28,8 +28,10 @@ class Placement {
   [[nodiscard]] static Placement blocked(Index ranks, Index ranks_per_node, Index per_socket = 0, Index per_cache = 0);
   // Any locations, one a rank. Throws std::invalid_argument for negative numbers, and a socket or core of two nodes.
   explicit Placement(std::vector<Location> locations);
-  // The node of each rank, one socket a node, a core for each rank.
-  [[nodiscard]] static Placement on_nodes(std::span<const std::int32_t> node_of_rank);
+  // The node of each rank and its socket, numbered over the machine (none: one socket a node); a core for each rank. Throws
+  // std::invalid_argument like the constructor, and for another number of sockets than of nodes.
+  [[nodiscard]] static Placement on_nodes(std::span<const std::int32_t> node_of_rank,
+                                          std::span<const std::int32_t> socket_of_rank = {});
 
   // The same with levels of switches: so many nodes in a unit of each, the inner first. Throws std::invalid_argument.
   [[nodiscard]] Placement with_levels(std::vector<Index> nodes_of_unit) const;

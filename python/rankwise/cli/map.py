@@ -12,9 +12,10 @@ from rankwise.errors import InputError
 from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
 
 if TYPE_CHECKING:
+    from rankwise.engines.step import Priced
+    from rankwise.machine.profile import Profile
     from rankwise.mapping import Mappings
     from rankwise.mapping.dims import GridChoices
-    from rankwise.mapping.levels import Costs, Inner
 
 
 @verb(
@@ -71,7 +72,14 @@ def map_ranks(
     ] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(help="Machine profile whose cost of a message at each level decides which mapping is best."),
+        typer.Option(help="Machine profile: the mapping whose step of messages takes least time there is best."),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(help="The machine whose network is taken: a name from 'rankwise machines list' or a TOML."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Change or add a figure of --machine: latency=1.2us, taper=0.5.")
     ] = None,
     effort: Annotated[str, typer.Option(help="How long refined may search: 10ms, 1s.")] = "10ms",
     objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
@@ -109,13 +117,16 @@ def map_ranks(
 ) -> None:
     """Map the ranks of a process grid to nodes with several algorithms and show how much each sends between nodes.
 
-    J_sum counts all stencil messages between nodes, J_max those of the busiest node.
+    J_sum counts all stencil messages between nodes, J_max those of the busiest node. With --profile or --machine the mapping
+    is recommended whose messages, all sent at once, take least time there.
     """
     from rankwise.cli.map_table import show, show_grids
+    from rankwise.engines.step import step_pricer
     from rankwise.files import write_json
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping import map_grid
     from rankwise.mapping.formats import USES, default_hosts, write_mapping
+    from rankwise.mapping.levels import levels_of, parse_levels
     from rankwise.mapping.reading import read_mapping
 
     sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
@@ -131,7 +142,10 @@ def map_ranks(
         if as_json:
             raise InputError("--format prints the mapping and --json the scores: give one of them")
         write_mapping(file_format, [1], [0], names)  # refuse an unknown format before the work
-    inner, costs = _levels(levels, profile, len(sizes))
+    size_bytes = parse_size(message_bytes, "--bytes")
+    on, known = _machine(profile, machine, settings)
+    inner = parse_levels(levels) if levels is not None else [] if known is None else levels_of(known)
+    price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if weights is None else parse_ints(weights, "--weights")
     choices: GridChoices | None = None
     if mesh is not None:
@@ -155,8 +169,8 @@ def map_ranks(
             prove=everything and prove,
             given=read_mapping(compare, sizes) if everything and compare is not None else None,
             levels=inner,
-            message_bytes=parse_size(message_bytes, "--bytes"),
-            costs=costs,
+            message_bytes=size_bytes,
+            price=price,
             int64=int64,
         )
 
@@ -182,7 +196,7 @@ def map_ranks(
     if all(result.algorithm != "blocked" for result in results):
         results[:0] = run(["blocked"], everything=False).results
     if choices is not None:
-        show_grids(choices, parse_size(message_bytes, "--bytes"))
+        show_grids(choices, size_bytes)
     show(mappings, results)
 
 
@@ -205,19 +219,23 @@ def _choose_grid(
         return choose_grid(mesh, sizes, stencil, flags, halo, steps_of(effort_s), objective, seed, bar)
 
 
-def _levels(levels: str | None, profile: Path | None, nodes: int) -> tuple[list[Inner], Costs | None]:
-    """Return the levels below the node, and what a message costs at each where a profile is given."""
-    from rankwise.mapping.levels import costs_of, levels_of, parse_levels
+def _machine(
+    profile: Path | None, machine: str | None, settings: list[str] | None
+) -> tuple[Priced | None, Profile | None]:
+    """Return what prices a step of messages (None: nothing asked for), and the profile of the nodes where there is one."""
+    if machine is not None or settings:
+        from rankwise.cli.workloads import make_system_asked
+        from rankwise.engines.step import Described
 
-    inner = [] if levels is None else parse_levels(levels)
+        system = make_system_asked(profile, machine, settings, "0s")
+        return Described(system.links, system.notes), system.profile
     if profile is None:
-        return inner, None
+        return None, None
+    from rankwise.engines.model import Model
     from rankwise.machine.profile import Profile
 
-    machine = Profile.load(profile)
-    if levels is None:
-        inner = levels_of(machine)
-    return inner, costs_of(machine, inner, nodes)
+    known = Profile.load(profile)
+    return Model(known), known
 
 
 def _plot(path: Path, mappings: Mappings) -> None:

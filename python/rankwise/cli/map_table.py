@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankwise.cli.base import console, tell
-from rankwise.units import format_percent, format_time
+from rankwise.units import format_bandwidth, format_percent, format_time
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoice, GridChoices
+    from rankwise.mapping.mapper import StepTime
 
 
 def show(mappings: Mappings, results: list[MapResult]) -> None:
@@ -24,8 +25,8 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
     table = Table(title=escape(_title(mappings)), title_justify="left", title_style="bold")
     table.add_column("algorithm")
     inner = [_between(level.name) for level in mappings.levels]
-    timed = ["messages' time"] if best.time_s is not None else []
-    for heading in ("J_sum", "vs blocked", "gap", "J_max", "vs blocked", "bytes", *inner, "within", *timed, "time"):
+    timed = ["one step", "vs blocked"] if best.time_s is not None else []
+    for heading in ("J_sum", "vs blocked", "gap", "J_max", "vs blocked", "bytes", *inner, "within", *timed, "to map"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for result in results:
@@ -38,18 +39,22 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
             _change(result.j_max, blocked.j_max),
             _bytes(result.levels[0].bytes),
             *(str(level.edges) for level in result.levels[1:]),
-            *([] if result.time_s is None else [format_time(result.time_s)]),
+            *_time(result, blocked),
             format_time(result.seconds),
             "best" if result is best else "",
             style="bold green" if result is best else None,
         )
     console().print(table)
     print(f"Recommended: {_reason(best, blocked, mappings)}")
-    if mappings.levels or best.time_s is not None:
+    if best.step is not None:
+        print(_why(best.step))
+    if mappings.levels:
         print(_where(best))
     print(_possible(mappings, best))
     for skipped in mappings.skipped:
         tell(f"skipped {skipped.algorithm}: {skipped.reason}")
+    for note in mappings.notes:
+        tell(f"note: {note}")
 
 
 def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
@@ -104,13 +109,42 @@ def _between(level: str) -> str:
 
 
 def _where(best: MapResult) -> str:
-    """Say at which level the messages of a mapping stay, and how long they take."""
+    """Say at which level the messages of a mapping stay."""
     parts = []
     for level in best.levels:
         place = "the rest" if level.level == "core" else _between(level.level)
-        time = "" if level.time_s is None else f", {format_time(level.time_s)}"
-        parts.append(f"{level.edges} {place} ({_bytes(level.bytes)}{time})")
+        parts.append(f"{level.edges} {place} ({_bytes(level.bytes)})")
     return f"Its messages: {', '.join(parts)}."
+
+
+_SHARED = {
+    "socket": "the memory of the busiest socket",
+    "sockets": "the link between the sockets of the busiest node",
+    "memory": "the memory of the busiest node",
+    "card-out": "the card of the busiest node",
+    "card-in": "the card of the busiest node, inwards",
+    "card": "the card of the busiest node, both ways together",
+    "uplink": "the links up from the busiest switches of level {}",
+    "downlink": "the links down to the busiest switches of level {}",
+}
+
+
+def _why(step: StepTime) -> str:
+    """Say what takes the time of a step."""
+    if step.held_s <= 0:
+        return "What takes the time: the messages themselves; they share nothing."
+    name, _, level = step.resource.partition("link-")
+    shared = _SHARED[f"{name}link"].format(int(level) + 1) if level else _SHARED[step.resource]
+    share = min(1.0, step.held_s / step.time_s)
+    itself = "" if share >= 0.5 else "the messages themselves; of what they share, "
+    rate = format_bandwidth(step.bytes / step.held_s)
+    return f"What takes the time: {itself}{shared}: {_bytes(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
+
+
+def _time(result: MapResult, blocked: MapResult) -> list[str]:
+    if result.time_s is None or blocked.time_s is None:
+        return []
+    return [format_time(result.time_s), _change(result.time_s, blocked.time_s)]
 
 
 def _title(mappings: Mappings) -> str:
@@ -124,7 +158,7 @@ def _title(mappings: Mappings) -> str:
     return f"{title}, {mappings.stencil}, {ends}"
 
 
-def _change(value: int, blocked: int) -> str:
+def _change(value: float, blocked: float) -> str:
     if value == blocked:
         return "0.0 %"
     return "–" if blocked == 0 else format_percent(value / blocked - 1)
@@ -174,9 +208,14 @@ def _possible(mappings: Mappings, best: MapResult) -> str:
     )
 
 
+_NO_GAIN = 0.01  # of the time
+
+
 def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
     sent = _Sent(mappings)
     if best is blocked:
+        if best.time_s is not None and mappings.objective != "j_max":
+            return "leave the ranks as they are (blocked), there is nothing to gain: no other mapping here takes less time."
         if blocked.j_sum == 0:
             return "leave the ranks as they are (blocked): no message crosses nodes."
         return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
@@ -185,13 +224,18 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
             f"{best.algorithm} has the busiest node send least, {sent(best.j_max)} instead of {sent(blocked.j_max)} "
             f"({_change(best.j_max, blocked.j_max)}); all nodes send {sent(best.j_sum)} instead of {sent(blocked.j_sum)}."
         )
-    if best.time_s is not None and blocked.time_s is not None and best.time_s < blocked.time_s:
-        return (
-            f"with {best.algorithm} all messages together take least, {format_time(best.time_s)} instead of "
-            f"{format_time(blocked.time_s)} ({format_percent(best.time_s / blocked.time_s - 1)}); {sent(best.j_sum)} instead of "
-            f"{sent(blocked.j_sum)} are sent between nodes, {sent(best.j_max)} instead of {sent(blocked.j_max)} by the "
-            "busiest one."
+    if best.time_s is not None and blocked.time_s is not None:
+        scores = (
+            f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes, {sent(best.j_max)} instead of "
+            f"{sent(blocked.j_max)} by the busiest one."
         )
+        times = (
+            f"{format_time(best.time_s)} instead of {format_time(blocked.time_s)} "
+            f"({_change(best.time_s, blocked.time_s)}); {scores}"
+        )
+        if best.time_s > (1 - _NO_GAIN) * blocked.time_s:
+            return f"{best.algorithm}, but there is next to no time to gain: one step takes {times}"
+        return f"with {best.algorithm} one step of messages takes least, {times}"
     if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
         return (
             f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but its busiest node "

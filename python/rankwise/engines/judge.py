@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.workloads.base import Halo, Program, Transpose
+from rankwise.workloads.base import Busiest, Halo, Price, Program, Span, Transpose
+
+_MOST_KEPT = 2**16  # ranks: a placement of more would take the memory that its map needs
 
 
 def judge(program: Program, block_bytes: int, placement: _core.Placement, machine: _core.Machine) -> _core.Cost:
     """Price a program. Raises InputError where the machine lacks a link class, or the placement does not fit."""
+    return cost_of(judged(program, placement), block_bytes, machine)
+
+
+def cost_of(program: _core.Judged, block_bytes: int, machine: _core.Machine) -> _core.Cost:
+    """Price a program whose ranks are placed. Raises InputError where the machine lacks a link class."""
     try:
-        return judged(program, placement).cost(block_bytes, machine)
+        return program.cost(block_bytes, machine)
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
-def message_sizes(program: Program, placement: _core.Placement, block_bytes: int) -> list[int]:
-    """Return the sizes of a program's messages, later ones forwarding what earlier ones gathered; never empty."""
-    return sizes_of(judged(program, placement).message_blocks, block_bytes)
+def price_of(cost: _core.Cost, block_bytes: int, interval_s: tuple[float, float], notes: Sequence[str]) -> Price:
+    """Return what a program costs as a workload has it."""
+    resource, _, held_s, size_bytes = cost.busiest
+    return Price(
+        Span(cost.time_s, *interval_s), cost.messages_per_rank, cost.blocks_per_rank * block_bytes, tuple(notes),
+        Busiest(resource, held_s, int(size_bytes)),
+    )  # fmt: skip
 
 
 def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
@@ -30,14 +41,14 @@ def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
 
 
 def judged(program: Program, placement: _core.Placement) -> _core.Judged:
-    """Return a program on a placement; the same one when asked again. Raises InputError."""
+    """Return a program on a placement; the same one when asked again, where that is no burden. Raises InputError."""
     try:
-        return _judged(program.schedules, program.mode, placement)
+        find: Callable[..., _core.Judged] = _kept if placement.ranks <= _MOST_KEPT else _judged
+        return find(program.schedules, program.mode, placement)
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
-@lru_cache(maxsize=512)
 def _judged(schedules: Any, mode: str, placement: _core.Placement) -> _core.Judged:
     if isinstance(schedules, Transpose):
         return _core.judge_transpose(list(schedules.dims), list(schedules.axes), schedules.pairwise, placement)
@@ -46,5 +57,8 @@ def _judged(schedules: Any, mode: str, placement: _core.Placement) -> _core.Judg
             list(schedules.grid), list(schedules.periodic), [list(offset) for offset in schedules.offsets],
             list(schedules.weights), placement, mode,
         )  # fmt: skip
-    exchange: _core.Exchange = schedules
-    return exchange.judged(placement)
+    found: _core.Judged = schedules.judged(placement)
+    return found
+
+
+_kept = lru_cache(maxsize=512)(_judged)

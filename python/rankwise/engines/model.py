@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rankwise import _core
-from rankwise.engines.judge import judge, message_sizes
+from rankwise.engines.judge import cost_of, judged, price_of, sizes_of
 from rankwise.engines.machines import machine_of_profile
 from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
-from rankwise.workloads.base import Case, Price, Program, Row, Span
+from rankwise.workloads.base import Case, Price, Program, Row
 
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
@@ -60,6 +60,18 @@ class Model:
         """
         width = max(self._width(_NEEDS[mode], size) for size in sizes)
         return max(0.0, cost.low_s * (1 - width)), cost.high_s * (1 + width)
+
+    def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:
+        """Price a program of ranks that are placed. Raises InputError where the profile lacks a link class."""
+        of_program = judged(program, placement)
+        cost = cost_of(of_program, block_bytes, self.machine)
+        sizes = sizes_of(of_program.message_blocks, block_bytes)
+        low_s, high_s = self.interval(program.mode, cost, sizes)
+        if "card" in self.assumed(placement):
+            faster = cost_of(of_program, block_bytes, self.with_faster_card(placement.most_on_a_node))
+            low_s = min(low_s, self.interval(program.mode, faster, sizes)[0])
+        notes = (*program.notes, *self.notes(program.mode, sizes, placement))
+        return price_of(cost, block_bytes, (low_s, high_s), notes)
 
     def with_faster_card(self, ranks_per_node: int) -> _core.Machine:
         """Return the machine with as fast a card as may be where nothing is known of it: what some ranks together send."""
@@ -112,16 +124,7 @@ class _Pricer:
 
     def price(self, case: Case, program: Program, block_bytes: int) -> Price:
         """Price a program of the ranks of a case."""
-        placement = self._placement.of(case)
-        cost = judge(program, block_bytes, placement, self._model.machine)
-        sizes = message_sizes(program, placement, block_bytes)
-        low_s, high_s = self._model.interval(program.mode, cost, sizes)
-        if "card" in self._model.assumed(placement):
-            faster = judge(program, block_bytes, placement, self._model.with_faster_card(placement.most_on_a_node))
-            low_s = min(low_s, self._model.interval(program.mode, faster, sizes)[0])
-        span = Span(cost.time_s, low_s, high_s)
-        notes = (*program.notes, *self._model.notes(program.mode, sizes, placement))
-        return Price(span, cost.messages_per_rank, cost.blocks_per_rank * block_bytes, notes)
+        return self._model.price(program, block_bytes, self._placement.of(case))
 
 
 def _variant(link: Link, name: str) -> Curve:

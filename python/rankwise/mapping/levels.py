@@ -1,9 +1,9 @@
-"""Levels of a machine: messages between nodes, between a node's sockets or NUMA domains, between cores, and their cost."""
+"""Levels of a machine: messages between nodes, between a node's sockets or NUMA domains, between cores."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 INNER = ("socket", "numa")
 
-# The time in seconds of one message of so many bytes, by level.
-Costs = Mapping[str, Callable[[int], float]]
-
 
 @dataclass(frozen=True)
 class Inner:
@@ -35,17 +32,15 @@ class Inner:
 class LevelScore:
     """The messages that cross the parts of this level but stay within one part of the level above it.
 
-    ``edges`` counts directed edges, each once, ``bytes`` what they carry; ``time_s`` is the sum of their times by the
-    machine's profile (None: no profile), as if they went one after the other.
+    ``edges`` counts directed edges, each once, ``bytes`` what they carry.
     """
 
     level: str
     edges: int
     bytes: int
-    time_s: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"level": self.level, "edges": self.edges, "bytes": self.bytes, "time_s": self.time_s}
+        return {"level": self.level, "edges": self.edges, "bytes": self.bytes}
 
 
 def parse_levels(text: str) -> list[Inner]:
@@ -65,22 +60,6 @@ def levels_of(profile: Profile) -> list[Inner]:
     """Return the levels below the node that a profile tells apart: its sockets, where it has measured between them."""
     sockets = int(profile.machine.get("sockets") or 1)
     return [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
-
-
-def costs_of(profile: Profile, levels: Sequence[Inner], nodes: int) -> dict[str, Callable[[int], float]]:
-    """Return the cost of a message at each level out of a profile. Raises InputError where it lacks a link class."""
-    classes = {"core": "same-socket"}
-    for depth, level in enumerate(levels):
-        classes[level.name] = "other-socket" if depth == 0 else "same-socket"
-    if nodes > 1:
-        classes["node"] = "other-node"
-    for level_name, link in classes.items():
-        if link not in profile.links:
-            raise InputError(
-                f"--profile has no link class {link}, which messages between {level_name}s take: measure there with "
-                "'rankwise measure', or leave --profile out"
-            )
-    return {level: profile.links[link].send.time_s for level, link in classes.items()}
 
 
 def divide_levels(
@@ -104,13 +83,11 @@ def score_levels(
     inner: Sequence[NDArray[np.int32]],
     levels: Sequence[Inner],
     message_bytes: int,
-    costs: Costs | None,
 ) -> tuple[LevelScore, ...]:
     """Count the messages at each level: ``node``, those of ``levels``, and ``core`` for what is left."""
     names = ["node", *(level.name for level in levels), "core"]
     edges = [0] * len(names)
     volume = [0] * len(names)
-    time_s = [0.0] * len(names)
     for weight in sorted(set(problem.weights)):
         alike = problem.with_offsets(weight)
         beyond = 0
@@ -122,8 +99,4 @@ def score_levels(
             here, beyond = crossing - beyond, crossing
             edges[i] += here
             volume[i] += here * weight * message_bytes
-            if costs is not None and here:
-                time_s[i] += here * costs[name](weight * message_bytes)
-    return tuple(
-        LevelScore(name, edges[i], volume[i], None if costs is None else time_s[i]) for i, name in enumerate(names)
-    )
+    return tuple(LevelScore(name, edges[i], volume[i]) for i, name in enumerate(names))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Costs, Inner, LevelScore, divide_levels, score_levels
+from rankwise.mapping.levels import Inner, LevelScore, divide_levels, score_levels
 from rankwise.mapping.problem import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,36 @@ ALL = "all"
 GRAPH = "graph"
 DEFAULT_EFFORT_S = 0.01
 DEFAULT_BYTES = 8
+_BYTES_OF_A_CELL = 4
+_BYTES_OF_A_PLACED_CELL = 40
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """How long one step of messages, all sent at once, takes on a machine, with its 95 % interval.
+
+    Of what ranks share, ``resource`` (card-out, memory, uplink-0, ...) is held longest: for ``held_s``, by ``bytes``.
+    """
+
+    time_s: float
+    low_s: float
+    high_s: float
+    resource: str
+    held_s: float
+    bytes: int
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        busiest = {"resource": self.resource, "held_s": self.held_s, "bytes": self.bytes} if self.held_s > 0 else None
+        return {"time_s": self.time_s, "time_lo_s": self.low_s, "time_hi_s": self.high_s, "busiest": busiest}
+
+
+if TYPE_CHECKING:
+    # Prices a map: the node of every cell, and its part at each level below the node.
+    StepPricer = Callable[[Problem, NDArray[np.int32], Mapping[str, NDArray[np.int32]]], StepTime]
+
+
+_UNTIMED = dict.fromkeys(("time_s", "time_lo_s", "time_hi_s", "busiest"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +61,8 @@ class MapResult:
     ``j_sum`` counts the directed stencil edges between nodes, ``j_max`` those that leave the node with most of them.
     ``node_of_cell`` holds the node of every grid cell in row-major order (None: not kept), ``parts`` its part at each
     level below the node by the level's name, numbered node by node (empty: no such level, or not kept). ``levels`` counts the
-    messages between nodes, between the parts of each level below, and between cores. ``picked`` is the algorithm that
-    auto has chosen.
+    messages between nodes, between the parts of each level below, and between cores. ``step`` is what the messages take on
+    a machine (None: on none). ``picked`` is the algorithm that auto has chosen.
     """
 
     algorithm: str
@@ -40,15 +70,14 @@ class MapResult:
     j_max: int
     seconds: float
     node_of_cell: NDArray[np.int32] | None
-    picked: str = ""
-    levels: tuple[LevelScore, ...] = ()
+    picked: str
+    levels: tuple[LevelScore, ...]
     parts: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    step: StepTime | None = None
 
     @property
     def time_s(self) -> float | None:
-        """The summed time of all messages by the machine's profile; None without one."""
-        times = [level.time_s for level in self.levels if level.time_s is not None]
-        return sum(times) if times else None
+        return None if self.step is None else self.step.time_s
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON; ``node_of_cell`` only where it was kept."""
@@ -60,6 +89,8 @@ class MapResult:
         }
         if self.picked:
             record["picked"] = self.picked
+        record["bytes_between_nodes"] = self.levels[0].bytes
+        record |= _UNTIMED if self.step is None else self.step.to_dict()
         record["levels"] = [level.to_dict() for level in self.levels]
         if self.node_of_cell is not None:
             record["node_of_cell"] = self.node_of_cell.tolist()
@@ -101,6 +132,11 @@ class Mappings:
         return best_of(self.results, self.objective)
 
     @property
+    def notes(self) -> list[str]:
+        """What weakens the times."""
+        return list(dict.fromkeys(note for result in self.results if result.step for note in result.step.notes))
+
+    @property
     def least(self) -> int:
         """What no mapping's J_sum can fall below: the proven optimum where it is known, else the lower bound."""
         return self.bound if self.optimum is None else self.optimum
@@ -126,6 +162,7 @@ class Mappings:
             "message_bytes": self.message_bytes,
             "levels": [{"level": level.name, "ways": level.ways} for level in self.levels],
             "recommended": self.best.algorithm,
+            "notes": self.notes,
             "results": [self._row(result, with_maps) for result in self.results],
             "skipped": [{"algorithm": skipped.algorithm, "reason": skipped.reason} for skipped in self.skipped],
         }
@@ -138,7 +175,7 @@ class Mappings:
 def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult:
     """Return the result with the least J_sum, then the least J_max (or the reverse), then least at each level below.
 
-    Where the messages' times are known by a machine's profile, their sum comes before J_sum. Of equals, the first.
+    On a machine the time of one step of messages comes before J_sum. Of equals, the first.
     """
 
     def value(result: MapResult) -> tuple[float, ...]:
@@ -171,7 +208,7 @@ def map_grid(
     given: Mapping[str, Sequence[int]] | None = None,
     levels: Sequence[Inner] = (),
     message_bytes: int = DEFAULT_BYTES,
-    costs: Costs | None = None,
+    price: StepPricer | None = None,
     int64: bool = False,
 ) -> Mappings:
     """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
@@ -187,8 +224,9 @@ def map_grid(
     tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
 
     ``levels`` are those below the node, the outer first: each map's nodes are divided among them (blocked in the order
-    of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1, ``costs``
-    the time of a message at each level, by which results are then compared. ``int64`` allows more than 2^31 - 1 ranks.
+    of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1; ``price``
+    says how long one step of messages takes on a machine, by which results are then compared (see engines/step.py).
+    ``int64`` allows more than 2^31 - 1 ranks.
 
     Raises InputError for input that does not fit together.
     """
@@ -197,7 +235,8 @@ def map_grid(
     chosen = _choose(algorithms)
     steps = steps_of(effort_s)
     problem = problem_of(grid, node_sizes, stencil, periodic, weights, int64)
-    _check_memory(problem, (len(chosen) if keep_maps else 1) * (1 + len(levels)))
+    maps = (len(chosen) if keep_maps else 1) * (1 + len(levels))
+    _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if price is None else _BYTES_OF_A_PLACED_CELL))
     results: list[MapResult] = []
     skipped: list[Skipped] = []
 
@@ -205,10 +244,11 @@ def map_grid(
         inner = divide_levels(problem, node_of_cell, levels, inner_steps, seed)
         seconds = 0.0 if start_s is None else time.perf_counter() - start_s
         j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, node_of_cell, problem.weights)
-        scores = score_levels(problem, node_of_cell, inner, levels, message_bytes, costs)
-        parts = {level.name: part for level, part in zip(levels, inner, strict=True)} if keep_maps else {}
-        kept = node_of_cell if keep_maps else None
-        results.append(MapResult(name, j_sum, j_max, seconds, kept, picked, scores, parts))
+        scores = score_levels(problem, node_of_cell, inner, levels, message_bytes)
+        parts = {level.name: part for level, part in zip(levels, inner, strict=True)}
+        step = None if price is None else price(problem, node_of_cell, parts)
+        kept, kept_parts = (node_of_cell, parts) if keep_maps else (None, {})
+        results.append(MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step))
 
     try:
         for algorithm, is_named in chosen.items():
@@ -301,9 +341,9 @@ def _choose(algorithms: Iterable[str]) -> dict[str, bool]:
     return chosen
 
 
-def _check_memory(problem: Problem, maps: int) -> None:
+def _check_memory(problem: Problem, cell_bytes: int) -> None:
     """Refuse what this machine cannot hold rather than be killed half-way."""
-    needed = 4 * problem.cells * maps + 8 * len(problem.nodes)
+    needed = cell_bytes * problem.cells + 8 * len(problem.nodes)
     present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > present:
         raise InputError(

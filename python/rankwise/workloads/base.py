@@ -80,6 +80,15 @@ class Halo:
 
 
 @dataclass(frozen=True)
+class Busiest:
+    """What ranks share that is held longest (card-out, memory, uplink-0, ...), for how long, and the bytes that pass it."""
+
+    resource: str
+    held_s: float
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class Price:
     """What the judge says of a program, with the interval that the machine's uncertainty gives."""
 
@@ -87,6 +96,7 @@ class Price:
     messages_per_rank: int
     bytes_per_rank: int
     notes: tuple[str, ...]
+    busiest: Busiest
 
 
 class Pricer(Protocol):

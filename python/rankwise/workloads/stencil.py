@@ -247,7 +247,8 @@ class StencilWorkload(Workload):
         return [self._finished(row, base.get((_instance(row), row.case.block_bytes))) for row in rows]
 
     def _finished(self, row: Row, base: Row | None) -> Row:
-        figures: dict[str, Any] = {**row.figures, "speedup_over_blocked": None if base is None else base.time_s / row.time_s}
+        speedup = base.time_s / row.time_s if base is not None and row.time_s > 0 else None  # 0: nothing is sent
+        figures: dict[str, Any] = {**row.figures, "speedup_over_blocked": speedup}
         if row.samples_s is None:
             return replace(row, figures=figures)
         from rankwise.statistics import Summary, is_outlier, ratio_interval

@@ -135,14 +135,20 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         "message_bytes": 8,
         "levels": [],
         "recommended": "blocked",
+        "notes": [],
         "results": [
             {
                 "algorithm": "blocked",
                 "j_sum": 12,
                 "j_max": 6,
+                "bytes_between_nodes": 96,
+                "time_s": None,
+                "time_lo_s": None,
+                "time_hi_s": None,
+                "busiest": None,
                 "levels": [
-                    {"level": "node", "edges": 12, "bytes": 96, "time_s": None},
-                    {"level": "core", "edges": 0, "bytes": 0, "time_s": None},
+                    {"level": "node", "edges": 12, "bytes": 96},
+                    {"level": "core", "edges": 0, "bytes": 0},
                 ],
                 "node_of_cell": [0, 0, 0, 1, 1, 1],
                 "gap": 5.0,
