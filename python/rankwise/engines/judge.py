@@ -46,4 +46,5 @@ def _judged(schedules: Any, mode: str, placement: _core.Placement) -> _core.Judg
             list(schedules.grid), list(schedules.periodic), [list(offset) for offset in schedules.offsets],
             list(schedules.weights), placement, mode,
         )  # fmt: skip
-    return schedules.judged(placement)
+    found: _core.Judged = schedules.judged(placement)
+    return found

@@ -155,8 +155,7 @@ def _ranges(
     """
 
     def ends(values: _Values) -> dict[str, float]:
-        told = costs(values) or [None]
-        times_s = [getattr(cost, key, 0.0) for cost in told for key in ("time_s", "low_s", "high_s")]
+        times_s = [time_s for cost in costs(values) for time_s in (cost.time_s, cost.low_s, cost.high_s)] or [0.0]
         return {f"{i} {name}": value for i, t in enumerate(times_s) for name, value in results_of(t, values).items()}
 
     found: dict[str, list[Range]] = {}
