@@ -79,7 +79,7 @@ def test_the_same_machine_as_a_profile_predicts_the_same(
         assert ours.assumed == theirs.assumed == ()
 
 
-@pytest.mark.parametrize("grid", [(8,), (4, 6), (4, 4, 4)])
+@pytest.mark.parametrize("grid", [(8,), (4, 6), (4, 4, 4), (16, 16, 16)])
 @pytest.mark.parametrize("mode", ["ssend", "isend"])
 def test_werner2023_s_equations_hold_for_a_rank_a_node(mode: str, grid: tuple[int, ...]) -> None:
     """Eq. 3, in three dimensions 12 k alpha + 2 beta m (8k^3 + 12k^2 + 6k); or both directions of a hop together."""
