@@ -226,6 +226,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
     }
   }
   census.units.assign(found.begin(), found.end());
+  std::optional<LinkClass> farthest_of_all;
   for (std::size_t i = 0; i < partners.size(); ++i) {
     // The plain ones were counted only.
     for (const UnitCounts& unit : census.units) {
@@ -240,11 +241,10 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
       other = beside.rank_of(i);
     }
     census.links.push_back(other < 0 ? farthest[i] : link_between(placement_[rank], placement_[other]));
+    farthest_of_all = std::max(farthest_of_all, census.links.back());
   }
-  // A partner that no rank counted has is taken to be as far as any.
-  std::optional<LinkClass> any;
-  for (const std::optional<LinkClass>& link : census.links) any = std::max(any, link);
-  for (std::optional<LinkClass>& link : census.links) link = link ? link : any;
+  // No rank of its kind was among those counted: as far away as any.
+  for (std::optional<LinkClass>& link : census.links) link = link ? link : farthest_of_all;
   return census;
 }
 

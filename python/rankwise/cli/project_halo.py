@@ -5,88 +5,78 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.base import Json, flattened, print_json, tell, verb
 from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_vary, project_verbs, write_tornado
+from rankwise.cli.rows import line, show_table, tell_notes
 from rankwise.errors import InputError
-from rankwise.units import format_size, format_time, parse_ints, parse_shape, parse_sizes
+from rankwise.units import format_size, format_time, parse_ints, parse_shape
+from rankwise.workloads.base import Row
+from rankwise.workloads.exchange import ExchangeOptions, names
 
 if TYPE_CHECKING:
     from rankwise.machine.description import Description
 
+Answer = TypeVar("Answer")
+
 Latency = Annotated[
     str | None, typer.Option(help="Time of an empty message, or its range: 2us, 1us:3us. Default: the machine's own.")
 ]
-Mode = Annotated[str, typer.Option(help="How messages are sent: ssend (one at a time), isend (both directions at once).")]
 
 
-@verb(
-    "exchange",
-    """
-    rankwise project exchange --machine frontier --latency 2us --dims 3 --cutoff 1:4 --bytes 1kB,100kB
-    rankwise project exchange --machine machine.json --set link_bandwidth=1x:4x --cutoff 2
-    """,
-    under=project_verbs,
-)
 def project_exchange(
+    asked: ExchangeOptions,
     machine: Machine,
-    mode: Mode = "isend",
-    dims: Annotated[int, typer.Option(help="Axes of the process grid: 1, 2 or 3.")] = 3,
-    cutoff: Annotated[str, typer.Option(help="Layers of neighbours k: 2, 1,2,4 or 1:10.")] = "1:4",
-    size: Annotated[str, typer.Option("--bytes", help="Size of one block: 1000, 1kB, 8,1000,100kB.")] = "1000",
-    ranks_per_node: Annotated[int, typer.Option(help="Ranks that share what their node injects.")] = 1,
+    ranks_per_node: Annotated[int, typer.Option(help="Ranks on each node, which share its memory and its card.")] = 1,
     latency: Latency = None,
     settings: Set = None,
     vary: Vary = None,
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Project the Shift of werner2023: how long a neighbour exchange takes, with all neighbours on other nodes.
+    """Project neighbour exchanges: how long they take by the judge that 'rankwise predict exchange' asks of a profile.
 
-    Alpha is the machine's latency, beta the time of a byte over one link (or over the rank's share of the node's links).
+    A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """
     from rankwise.engines import project_halo
+    from rankwise.workloads.base import Site
+    from rankwise.workloads.exchange import WORKLOAD
 
     check_plot(plot)
-    if dims not in (1, 2, 3):
-        raise InputError(f"--dims {dims} is not a number of axes: give 1, 2 or 3")
     if ranks_per_node < 1:
         raise InputError(f"--ranks-per-node {ranks_per_node} is too small: it must be at least 1")
-    cutoffs, sizes = parse_ints(cutoff, "--cutoff"), parse_sizes(size, "--bytes")
+    cases = WORKLOAD.cases(asked, Site("project", shares_nodes=ranks_per_node > 1))
 
-    def rows_of(described: Description) -> list[dict[str, Any]]:
-        return project_halo.project_exchange(described, mode, dims, cutoffs, sizes, ranks_per_node)
+    def rows_of(described: Description) -> list[Row]:
+        return project_halo.project_exchange(described, cases, ranks_per_node)
 
     described = _machine(machine, latency, settings)
-    rows = _varied(rows_of, described, vary or [])
-    _plot(plot, rows_of, described, "time_s")
+    plain = rows_of(described)
+    parameters = plain[-1].figures["parameters"]
+    rows = _varied(rows_of, plain, described, vary or [], parameters)
+    last = f"{cases[-1].way}, k = {cases[-1].cutoff}, {format_size(cases[-1].message_bytes)}"
+    _plot(plot, lambda on: rows_of(on)[-1].time_s, described, parameters, last)
     if as_json:
-        print_json({"workload": "exchange", "rows": rows})
+        print_json({"workload": "exchange", "rows": [varied | row.to_dict() for varied, row in rows]})
         return
-    from rich.table import Table
+    show_table([{"machine": described.name} | _varied_cell(varied) | line(WORKLOAD, row) for varied, row in rows])
+    if not vary:
+        for remark in _fastest(plain):
+            print(remark)
+    tell_notes(plain)
 
-    table = Table("machine", *_varied_header(rows), "algorithm", "mode", "axes", "k", "size", "time", "range", "messages", "sent")
-    for row in rows:
-        wide = row["time_lo_s"] < row["time_hi_s"]
-        table.add_row(
-            row["machine"],
-            *_varied_cell(row),
-            row["algorithm"],
-            row["mode"],
-            str(row["dims"]),
-            str(row["cutoff"]),
-            format_size(row["message_bytes"]),
-            format_time(row["time_s"]),
-            f"{format_time(row['time_lo_s'])} … {format_time(row['time_hi_s'])}" if wide else "",
-            str(row["messages_per_rank"]),
-            format_size(row["bytes_per_rank"]),
-        )
-    console().print(table)
-    for note in dict.fromkeys(note for row in rows for note in row["notes"]):
-        tell(f"note: {note}")
+
+verb(
+    "exchange",
+    """
+    rankwise project exchange --machine frontier --latency 2us --cutoff 1:4 --bytes 1kB,100kB
+    rankwise project exchange --machine machine.json --algorithm all --mode all --ranks-per-node 4 --cutoff 2
+    """,
+    under=project_verbs,
+)(flattened(project_exchange, ExchangeOptions, mode="isend", dims="3"))
 
 
 @verb(
@@ -106,7 +96,7 @@ def project_stencil(
     cell_bytes: Annotated[float, typer.Option(help="Bytes that travel for a halo cell.")] = 8.0,
     flops_per_cell: Annotated[float, typer.Option(help="Flops of a cell and step.")] = 8.0,
     memory_bytes_per_cell: Annotated[float, typer.Option(help="Bytes moved to and from memory for a cell and step.")] = 16.0,
-    mode: Mode = "isend",
+    mode: Annotated[str, typer.Option(help=f"How messages are sent: {', '.join(names().modes)}.")] = "isend",
     overlap: Annotated[bool, typer.Option("--overlap", help="Compute and exchange fully overlap.")] = False,
     latency: Latency = None,
     settings: Set = None,
@@ -139,37 +129,40 @@ def project_stencil(
         return project_halo.project_stencil(described, code, shape, counts, weak, overlap)
 
     described = _machine(machine, latency, settings)
-    rows = _varied(rows_of, described, vary or [])
-    _plot(plot, rows_of, described, "total_s")
-    if as_json:
-        print_json({"workload": "stencil", "rows": rows})
-        return
-    from rich.table import Table
+    plain = rows_of(described)
+    parameters = plain[-1]["parameters"]
+    rows = _varied(rows_of, plain, described, vary or [], parameters)
 
-    table = Table(
-        "machine", *_varied_header(rows), "nodes", "grid", "block", "k", "flops", "memory", "exchange", "total", "range",
-        "efficiency", "bounded by",
-    )  # fmt: skip
-    for row in rows:
+    def total_s(on: Description) -> float:
+        return float(rows_of(on)[-1]["results"]["total_s"]["value"])
+
+    _plot(plot, total_s, described, parameters, f"{counts[-1]:,} nodes")
+    if as_json:
+        print_json({"workload": "stencil", "rows": [varied | row for varied, row in rows]})
+        return
+    lines = []
+    for varied, row in rows:
         results = row["results"]
         total = results["total_s"]
-        table.add_row(
-            row["machine"],
-            *_varied_cell(row),
-            f"{row['nodes']:,}",
-            "x".join(map(str, row["grid"])),
-            "x".join(f"{edge:.4g}" for edge in row["block"]),
-            ",".join(map(str, row["cutoff"])),
-            *(
-                format_time(results[name]["value"]) if results[name]["value"] > 0 else "–"
-                for name in ("flops_s", "memory_s", "exchange_s", "total_s")
-            ),
-            f"{format_time(total['low'])} … {format_time(total['high'])}" if total["low"] < total["high"] else "",
-            f"{100 * row['efficiency']:.3g} %",
-            row["bounded_by"],
+        lines.append(
+            {
+                "machine": row["machine"],
+                **_varied_cell(varied),
+                "nodes": f"{row['nodes']:,}",
+                "grid": "x".join(map(str, row["grid"])),
+                "block": "x".join(f"{edge:.4g}" for edge in row["block"]),
+                "k": ",".join(map(str, row["cutoff"])),
+                **{
+                    term: format_time(results[f"{term}_s"]["value"]) if results[f"{term}_s"]["value"] > 0 else "–"
+                    for term in ("flops", "memory", "exchange", "total")
+                },
+                "range": f"{format_time(total['low'])} … {format_time(total['high'])}" if total["low"] < total["high"] else "",
+                "efficiency": f"{100 * row['efficiency']:.3g} %",
+                "bounded by": row["bounded_by"],
+            }
         )
-    console().print(table)
-    for note in dict.fromkeys(note for row in rows for note in row["notes"]):
+    show_table(lines)
+    for note in dict.fromkeys(note for row in plain for note in row["notes"]):
         tell(f"note: {note}")
 
 
@@ -182,54 +175,64 @@ def _machine(reference: str, latency: str | None, settings: list[str] | None) ->
 
 
 def _varied(
-    rows_of: Callable[[Description], list[dict[str, Any]]], machine: Description, vary: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The rows of the machine as it is, or, with --vary, of each value of the varied figure."""
+    rows_of: Callable[[Description], list[Answer]],
+    rows: list[Answer],
+    machine: Description,
+    vary: Sequence[str],
+    parameters: Mapping[str, Any],
+) -> list[tuple[dict[str, Any], Answer]]:
+    """The rows of the machine as it is, or, with --vary, of each value of the varied figure, and which that is."""
     if not vary:
-        return rows_of(machine)
+        return [({}, row) for row in rows]
     from rankwise.engines.project import logarithmic, with_value
 
-    known = list(rows_of(machine)[0]["parameters"])
-    rows = []
-    for text in vary:
-        key, ends = parse_vary(text, machine, known)
-        for value in logarithmic(*ends):
-            rows += [{"varied": key, "value": value} | row for row in rows_of(with_value(machine, key, value))]
-    return rows
+    return [
+        ({"varied": key, "value": value}, row)
+        for key, ends in [parse_vary(text, machine, list(parameters)) for text in vary]
+        for value in logarithmic(*ends)
+        for row in rows_of(with_value(machine, key, value))
+    ]
 
 
 def _plot(
-    plot: Path | None, rows_of: Callable[[Description], list[dict[str, Any]]], machine: Description, key: str
+    plot: Path | None,
+    time_of: Callable[[Description], float],
+    machine: Description,
+    parameters: Mapping[str, Mapping[str, float]],
+    what: str,
 ) -> None:
-    """Write the tornado of the last row: the largest block, or the most nodes."""
+    """Write the tornado of one time, that of the last row."""
     if plot is None:
         return
     from rankwise.engines.project import sensitivities, with_value
     from rankwise.models.uncertain import Range
 
-    def time(row: dict[str, Any]) -> float:
-        return float(row[key] if key in row else row["results"][key]["value"])
+    ranges = {name: Range(**record) for name, record in parameters.items()}
 
-    last = rows_of(machine)[-1]
-    parameters = {name: Range(record["value"], record["low"], record["high"]) for name, record in last["parameters"].items()}
-
-    def time_of(values: Mapping[str, float]) -> float:
+    def time_with(values: Mapping[str, float]) -> float:
         changed = machine
         for name, value in values.items():
             changed = with_value(changed, name, value)
-        return time(rows_of(changed)[-1])
+        return time_of(changed)
 
-    what = f"k = {last['cutoff']}, {format_size(last['message_bytes'])}" if key == "time_s" else f"{last['nodes']:,} nodes"
-    write_tornado(sensitivities(time_of, parameters), parameters, time(last), f"{machine.name}, {what}", plot)
-
-
-def _varied_header(rows: Sequence[dict[str, Any]]) -> list[str]:
-    return ["varied"] if "varied" in rows[0] else []
+    write_tornado(sensitivities(time_with, ranges), ranges, time_of(machine), f"{machine.name}, {what}", plot)
 
 
-def _varied_cell(row: dict[str, Any]) -> list[str]:
+def _varied_cell(varied: Mapping[str, Any]) -> dict[str, str]:
     from rankwise.machine.description import QUANTITIES, format_quantity
 
-    if "varied" not in row:
-        return []
-    return [f"{row['varied']} {format_quantity(row['value'], QUANTITIES[row['varied']].unit)}"]
+    if not varied:
+        return {}
+    key = varied["varied"]
+    return {"varied": f"{key} {format_quantity(varied['value'], QUANTITIES[key].unit)}"}
+
+
+def _fastest(rows: Sequence[Row]) -> list[str]:
+    """Say for each cutoff and size of which there are several ways what is fastest."""
+    from rankwise.decide.ranking import rank
+
+    questions: dict[str, list[Row]] = {}
+    for row in rows:
+        cells = row.case.cells()
+        questions.setdefault(f"k = {cells['k']}, {cells['size']}", []).append(row)
+    return [f"{question}: {rank(asked).reason}" for question, asked in questions.items() if len(asked) > 1]

@@ -34,13 +34,14 @@ def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool) -> None:
     if as_json:
         print_json({"rows": [row.to_dict() for row in rows]})
         return
-    show_table([_line(workload, row) for row in rows])
+    show_table([line(workload, row) for row in rows])
     for remark in workload.remarks(rows):
         print(remark)
     tell_notes(rows)
 
 
-def _line(workload: Workload, row: Row) -> dict[str, str]:
+def line(workload: Workload, row: Row) -> dict[str, str]:
+    """Return a row as a line of a table, by column."""
     return {
         "engine": row.engine,
         **row.case.cells(),
@@ -105,7 +106,7 @@ def show_ranking(workload: Workload, ranking: Ranking, as_json: bool) -> None:
         print_json(ranking.to_dict())
         return
     print(f"{ranking.reason}.")
-    show_table([{"": str(place), **_line(workload, row)} for place, row in enumerate(ranking.rows, 1)])
+    show_table([{"": str(place), **line(workload, row)} for place, row in enumerate(ranking.rows, 1)])
     tell_notes(ranking.rows)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankwise.engines.judge import sizes_of
+from rankwise.engines.machines import with_faster_card
 from rankwise.engines.model import Model
 from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
@@ -223,7 +224,7 @@ class Chooser:
         placement = self._placement(math.prod(question.grid))
         low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
         if "card" in self._model.assumed(placement):
-            faster = contest.ranked_one(ranked, question.block_bytes, self._model.with_faster_card(placement.most_on_a_node))
+            faster = contest.ranked_one(ranked, question.block_bytes, with_faster_card(self._model.machine, placement.most_on_a_node))
             low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
         case = ExchangeCase(
             ranked.algorithm, ranked.mode, question.grid, question.periodic, question.cutoff, question.block_bytes,

@@ -10,6 +10,7 @@ from rankwise.errors import InputError
 from rankwise.machine.description import Description
 from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, Profile
 
+_MOST_LANES = 4  # of one message that a card is as fast as, at most, where nothing is known
 _HALF_LATENCY = "inside a node a message takes half the latency between nodes: the description says nothing of it"
 
 
@@ -22,13 +23,18 @@ def machine_of_profile(profile: Profile, link_model: str | None = None, loaded: 
 
 
 def machine_of_description(
-    machine: Description, inside: _core.Machine | None = None, figures: Mapping[str, float] | None = None
+    machine: Description,
+    inside: _core.Machine | None = None,
+    figures: Mapping[str, float] | None = None,
+    all_links: bool = False,
 ) -> tuple[_core.Machine, list[str]]:
     """Return what messages cost on a described machine, with what was assumed.
 
     Links inside a node are those of ``inside`` (a profile's), or come from the memory bandwidth. ``figures`` stand for those
-    of the description. Raises InputError where it has no latency or no bandwidth.
+    of the description; ``all_links``: one message takes all links of its node. Raises InputError where it has no latency or
+    no bandwidth.
     """
+
     def figure(key: str) -> float | None:
         return figures[key] if figures is not None and key in figures else machine.get(key)
 
@@ -39,7 +45,7 @@ def machine_of_description(
     together = link * count if link is not None and count is not None else link
     limits = [limit for limit in (together, figure("injection_bandwidth")) if limit is not None]
     card = min(limits) if limits else machine.need("link_bandwidth", "a message between nodes").value
-    lane = min(card, link or card)
+    lane = card if all_links else min(card, link or card)
     memory = figure("memory_bandwidth")
     links = {OTHER_NODE: {"send": [(0, latency_s, 1 / lane)]}}
     shared = {"card": {"bytes_per_s": card}}
@@ -57,3 +63,8 @@ def machine_of_description(
         return _core.Machine(links, shared), notes
     except ValueError as error:
         raise InputError(f"machine {machine.name}: {error}") from None
+
+
+def with_faster_card(machine: _core.Machine, ranks_per_node: int) -> _core.Machine:
+    """Return the machine with as fast a card as may be where nothing is known of it: what some ranks together send."""
+    return machine.with_card(min(ranks_per_node, _MOST_LANES) * machine.lane(OTHER_NODE))

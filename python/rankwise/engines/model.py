@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from rankwise import _core
 from rankwise.engines.judge import cost_of, judged, price_of, sizes_of
-from rankwise.engines.machines import machine_of_profile
+from rankwise.engines.machines import machine_of_profile, with_faster_card
 from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
-from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
+from rankwise.machine.profile import LACKING, VARIANTS, Link, Profile
 from rankwise.workloads.base import Case, Price, Program, Row
 
 _NOTES = {
@@ -22,8 +22,6 @@ _NOTES = {
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
 }  # fmt: skip
-
-_MOST_LANES = 4  # of one message that a card is as fast as, at most, where nothing is known
 
 
 class Model:
@@ -68,14 +66,10 @@ class Model:
         sizes = sizes_of(of_program.message_blocks, block_bytes)
         low_s, high_s = self.interval(program.mode, cost, sizes)
         if "card" in self.assumed(placement):
-            faster = cost_of(of_program, block_bytes, self.with_faster_card(placement.most_on_a_node))
+            faster = cost_of(of_program, block_bytes, with_faster_card(self.machine, placement.most_on_a_node))
             low_s = min(low_s, self.interval(program.mode, faster, sizes)[0])
         notes = (*program.notes, *self.notes(program.mode, sizes, placement))
         return price_of(cost, block_bytes, (low_s, high_s), notes)
-
-    def with_faster_card(self, ranks_per_node: int) -> _core.Machine:
-        """Return the machine with as fast a card as may be where nothing is known of it: what some ranks together send."""
-        return self.machine.with_card(min(ranks_per_node, _MOST_LANES) * self.machine.lane(OTHER_NODE))
 
     def assumed(self, placement: _core.Placement) -> list[str]:
         """Return the kinds of shared resources that matter there and of which the profile knows nothing."""

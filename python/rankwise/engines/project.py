@@ -6,7 +6,7 @@ Every parameter may be a range; then every result is one, with the extremes over
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -259,13 +259,8 @@ class FftModel:
 
     def notes(self, parameters: Mapping[str, Range]) -> list[str]:
         """What a reader must know before believing the answer."""
-        machine, question, notes = self.machine, self.question, []
-        doubtful = [key for key in parameters if key in machine.unverified()]
-        if doubtful:
-            notes.append(f"unverified figures of {machine.name}: {', '.join(doubtful)}")
-        available = machine.get("nodes")
-        if available is not None and parameters["nodes"].high > available:
-            notes.append(f"{parameters['nodes'].high:,.0f} nodes are more than {machine.name} has ({available:,.0f})")
+        machine, question = self.machine, self.question
+        notes = [*doubts(machine, parameters), *too_many_nodes(machine, parameters["nodes"].high)]
         if self.memory.reading == fft3d.LITERAL and machine.get("cache") is None:
             at_least = question.n.high * question.word_bytes
             notes.append(
@@ -274,7 +269,7 @@ class FftModel:
         if self.topology in ("fat-tree", "dragonfly") and question.bound == fft3d.BISECTION and "taper" not in parameters:
             notes.append(f"{machine.name} has no taper: its {self.topology} is taken to carry all that nodes inject")
         if self.topology != "torus" and machine.injection() is None:
-            notes.append(f"{machine.name} has no number of links: one link a node is assumed")
+            notes.append(one_link(machine))
         capacity = machine.get("memory")
         need = 2 * question.n.high**3 * question.word_bytes / parameters["nodes"].low
         if capacity is not None and need > capacity:
@@ -368,6 +363,24 @@ class FftModel:
                 torus_constant=self.question.torus_constant,
             ),
         )
+
+
+def doubts(machine: Description, keys: Iterable[str]) -> list[str]:
+    """Say which of the figures that matter nobody has checked."""
+    doubtful = [key for key in keys if key in machine.unverified()]
+    return [f"unverified figures of {machine.name}: {', '.join(doubtful)}"] if doubtful else []
+
+
+def too_many_nodes(machine: Description, nodes: float) -> list[str]:
+    """Say that a machine has fewer nodes than asked for."""
+    available = machine.get("nodes")
+    more = available is not None and nodes > available
+    return [f"{nodes:,.0f} nodes are more than {machine.name} has ({available:,.0f})"] if more else []
+
+
+def one_link(machine: Description) -> str:
+    """Say what is assumed of a node whose links nobody counted."""
+    return f"{machine.name} has no number of links: one link a node is assumed"
 
 
 def sensitivities(

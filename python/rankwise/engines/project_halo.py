@@ -1,95 +1,92 @@
-"""Ask the Shift of werner2023, and a halo code that uses it, of a described machine: strong and weak scaling."""
+"""Ask the judge of a described machine: neighbour exchanges, and a halo code with its strong and weak scaling."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rankwise.engines.project import figure_range, range_record
+from rankwise import _core
+from rankwise.engines.judge import judge
+from rankwise.engines.machines import machine_of_description, with_faster_card
+from rankwise.engines.placement import Seats, placement_of
+from rankwise.engines.project import doubts, figure_range, one_link, range_record, too_many_nodes
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
-from rankwise.models.halo import LATENCIES, HaloCode, shift_time
+from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range, bounds
-from rankwise.workloads.exchange import balanced_grid
+from rankwise.workloads.base import Case, Row, Span, require_known
+from rankwise.workloads.exchange import balanced_grid, names
 
-MODES = tuple(LATENCIES)
+_NETWORK = ("latency", "link_bandwidth", "links", "injection_bandwidth")
+_Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Messages:
-    """Alpha and beta of a machine's messages, from its latency and its link or injection bandwidth, by name."""
+class Described:
+    """A described machine as the judge is asked of it: its nodes have so many ranks, and figures may be ranges."""
 
     machine: Description
-    ranks_per_node: int
-    all_links: bool
+    ranks_per_node: int = 1
+    all_links: bool = False  # one message takes all links of its node
 
     def parameters(self) -> dict[str, Range]:
         """The figures that matter. Raises InputError when latency or bandwidth is missing."""
-        machine = self.machine
-        if "latency" not in machine.figures:
-            raise InputError(
-                f"machine {machine.name} has no latency (time of an empty message), so a message cannot be costed: "
-                "give one, as in --latency 2us"
-            )
-        if machine.get("link_bandwidth") is None:
-            machine.need("injection_bandwidth", "the time of a message's bytes")
-        keys = ("latency", "link_bandwidth", "links", "injection_bandwidth")
-        return {key: figure_range(machine.figures[key]) for key in keys if key in machine.figures}
+        self.with_figures({})
+        keys = _NETWORK if self.ranks_per_node == 1 else (*_NETWORK, "memory_bandwidth")
+        return {key: figure_range(self.machine.figures[key]) for key in keys if key in self.machine.figures}
 
-    def alpha_beta(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Seconds an empty message, and seconds a byte of one rank while all ranks of its node send."""
-        link, links, injection = (values.get(key) for key in ("link_bandwidth", "links", "injection_bandwidth"))
-        together = link * links if link is not None and links is not None else link
-        node = min(limit for limit in (together, injection) if limit is not None)
-        rank = node / self.ranks_per_node
-        if not self.all_links and link is not None:
-            rank = min(rank, link)
-        return values["latency"], 1 / rank
+    def with_figures(self, values: _Values) -> _core.Machine:
+        return machine_of_description(self.machine, figures=values, all_links=self.all_links)[0]
 
-    def notes(self) -> list[str]:
-        """What a reader must know before believing the answer."""
-        used = [key for key in self.parameters() if key in self.machine.unverified()]
-        return [f"unverified figures of {self.machine.name}: {', '.join(used)}"] if used else []
+    def lacks_card(self, nodes: int) -> bool:
+        """Whether ranks share a card that the description says nothing of."""
+        return nodes > 1 and self.ranks_per_node > 1 and self.machine.injection() is None
+
+    def notes(self, nodes: int) -> list[str]:
+        """What a reader must know before believing the answer for so many nodes."""
+        inside = machine_of_description(self.machine)[1] if self.ranks_per_node > 1 else []
+        card = [one_link(self.machine)] if self.lacks_card(nodes) else []
+        return [*doubts(self.machine, self.parameters()), *too_many_nodes(self.machine, nodes), *inside, *card]
 
 
-def project_exchange(
-    machine: Description, mode: str, dims: int, cutoffs: Sequence[int], sizes: Sequence[int], ranks_per_node: int = 1
-) -> list[dict[str, Any]]:
-    """One row for each cutoff and size: the Shift on this machine, its neighbours on other nodes. Raises InputError."""
-    _check_mode(mode)
-    messages = Messages(machine, ranks_per_node, all_links=False)
-    parameters = messages.parameters()
+def project_exchange(machine: Description, cases: Sequence[Case], ranks_per_node: int = 1) -> list[Row]:
+    """One row a case, on nodes filled one after the other. Raises InputError."""
+    described = Described(machine, ranks_per_node)
+    parameters = described.parameters()
+    figures = {
+        "machine": machine.name,
+        "ranks_per_node": ranks_per_node,
+        "parameters": {name: range_record(parameter) for name, parameter in parameters.items()},
+    }
+    placements = placement_of(Seats(), lambda ranks: ranks_per_node)
     rows = []
-    for cutoff in cutoffs:
-        for size in sizes:
-
-            def time(values: Mapping[str, float], k: int = cutoff, m: int = size) -> dict[str, float]:
-                return {"time_s": shift_time(*messages.alpha_beta(values), dims, k, m, mode)}
-
-            result = bounds(time, parameters)["time_s"]
-            rows.append(
-                {
-                    "engine": "projection",
-                    "machine": machine.name,
-                    "algorithm": "shift",
-                    "mode": mode,
-                    "dims": dims,
-                    "cutoff": cutoff,
-                    "message_bytes": size,
-                    "ranks_per_node": ranks_per_node,
-                    "time_s": result.value,
-                    "time_lo_s": result.low,
-                    "time_hi_s": result.high,
-                    "messages_per_rank": 2 * cutoff * dims,
-                    "bytes_per_rank": ((2 * cutoff + 1) ** dims - 1) * size,
-                    "parameters": {name: range_record(parameter) for name, parameter in parameters.items()},
-                    "notes": messages.notes(),
-                }
+    for case in cases:
+        placement, program, block_bytes = placements.of(case), case.program(), case.block_bytes or 0
+        ask = partial(judge, program, block_bytes, placement)
+        lacks_card = described.lacks_card(placement.nodes)
+        time = _ranges(
+            partial(_costs, described, ask, lacks_card), lambda time_s, values: {"time_s": time_s}, parameters
+        )["time_s"]
+        cost = ask(described.with_figures({}))
+        notes = [*described.notes(placement.nodes), *program.notes]
+        rows.append(
+            Row.of(
+                "projection", case, Span(time.value, time.low, time.high), cost.messages_per_rank,
+                cost.blocks_per_rank * block_bytes, None, notes, figures=figures, assumed=("card",) if lacks_card else (),
             )
+        )  # fmt: skip
     return rows
+
+
+def _costs(
+    described: Described, ask: Callable[[_core.Machine], _core.Cost], lacks_card: bool, values: _Values
+) -> list[_core.Cost]:
+    """What the judge says, and what it says where the card may be faster than is known."""
+    machine = described.with_figures(values)
+    return [ask(machine), *([ask(with_faster_card(machine, described.ranks_per_node))] if lacks_card else [])]
 
 
 def project_stencil(
@@ -100,34 +97,32 @@ def project_stencil(
     ``cells`` are those of the whole grid, or of each node with ``weak``. One block a node; a block's messages use all
     links of its node. Raises InputError.
     """
-    _check_mode(code.mode)
-    messages = Messages(machine, 1, all_links=True)
-    parameters = messages.parameters()
+    require_known(code.mode, names().modes, "send mode")
+    if why := _core.why_not("shift", code.mode, "full"):
+        raise InputError(why)
+    described = Described(machine, all_links=True)
+    parameters = described.parameters()
     for key, what in (("node_peak", "the time of the flops"), ("memory_bandwidth", "the time of the memory traffic")):
         parameters[key] = figure_range(machine.need(key, what))
     rows: list[dict[str, Any]] = []
     for nodes in node_counts:
-        grid = sorted(balanced_grid(nodes, len(cells)), reverse=True)
-        # The longest axis of the cells takes the most nodes.
-        order = sorted(range(len(cells)), key=lambda axis: -cells[axis])
-        shape = [0] * len(cells)
-        for axis, ranks in zip(order, grid, strict=True):
-            shape[axis] = ranks
+        shape = _nodes_along(cells, nodes)
         block = [float(edge) if weak else edge / ranks for edge, ranks in zip(cells, shape, strict=True)]
         if min(block) < 1:
             raise InputError(
                 f"{nodes} nodes as {'x'.join(map(str, shape))} are more than {'x'.join(map(str, cells))} cells can be cut "
                 "into: use fewer nodes or more --cells"
             )
-        results = bounds(partial(_step, code, block, shape, messages, overlap), parameters)
+        shift = _shift(code, block, shape)
+        results = _ranges(
+            partial(_costs, described, partial(shift.cost, 1), False) if shift is not None else lambda values: [],
+            partial(_step, code, block, shape, overlap),
+            parameters,
+        )
         terms = {name: results[name].value for name in ("flops_s", "memory_s", "exchange_s")}
         bounded_by = max(terms, key=lambda name: terms[name])
         first = rows[0] if rows else None
         ideal = 1.0 if first is None or weak else first["nodes"] / nodes
-        notes = messages.notes()
-        available = machine.get("nodes")
-        if available is not None and nodes > available:
-            notes.append(f"{nodes:,} nodes are more than {machine.name} has ({available:,.0f})")
         rows.append(
             {
                 "engine": "projection",
@@ -143,17 +138,64 @@ def project_stencil(
                 "efficiency": ideal * first["results"]["total_s"]["value"] / results["total_s"].value if first else 1.0,
                 "bounded_by": bounded_by.removesuffix("_s"),
                 "reason": f"{bounded_by.removesuffix('_s')} takes {terms[bounded_by]:.3g} s of {results['total_s'].value:.3g} s",
-                "notes": notes,
+                "notes": described.notes(nodes),
             }
         )
     return rows
 
 
+def _ranges(
+    costs: Callable[[_Values], Sequence[_core.Cost]],
+    results_of: Callable[[float, _Values], Mapping[str, float]],
+    parameters: Mapping[str, Range],
+) -> dict[str, Range]:
+    """Results of a time that the judge tells: what they may be over all ranges together and within what the judge errs by.
+
+    ``costs``: the answer first, then others that may hold as well; none: nothing is sent.
+    """
+
+    def ends(values: _Values) -> dict[str, float]:
+        times_s = [time_s for cost in costs(values) for time_s in (cost.time_s, cost.low_s, cost.high_s)] or [0.0]
+        return {f"{i} {name}": value for i, t in enumerate(times_s) for name, value in results_of(t, values).items()}
+
+    found: dict[str, list[Range]] = {}
+    for name, value in bounds(ends, parameters).items():
+        found.setdefault(name.split()[1], []).append(value)
+    return {
+        name: Range(values[0].value, min(value.low for value in values), max(value.high for value in values))
+        for name, values in found.items()
+    }
+
+
+def _nodes_along(cells: Sequence[int], nodes: int) -> list[int]:
+    """A grid of nodes, as near to a cube as may be; the longest axis of the cells takes the most."""
+    order = sorted(range(len(cells)), key=lambda axis: -cells[axis])
+    shape = [1] * len(cells)
+    for axis, ranks in zip(order, balanced_grid(nodes, len(cells)), strict=True):
+        shape[axis] = ranks
+    return shape
+
+
+def _shift(code: HaloCode, block: Sequence[float], shape: Sequence[int]) -> _core.Judged | None:
+    """The Shift of one step among blocks, one a node, in bytes; None where nothing is sent. Axes of one rank are left out."""
+    sent = [
+        (ranks, k, size)
+        for ranks, k, size in zip(shape, code.cutoffs(block, shape), code.message_bytes(block, shape), strict=True)
+        if k > 0
+    ]
+    if not sent:
+        return None
+    grid, cutoffs, sizes = (list(figures) for figures in zip(*sent, strict=True))
+    try:
+        return _core.judge_halo_shift(grid, cutoffs, sizes, code.mode, Seats().blocked(math.prod(grid), 1))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
 def _step(
-    code: HaloCode, block: Sequence[float], grid: Sequence[int], messages: Messages, overlap: bool, values: Mapping[str, float]
+    code: HaloCode, block: Sequence[float], grid: Sequence[int], overlap: bool, exchange_s: float, values: _Values
 ) -> dict[str, float]:
     compute_s = code.compute_time(block, values["node_peak"], values["memory_bandwidth"])
-    exchange_s = code.exchange_time(block, grid, *messages.alpha_beta(values))
     total_s = max(compute_s, exchange_s) if overlap else compute_s + exchange_s
     return {
         "flops_s": code.flops_time(block, values["node_peak"]),
@@ -162,8 +204,3 @@ def _step(
         "total_s": total_s,
         "cells_per_s": math.prod(block) * math.prod(grid) / total_s,
     }
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in MODES:
-        raise InputError(f"--mode '{mode}' is unknown: choose one of {', '.join(MODES)}")

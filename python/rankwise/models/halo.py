@@ -1,9 +1,7 @@
-"""The time of a neighbour exchange and of a whole halo code on a described machine: alpha and beta, no measurement.
+"""What a halo code moves and computes in a step: layers of neighbours, cells that travel, arithmetic and memory traffic.
 
-The exchange is the Shift of werner2023: axis by axis, k hops up and k hops down, each axis forwarding what the axes
-before it gathered (2kd messages, (2k+1)^d - 1 blocks). ``ssend`` sends one message at a time over a half-duplex link
-(Eq. 3); ``isend`` has both directions of a hop in flight together: one latency a hop, and the bytes of both directions
-one after the other through the sender's link.
+Its exchange is the Shift of werner2023: axis by axis, k hops up and k hops down, each axis forwarding what the axes
+before it gathered.
 """
 
 from __future__ import annotations
@@ -11,16 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-# Of a hop's four messages (up and down, sent and received), those whose latency, and those whose bytes, add up.
-LATENCIES = {"ssend": 4, "isend": 1}
-TRANSFERS = {"ssend": 4, "isend": 2}
-
-
-def shift_time(alpha_s: float, beta_s_per_byte: float, dims: int, cutoff: int, block_bytes: float, mode: str) -> float:
-    """One Shift among equal blocks: werner2023 Eq. 3 (``ssend``), or both directions together (``isend``)."""
-    blocks: float = ((2 * cutoff + 1) ** dims - 1) / 2  # that travel in one direction
-    return LATENCIES[mode] * dims * cutoff * alpha_s + TRANSFERS[mode] * blocks * block_bytes * beta_s_per_byte
 
 
 @dataclass(frozen=True)
@@ -53,11 +41,13 @@ class HaloCode:
             cells.append(width * section)
         return cells
 
-    def exchange_time(self, block: Sequence[float], grid: Sequence[int], alpha_s: float, beta_s_per_byte: float) -> float:
-        """The Shift of one step for a block of cells on a process grid (axes of one rank exchange nothing)."""
-        hops, cells = sum(self.cutoffs(block, grid)), sum(self.halo_cells(block, grid))
-        moved_s = cells * self.cell_bytes * beta_s_per_byte
-        return LATENCIES[self.mode] * hops * alpha_s + TRANSFERS[self.mode] * moved_s
+    def message_bytes(self, block: Sequence[float], grid: Sequence[int]) -> list[int]:
+        """Bytes of a hop's message along each axis, as many in each hop; 0 on an axis of one rank."""
+        hops = self.cutoffs(block, grid)
+        return [
+            max(1, round(cells * self.cell_bytes / k)) if k else 0
+            for cells, k in zip(self.halo_cells(block, grid), hops, strict=True)
+        ]
 
     def compute_time(self, block: Sequence[float], node_flop_per_s: float, memory_bytes_per_s: float) -> float:
         """The cells of one block: arithmetic and memory traffic overlap."""

@@ -119,6 +119,19 @@ TEST(Few, OfAShortOpenGridAreOne) {
   EXPECT_EQ(cost.messages_per_rank, 728);
 }
 
+TEST_P(FewStandForAll, WithTheirPartnersOnOtherNodesWhereNotAllNodesAreCounted) {
+  Machine network = machine();
+  for (auto& link : network.links) link.reset();
+  network.links.back() = machine().links.back();
+  for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{16, 16, 16}, {8, 8, 16}, {16, 16, 8}}) {
+    if (!why_not("shift", GetParam(), Shell::full).empty()) continue;
+    const ExchangeSpec spec = make_spec("shift", GetParam(), dims, {true, true, true}, {1, 1, 1});
+    const Placement apart = Placement::blocked(spec.ranks(), 1);
+    const double few = walk_of_few(spec, Layout(rank_grid(spec), apart)).cost(1000, network).time_s();
+    EXPECT_NEAR(few, Walk(spec).cost(1000, apart, network).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
+  }
+}
+
 TEST_P(FewStandForAll, OnOddRingsToTheWaitAtTheSeam) {
   // Where an odd ring closes two ranks send in the same phase; what waits for them is not seen from the middle.
   for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{3}, {5, 20}, {9, 31}, {101}}) {

@@ -24,6 +24,8 @@ STENCIL = ["project", "stencil", "--machine", "frontier", "--latency", "2us"]
         ("project-fft3d-paper", ["project", "fft3d", "--machine", "paper-gpu-2020", "--n", "21000", "--reading",
                                  "paper-effective", "--match", "overlapped-time", "--against", "paper-cpu-2020"]),
         ("project-exchange", ["project", "exchange", "--machine", "fugaku", "--latency", "1us:2us", "--cutoff", "1:3"]),
+        ("project-exchange-all", ["project", "exchange", "--machine", "h100-cluster", "--latency", "2us", "--algorithm", "all", "--mode",
+                                  "ssend,isend", "--ranks", "32", "--ranks-per-node", "4", "--cutoff", "1", "--bytes", "10kB"]),
         ("project-stencil", [*STENCIL, "--cells", "2048x2048x2048", "--width", "160", "--nodes", "1,64,4096"]),
         ("reproduce-czechowski2012", ["reproduce", "czechowski2012"]),
     ],
@@ -133,15 +135,33 @@ def test_exchange_is_werner2023_s_shift(rankwise: Callable[..., Any]) -> None:
     for k, row in enumerate(rows, start=1):
         assert row["time_s"] == pytest.approx(12 * k * 2e-6 + 2 * 1000 / 25e9 * (8 * k**3 + 12 * k**2 + 6 * k))
         assert row["messages_per_rank"] == 6 * k
-        assert row.keys() >= {"engine", "machine", "algorithm", "dims", "cutoff", "message_bytes", "time_lo_s", "time_hi_s"}
+        assert row.keys() >= {
+            "engine", "machine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes", "ranks_per_node",
+            "time_lo_s", "time_hi_s", "messages_per_rank", "bytes_per_rank", "parameters", "assumed", "notes",
+        }  # fmt: skip
+        assert (row["engine"], row["ranks"], row["assumed"]) == ("projection", 64, [])
 
 
 def test_ranks_of_a_node_share_what_it_injects(rankwise: Callable[..., Any]) -> None:
-    def time(ranks: int) -> float:
+    def time(ranks_per_node: int, links: int) -> float:
         common = ["project", "exchange", "--machine", "frontier", "--latency", "1us", "--cutoff", "1", "--bytes", "1MB"]
-        return float(rankwise(*common, "--ranks-per-node", str(ranks), "--json").json["rows"][0]["time_s"])
+        asked = [*common, "--ranks-per-node", str(ranks_per_node), "--set", f"links={links}"]
+        return float(rankwise(*asked, "--json").json["rows"][0]["time_s"])
 
-    assert time(1) == time(4) < time(8)
+    assert time(1, 1) == time(1, 4) < time(8, 4) < time(8, 1)  # one message takes one link
+
+
+def test_all_algorithms_and_modes_of_an_exchange(rankwise: Callable[..., Any]) -> None:
+    from rankwise.workloads.exchange import names
+
+    asked = ["project", "exchange", "--machine", "frontier", "--latency", "1us", "--algorithm", "all", "--mode", "all", "--dims", "4x2"]
+    alone = rankwise(*asked, "--cutoff", "1", "--json").json["rows"]
+    shared = rankwise(*asked, "--cutoff", "1", "--ranks-per-node", "4", "--json").json["rows"]
+    assert {row["algorithm"] for row in shared} == set(names().algorithms)
+    assert {row["algorithm"] for row in alone} == set(names().algorithms) - set(names().node_aware)
+    assert {row["mode"] for row in shared} == set(names().modes)
+    for row in shared:
+        assert row["time_lo_s"] < row["time_s"] < row["time_hi_s"] and row["grid"] == [4, 2]
 
 
 def test_stencil_scaling(rankwise: Callable[..., Any]) -> None:
@@ -203,9 +223,12 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*FRONTIER, "--machine", "no.json"], "does not exist"),
         (["project", "fft3d", "--machine", "h100-cluster", "--n", "4096"], "--nodes"),
         (["project", "table", "--year", "1066"], "between 1950 and 2100"),
-        (["project", "exchange", "--machine", "frontier"], "give one, as in --latency 2us"),
+        (["project", "exchange", "--machine", "frontier"], "has no latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2"], "needs a unit of latency"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "send"], "--mode 'send' is unknown"),
+        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "sned"], "send mode 'sned' is unknown"),
+        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--algorithm", "shft"], "algorithm 'shft' is unknown"),
+        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
+        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks-per-node", "0"], "at least 1"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--cutoff", "0"], "at least 1"),
@@ -215,6 +238,8 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--cell-bytes", "0"], "must be above 0"),
         ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--flops-per-cell", "-1"], "0 or above"),
         ([*STENCIL, "--cells", "8x8", "--nodes", "0"], "at least 1"),
+        ([*STENCIL, "--cells", "8x8", "--nodes", "4", "--mode", "sned"], "send mode 'sned' is unknown"),
+        (["project", "stencil", "--machine", "frontier", "--cells", "8x8", "--nodes", "4"], "has no latency"),
         (["reproduce", "czechowski2012", "-o", "a-file"], "is a file: name a folder"),
         (["reproduce", "gauss1805"], "gauss1805"),
     ],
