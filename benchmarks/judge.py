@@ -75,10 +75,17 @@ class Simulated:
     every: Any = None
 
     @property
+    def way(self) -> str:
+        return f"{self.case.algorithm} {self.case.mode}"
+
+    @property
     def kind(self) -> str:
         """The kind of schedule, as intervals know it."""
-        mode = getattr(self.case, "mode", "isend")
-        return f"{getattr(self.case, 'algorithm', 'stencil')} {mode}"
+        exchange = exchange_of(self.case)
+        if exchange.includes_reduce:
+            return "there and back"
+        steps = "one step" if exchange.judged(self.question.placement).steps == 1 else "several steps"
+        return f"{steps} {'blocking' if self.case.mode in ('send', 'ssend') else 'in flight'}"
 
     def error(self, every: bool = False) -> float:
         return (self.every if every else self.few).time_s / self.time_s - 1
@@ -124,7 +131,7 @@ def exchanges(table: Table, rows: Sequence[Simulated]) -> None:
         table.title(f"exchanges, {who}: {len(rows)} rows of {questions} questions, absolute error")
         errors = [row.error(every) for row in rows]
         isend = [row.error(every) for row in rows if row.case.mode == "isend"]
-        direct = [row.error(every) for row in rows if row.kind == "direct isend"]
+        direct = [row.error(every) for row in rows if row.way == "direct isend"]
         bars = (1, 18, 23, 14, 2, 2, 30) if not every else (None,) * 7
         table.row("median", percentile(errors, 50), bars[0])
         table.row("90th percentile", percentile(errors, 90), bars[1])
@@ -138,7 +145,7 @@ def exchanges(table: Table, rows: Sequence[Simulated]) -> None:
             some = [row.error(every) for row in rows if row.case.periodic[0] == per]
             table.row(f"{borders} ({len(some)}), 90th percentile", percentile(some, 90))
         for mode in ("ssend", "send"):
-            some = [row.error(every) for row in rows if row.kind == f"shift {mode}"]
+            some = [row.error(every) for row in rows if row.way == f"shift {mode}"]
             table.row(f"shift {mode} ({len(some)}), 90th percentile", percentile(some, 90))
     gap = []
     for row in rows:
@@ -153,13 +160,15 @@ def intervals(table: Table, rows: Sequence[Simulated]) -> None:
     table.title("intervals [low, high]: simulated times inside (rows that were not used for them)")
     table.row(f"all {len(rows)} rows", 100 * float(np.mean([row.inside for row in rows])), 97, least=93)
     table.row("of zero width", sum(row.few.low_s >= row.few.high_s for row in rows), 0, unit="")
+    print(f"  {'simulated / the judge of':<30}{'rows':>6}{'2.5th':>8}{'median':>8}{'97.5th':>8}{'inside':>8}")
     kinds: dict[str, list[Simulated]] = defaultdict(list)
+    ways: dict[str, list[Simulated]] = defaultdict(list)
     for row in rows:
         kinds[row.kind].append(row)
-    print(f"  {'simulated / the judge of':<30}{'rows':>6}{'2.5th':>8}{'median':>8}{'97.5th':>8}{'inside':>8}")
-    for kind, some in sorted(kinds.items()):
+        ways[row.way].append(row)
+    for name, some in (*sorted(kinds.items()), *sorted(ways.items())):
         low, middle, high = np.percentile([row.time_s / row.few.time_s for row in some], [2.5, 50, 97.5])
-        print(f"  {kind:<30}{len(some):>6}{low:>8.2f}{middle:>8.2f}{high:>8.2f}{np.mean([row.inside for row in some]):>8.0%}")
+        print(f"  {name:<30}{len(some):>6}{low:>8.2f}{middle:>8.2f}{high:>8.2f}{np.mean([row.inside for row in some]):>8.0%}")
 
 
 def loads(table: Table, rng: random.Random, count: int = 300) -> None:

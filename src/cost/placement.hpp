@@ -26,7 +26,7 @@ class Placement {
   // and of a socket the first per_cache ranks at its first cache (0: one socket a node; no cache is known).
   // Throws std::invalid_argument for numbers that do not fit.
   [[nodiscard]] static Placement blocked(Index ranks, Index ranks_per_node, Index per_socket = 0, Index per_cache = 0);
-  // Any locations, one a rank. Throws std::invalid_argument for negative numbers, and a socket or core of two nodes.
+  // Any locations, one a rank. Throws std::invalid_argument for negative numbers, and a socket of two nodes.
   explicit Placement(std::vector<Location> locations);
   // The node of each rank, one socket a node, a core for each rank.
   [[nodiscard]] static Placement on_nodes(std::span<const std::int32_t> node_of_rank);
