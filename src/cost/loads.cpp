@@ -43,21 +43,29 @@ LinkClass link_of(std::size_t span, std::optional<LinkClass> link) {
 
 }  // namespace
 
-Phases find_phases(const Trace& trace, bool waits) {
+Phases find_phases(const Trace& trace, bool waits, const std::function<bool(Trace::Id)>& leaves) {
   Phases phases;
   phases.of.assign(trace.ops.size(), 0);
-  std::vector<std::uint32_t> depth(trace.ops.size(), 0);
+  // Of each operation how many messages are before it, and how many of these leave their node.
+  struct Before {
+    std::uint32_t all = 0;
+    std::uint32_t leaving = 0;
+  };
+  std::vector<Before> before(trace.ops.size());
   std::vector<std::vector<std::uint32_t>> known;  // of each step and depth; 0: none yet
   for (const Trace::Event& event : trace.events) {
     if (event.kind == Trace::Kind::posted) {
       const Trace::OpAt& at = trace.ops[event.a];
-      for (const std::size_t before : at.op->after) {
-        if (waits) depth[event.a] = std::max(depth[event.a], depth[at.first + before] + 1);
+      if (!waits) continue;
+      for (const std::size_t i : at.op->after) {
+        const auto other = static_cast<Trace::Id>(at.first + i);
+        before[event.a].all = std::max(before[event.a].all, before[other].all + 1);
+        before[event.a].leaving = std::max(before[event.a].leaving, before[other].leaving + (leaves(other) ? 1 : 0));
       }
     } else if (event.kind == Trace::Kind::matched) {
       const std::size_t step = trace.ops[event.a].step;
-      const std::uint32_t own = depth[event.a];
-      depth[event.b] = std::max(depth[event.b], own);
+      const std::uint32_t own = waits && leaves(event.a) ? before[event.a].leaving : before[event.a].all;
+      before[event.b] = before[event.a];
       if (known.size() <= step) known.resize(step + 1);
       if (known[step].size() <= own) known[step].resize(own + 1, 0);
       if (known[step][own] == 0) known[step][own] = ++phases.count;

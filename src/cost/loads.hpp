@@ -1,12 +1,14 @@
 // What messages that are in flight together do to the resources that they share.
 //
 // Schedules are one program on all ranks, so that equal steps meet in time. A phase is what is in flight together: the
-// messages of one step; where senders wait for their receivers, those of a step with as many before them in their chain.
+// messages of one step; where senders wait for their receivers, those of a step with as many before them in their chain (of
+// messages between nodes as many of these: those inside a node take no time beside them).
 // A resource is held by the messages of a phase for the sum of their times (Machine::hold_s), so that a message that meets
 // others on its way waits for what is longer than its own time; and no round takes less than all that a resource is held for.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cost/layout.hpp"
@@ -33,8 +35,8 @@ struct Phases {
   std::uint32_t count = 0;
 };
 
-// waits: a send after others is in flight only when they have arrived.
-[[nodiscard]] Phases find_phases(const Trace& trace, bool waits);
+// waits: a send after others is in flight only when they have arrived. leaves: whether an operation's message leaves its node.
+[[nodiscard]] Phases find_phases(const Trace& trace, bool waits, const std::function<bool(Trace::Id)>& leaves);
 
 // How often resources are passed in a phase, by messages of one size over one class of link.
 struct Use {

@@ -49,12 +49,13 @@ void Walk::add(LinkedSchedules linked) {
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
-  part.usual.phases = find_phases(part.usual.trace, mode_ != SendMode::send);
-  if (!part.rendezvous.trace.events.empty()) part.rendezvous.phases = find_phases(part.rendezvous.trace, true);
   if (part.census) {
     for (const Trace::Event& event : part.usual.trace.events) {
       if (event.kind == Trace::Kind::matched) part.passages[event.b].link = part.passages[event.a].partner;
     }
+    const auto leaves = [&part](Trace::Id id) { return part.census->links[part.passages[id].link] == LinkClass::other_node; };
+    part.usual.phases = find_phases(part.usual.trace, mode_ != SendMode::send, leaves);
+    if (!part.rendezvous.trace.events.empty()) part.rendezvous.phases = find_phases(part.rendezvous.trace, true, leaves);
     part.usual.uses = find_uses(part.passages, part.usual.phases, *part.census);
     if (!part.rendezvous.trace.events.empty()) {
       part.rendezvous.uses = find_uses(part.passages, part.rendezvous.phases, *part.census);
@@ -396,8 +397,13 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
   for (const Part& part : parts_) {
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
-    const Loads held = placement != nullptr ? loads.of_all(part.passages, replayed.phases, *placement)
-                                            : loads.of_few(part.passages, replayed.phases, replayed.uses, *part.census);
+    const auto leaves = [&](Trace::Id id) {
+      return placement->node(part.passages[id].rank) != placement->node(part.passages[id].peer);
+    };
+    const Loads held = placement != nullptr
+                           ? loads.of_all(part.passages, find_phases(replayed.trace, as_ssend || mode_ != SendMode::send, leaves),
+                                          *placement)
+                           : loads.of_few(part.passages, replayed.phases, replayed.uses, *part.census);
     Clock(as_ssend ? SendMode::ssend : mode_, part, replayed, placement, held, prices, cost.finish_s).run();
   }
   cost.messages_per_rank = messages_per_rank_;

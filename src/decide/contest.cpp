@@ -51,6 +51,14 @@ Candidate costed_as(Candidate candidate) {
   return candidate;
 }
 
+// Whether the schedules of a node's ranks are made in some milliseconds, and there is anything to gain from knowing nodes.
+bool is_quick_on_nodes(const Question& question) {
+  constexpr Index most_slots = 20'000;
+  if (!question.nodes.is_known() || question.shell == Shell::all_pairs) return false;
+  const Index of_node = question.nodes.members(question.nodes.node_of(question.grid.size() / 2));
+  return Window(question.cutoff, question.shell).slots() * of_node <= most_slots;
+}
+
 std::vector<std::string> in_order() {
   std::vector<std::string> ids(first_of_equals.begin(), first_of_equals.end());
   for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
@@ -72,12 +80,14 @@ std::vector<Candidate> candidates(const Question& question) {
     const bool teams = exchange_algorithm(algorithm).has_teams;
     // Ranks that have a node each, or all one, have nothing to gain from knowing it.
     const bool knows_nodes = exchange_algorithm(algorithm).needs_nodes;
-    if (knows_nodes && question.algorithms.empty() && !question.nodes.is_known()) continue;
+    if (knows_nodes && question.algorithms.empty() && !is_quick_on_nodes(question)) continue;
     std::vector<Index> replications{1};
     if (teams) replications = question.replications;
     if (teams && replications.empty()) replications.assign(usual_replications.begin(), usual_replications.end());
     for (const SendMode mode : mode_order) {
       if (!asked(question.modes, mode)) continue;
+      // One message after the other they are never the best, and priced worst.
+      if (knows_nodes && question.modes.empty() && is_blocking(mode)) continue;
       for (const Index c : replications) {
         const Candidate candidate{algorithm, mode, c};
         const std::string why = misfit(question, candidate);

@@ -17,6 +17,8 @@ namespace {
 // A grid of at most so many operations is walked whole, and axes without a middle are where they leave at most so many.
 constexpr Index few_operations = 300;
 constexpr Index most_operations = 1000;
+// Nodes differ where they are no boxes of the grid, so that more of them are walked whole.
+constexpr Index few_operations_of_nodes = 6000;
 constexpr int crossing_tag = 1 << 20;  // of messages between nodes that stand for others: above all others
 
 Index operations(const RankSchedule& schedule) {
@@ -459,7 +461,7 @@ Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
   Index of_one = 0;
   for (Index i = 0; i < map.members(middle); ++i) of_one += operations(make_schedule(spec, map.member(middle, i)));
   std::vector<Index> nodes{middle};
-  if (of_one * count <= few_operations) {
+  if (of_one * count <= few_operations_of_nodes) {
     nodes.resize(static_cast<std::size_t>(count));
     std::iota(nodes.begin(), nodes.end(), Index{0});
   }

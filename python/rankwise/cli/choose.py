@@ -96,10 +96,13 @@ def _show(choice: Choice) -> None:
 
     print(f"{choice.reason}.")
     if choice.auto is not None and choice.auto is not choice.best:
-        print(
-            f"{choice.best.case.algorithm} fills no window (rankwise_exchange_visit); of those that do, and for 'auto' of the C "
-            f"API, {choice.auto.name} is fastest: {format_time(choice.auto.time_s)}."
+        algorithm = choice.best.case.algorithm
+        why = (
+            f"{algorithm} is taken by programs that name it"
+            if algorithm in names().filling
+            else f"{algorithm} fills no window (rankwise_exchange_visit)"
         )
+        print(f"{why}; of those that 'auto' of the C API takes {choice.auto.name} is fastest: {format_time(choice.auto.time_s)}.")
     table = Table("", "algorithm", "mode", "c", "time", "95 % interval", "of it at 0 B", "messages", "sent")
     rows = _rows(choice.candidates)
     for place, (modes, candidate) in enumerate(rows[:_MOST_SHOWN], 1):

@@ -56,6 +56,7 @@ def fit_link(
     for name, fit in fits.items():
         try:
             ways = fit(measured)
+            _require_sensible(name, ways, measured)
         except ValueError as error:
             left_out[name] = str(error)
             continue
@@ -77,6 +78,14 @@ def fit_link(
         for way in measured
     }
     return Link(curves.pop("send"), curves, choice)
+
+
+def _require_sensible(name: str, ways: Mapping[str, LinkModel], measured: Measured) -> None:
+    """Raise ValueError for a model that gives a measured size a time below 0, as tables do that leap up and down."""
+    for way, model in ways.items():
+        for size in measured[way].sizes:
+            if model.time_s(int(size)) < 0:
+                raise ValueError(f"{name} would give messages of {int(size)} B a time below 0")
 
 
 def _fits(method: str, injection: Parameter | None) -> dict[str, Fit]:

@@ -28,6 +28,7 @@ class Names:
     algorithms: tuple[str, ...]
     auto: tuple[str, ...]  # what `auto` of the C API chooses from: those that fill a window, by a program's own messages
     node_aware: tuple[str, ...]
+    filling: tuple[str, ...]  # all that fill a window; the others have the blocks visit (teams)
     modes: tuple[str, ...]
     shells: tuple[str, ...]
     team_boxes: tuple[str, ...]
@@ -41,6 +42,7 @@ def names() -> Names:
         tuple(a.id for a in table),
         tuple(a.id for a in table if a.fills_window),
         tuple(a.id for a in table if a.needs_nodes),
+        tuple(a.id for a in table if not a.has_teams),
         tuple(_core.send_modes()),
         tuple(_core.shells()),
         tuple(_core.team_boxes()),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.engines.placement import blocked_locations, profile_placement
+from rankwise.engines.placement import nodes_of, profile_placement
 from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import Point
@@ -82,10 +82,10 @@ def test_a_link_class_that_the_profile_lacks_is_named(paper: Profile) -> None:
 
 
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
-    assert [place[0] for place in blocked_locations(5, paper, 2)] == [0, 0, 1, 1, 2]
-    assert [place[0] for place in blocked_locations(3, paper, None)] == [0, 1, 2]
+    assert nodes_of(profile_placement(paper, 2).of_ranks(5)) == [0, 0, 1, 1, 2]
+    assert nodes_of(profile_placement(paper).of_ranks(3)) == [0, 1, 2]
     with pytest.raises(InputError, match="too small"):
-        blocked_locations(4, paper, 0)
+        profile_placement(paper, 0).of_ranks(4)
 
 
 def test_every_algorithm_and_mode_is_predicted(paper: Profile) -> None:

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
+from rankwise import _core
+from rankwise.engines.machines import machine_of_description, machine_of_profile
 from rankwise.engines.network import parse_network
-from rankwise.engines.placement import Location, Placement
-from rankwise.engines.platform import Links, Platform, links_of_description, links_of_profile
+from rankwise.engines.placement import Placement, Seats
+from rankwise.engines.platform import Platform
 from rankwise.engines.simulate import Run, Simulator
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch.smpi import SimGrid, cause_of_failure, find_simgrid
 from rankwise.machine.library import load_machine
-from rankwise.machine.link import Segment
 from rankwise.measure.imports import import_profile
 from rankwise.workloads.exchange import ExchangeCase
 from rankwise.workloads.stencil import StencilCase
@@ -38,28 +39,32 @@ def simulator(simgrid: SimGrid, tmp_path: Path) -> Simulator:
     return Simulator(simgrid, tmp_path / "simulated")
 
 
-def on_nodes(nodes: Sequence[int]) -> list[Location]:
-    """One socket a node."""
-    return [(node, 0, rank) for rank, node in enumerate(nodes)]
-
-
 # A rank a node.
-APART = Placement(lambda ranks: on_nodes(range(ranks)), on_nodes)
-INSIDE = [Segment(0, None, 3e-7, 2e-11)]
-ACROSS = [Segment(0, None, 5e-7, 4e-11)]
+APART = Placement(lambda ranks: Seats().blocked(ranks, 1), Seats().on_nodes)
+INSIDE = [(0, 3e-7, 2e-11)]
+ACROSS = [(0, 5e-7, 4e-11)]
 # Below a threshold slow bytes, above it a dearer start: as eager and rendezvous messages.
-OUTSIDE = [Segment(0, 5000, 1e-6, 2e-10), Segment(5000, None, 2e-6, 1e-10)]
+OUTSIDE = [(0, 1e-6, 2e-10), (5000, 2e-6, 1e-10)]
 
 
-def platform_of(topology: str = "crossbar:8", sockets: int = 2, **changes: Any) -> Platform:
-    links = Links({"same-socket": INSIDE, "other-socket": ACROSS, "other-node": OUTSIDE}, 1e10)
-    return Platform("a test", parse_network(topology, None, 1), sockets, Links(**{**links.__dict__, **changes}))
+def platform_of(
+    topology: str = "crossbar:8", sockets: int = 2, hop_latency_s: float = 0.0, **shared: dict[str, float]
+) -> Platform:
+    links = {name: {"send": lines} for name, lines in zip(CLASSES, (INSIDE, ACROSS, OUTSIDE), strict=True)}
+    machine = _core.Machine(links, {"card": {"bytes_per_s": 1e10}, **shared})
+    return Platform("a test", parse_network(topology, None, 1), sockets, machine, hop_latency_s)
 
 
-def ping_pong(simulator: Simulator, platform: Platform, places: Sequence[Location], sizes: Sequence[int]) -> list[float]:
-    """Return the one-way times between two ranks, by the kernel that measures real machines."""
+CLASSES = ("same-socket", "other-socket", "other-node")
+
+
+def ping_pong(
+    simulator: Simulator, platform: Platform, places: Sequence[tuple[int, int]], sizes: Sequence[int]
+) -> list[float]:
+    """Return the one-way times between two ranks on (node, socket) each, by the kernel that measures real machines."""
     cells = ",".join(f"send:{size}" for size in sizes)
-    (records,) = simulator.records([Run(platform, places, ("pingpong", "--cells", cells, "--least", "3", "--most", "3"))])
+    at = _core.Placement.at([(node, 2 * node + socket, -1, rank) for rank, (node, socket) in enumerate(places)])
+    (records,) = simulator.records([Run(platform, at, ("pingpong", "--cells", cells, "--least", "3", "--most", "3"))])
     return [min(record["time_s"]) / 2 for record in records if record["record"] == "samples"]
 
 
@@ -71,12 +76,12 @@ def test_a_ping_pong_gives_back_the_profile_that_it_was_made_from(simulator: Sim
     ]
     for profile in profiles:
         send = profile.links["other-node"].send
-        model = send.models["piecewise"]
+        model = send.chosen()
         # All measured sizes, and some between and beyond them, on both sides of where one segment ends.
         sizes = [point.size_bytes for point in send.table]
         sizes = sorted({*sizes, *(size + 1 for size in sizes), *(3 * size // 2 for size in sizes), 2 * sizes[-1]})
-        platform = Platform("of a profile", parse_network("crossbar", 2, 2), 1, links_of_profile(profile))
-        times = ping_pong(simulator, platform, [(0, 0, 0), (1, 0, 1)], sizes)
+        platform = Platform("of a profile", parse_network("crossbar", 2, 2), 1, machine_of_profile(profile))
+        times = ping_pong(simulator, platform, [(0, 0), (1, 0)], sizes)
         for size, time_s in zip(sizes, times, strict=True):
             assert time_s == pytest.approx(model.time_s(size), rel=0.01), size
 
@@ -91,24 +96,24 @@ def test_each_class_of_link_has_its_own_times_on_every_topology(simulator: Simul
         (0, 2): OUTSIDE,  # hosts by number: two sockets a node
         (0, 15): OUTSIDE,
     }
-    for (first, second), segments in pairs.items():
-        places = [(first // 2, first % 2, 0), (second // 2, second % 2, 1)]
+    for (first, second), lines in pairs.items():
+        places = [(first // 2, first % 2), (second // 2, second % 2)]
         times = ping_pong(simulator, platform_of(topology), places, sizes)
         for size, time_s in zip(sizes, times, strict=True):
-            segment = [s for s in segments if s.from_bytes <= size][-1]
-            assert time_s == pytest.approx(segment.alpha_s + segment.beta_s_per_byte * size, rel=0.01)
+            _, alpha_s, beta_s_per_byte = [line for line in lines if line[0] <= size][-1]
+            assert time_s == pytest.approx(alpha_s + beta_s_per_byte * size, rel=0.01)
 
 
 @needs_simgrid
 def test_hops_cost_what_they_are_given(simulator: Simulator) -> None:
     platform = platform_of("torus:8", hop_latency_s=1e-7)
-    near, far = (ping_pong(simulator, platform, [(0, 0, 0), (node, 0, 1)], [0])[0] for node in (1, 4))
+    near, far = (ping_pong(simulator, platform, [(0, 0), (node, 0)], [0])[0] for node in (1, 4))
     assert far - near == pytest.approx(3 * 1e-7, rel=0.01)
 
 
-def _pairs(simulator: Simulator, platform: Platform, places: Sequence[Location], stencil: str, grid: tuple[int, ...]) -> float:
+def _pairs(simulator: Simulator, platform: Platform, nodes: Sequence[int], stencil: str, grid: tuple[int, ...]) -> float:
     """Return the time of one halo exchange of a megabyte whose ranks sit on the given nodes."""
-    case = StencilCase(grid, (False,) * len(grid), stencil, "test", tuple(node for node, _, _ in places), 0, 0, 1_000_000)
+    case = StencilCase(grid, (False,) * len(grid), stencil, "test", tuple(nodes), 0, 0, 1_000_000)
     return simulator.rows([case], platform, APART)[0].time_s
 
 
@@ -116,7 +121,7 @@ def _pairs(simulator: Simulator, platform: Platform, places: Sequence[Location],
 def test_messages_that_meet_share_the_bandwidth(simulator: Simulator) -> None:
     alone_s = 2e-6 + 1e-10 * 1e6
     transfer_s = 1e-10 * 1e6
-    on = lambda *nodes: [(node, 0, rank) for rank, node in enumerate(nodes)]  # noqa: E731
+    on = lambda *nodes: nodes  # noqa: E731
 
     # One pair; two pairs between the same nodes share the cards; both directions at once do not.
     one = _pairs(simulator, platform_of("crossbar:8", 1), on(0, 1), "1,0", (2, 1))
@@ -135,11 +140,11 @@ def test_messages_that_meet_share_the_bandwidth(simulator: Simulator) -> None:
 
     # A memory that carries one message at a time.
     inside_s = 3e-7 + 2e-11 * 1e6
-    memory = platform_of("crossbar:8", 1, memory_bytes_per_s=1 / 2e-11)
+    memory = platform_of("crossbar:8", 1, memory={"bytes_per_s": 1 / 2e-11})
     assert _pairs(simulator, memory, on(0, 0, 0, 0), "1,0", (2, 2)) == pytest.approx(inside_s + 2e-5, rel=0.01)
 
     # Memory and a card that carry more than one message can use: two messages do not hinder each other, four do.
-    roomy = platform_of("crossbar:8", 1, memory_bytes_per_s=2 / 2e-11, card_bytes_per_s=2e10)
+    roomy = platform_of("crossbar:8", 1, memory={"bytes_per_s": 2 / 2e-11}, card={"bytes_per_s": 2e10})
     assert _pairs(simulator, roomy, on(0, 0, 0, 0), "1,0", (2, 2)) == pytest.approx(inside_s, rel=0.01)
     assert _pairs(simulator, roomy, on(*[0] * 8), "1,0", (2, 4)) == pytest.approx(inside_s + 2e-5, rel=0.01)
     assert _pairs(simulator, roomy, on(0, 0, 1, 1), "1,0", (2, 2)) == pytest.approx(alone_s, rel=0.01)
@@ -227,7 +232,7 @@ def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pyte
 
 @needs_simgrid
 def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator) -> None:
-    places = [(rank, 0, rank) for rank in range(4)]
+    places = _core.Placement.blocked(4, 1)
     with pytest.raises(InputError, match="loggp takes 2 ranks, not 4"):
         simulator.records([Run(platform_of("crossbar:8", 1), places, ("loggp", "--cells", "send-overhead:0"))])
     # Hosts that the platform does not have: SimGrid's own complaint.
@@ -250,14 +255,16 @@ def test_the_cause_is_read_out_of_a_log() -> None:
 
 
 def test_a_description_gives_links_and_says_what_it_does_not_know() -> None:
-    links = links_of_description(load_machine("hopper"))
-    assert links.segments["other-node"][0].alpha_s == pytest.approx(1e-6)
-    assert any("inside a node" in note for note in links.notes)
+    machine, notes = machine_of_description(load_machine("hopper"))
+    assert machine.lines("other-node")[0][1] == pytest.approx(1e-6)
+    assert any("inside a node" in note for note in notes)
     with pytest.raises(InputError, match="no latency"):
-        links_of_description(load_machine("frontier"))
+        machine_of_description(load_machine("frontier"))
     profile = import_profile([DATA / "werner2023_pingpong.csv"], "same-socket", "JURECA")
-    mixed = links_of_description(load_machine("hopper"), links_of_profile(profile))
-    assert mixed.segments["same-socket"] == profile.links["same-socket"].send.models["piecewise"].segments
+    mixed, notes = machine_of_description(load_machine("hopper"), machine_of_profile(profile))
+    assert mixed.lines("same-socket") == machine_of_profile(profile).lines("same-socket")
+    assert mixed.lines("other-node") == machine.lines("other-node")
+    assert notes == []
 
 
 def test_a_platform_file_can_be_read() -> None:

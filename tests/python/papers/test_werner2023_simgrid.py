@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.engines.platform import links_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
-from rankwise.engines.system import System
+from rankwise.engines.system import system_of_profile
 from rankwise.papers.werner2023 import ping_pong_profile, published_rows
 from rankwise.papers.werner2023_simgrid import MODES, RANKS, TOPOLOGY, reproduction
 from rankwise.report.paper_page import render
@@ -21,7 +20,7 @@ def test_simulated_rows_agree_with_the_published_prediction(tmp_path: Path) -> N
     if shutil.which("smpirun") is None:
         pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
     profile = ping_pong_profile()
-    system = System("JURECA", links_of_profile(profile), profile, None)
+    system = system_of_profile(profile, "JURECA")
     sizes = sorted({row.message_bytes for row in published_rows()})
     cases = make_cases(Asked(["shift"], ["ssend"], [1, 10], sizes), [RANKS], [True])
     rows = simulate_rows(system, cases, TOPOLOGY, None, system.placement(), tmp_path)

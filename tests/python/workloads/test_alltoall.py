@@ -53,7 +53,7 @@ class BounceCase(Case):
     def item(self):
         return f"pairwise:{self.message_bytes}"
 
-    def arguments(self, items, node_of_rank):
+    def arguments(self, items, node_of_rank, simulated):
         return ["--cases", ",".join(items)]
 
     def read(self, record, times_s):

@@ -116,6 +116,8 @@ def test_every_schedule_is_right_and_what_it_sends_is_what_it_says(case: Exchang
         exchange = case.schedules()
     except InputError:
         assume(False)
+    if case.algorithm in names().node_aware:
+        exchange = exchange.on_nodes([rank // 3 for rank in range(case.ranks)])
     assert exchange.check() == []
     for rank in range(exchange.ranks):
         sent = [op for step in exchange.steps(rank, False) for op in step if op.kind == "send"]

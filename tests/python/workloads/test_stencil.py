@@ -110,7 +110,7 @@ def test_the_mapping_with_least_time_is_chosen(rankwise: Callable[..., Any], jur
     Path("both.json").write_text(json.dumps(both))
     result = rankwise("choose", "stencil", "--grid", "8x2", "--nodes", "4", "--ppn", "4", "--stencil", "1,0;-1,0",
                       "--algorithm", "blocked,stencil-strips", "--profile", "both.json", "--json")  # fmt: skip
-    assert result.code == 2 and "whole layers" in result.err  # what the judge does not price yet is said
+    assert result.code == 0, result.err  # of any stencil
     result = rankwise("choose", "stencil", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1", "--bytes", "100kB",
                       "--algorithm", "blocked,stencil-strips", "--profile", "both.json", "--json")  # fmt: skip
     assert result.code == 0, result.err
@@ -130,6 +130,7 @@ def test_the_model_stands_beside_the_simulation(rankwise: Callable[..., Any], ju
     (row,) = result.json["rows"]
     assert (row["predicted_by"], row["measured_by"], row["verified"], row["mapping"]) == ("model", "simgrid", True, "blocked")
     assert row["error"] == pytest.approx(row["predicted_time_s"] / row["measured_time_s"] - 1)
+    assert abs(row["error"]) <= 0.02
     assert result.json["workload"] == "stencil"
 
 
@@ -151,7 +152,7 @@ def test_the_model_stands_beside_real_ranks(rankwise: Callable[..., Any]) -> Non
     [
         (("predict", "stencil", "--grid", "4x4"), "the nodes are missing"),
         (("predict", "stencil", "--grid", "4x4", "--nodes", "4", "--ppn", "4"), "no link class same-socket"),
-        (("predict", "stencil", "--grid", "4x4", "--nodes", "16", "--ppn", "1"), "whole layers"),
+        (("predict", "stencil", "--grid", "4x4", "--nodes", "16", "--ppn", "1", "--stencil", "1,0,0"), "component"),
         (("choose", "stencil", "--grid", "4x4", "--nodes", "16", "--ppn", "1", "--bytes", "8,9"), "one is chosen for at a time"),
         (("validate", "stencil", "--grid", "2x1", "--engines", "run"), "--engines run does not name"),
         (("simulate", "stencil"), "--grid ''"),
