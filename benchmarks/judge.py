@@ -1,6 +1,6 @@
 """How right the judge is: against simulations of questions drawn afresh at every run, by itself, and against the clock.
 
-    python benchmarks/judge.py [--rows 400] [--seed N]   # needs SimGrid; ten minutes on two idle cores
+    python benchmarks/judge.py [--rows 400] [--seed N]   # needs SimGrid; some minutes
 
 The simulator knows links and what they share, no more: the judge is asked for the same machine (Machine.alone(): every way of
 sending costs a plain send, and a rank's own messages leave without a gap). Bars stand beside the figures; exit 1 where one is
@@ -81,11 +81,7 @@ class Simulated:
     @property
     def kind(self) -> str:
         """The kind of schedule, as intervals know it."""
-        exchange = exchange_of(self.case)
-        if exchange.includes_reduce:
-            return "there and back"
-        steps = "one step" if exchange.judged(self.question.placement).steps == 1 else "several steps"
-        return f"{steps} {'blocking' if self.case.mode in ('send', 'ssend') else 'in flight'}"
+        return str(exchange_of(self.case).judged(self.question.placement).kind)
 
     def error(self, every: bool = False) -> float:
         return (self.every if every else self.few).time_s / self.time_s - 1

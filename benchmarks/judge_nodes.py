@@ -2,8 +2,9 @@
 
     python benchmarks/judge_nodes.py     # two minutes
 
-There bandwidth decides, so that ranks may share two cores. The machine is not measured: links between nodes and cards are what
-the kernel shapes, less the headers of frames. Exit 1 where a bar is missed.
+There bandwidth decides, so that ranks may share two cores as long as nothing else runs on them: see the load that is printed.
+The machine is not measured: links between nodes and cards are what the kernel shapes, less the headers of frames. Exit 1 where a
+bar is missed.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ Placement Placement::blocked(Index ranks, Index ranks_per_node, Index per_socket
   placement.per_socket_ = per_socket == 0 ? placement.per_node_ : std::min(per_socket, placement.per_node_);
   placement.per_cache_ = per_cache;
   placement.has_sockets_ = placement.per_socket_ < placement.per_node_;
+  placement.only_nodes_ = !placement.has_sockets_ && per_cache == 0;
   return placement;
 }
 
@@ -86,7 +87,9 @@ Placement Placement::on_nodes(std::span<const std::int32_t> node_of_rank) {
   for (const std::int32_t node : node_of_rank) {
     locations.push_back({node, node, static_cast<Index>(locations.size()), -1});
   }
-  return Placement(std::move(locations));
+  Placement placement(std::move(locations));
+  placement.only_nodes_ = true;
+  return placement;
 }
 
 Placement Placement::with_levels(std::vector<Index> nodes_of_unit) const {

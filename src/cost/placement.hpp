@@ -38,7 +38,8 @@ class Placement {
   [[nodiscard]] Index nodes() const { return nodes_; }
   [[nodiscard]] Index most_on_a_node() const;
   [[nodiscard]] bool has_sockets() const { return has_sockets_; }
-  [[nodiscard]] bool has_caches() const { return per_cache_ > 0; }  // of blocked nodes
+  // Whether no more is known of ranks than their nodes: one socket a node, no caches, a core each.
+  [[nodiscard]] bool knows_only_nodes() const { return only_nodes_; }
   [[nodiscard]] Location operator[](Index rank) const;
   [[nodiscard]] Index node(Index rank) const {
     return locations_.empty() ? rank / per_node_ : locations_[static_cast<std::size_t>(rank)].node;
@@ -59,6 +60,7 @@ class Placement {
   Index per_socket_ = 0;
   Index per_cache_ = 0;
   bool has_sockets_ = false;
+  bool only_nodes_ = false;
   std::vector<Location> locations_;  // empty: blocked
   std::vector<Index> levels_;
 };
