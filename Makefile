@@ -56,6 +56,7 @@ bench: install
 	cmake --build build/benchmarks --parallel 2 --target mapping_speed
 	build/benchmarks/mapping_speed
 	$(BIN)/python benchmarks/simulate.py  # needs SimGrid
+	$(BIN)/python benchmarks/judge.py  # likewise
 
 clean:
 	rm -rf build $(VENV)

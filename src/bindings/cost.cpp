@@ -203,7 +203,9 @@ void bind_cost(nb::module_& m) {
            nb::arg("block_bytes"), nb::arg("machine"), "Raises ValueError where the machine lacks a link.")
       .def_prop_ro("message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
                    "The numbers of blocks that messages have.")
-      .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); });
+      .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })
+      .def_prop_ro("kind", [](const Judged& self) { return self.walk.discrepancy().kind; },
+                   "Of its schedules, as intervals know it.");
 
   m.def(
       "judge_stencil",

@@ -107,6 +107,7 @@ Layout::Layout(const Grid& ranks, const Placement& placement) : placement_(place
   std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
   for (Index rank = 0; rank < placement.ranks(); ++rank) {
     ranks_by_node_[next[static_cast<std::size_t>(placement.node(rank))]++] = rank;
+    if (placement.knows_only_nodes()) node_of_.push_back(static_cast<std::int32_t>(placement.node(rank)));
   }
 }
 
@@ -157,7 +158,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
                                                 : static_cast<Index>(first_[static_cast<std::size_t>(node)]);
     const Index end = placement_.is_blocked() ? std::min(placement_.ranks(), begin + placement_.ranks_per_node())
                                               : static_cast<Index>(first_[static_cast<std::size_t>(node) + 1]);
-    const bool plain = placement_.is_blocked() && levels == 0 && !placement_.has_sockets() && !placement_.has_caches();
+    const bool plain = levels == 0 && placement_.knows_only_nodes();
     const bool by_socket = unit.of == UnitCounts::Of::node && placement_.has_sockets();
     Coords coords(grid.dims().size());
     for (Index at = begin; at < end; ++at) {
@@ -167,6 +168,18 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
       const Index kind = kind_of(rank, coords);
       if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
       beside.stand_at(rank, coords);
+      std::int64_t distances = 0;
+      if (plain) {
+        for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
+          const Index other = beside.rank_of(i);
+          if (other < 0) continue;
+          const bool inside = node_of_.empty() ? other >= begin && other < end : node_of_[static_cast<std::size_t>(other)] == node;
+          ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
+          distances += inside ? inside_distance : outside_distance;
+        }
+        lonely.note(static_cast<std::size_t>(kind), rank, distances);
+        continue;
+      }
       const Location own = placement_[rank];
       std::uint32_t* of_socket = nullptr;
       if (by_socket) {
@@ -176,18 +189,6 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
           known = std::prev(sockets.end());
         }
         of_socket = known->second.counts.data();
-      }
-      std::int64_t distances = 0;
-      if (plain) {
-        for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
-          const Index other = beside.rank_of(i);
-          if (other < 0) continue;
-          const bool inside = other >= begin && other < end;
-          ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
-          distances += inside ? inside_distance : outside_distance;
-        }
-        lonely.note(static_cast<std::size_t>(kind), rank, distances);
-        continue;
       }
       for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
         const Index other = beside.rank_of(i);

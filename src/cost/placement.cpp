@@ -26,6 +26,7 @@ Placement Placement::blocked(Index ranks, Index ranks_per_node, Index per_socket
   placement.per_socket_ = per_socket == 0 ? placement.per_node_ : std::min(per_socket, placement.per_node_);
   placement.per_cache_ = per_cache;
   placement.has_sockets_ = placement.per_socket_ < placement.per_node_;
+  placement.only_nodes_ = !placement.has_sockets_ && per_cache == 0;
   return placement;
 }
 
@@ -91,7 +92,9 @@ Placement Placement::on_nodes(std::span<const std::int32_t> node_of_rank, std::s
     const std::int32_t node = node_of_rank[rank];
     locations.push_back({node, socket_of_rank.empty() ? node : socket_of_rank[rank], static_cast<Index>(rank), -1});
   }
-  return Placement(std::move(locations));
+  Placement placement(std::move(locations));
+  placement.only_nodes_ = true;
+  return placement;
 }
 
 Placement Placement::with_levels(std::vector<Index> nodes_of_unit) const {

@@ -26,7 +26,7 @@ class Placement {
   // and of a socket the first per_cache ranks at its first cache (0: one socket a node; no cache is known).
   // Throws std::invalid_argument for numbers that do not fit.
   [[nodiscard]] static Placement blocked(Index ranks, Index ranks_per_node, Index per_socket = 0, Index per_cache = 0);
-  // Any locations, one a rank. Throws std::invalid_argument for negative numbers, and a socket or core of two nodes.
+  // Any locations, one a rank. Throws std::invalid_argument for negative numbers, and a socket of two nodes.
   explicit Placement(std::vector<Location> locations);
   // The node of each rank and its socket, numbered over the machine (none: one socket a node); a core for each rank. Throws
   // std::invalid_argument like the constructor, and for another number of sockets than of nodes.
@@ -40,7 +40,8 @@ class Placement {
   [[nodiscard]] Index nodes() const { return nodes_; }
   [[nodiscard]] Index most_on_a_node() const;
   [[nodiscard]] bool has_sockets() const { return has_sockets_; }
-  [[nodiscard]] bool has_caches() const { return per_cache_ > 0; }  // of blocked nodes
+  // Whether no more is known of ranks than their nodes: one socket a node, no caches, a core each.
+  [[nodiscard]] bool knows_only_nodes() const { return only_nodes_; }
   [[nodiscard]] Location operator[](Index rank) const;
   [[nodiscard]] Index node(Index rank) const {
     return locations_.empty() ? rank / per_node_ : locations_[static_cast<std::size_t>(rank)].node;
@@ -61,6 +62,7 @@ class Placement {
   Index per_socket_ = 0;
   Index per_cache_ = 0;
   bool has_sockets_ = false;
+  bool only_nodes_ = false;
   std::vector<Location> locations_;  // empty: blocked
   std::vector<Index> levels_;
 };

@@ -41,6 +41,14 @@ struct Cost {
   [[nodiscard]] double time_s() const;
 };
 
+// What the judge errs by where schedules are of one kind: 95 % of simulations lie within these factors of its time. Parts are
+// the import and the way back, or one axis after the other.
+struct Discrepancy {
+  const char* kind;
+  double low;
+  double high;
+};
+
 // Schedules of ranks that stand for all, with the partner of each operation, rank by rank, step by step (of a copy or
 // visit: any), and what was counted of these partners.
 struct LinkedSchedules {
@@ -74,6 +82,7 @@ class Walk {
   [[nodiscard]] SendMode mode() const { return mode_; }
   // The most steps of any part.
   [[nodiscard]] std::size_t steps() const;
+  [[nodiscard]] const Discrepancy& discrepancy() const;
 
  private:
   // What the time of an operation depends on, found once, beside its passage.
@@ -108,8 +117,6 @@ class Walk {
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
-  // What the judge errs by, as factors of its time.
-  [[nodiscard]] std::pair<double, double> discrepancy() const;
   // Whether all messages are plain sends that wait for their receivers.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 

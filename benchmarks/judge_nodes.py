@@ -1,0 +1,89 @@
+"""How right the judge is on real nodes: four in namespaces whose links are shaped to 100 Mbit/s, blocks of 400 kB (root needed).
+
+    python benchmarks/judge_nodes.py     # two minutes
+
+There bandwidth decides, so that ranks may share two cores as long as nothing else runs on them: see the load that is printed.
+The machine is not measured: links between nodes and cards are what the kernel shapes, less the headers of frames. Exit 1 where a
+bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
+import numpy as np
+from judge import Table
+from judge_draw import cases_of, placed
+
+import nodes
+from nodes import Nodes
+from rankwise import _core
+from rankwise.engines.judge import judge
+from rankwise.units import format_time
+
+_BYTES_PER_S = 100e6 / 8
+_PAYLOAD = 0.98  # of what crosses, the rest is headers of frames of 9000 B and what shapers lose
+_BLOCK_BYTES = 400_000
+# A grid of ranks, whether it wraps around, a cutoff.
+_QUESTIONS = (((8,), True, 2), ((4, 4), True, 1), ((4, 4), False, 1))
+
+
+def machine() -> _core.Machine:
+    rate = _PAYLOAD * _BYTES_PER_S
+    links = {"same-socket": {"send": [(0, 2e-5, 5e-10)]}, "other-node": {"send": [(0, 2e-4, 1 / rate)]}}
+    return _core.Machine(links, {"card": {"bytes_per_s": rate}})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3, help="of each exchange")
+    given = parser.parse_args()
+    if (why := nodes.why_not()) is not None:
+        sys.exit(f"no nodes here: {why}")
+    errors = []
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory() as folder, Nodes("100mbit", nodes.FOUR, batches=True) as four:
+        for grid, periodic, cutoff in _QUESTIONS:
+            ranks, shape = math.prod(grid), "x".join(map(str, grid))
+            cases = cases_of(grid, periodic, cutoff, _BLOCK_BYTES, [(name, "isend", 1) for name in ("direct", "shift", "comb")])
+            for where in ("blocked", "cyclic"):
+                words = [
+                    "run", "exchange", "--algorithm", "direct,shift,comb", "--mode", "isend", "--dims", shape if "x" in shape else "1",
+                    "--ranks", str(ranks), "--cutoff", str(cutoff), "--periodic", "all" if periodic else "none",
+                    "--bytes", str(_BLOCK_BYTES), "--hosts", ",".join(four.hosts), "--placement", where,
+                    "--seconds", str(3 * given.seconds), "--json",
+                ]  # fmt: skip
+                done = subprocess.run(
+                    four.command(four.hosts[0], [sys.executable, "-m", "rankwise", *words]),
+                    cwd=folder, env=four.environment(), capture_output=True, text=True,
+                )  # fmt: skip
+                if done.returncode != 0:
+                    sys.exit(f"{' '.join(words)}: {done.stderr}")
+                for case, row in zip(cases, json.loads(done.stdout)["rows"], strict=True):
+                    placement = placed(ranks, ranks // len(four.hosts), where == "cyclic")
+                    predicted = judge(case.program(), _BLOCK_BYTES, placement, machine())
+                    assert (row["algorithm"], row["mode"]) == (case.algorithm, case.mode)
+                    errors.append(predicted.time_s / row["time_s"] - 1)
+                    print(
+                        f"  {shape:<5}{'periodic' if periodic else 'open':<9} k = {cutoff} {where:<8}{case.way:<15}"
+                        f"{format_time(row['time_s']):>9} measured {format_time(predicted.time_s):>9} predicted {errors[-1]:>+7.1%}",
+                        flush=True,
+                    )
+    table = Table()
+    table.title(f"{len(errors)} exchanges on real nodes, absolute error")
+    table.row("median", 100 * float(np.median(np.abs(errors))), 5)
+    table.row("within 10 %", 100 * float(np.mean(np.abs(errors) <= 0.1)), least=100 * 11 / 12)
+    table.row("worst", 100 * float(np.max(np.abs(errors))), 20)
+    return 1 if table.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
