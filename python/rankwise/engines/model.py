@@ -99,6 +99,9 @@ class Model:
         if beyond := self._beyond(need, sizes):
             yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
         yield from (LACKING[kind] for kind in self.assumed(placement))
+        cores = self.profile.machine.get("cores")
+        if isinstance(cores, int) and placement.most_on_a_node > cores:
+            yield f"{placement.most_on_a_node} ranks a node share {cores} cores: they are priced as if each had its own"
         if self._loaded:
             pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
             yield f"as beside background traffic of {pairs} pairs: every way of sending slowed down as a plain send was"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ class Case(ABC):
     def predict(self, model: Pricer) -> Row:
         """Return the model's row. Raises InputError where the profile lacks what is needed."""
         price = model.price(self, self.program(), self.block_bytes or 0)
-        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes)
+        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
+                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
 
     def require_fair(self, profile: Profile) -> None:
         """Raise InputError where the profile has seen what is to be predicted."""

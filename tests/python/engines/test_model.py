@@ -81,6 +81,15 @@ def test_a_link_class_that_the_profile_lacks_is_named(paper: Profile) -> None:
         predict_rows(paper, [_shift("ssend", 1, 8)], profile_placement(paper, 2))
 
 
+def test_more_ranks_than_cores_are_told(paper: Profile) -> None:
+    link = paper.links["other-node"]
+    small = dataclasses.replace(paper, links={"same-socket": link, "other-node": link}, machine={"cores": 4})
+    cases = [_shift("isend", 1, 100)]
+    for ranks_per_node, told in ((4, False), (5, True)):
+        (row,) = predict_rows(small, cases, profile_placement(small, ranks_per_node))
+        assert any("ranks a node share 4 cores" in note for note in row.notes) == told
+
+
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
     assert nodes_of(profile_placement(paper, 2).of_ranks(5)) == [0, 0, 1, 1, 2]
     assert nodes_of(profile_placement(paper).of_ranks(3)) == [0, 1, 2]
