@@ -16,7 +16,7 @@ ExchangeSpec shift(SendMode mode, std::vector<Index> dims, std::vector<bool> per
 std::string described(const ExchangeSpec& spec) {
   std::string text = to_string(spec.mode) + " k=" + std::to_string(spec.window.upper(0));
   for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
-    text += " " + std::to_string(spec.grid.dim(axis)) + (spec.grid.periodic(axis) ? "p" : "o");
+    text.append(" ").append(std::to_string(spec.grid.dim(axis))).append(spec.grid.periodic(axis) ? "p" : "o");
   }
   return text;
 }
