@@ -53,7 +53,10 @@ void Walk::add(LinkedSchedules linked) {
     for (const Trace::Event& event : part.usual.trace.events) {
       if (event.kind == Trace::Kind::matched) part.passages[event.b].link = part.passages[event.a].partner;
     }
-    const auto leaves = [&part](Trace::Id id) { return part.census->links[part.passages[id].link] == LinkClass::other_node; };
+    const auto leaves = [&part](Trace::Id id) {
+      const Passage& passage = part.passages[id];
+      return passage.moves && part.census->links[passage.link] == LinkClass::other_node;
+    };
     part.usual.phases = find_phases(part.usual.trace, mode_ != SendMode::send, leaves);
     if (!part.rendezvous.trace.events.empty()) part.rendezvous.phases = find_phases(part.rendezvous.trace, true, leaves);
     part.usual.uses = find_uses(part.passages, part.usual.phases, *part.census);
@@ -400,7 +403,8 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
     const auto leaves = [&](Trace::Id id) {
-      return placement->node(part.passages[id].rank) != placement->node(part.passages[id].peer);
+      const Passage& passage = part.passages[id];
+      return passage.moves && placement->node(passage.rank) != placement->node(passage.peer);
     };
     const Loads held = placement != nullptr
                            ? loads.of_all(part.passages, find_phases(replayed.trace, as_ssend || mode_ != SendMode::send, leaves),

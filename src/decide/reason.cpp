@@ -53,7 +53,7 @@ std::string decisive_term(const Ranked& best, const Ranked& rival) {
 // What ranks share that takes a large part of the time; empty where nothing does.
 std::string shared_part(const Ranked& ranked) {
   constexpr double large = 0.3;
-  if (ranked.busiest.held_s < large * ranked.time_s) return "";
+  if (ranked.busiest.held_s <= 0 || ranked.busiest.held_s < large * ranked.time_s) return "";
   static constexpr std::array passes{"a socket's memory passes", "the link between sockets passes", "a node's memory passes",
                                      "a node's card sends",      "a node's card receives",        "a node's card sends and receives"};
   const std::string what = ranked.busiest.resource < passes.size() ? passes[ranked.busiest.resource] : "links between switches pass";

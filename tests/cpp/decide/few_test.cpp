@@ -109,6 +109,15 @@ TEST_P(FewStandForAll, OnShortOpenGridsToAFewPercentInTheMean) {
   }
 }
 
+TEST(Few, OfOneRankAreOne) {
+  // It only copies its block to the images of itself.
+  for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
+    const ExchangeSpec spec = make_spec("shift", mode, {1, 1}, {true, true}, {2, 2});
+    EXPECT_EQ(few_s(spec, 1000), 0.0);
+    EXPECT_EQ(all_s(spec, 1000), 0.0);
+  }
+}
+
 TEST(Few, OfAShortOpenGridAreOne) {
   // 729 ranks of 728 partners would make half a million messages.
   const ExchangeSpec spec = make_spec("direct", SendMode::isend, {9, 9, 9}, {false, false, false}, {4, 4, 4});
