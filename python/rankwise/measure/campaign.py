@@ -197,7 +197,10 @@ class _Run:
         return self.plan.seconds - self.spent_s
 
     def planned(self) -> Iterator[tuple[int, str, Part, list[Cell], float]]:
-        """Yield launch, link, part, the cells not yet visited, and its share of the time that is then left."""
+        """Yield launch, link, part, the cells not yet visited, and its share of the time that is then left.
+
+        A launch that came to its end had its share of the time: what it left out is left out.
+        """
         plan, campaign = self.plan, self.campaign()
         self.spent_s = sum(map(plan.spent_s, campaign.witnesses))
         done = Counter(
@@ -206,10 +209,11 @@ class _Run:
         for (_, link, cell), visits in done.items():
             self.visits[link, cell] += visits
         self.meter.advance(done.total())
+        ended = Counter((int(w["launch"]), str(w["class"])) for w in campaign.witnesses)  # how many parts, in their order
         todo = []
         for launch in range(plan.launches):
             for link in plan.places:
-                for part in plan.parts(link):
+                for part in plan.parts(link)[ended[launch, link] :]:
                     cells = [
                         cell
                         for visit in range(plan.visits_of(part))

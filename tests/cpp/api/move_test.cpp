@@ -110,9 +110,15 @@ void expect_reduce(rankwise_exchange plan, int round) {
 }
 
 TEST(Api, EveryWayMovesBlocksOfAnySizeBothWays) {
-  for (const GridShape& shape : shapes()) {
+  const std::vector<GridShape> all_shapes = shapes();
+  const std::vector<Way> all_ways = ways();
+  for (std::size_t s = 0; s < all_shapes.size(); ++s) {
+    const GridShape& shape = all_shapes[s];
     const Cart cart(shape.dims, shape.periods);
-    for (const Way& way : ways()) {
+    for (std::size_t w = 0; w < all_ways.size(); ++w) {
+      // Many ranks share few processors: there each way takes one shape in turn.
+      if (world_size() > 4 && w % all_shapes.size() != s) continue;
+      const Way& way = all_ways[w];
       SCOPED_TRACE(describe(way) + " ndims " + std::to_string(shape.dims.size()));
       Plan plan(cart, shape.cutoff, options(way.algorithm, way.mode, way.shell));
       ASSERT_EQ(plan.result, RANKWISE_SUCCESS) << rankwise_last_error();

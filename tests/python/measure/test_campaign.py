@@ -74,6 +74,17 @@ def test_a_campaign_goes_on_where_it_stopped(mpi: Mpi, plan: Plan, tmp_path: Pat
     assert all(cells.count(cell) == (1 if cell[2].startswith("bandwidth") else plan.visits) for cell in cells)
 
 
+def test_what_a_launch_left_out_for_want_of_time_stays_left_out(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "x.samples.jsonl"
+    measure(mpi, plan, {"hostname": "here"}, path, resume=False)
+    lines = path.read_bytes().splitlines(keepends=True)[:-1]  # the end is lost
+    left_out = next(line for line in reversed(lines) if json.loads(line)["record"] == "samples")
+    path.write_bytes(b"".join(line for line in lines if line != left_out))
+    campaign = measure(mpi, plan, {}, path, resume=True)
+    assert len(campaign.samples) == plan.steps() - 1
+    assert campaign.stop == {"stopped_by": "time", "visits_left_out": 1}
+
+
 def test_a_campaign_of_before_pairs_at_once_is_resumed_as_it_was_planned(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
     path = tmp_path / "x.samples.jsonl"
     measure(mpi, replace(plan, launches=1, visits=1), {"hostname": "here"}, path, resume=False)
