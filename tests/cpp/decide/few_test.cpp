@@ -25,14 +25,21 @@ Placement on_one_node(Index ranks) {
   return Placement::blocked(ranks, ranks);
 }
 
-double all_s(const ExchangeSpec& spec, Index bytes) {
-  return Walk(spec).cost(bytes, on_one_node(spec.ranks()), machine()).time_s();
-}
+// All ranks of an exchange on one node, and the few that stand for them.
+class Both {
+ public:
+  explicit Both(const ExchangeSpec& spec)
+      : placement_(on_one_node(spec.ranks())), all_(spec), few_(walk_of_few(spec, Layout(rank_grid(spec), placement_))) {}
 
-double few_s(const ExchangeSpec& spec, Index bytes) {
-  const Placement placement = on_one_node(spec.ranks());
-  return walk_of_few(spec, Layout(rank_grid(spec), placement)).cost(bytes, machine()).time_s();
-}
+  double all_s(Index bytes) const { return all_.cost(bytes, placement_, machine_).time_s(); }
+  double few_s(Index bytes) const { return few_.cost(bytes, machine_).time_s(); }
+
+ private:
+  Machine machine_ = machine();
+  Placement placement_;
+  Walk all_;
+  Walk few_;
+};
 
 // The algorithms whose ranks stand for others by their place on the grid.
 std::vector<std::string> with_window() {
@@ -56,8 +63,9 @@ TEST_P(FewStandForAll, OnPeriodicGridsExactly) {
         for (const int k : {1, 2}) {
           const std::vector<bool> periodic(dims.size(), true);
           const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, periodic, std::vector<int>(dims.size(), k), shell);
+          const Both both(spec);
           for (const Index bytes : {0, 800, 20000}) {
-            EXPECT_NEAR(few_s(spec, bytes), all_s(spec, bytes), 1e-12)
+            EXPECT_NEAR(both.few_s(bytes), both.all_s(bytes), 1e-12)
                 << algorithm << " k=" << k << " on " << dims[0] << "x.. (" << dims.size() << " axes), " << bytes << " B";
           }
         }
@@ -73,9 +81,10 @@ TEST_P(FewStandForAll, OnOpenGridsToAFewPercent) {
       for (const int k : {1, 2}) {
         const std::vector<bool> open(dims.size(), false);
         const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, open, std::vector<int>(dims.size(), k));
+        const Both both(spec);
         for (const Index bytes : {100, 20000}) {
-          const double all = all_s(spec, bytes);
-          EXPECT_NEAR(few_s(spec, bytes), all, 0.05 * all) << algorithm << " k=" << k << " " << dims[0] << ", " << bytes;
+          const double all = both.all_s(bytes);
+          EXPECT_NEAR(both.few_s(bytes), all, 0.05 * all) << algorithm << " k=" << k << " " << dims[0] << ", " << bytes;
         }
       }
     }
@@ -95,8 +104,9 @@ TEST_P(FewStandForAll, OnShortOpenGridsToAFewPercentInTheMean) {
         const std::vector<bool> open(dims.size(), false);
         for (const int k : {1, 2, 4}) {
           const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, open, std::vector<int>(dims.size(), k), shell);
+          const Both both(spec);
           for (const Index bytes : {0, 800, 20000}) {
-            const double ratio = few_s(spec, bytes) / all_s(spec, bytes);
+            const double ratio = both.few_s(bytes) / both.all_s(bytes);
             off += std::abs(ratio - 1.0);
             ++count;
             EXPECT_GE(ratio, plain || shell == Shell::eighth ? 0.45 : 0.8) << algorithm << " k=" << k << ", " << bytes;
@@ -113,8 +123,9 @@ TEST(Few, OfOneRankAreOne) {
   // It only copies its block to the images of itself.
   for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
     const ExchangeSpec spec = make_spec("shift", mode, {1, 1}, {true, true}, {2, 2});
-    EXPECT_EQ(few_s(spec, 1000), 0.0);
-    EXPECT_EQ(all_s(spec, 1000), 0.0);
+    const Both both(spec);
+    EXPECT_EQ(both.few_s(1000), 0.0);
+    EXPECT_EQ(both.all_s(1000), 0.0);
   }
 }
 
