@@ -158,10 +158,11 @@ TEST_P(FewStandForAll, OnOddRingsToTheWaitAtTheSeam) {
     const std::vector<bool> periodic(dims.size(), true);
     for (const int k : {1, 2, 4}) {
       const ExchangeSpec spec = make_spec("shift", GetParam(), dims, periodic, std::vector<int>(dims.size(), k));
-      const double all = all_s(spec, 1000);
+      const Both both(spec);
+      const double all = both.all_s(1000);
       const double seam = 2.5 * static_cast<double>(dims.size()) * 6e-6 * (1.0 + 10.0);
-      EXPECT_LE(few_s(spec, 1000), all + 1e-12) << dims[0] << " k=" << k;
-      EXPECT_GE(few_s(spec, 1000), all - seam) << dims[0] << " k=" << k;
+      EXPECT_LE(both.few_s(1000), all + 1e-12) << dims[0] << " k=" << k;
+      EXPECT_GE(both.few_s(1000), all - seam) << dims[0] << " k=" << k;
     }
   }
 }
@@ -173,8 +174,9 @@ TEST_P(FewStandForAll, MembersStandForTeams) {
       for (const int k : {1, 2}) {
         const ExchangeSpec spec = make_spec("team-shift", GetParam() == SendMode::isend_self ? SendMode::isend : GetParam(),
                                             dims, periodic, std::vector<int>(dims.size(), k), Shell::full, c);
-        const double all = all_s(spec, 1000);
-        EXPECT_NEAR(few_s(spec, 1000), all, 0.05 * all) << dims[0] << " c=" << c << " k=" << k;
+        const Both both(spec);
+        const double all = both.all_s(1000);
+        EXPECT_NEAR(both.few_s(1000), all, 0.05 * all) << dims[0] << " c=" << c << " k=" << k;
       }
     }
   }
@@ -189,7 +191,8 @@ TEST_P(FewStandForAll, MembersStandForTeamsOfOpenGridsToAFewPercentInTheMean) {
       for (const int k : {1, 2, 3}) {
         const ExchangeSpec spec = make_spec("team-shift", mode, dims, std::vector<bool>(dims.size(), false),
                                             std::vector<int>(dims.size(), k), Shell::full, c);
-        const double ratio = few_s(spec, 800) / all_s(spec, 800);
+        const Both both(spec);
+        const double ratio = both.few_s(800) / both.all_s(800);
         off += std::abs(ratio - 1.0);
         ++count;
         EXPECT_GE(ratio, 0.75) << dims[0] << " c=" << c << " k=" << k;
