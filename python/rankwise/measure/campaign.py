@@ -26,6 +26,7 @@ from rankwise.measure.witness import Watch, crossed_bytes
 from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 
+_TELLING_BYTES = 4096  # of a message whose time tells how long a byte takes
 _LOOK_EVERY = 5  # launches: whether all is known precisely
 
 
@@ -219,9 +220,9 @@ class _Run:
         Streams of pairs at once then get windows that such a link can carry.
         """
         line = self.line[link]
-        if link not in self.byte_s and len(line) > 1:
+        if link not in self.byte_s and max(line, default=0) >= _TELLING_BYTES:
             small, large = min(line), max(line)
-            self.byte_s[link] = max(0.0, (line[large] - line[small]) / (large - small))
+            self.byte_s[link] = max(0.0, (line[large] - line[small]) / max(1, large - small))
         byte_s = self.byte_s.get(link, 0.0)
         for progress in self.progresses:
             if progress.link == link and progress.aside:

@@ -19,6 +19,7 @@ from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
 from rankwise.measure.samples import Campaign
+from rankwise.measure.saturation import uncarried
 from rankwise.measure.trust import judge
 from rankwise.measure.workloads import WHAT
 from rankwise.progress import meter, tell
@@ -128,6 +129,11 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
         lines.append(
             f"the wall clock was set by {jump_s:.1f} s while ranks measured: times are by the steady clock and stand, dates do not"
         )
+    if refused := uncarried(campaign):
+        lines.append(
+            f"other-node: {len(refused)} launch(es) of streams sent more than the nodes' interfaces counted and are left out: "
+            "messages went another way in part"
+        )
     return replace(profile, warnings=(*profile.warnings, *lines))
 
 
@@ -153,9 +159,10 @@ def _how_it_went(campaign: Campaign) -> list[str]:
     if stop.get("stopped_by") == "precision":
         lines.append(f"stopped by precision after {launches}: every cell is known to ± {100 * stop['precision']:g} %")
     elif stop.get("imprecise_cells"):
+        ended = "stopped by the time" if plan.launches is None else "stopped"
         lines.append(
-            f"stopped by the time after {launches}: {stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than "
-            f"± {100 * stop['precision']:g} %: give it more --seconds, or a coarser --precision"
+            f"{ended} after {launches}: {stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than "
+            f"± {100 * stop['precision']:g} %: give it more {'--seconds' if plan.launches is None else '--launches'}, or a coarser --precision"
         )
     for link in plan.places:
         if sizes := _left_out(campaign, plan, link):

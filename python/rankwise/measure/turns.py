@@ -19,7 +19,8 @@ CHEAP_LAUNCH_S = 0.3
 LEAST_LAUNCHES = 10  # where the time holds them
 LEAST_DEAR = 5  # where launches are dear; starting the ranks of so many is not taken from the time
 LEAST_ASIDE = 2
-FEW_SAMPLES, MANY_SAMPLES = 30, 200  # of one visit at most: of many launches, of a number of launches that was asked for
+FEW_SAMPLES, MANY_SAMPLES = 30, 200  # of one visit at most: of many launches, of launches that are few or dear
+_DEAR_START_S = 1.0
 _FIRST_SHARE = 0.25  # of a part's time for its first launch at most
 _FIRST_BUDGET_S = 1e-3  # of a visit in it
 _ALWAYS_SHARE = 2 / 3  # of a launch for the cells that every launch visits, where not all fit
@@ -76,7 +77,7 @@ class Progress:
     @property
     def most(self) -> int:
         """How many samples a visit takes at most."""
-        return FEW_SAMPLES if self.asked is None else MANY_SAMPLES
+        return FEW_SAMPLES if self.asked is None and self.start_s() < _DEAR_START_S else MANY_SAMPLES
 
     @property
     def least(self) -> int:
@@ -118,7 +119,7 @@ class Progress:
         cells = list(self.cells)
         rng.shuffle(cells)
         seconds = self._seconds(left_s, byte_s)
-        if not self.seen and not self.aside:
+        if self.launches == 0 and not self.aside:
             # The sizes of small messages first; what the time cuts off is what would have taken most of it.
             cells.sort(key=lambda cell: bytes_in_a_row(*cell))
             budget_s = _FIRST_BUDGET_S if self.asked is None else 0.8 * seconds / len(cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from rankwise.launch.launchers import filled
 from rankwise.measure.places import Places
@@ -97,6 +98,7 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
     return parts
 
 
+@cache
 def bytes_in_a_row(operation: str, size_bytes: int) -> int:
     """Return about how many bytes cross a link one after the other in one round of an operation."""
     if (stream := _STREAM.fullmatch(operation)) is not None:
