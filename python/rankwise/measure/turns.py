@@ -24,6 +24,7 @@ _DEAR_START_S = 1.0
 _FIRST_SHARE = 0.25  # of a part's time for its first launch at most
 _FIRST_BUDGET_S = 1e-3  # of a visit in it
 _ALWAYS_SHARE = 2 / 3  # of a launch for the cells that every launch visits, where not all fit
+_LEAST_SHARE = 0.06  # of a part's time for each of the launches that there are at least, also where the first ones took too long
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 3  # that a visit makes at least: warm-up, check, sample
 _UNSEEN_S = 1e-3
@@ -146,7 +147,8 @@ class Progress:
         at_most = left_s / max(start_s + all_s, 1e-6)
         wanted = 0 if self.aside else self.wanted - self.launches
         ahead = max(1, free, int(min(max(wanted, holds), at_most)))
-        return max((left_s - start_s * max(0, ahead - free)) / ahead, _LEAST_S)
+        floor_s = _LEAST_SHARE * (left_s + self.spent_s) if free else 0.0
+        return max((left_s - start_s * max(0, ahead - free)) / ahead, floor_s, _LEAST_S)
 
     def _fitting(self, seconds: float, byte_s: float) -> set[Cell]:
         """Return the cells that a launch of so many seconds visits: the cheap ones, and in turn those that are dear."""
@@ -160,7 +162,8 @@ class Progress:
                     break
                 chosen.add(cell)
                 spent_s += costs_s[cell]
-        key = (lambda cell: (visits[cell],)) if self.aside else (lambda cell: (visits[cell], costs_s[cell]))
+        # Of a part aside the first cell is what its result is made of: it is in every launch.
+        key = (lambda cell: (cell != self.cells[0], visits[cell])) if self.aside else (lambda cell: (visits[cell], costs_s[cell]))
         for cell in sorted((cell for cell in self.cells if cell not in chosen), key=key):
             if spent_s + costs_s[cell] <= seconds or not chosen:
                 chosen.add(cell)

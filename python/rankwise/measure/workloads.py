@@ -29,7 +29,7 @@ _LARGEST_IN_WINDOW_BYTES = 1 << 18
 # before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
 _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
 _LIMITS_UP_TO_BYTES = 1 << 22
-_LONG_WINDOW_S, _LONGEST_WINDOW_S = 0.2, 0.3  # of all messages that pairs at once have in flight beside a ping-pong
+_LONG_WINDOW_S, _LONGEST_WINDOW_S = 0.25, 0.35  # of all messages that pairs at once have in flight beside a ping-pong
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?:-bidirectional)?-window-(?P<window>\d+)")
 
 Cell = tuple[str, int]  # operation and size
