@@ -73,4 +73,5 @@ def _shared(present: Shared, new: Shared) -> Shared:
 
 def _reach(resource: Resource) -> tuple[int, int]:
     """Return by how many pairs a resource was filled, and by what size of messages."""
-    return resource.most_pairs or 0, max((size for _, size, _ in resource.pairs), default=0)
+    most = resource.most_pairs or 0
+    return most, max((size for pairs, size, _ in resource.pairs if pairs == most), default=0)

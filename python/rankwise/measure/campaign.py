@@ -277,7 +277,7 @@ class _Run:
     def stop(self, lasted_s: float) -> dict[str, Any]:
         """Say how many launches there were, over what time, and why there are no more."""
         plan, campaign = self.plan, self.samples_so_far()
-        counted = [progress for progress in self.progresses if not progress.aside]
+        counted = [progress for progress in self.progresses if not progress.aside] or self.progresses
         before = [progress for progress in counted if not progress.precise]
         left_out = sum(cell not in progress.seen for progress in counted for cell in progress.cells)
         stop: dict[str, Any] = {

@@ -106,7 +106,7 @@ class Progress:
         """Return what a visit is expected to take."""
         if (seen := self.seen.get(cell)) is not None:
             return seen.beside_s + max(seen.sample_s, min(self.most * seen.sample_s, budget_s))
-        return _UNSEEN_S + _UNSEEN_ROUNDS * bytes_in_a_row(*cell) * byte_s
+        return _UNSEEN_S + max(_UNSEEN_ROUNDS * bytes_in_a_row(*cell) * byte_s, budget_s)
 
     def is_done(self, left_s: float) -> bool:
         """Whether there is no further launch, with so much left of its time."""

@@ -69,7 +69,7 @@ def test_any_link_gets_launches_enough_in_its_time(bytes_per_s: float, seconds: 
     seen = max(cost[cell] for cell in main.seen)
     assert seen * bytes_per_s**-1 * 8 > 0.03 * seconds or len(main.seen) == len(main.cells)
     assert all(cell in main.seen for cell in main.cells if cost[cell] < seen)
-    assert main.seen["send", 0].visits == main.launches
+    assert main.seen["send", 0].visits >= 0.9 * main.launches
     # Pairs at once fill the link: a window of several tenths of a second at most.
     assert aside.seen and max(bytes_in_a_row(*cell) for cell in aside.seen) >= min(1 << 20, 0.08 * bytes_per_s)
 
