@@ -26,7 +26,7 @@ _FIRST_BUDGET_S = 1e-3  # of a visit in it
 _ALWAYS_SHARE = 2 / 3  # of a launch for the cells that every launch visits, where not all fit
 _LEAST_SHARE = 0.06  # of a part's time for each of the launches that there are at least, also where the first ones took too long
 _LEAST_S = 0.02
-_UNSEEN_ROUNDS = 3  # that a visit makes at least: warm-up, check, sample
+_UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
 
 
