@@ -83,7 +83,8 @@ TimedTogether measure_stream(MPI_Comm world, const Halves& halves, const Stream&
   require_stream(halves, stream, size_bytes);
   Streamer streamer(halves.comm(), halves.pair() < stream.pairs, stream, size_bytes);
   return time_together(
-      world, sampling, [&] { streamer.window(); }, [&](unsigned number) { return streamer.checked_window(number); });
+      world, sampling, [&] { streamer.window(); }, [&](unsigned number) { return streamer.checked_window(number); },
+      From::first_start);
 }
 
 }  // namespace rankwise

@@ -24,9 +24,11 @@ class Watch:
         self._waited_s = _waited_s(root)
         self._own_s = _own_s()
         self._start_s = time.monotonic()
+        self._clock_s = time.time()
 
     def witness(self) -> dict[str, float | None]:
-        """Return what was seen: ``foreign_cpus``, ``steal_share``, ``pressure_share`` (None: the system does not tell).
+        """Return what was seen: ``foreign_cpus``, ``steal_share``, ``pressure_share`` (None: the system does not tell); when it
+        began (``begun_unix_s``), and by how much the wall clock was set meanwhile (``clock_jump_s``; no time here depends on it).
 
         Call it when the ranks have ended: only then does the system count their time as ours.
         """
@@ -36,6 +38,8 @@ class Watch:
         pressure = None if waited_s is None or self._waited_s is None else (waited_s - self._waited_s) / wall_s
         return {
             "seconds": wall_s,
+            "begun_unix_s": self._clock_s,
+            "clock_jump_s": time.time() - self._clock_s - wall_s,
             "foreign_cpus": max(0.0, busy - (_own_s() - self._own_s) / wall_s),
             "steal_share": steal_share,
             "pressure_share": pressure,
