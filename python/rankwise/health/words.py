@@ -64,7 +64,7 @@ def conclusion(judgement: Judgement, rules: Rules, since: str | None = None) -> 
             when = f" since {day(since)}" if since else ""
             interval = between(worst.difference - worst.half_width, worst.difference + worst.half_width)
             name = name_of(worst.figure) if worst.figure != COMPOSITE else "all figures together"
-            return f"Slower: {name}, by {percent(worst.difference)} ({interval}){more}{when}. Two sessions agree."
+            return f"Slower: {name}, by {percent(worst.difference).lstrip('+')} ({interval}){more}{when}. Two sessions agree."
         case "same":
             count = len(judgement.rows)
             of = "all figures together are not" if judgement.rows[0].figure == COMPOSITE else f"none of {count} figures is"

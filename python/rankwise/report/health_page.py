@@ -8,21 +8,36 @@ from datetime import datetime
 from functools import partial
 
 from rankwise.health.changes import Change
-from rankwise.health.judge import Judgement, Row, Rules
+from rankwise.health.judge import COMPOSITE, Judgement, Row, Rules
 from rankwise.health.record import Session
-from rankwise.health.words import change_in_words, conclusion, day, name_of, next_command, percent, shown, slower_since, split
+from rankwise.health.words import (
+    change_in_words,
+    conclusion,
+    day,
+    farthest,
+    name_of,
+    next_command,
+    percent,
+    shown,
+    slower_since,
+    split,
+)
 from rankwise.report.page import environment, themed
 from rankwise.report.reproduction import Picture, Section, Table
 from rankwise.report.style import FONT_PT, MUTED, WIDTH_PT, drawing, duration, look, new_figure, to_svg
 
 _MOST_ROWS = 40
 _HEIGHT_PT = 190
-_MARKS = {  # of a verdict: what it is called, marker, size, filled
-    "same": ("as usual", "o", 4.5, True),
-    "unclear": ("not judged, or unclear", "o", 4.5, False),
-    "slower": ("slower", "s", 6.5, True),
-    "unusable": ("unusable", "x", 5.0, False),
+_MARKS = {  # of a verdict on the figure: marker, size, filled
+    "same": ("o", 4.5, True),
+    "unclear": ("o", 4.5, False),
+    "slower": ("s", 6.5, True),
+    "unusable": ("x", 5.0, False),
 }
+_READING = (
+    "One mark a session; higher is slower. A filled dot is as usual, a hollow one unclear or not judged yet, a square slower, a cross "
+    "unusable. A dotted line is a change for good, found in the series itself."
+)
 
 
 def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[Change], rules: Rules) -> str:
@@ -31,9 +46,10 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
     since = slower_since(last, sessions[:-1]) if judgement.verdict == "slower" else None
     pictures = [
         Picture(f"trend-{i}", _caption(figure, judgement), partial(trend_picture, figure, i, sessions, judgement, changes))
-        for i, figure in enumerate(last.value)
+        for i, figure in enumerate(dict.fromkeys([*(row.figure for row in farthest(judgement.rows, 99)), *last.value]))
+        if figure in last.value
     ]
-    sections = [Section("trend", "Each figure over time", [_reading(pictures)], pictures)]
+    sections = [Section("trend", "Each figure over time", [_READING], pictures)]
     if changes:
         rows = [["since", "figure", "changed by", "what else changed then"]]
         rows += [
@@ -63,7 +79,7 @@ def trend_picture(
     figure: str, number: int, sessions: Sequence[Session], judgement: Judgement, changes: Sequence[Change]
 ) -> str:
     """Draw one figure's sessions over time, the usual level with the alarm's limit, and where it changed."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import FuncFormatter
 
     known = [session for session in sessions if figure in session.value]
@@ -72,13 +88,12 @@ def trend_picture(
     with drawing():
         plot = new_figure(WIDTH_PT, _HEIGHT_PT)
         axes = plot.subplots()
-        for verdict, (name, marker, size, filled) in _MARKS.items():
-            of_verdict = [session for session in known if session.verdict == verdict]
+        for verdict, (marker, size, filled) in _MARKS.items():
+            of_verdict = [session for session in known if _of_figure(session, figure) == verdict]
             colour = look(1).colour if verdict == "slower" else MUTED if verdict == "unusable" else look(0).colour
             axes.plot(
-                [date2num(session.began) for session in of_verdict], [math.exp(session.value[figure]) for session in of_verdict],
-                linestyle="none", marker=marker, markersize=size, color=colour, label=name if of_verdict else None,
-                markerfacecolor=colour if filled else "none", zorder=3, clip_on=False,
+                [_number(session.began) for session in of_verdict], [math.exp(session.value[figure]) for session in of_verdict],
+                linestyle="none", marker=marker, markersize=size, color=colour, markerfacecolor=colour if filled else "none", zorder=3, clip_on=False,
             )  # fmt: skip
         if row is not None:
             usual, limit = math.exp(row.usual), math.exp(row.usual + row.limit)
@@ -89,7 +104,7 @@ def trend_picture(
                 axes.annotate(words, (1, level), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
                               ha="right", va="bottom", fontsize=FONT_PT - 1, color=MUTED)  # fmt: skip
         for change in (change for change in changes if change.figure == figure):
-            when = float(date2num(datetime.fromisoformat(change.at)))
+            when = _number(datetime.fromisoformat(change.at))
             axes.axvline(when, color=MUTED, linewidth=1, linestyle=":")
             axes.annotate(f"{percent(math.log(change.ratio))} since {day(change.at)}", (when, 1), xycoords=("data", "axes fraction"),
                           xytext=(3, -2), textcoords="offset points", ha="left", va="top", fontsize=FONT_PT - 1)  # fmt: skip
@@ -100,8 +115,19 @@ def trend_picture(
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1e9 * value:.3g} ns/B" if per_byte else duration(value)))
         axes.grid(visible=True, axis="y")
         axes.set_title(_heading(figure, row, known[-1]), loc="left")
-        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.12), ncols=4, borderaxespad=0)
         return to_svg(plot, f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement))
+
+
+def _number(when: datetime) -> float:
+    from matplotlib.dates import date2num
+
+    return float(date2num(when))  # type: ignore[no-untyped-call]
+
+
+def _of_figure(session: Session, figure: str) -> str:
+    """Return a session's verdict as far as it is this figure's."""
+    meant = figure in session.over or COMPOSITE in session.over
+    return "same" if session.verdict == "slower" and not meant else session.verdict
 
 
 def _axis_of_values(axes, values: Sequence[float], row: Row | None) -> None:  # type: ignore[no-untyped-def]
@@ -127,14 +153,6 @@ def _caption(figure: str, judgement: Judgement) -> str:
     return (
         f"{name_of(figure)}, each session; usual {shown(figure, row.usual)}. The tinted range is where one more session is expected; "
         f"the alarm begins {percent(row.limit)} above the usual."
-    )
-
-
-def _reading(pictures: Sequence[Picture]) -> str:
-    return (
-        "One mark a session; higher is slower. A dotted line is a change for good, found in the series itself."
-        if pictures
-        else "The last session has no figure."
     )
 
 
