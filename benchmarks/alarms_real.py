@@ -1,6 +1,6 @@
 """The alarm on real ranks: a link between two nodes in namespaces, the same for some sessions, then slower by a fifth.
 
-    sudo python benchmarks/alarms_real.py [--sessions 12] [--slower 80mbit]
+    python benchmarks/alarms_real.py [--sessions 20] [--slower 80mbit]
 
 Sessions of ten launches one after the other over a link of 100 Mbit/s; then the kernel shapes it anew (80 Mbit/s: 25 % more
 time per byte) and two sessions more decide. For each the load, exit code and conclusion. Below stands what the same launches
@@ -46,7 +46,7 @@ def session(cable: Nodes, folder: Path) -> None:
 
 def reshape(cable: Nodes, rate: str) -> None:
     for host in cable.hosts:
-        words = ["tc", "-n", host, "class", "change", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb", "rate", rate]
+        words = ["tc", "-n", host, "class", "change", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb", "rate", rate, "quantum", "9000"]
         subprocess.run([*words, "burst", f"{FRAME_BYTES}b", "cburst", f"{FRAME_BYTES}b"], check=True)
 
 
@@ -65,7 +65,7 @@ def aside(history: Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sessions", type=int, default=12)
+    parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--slower", default="80mbit")
     options = parser.parse_args()
     if reason := why_not():

@@ -90,6 +90,8 @@ def trend_picture(
         axes = plot.subplots()
         for verdict, (marker, size, filled) in _MARKS.items():
             of_verdict = [session for session in known if _of_figure(session, figure) == verdict]
+            if not of_verdict:
+                continue  # an empty series would move the axes
             colour = look(1).colour if verdict == "slower" else MUTED if verdict == "unusable" else look(0).colour
             axes.plot(
                 [_number(session.began) for session in of_verdict], [math.exp(session.value[figure]) for session in of_verdict],
@@ -102,12 +104,14 @@ def trend_picture(
             axes.axhspan(usual**2 / limit, limit, color=look(0).colour, alpha=0.08, linewidth=0)
             for level, words in ((usual, "usual"), (limit, f"alarm from {percent(row.limit)}")):
                 axes.annotate(words, (1, level), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-                              ha="right", va="bottom", fontsize=FONT_PT - 1, color=MUTED)  # fmt: skip
+                              ha="right", va="bottom", fontsize=FONT_PT - 1, color=MUTED, in_layout=False)  # fmt: skip
         for change in (change for change in changes if change.figure == figure):
             when = _number(datetime.fromisoformat(change.at))
             axes.axvline(when, color=MUTED, linewidth=1, linestyle=":")
+            late = when > (_number(known[0].began) + _number(known[-1].began)) / 2
             axes.annotate(f"{percent(math.log(change.ratio))} since {day(change.at)}", (when, 1), xycoords=("data", "axes fraction"),
-                          xytext=(3, -2), textcoords="offset points", ha="left", va="top", fontsize=FONT_PT - 1)  # fmt: skip
+                          xytext=(-3 if late else 3, -2), textcoords="offset points", ha="right" if late else "left", va="top",
+                          fontsize=FONT_PT - 1, in_layout=False)  # fmt: skip
         _axis_of_values(axes, [math.exp(s.value[figure]) for s in known if s.verdict != "unusable"], row)
         locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
