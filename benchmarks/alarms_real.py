@@ -22,7 +22,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
 
 from nodes import Nodes, why_not
-
 from rankwise.health.history import read
 from rankwise.health.judge import Rules, judge
 from rankwise.health.record import Session

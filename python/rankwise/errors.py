@@ -12,6 +12,13 @@ EXIT_ENVIRONMENT = 4
 EXIT_UNCLEAR = 5
 EXIT_UNUSABLE = 6
 EXIT_INTERRUPTED = 130
+_OF_VERDICTS = {"slower": EXIT_REGRESSION, "unclear": EXIT_UNCLEAR, "unusable": EXIT_UNUSABLE}
+
+
+def exit_code(verdict: str, strict: bool) -> int:
+    """Return the exit code of an alarm's verdict; ``strict`` turns unclear and unusable into plain failure."""
+    code = _OF_VERDICTS.get(verdict, EXIT_OK)
+    return EXIT_FAILURE if strict and code in (EXIT_UNCLEAR, EXIT_UNUSABLE) else code
 
 
 class RankwiseError(Exception):

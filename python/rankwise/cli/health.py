@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
-from rankwise.errors import EXIT_FAILURE, EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError
+from rankwise.errors import InputError, exit_code
 from rankwise.progress import meter
 from rankwise.units import parse_seconds
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rankwise.health.record import Session
 
 health_verbs = group("health", "Is this machine slower than usual? Sessions, their history, the alarm.", default="run")
-
-EXIT_OF = {"same": EXIT_OK, "slower": EXIT_REGRESSION, "unclear": EXIT_UNCLEAR, "unusable": EXIT_UNUSABLE}
 
 History = Annotated[Path, typer.Option("--history", help="The history: one line a session, only ever added to.")]
 Tolerance = Annotated[float, typer.Option(help="The slow-down that must be seen: 0.2 for 20 %.")]
@@ -180,8 +178,7 @@ def _judge(
     session = session.judged(found.verdict, found.over)
     add(history, session)
     _show(history, [*before, session], rules, page, prometheus, as_json)
-    code = EXIT_OF[found.verdict]
-    return EXIT_FAILURE if strict and code in (EXIT_UNCLEAR, EXIT_UNUSABLE) else code
+    return exit_code(found.verdict, strict)
 
 
 def _show(
