@@ -34,8 +34,8 @@ _HISTORY = Path("health.jsonl")
 
 @verb(
     "run",
-    """rankwise health
-    rankwise health --launches 20 --seconds 20
+    """rankwise health run --launches 20 --seconds 20
+    rankwise health
     rankwise health --hosts n[01-02] --links other-node --prometheus rankwise.prom
     rankwise health show --page health.html""",
     under=health_verbs,
@@ -89,9 +89,10 @@ def run(
     with sessions.alone(history, key):
         with meter("health", plan.launches) as progress:
             measured = sessions.measure_session(mpi, plan, key, machine_record(topology, mpi), history, progress)
-        code = _judge(history, measured, rules, strict, page, prometheus, as_json)
+        judged = _keep(history, measured, rules)
         sessions.finish(history, key)
-    return code
+    _show(history, judged, rules, page, prometheus, as_json)
+    return exit_code(judged[-1].verdict, strict)
 
 
 @verb("add", "rankwise health add machine.json", under=health_verbs)
@@ -118,7 +119,9 @@ def add(
     session = session_of_profile(Profile.load(profile), name)
     if any(other.at == session.at and other.identity == session.identity for other in read(history)):
         raise InputError(f"{profile} is in {history} already: measure again")
-    return _judge(history, session, rules, strict, page, prometheus, as_json)
+    judged = _keep(history, session, rules)
+    _show(history, judged, rules, page, prometheus, as_json)
+    return exit_code(judged[-1].verdict, strict)
 
 
 @verb("show", "rankwise health show --page health.html", under=health_verbs)
@@ -166,19 +169,19 @@ def _known(history: Path) -> list[Session]:
     return sessions
 
 
-def _judge(
-    history: Path, session: Session, rules: Rules, strict: bool, page: Path | None, prometheus: Path | None, as_json: bool
-) -> int:
-    """Judge a session, keep it, show what was found; return the exit code."""
+def _keep(history: Path, session: Session, rules: Rules) -> list[Session]:
+    """Judge a session and add it to the history; return it, judged, after all before it."""
     from rankwise.health.history import add, read
     from rankwise.health.judge import judge
 
-    before = [other for other in read(history) if other.began <= session.began]
+    known = read(history)
+    before = [other for other in known if other.began <= session.began]
+    if later := len(known) - len(before):
+        tell(f"{later} sessions in {history} are later than this one and not held against it: is the clock right?")
     found = judge(session, before, rules)
-    session = session.judged(found.verdict, found.over)
-    add(history, session)
-    _show(history, [*before, session], rules, page, prometheus, as_json)
-    return exit_code(found.verdict, strict)
+    judged = session.judged(found.verdict, found.over)
+    add(history, judged)
+    return [*before, judged]
 
 
 def _show(

@@ -113,10 +113,11 @@ def measure_session(
     at = str(campaigns[0].head["created"]) if campaigns else now()
     begun = datetime.fromisoformat(at)
     begins_s = plan.begins_s(at)
+    steady_s = time.monotonic() - (datetime.now(UTC) - begun).total_seconds()  # when it began, by a clock that never jumps
     meter.advance(len(campaigns))
     try:
         for i in range(len(campaigns), plan.launches):
-            wait_s = begins_s[i] - (datetime.now(UTC) - begun).total_seconds()
+            wait_s = begins_s[i] - (time.monotonic() - steady_s)
             if wait_s > 0:
                 meter.say(f"waits {wait_s / 60:.0f} min for launch {i + 1} of {plan.launches}")
                 time.sleep(wait_s)

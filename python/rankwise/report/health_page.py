@@ -28,6 +28,7 @@ from rankwise.report.style import FONT_PT, MUTED, WIDTH_PT, drawing, duration, l
 
 _MOST_ROWS = 40
 _HEIGHT_PT = 190
+_LEAST_DAYS = 0.1  # on the axis
 _MARKS = {  # of a verdict on the figure: marker, size, filled
     "same": ("o", 4.5, True),
     "unclear": ("o", 4.5, False),
@@ -85,6 +86,7 @@ def trend_picture(
     known = [session for session in sessions if figure in session.value]
     row = next((row for row in judgement.rows if row.figure == figure), None)
     per_byte = split(figure)[1] == "s_per_byte"
+    first, final = _number(known[0].began), _number(known[-1].began)
     with drawing():
         plot = new_figure(WIDTH_PT, _HEIGHT_PT)
         axes = plot.subplots()
@@ -108,11 +110,13 @@ def trend_picture(
         for change in (change for change in changes if change.figure == figure):
             when = _number(datetime.fromisoformat(change.at))
             axes.axvline(when, color=MUTED, linewidth=1, linestyle=":")
-            late = when > (_number(known[0].began) + _number(known[-1].began)) / 2
+            late = when > (first + final) / 2
             axes.annotate(f"{percent(math.log(change.ratio))} since {day(change.at)}", (when, 1), xycoords=("data", "axes fraction"),
                           xytext=(-3 if late else 3, -2), textcoords="offset points", ha="right" if late else "left", va="top",
                           fontsize=FONT_PT - 1, in_layout=False)  # fmt: skip
         _axis_of_values(axes, [math.exp(s.value[figure]) for s in known if s.verdict != "unusable"], row)
+        margin = 0.04 * max(final - first, _LEAST_DAYS)
+        axes.set_xlim(min(first, final - _LEAST_DAYS) - margin, final + margin)
         locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
