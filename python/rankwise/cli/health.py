@@ -24,7 +24,7 @@ Tolerance = Annotated[float, typer.Option(help="The slow-down that must be seen:
 Apart = Annotated[str, typer.Option("--confirm-after", help="How long after a session another one confirms it, as in 30m.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
 Name = Annotated[
-    str | None, typer.Option("--as", help="The machine's name in the history, where its host name changes (containers).")
+    str | None, typer.Option("--as", help="The machine's name in the history. Default: its host name (in containers that may change).")
 ]
 Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.")]
 Prometheus = Annotated[Path | None, typer.Option("--prometheus", help="Write gauges for a collector that reads files.")]
@@ -127,23 +127,24 @@ def add(
 @verb("show", "rankwise health show --page health.html", under=health_verbs)
 def show(
     history: History = _HISTORY,
+    name: Name = None,
     tolerance: Tolerance = 0.2,
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
     as_json: Json = False,
 ) -> None:
-    """Show the trend of the machine whose session is the newest, and when a figure changed for good."""
-    sessions = _known(history)
+    """Show the trend of the machine named, or of the newest session's, and when a figure changed for good."""
+    sessions = _known(history, name)
     _show(history, sessions, _rules(tolerance, confirm_after), page, prometheus, as_json, trend=True)
 
 
 @verb("accept", "rankwise health accept", under=health_verbs)
-def accept(history: History = _HISTORY, as_json: Json = False) -> None:
-    """Take the newest sessions, judged slower, as what is usual from now on: the change was meant."""
+def accept(history: History = _HISTORY, name: Name = None, as_json: Json = False) -> None:
+    """Take a machine's newest sessions, judged slower, as what is usual from now on: the change was meant."""
     from rankwise.health import history as kept
 
-    sessions = kept.to_accept(_known(history))
+    sessions = kept.to_accept(_known(history, name))
     if not sessions:
         raise InputError(f"nothing to accept: the newest session in {history} was not judged slower")
     kept.accept(history, sessions)
@@ -161,11 +162,13 @@ def _rules(tolerance: float, confirm_after: str) -> Rules:
     return Rules(tolerance=tolerance, apart_s=parse_seconds(confirm_after, "confirm-after"))
 
 
-def _known(history: Path) -> list[Session]:
+def _known(history: Path, name: str | None) -> list[Session]:
     from rankwise.health.history import read
 
-    if not (sessions := read(history)):
-        raise InputError(f"there is no session in {history} yet: run 'rankwise health', or name another --history")
+    sessions = [session for session in read(history) if name in (None, session.key.get("hostname"))]
+    if not sessions:
+        of = f" of {name}" if name else ""
+        raise InputError(f"there is no session{of} in {history} yet: run 'rankwise health', or name another --history")
     return sessions
 
 
@@ -208,7 +211,7 @@ def _show(
         write_whole(prometheus, text(last, found))
     if as_json:
         past = {"trend": [_in_brief(session) for session in ours]} if trend else {}
-        record = {"history": str(history), "at": last.at, "key": last.key, **found.to_dict(), "accepted": last.accepted}
+        record = {"history": str(history), "at": last.at, "key": last.key, **found.to_dict(), "accepted": bool(last.accepted)}
         print_json({**record, "changes": [change.to_dict() for change in seen], **past})
         return
     _print(ours, found, seen, rules, trend)
@@ -221,7 +224,7 @@ def _in_brief(session: Session) -> dict[str, object]:
     from math import exp
 
     value = {figure: exp(log) for figure, log in session.value.items()}
-    brief = {"at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": session.accepted}
+    brief = {"at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": bool(session.accepted)}
     return {**brief, "launches": len(session.launches), "value": value}
 
 
@@ -253,7 +256,7 @@ def _print(sessions: list[Session], found: Judgement, seen: list[Change], rules:
         _print_trend(sessions)
     for change in seen:
         print(f"Changed: {words.change_in_words(change)}")
-    if next_command := words.next_command(found, last.accepted):
+    if next_command := words.next_command(found, bool(last.accepted)):
         tell(f"next: {next_command}")
 
 

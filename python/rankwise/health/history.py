@@ -28,7 +28,7 @@ def read(path: Path) -> list[Session]:
     except OSError as error:
         raise InputError(f"history {path} cannot be read ({error.strerror}): name the right file with --history") from None
     sessions: list[Session] = []
-    accepted: list[str] = []
+    accepted: dict[str, str] = {}
     broken = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -38,7 +38,7 @@ def read(path: Path) -> list[Session]:
             if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
                 raise ValueError(f"schema {record['schema']} is newer than this program's {SCHEMA}")
             if "accept" in record:
-                accepted += [str(at) for at in record["accept"]]
+                accepted |= {str(at): str(record["at"]) for at in record["accept"]}
             else:
                 sessions.append(Session.from_dict(record))
         except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -47,7 +47,7 @@ def read(path: Path) -> list[Session]:
             tell(f"rankwise: {path}, line {number}: no session ({why}), skipped")
     if broken and not sessions:
         raise InputError(f"{path} holds no session that can be read: is this a history of 'rankwise health'?")
-    return sorted((replace(s, accepted=s.at in accepted) for s in sessions), key=lambda session: session.began)
+    return sorted((replace(s, accepted=accepted.get(s.at, "")) for s in sessions), key=lambda session: session.began)
 
 
 def add(path: Path, session: Session) -> None:

@@ -138,7 +138,7 @@ def eligible(sessions: Sequence[Session]) -> list[Session]:
 
 def _bounds(sessions: Sequence[Session]) -> list[int]:
     """Return where a level begins that was accepted."""
-    return [i for i in range(1, len(sessions)) if sessions[i].accepted and not sessions[i - 1].accepted]
+    return [i for i in range(1, len(sessions)) if sessions[i].accepted not in ("", sessions[i - 1].accepted)]
 
 
 def _reference(values: Array, accepted: Sequence[int], rules: Rules) -> tuple[float, float, int, int]:

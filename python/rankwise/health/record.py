@@ -59,7 +59,7 @@ class Session:
     """A session: when it began, of what machine it is (``key``), its launches, and the value of each figure (a logarithm).
 
     ``over`` names the figures that were beyond what is usual, confirmed or not. One made of a profile has no launches.
-    ``accepted`` is not part of its line: it was slower, and that is the usual from then on.
+    ``accepted`` is not part of its line: it was slower, and when that was accepted as the usual (empty: it was not).
     """
 
     at: str
@@ -71,7 +71,7 @@ class Session:
     verdict: Verdict = "unclear"
     over: tuple[str, ...] = ()
     poor: bool = False  # one made of a profile that is
-    accepted: bool = field(default=False, compare=False)
+    accepted: str = field(default="", compare=False)
 
     @staticmethod
     def of(at: str, key: Mapping[str, Any], launches: Sequence[Launch], digest: str) -> Session:

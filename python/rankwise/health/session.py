@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.errors import InputError, InterruptedWorkError, RankwiseError
+from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
 from rankwise.machine.profile import Profile
@@ -130,6 +130,11 @@ def measure_session(
             f"interrupted: the launches so far are in {path}; the same command goes on with them within "
             f"{(plan.spread_s + _MOST_PAUSE_S) / 60:.0f} min"
         ) from None
+    except RankwiseError as error:
+        if error.exit_code != EXIT_FAILURE:
+            raise
+        what = str(error).rpartition("; ")[0] or str(error)  # what a campaign says of --resume is not for a session
+        raise RankwiseError(f"{what}; the launches before are kept: the same command goes on with them") from None
     launches = [_launch(campaign, begun) for campaign in _campaigns(path, plan, digest)]
     return Session.of(at, key, launches, digest)
 

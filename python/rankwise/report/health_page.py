@@ -71,7 +71,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
             f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more session, "
             f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
         ],
-        next_command=next_command(judgement, last.accepted) or "rankwise health",
+        next_command=next_command(judgement, bool(last.accepted)) or "rankwise health",
         themed=themed,
     )
 

@@ -59,7 +59,7 @@ def test_accepting_takes_the_run_that_was_slower(tmp_path: Path) -> None:
         history.add(path, one)
     assert history.to_accept(history.read(path)) == run
     history.accept(path, run)
-    assert [one.accepted for one in history.read(path)] == [False] * 3 + [True] * 3
+    assert [bool(one.accepted) for one in history.read(path)] == [False] * 3 + [True] * 3
     assert history.to_accept(history.read(path)) == []
     assert history.to_accept([session(0), slower(1, verdict="unclear")]) == []
 

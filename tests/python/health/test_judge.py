@@ -68,9 +68,12 @@ def test_a_disturbed_session_is_unusable_and_never_raises_the_alarm() -> None:
 def test_what_is_slower_is_no_usual_until_it_is_accepted() -> None:
     level = [slower(40 + i) for i in range(8)]
     assert judge(_after(math.log(1.3), 60), [*EQUAL, *level], SINGLE).verdict == "slower"
-    accepted = [*EQUAL, *(replace(s, accepted=True) for s in level[:2])]
+    accepted = [*EQUAL, *(replace(s, accepted="now") for s in level[:2])]
     assert judge(_after(math.log(1.3), 60), accepted, SINGLE).verdict == "same"
     assert judge(_after(math.log(1.6), 60), accepted, SINGLE).over == FIGURES
+    # Slower again, and accepted again.
+    twice = [*accepted, slower(61, 1.6, "unclear"), *(replace(slower(62 + i, 1.6), accepted="later") for i in range(2))]
+    assert judge(_after(math.log(1.6), 70), twice, SINGLE).rows[0].difference == pytest.approx(0.0)
     # A change to the faster needs no acceptance.
     faster = [*EQUAL, *(session(40 + i, math.log(0.7)) for i in range(8))]
     assert judge(_after(0.0, 60), faster, SINGLE).over == FIGURES
