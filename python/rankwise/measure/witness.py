@@ -13,6 +13,9 @@ from typing import Any
 from rankwise.machine.snapshot import parse_stat, usage
 from rankwise.machine.sysfs import read_file
 
+# From here on what was measured meanwhile is poor; switches are those of each rank.
+POOR = {"foreign_cpus": 0.5, "steal_share": 0.1, "switches_per_s": 200.0}
+
 
 class Watch:
     """Watches from its making to ``witness()``, over the CPUs that this process may use."""
@@ -44,6 +47,13 @@ class Watch:
             "steal_share": steal_share,
             "pressure_share": pressure,
         }
+
+
+def switches_per_s(samples: Sequence[Mapping[str, Any]]) -> float:
+    """Return how often a rank lost its processor in a second of sampling, of those samples that have a reference loop."""
+    # A reference loop of each rank stands beside each cell.
+    seconds = sum(len(s.get("reference_loop_s") or (0, 0)) * sum(s["time_s"]) for s in samples)
+    return sum(int(sample.get("involuntary_switches", 0)) for sample in samples) / seconds if seconds > 0 else 0.0
 
 
 def crossed_bytes(
