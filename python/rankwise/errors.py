@@ -1,6 +1,7 @@
 """Errors that a user sees: one line that says what is wrong, where, and the mend, and an exit code.
 
-Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression found, 4 environment unusable, 130 interrupted.
+Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression or fault found, 4 environment unusable,
+5 too noisy to tell, 6 machine busy with other work, 130 interrupted.
 """
 
 EXIT_OK = 0
@@ -8,6 +9,8 @@ EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_REGRESSION = 3
 EXIT_ENVIRONMENT = 4
+EXIT_UNCLEAR = 5
+EXIT_UNUSABLE = 6
 EXIT_INTERRUPTED = 130
 
 
