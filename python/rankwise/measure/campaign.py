@@ -22,7 +22,7 @@ from rankwise.launch.placement import require_placement
 from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns
-from rankwise.measure.witness import Watch, crossed_bytes
+from rankwise.measure.witness import Watch, network_changes
 from rankwise.measure.workloads import Cell, Part, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 
@@ -338,7 +338,7 @@ class _Run:
             raise RankwiseError(
                 f"{error}; {taken} of {len(cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
-        seen = {"measuring_s": ended_s - begun_s, "network_bytes": crossed_bytes(*placements)}
+        seen = {"measuring_s": ended_s - begun_s, **network_changes(*placements)}
         witness = {"record": "witness", **watch.witness(), **seen, **tags}
         self.spent_s += self.plan.spent_s(witness)
         self.samples.append(witness)
