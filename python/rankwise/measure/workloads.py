@@ -17,6 +17,9 @@ COMPLETE = ("pingpong", "pairs", "loggp")  # these measure all that link models 
 OF_ALL_HOSTS = ("one-to-all", "alltoall")  # a rank on each; all else is between two hosts at a time
 WHAT = ("pingpong", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp")
 
+HEALTH = "health"  # a few cells in a launch of their own, for sessions that are compared over weeks
+_HEALTH_CELLS = (("send", 0), ("exchange", 8192), ("send", 1 << 20))
+
 _LARGEST_BYTES = {
     "exchange": 1 << 20,  # several messages in flight still fit in a cache of today
     "burst": 1 << 20,
@@ -70,6 +73,8 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
     With ``pairs_aside`` a ping-pong has beside it how much the pairs move that fill a resource.
     """
     pair, two = tuple(places.cpus_of_pairs(1)), places.hosts[:2]
+    if what == HEALTH:
+        return [Part("pingpong", ("send", "exchange"), pair, two, aside=_HEALTH_CELLS)]
     parts = [Part("pingpong", PINGPONG_OPERATIONS if what in COMPLETE else ("send",), pair, two)]
     window = f"window-{WINDOW}"
     match what:
