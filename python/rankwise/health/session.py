@@ -122,7 +122,7 @@ def measure_session(
                 meter.say(f"waits {wait_s / 60:.0f} min for launch {i + 1} of {plan.launches}")
                 time.sleep(wait_s)
             meter.say(f"launch {i + 1} of {plan.launches}")
-            one = Plan(plan.places, _SIZES, HEALTH, launches=1, visits=1, seconds=plan.seconds / plan.launches, pairs_share=1.0)
+            one = Plan(plan.places, _SIZES, HEALTH, launches=1, seconds=plan.seconds / plan.launches, pairs_share=1.0)
             run_campaign(mpi, one, {**machine, "kernels": digest}, path, resume=False)
             meter.advance()
     except KeyboardInterrupt:
