@@ -280,7 +280,7 @@ class _Run:
         plan, campaign = self.plan, self.samples_so_far()
         counted = [progress for progress in self.progresses if not progress.aside] or self.progresses
         before = [progress for progress in counted if not progress.precise]
-        left_out = sum(cell not in progress.seen for progress in counted for cell in progress.cells)
+        left_out = sum(progress.left_out() for progress in counted)
         stop: dict[str, Any] = {
             "launches": min(progress.launches for progress in counted),
             "span_s": max(lasted_s, campaign.span_s) if campaign.was_resumed else lasted_s,

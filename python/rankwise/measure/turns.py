@@ -98,6 +98,11 @@ class Progress:
         self.launches += 1
         self.cut.clear()
 
+    def left_out(self) -> int:
+        """Count the planned visits that were not made: of each cell in each launch asked for, or one at all."""
+        seen = {cell: self.seen[cell].visits if cell in self.seen else 0 for cell in self.cells}
+        return sum(max(0, (self.launches if self.asked else 1) - visits) for visits in seen.values())
+
     def start_s(self) -> float:
         """Return what starting and ending the ranks takes, in the mean."""
         return self.starts_s / self.launches if self.launches else 0.0
