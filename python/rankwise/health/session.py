@@ -122,7 +122,7 @@ def measure_session(
                 meter.say(f"waits {wait_s / 60:.0f} min for launch {i + 1} of {plan.launches}")
                 time.sleep(wait_s)
             meter.say(f"launch {i + 1} of {plan.launches}")
-            one = Plan(plan.places, _SIZES, HEALTH, launches=1, visits=1, seconds=plan.seconds / plan.launches, pairs_share=1.0)
+            one = Plan(plan.places, _SIZES, HEALTH, launches=1, seconds=plan.seconds / plan.launches, seed=i, pairs_share=1.0)
             run_campaign(mpi, one, {**machine, "kernels": digest}, path, resume=False)
             meter.advance()
     except KeyboardInterrupt:
@@ -195,8 +195,8 @@ def _launch(campaign: Campaign, begun: datetime) -> Launch:
     def most(key: str) -> float:
         return max((float(witness.get(key) or 0.0) for witness in campaign.witnesses), default=0.0)
 
-    t = (datetime.fromisoformat(str(campaign.head["created"])) - begun).total_seconds()
-    return Launch(t, figures, most("foreign_cpus"), most("steal_share"), switches_per_s(campaign.samples))
+    t = min(float(witness["begun_unix_s"]) for witness in campaign.witnesses) - begun.timestamp()
+    return Launch(round(t, 3), figures, most("foreign_cpus"), most("steal_share"), switches_per_s(campaign.samples))
 
 
 def _key(machine: Mapping[str, Any], name: str | None, binding: str, statistic: str) -> dict[str, Any]:
