@@ -1,7 +1,7 @@
 """Errors that a user sees: one line that says what is wrong, where, and the mend, and an exit code.
 
-Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression found, 4 environment unusable,
-5 unclear (a difference could not have been seen), 6 unusable figures (the machine was disturbed), 130 interrupted.
+Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression or fault found, 4 environment unusable,
+5 unclear (a difference could not have been seen), 6 unusable figures (the machine was busy with other work), 130 interrupted.
 """
 
 EXIT_OK = 0

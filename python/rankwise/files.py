@@ -17,6 +17,18 @@ def require_folder(path: Path) -> None:
         raise InputError(f"{path} is a file: name a folder")
 
 
+def make_folder(path: Path) -> list[Path]:
+    """Make a folder that can be written into; return what was made for it, the innermost first. Raises InputError."""
+    require_folder(path)
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): name a folder of your own") from None
+    return missing
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a reader sees the old content or the new, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -78,15 +78,18 @@ def show(
 @verb(
     "import",
     """rankwise profile import osu_latency.txt osu_bw.txt --link other-node -o machine.json
-    rankwise profile import pingpong.csv -o machine.json""",
+    rankwise profile import run-1.txt run-2.txt run-3.txt --link same-socket -o machine.json
+    rankwise profile import pingpong.csv --link other-node -o machine.json""",
     under=profile_verbs,
 )
 def import_files(
     tables: Annotated[
-        list[Path], typer.Argument(help="Output of OSU benchmarks or IMB, or CSV (message_bytes,latency_ns,sigma_ns).")
+        list[Path], typer.Argument(help="Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with their spread.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.")] = Path("machine.json"),
-    link: Annotated[str, typer.Option(help="The link class that was measured.")] = "other-node",
+    link: Annotated[
+        str | None, typer.Option(help="The link class that was measured. Default: what a job map or host names in the file tell.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The machine's name. Default: the first file's name.")] = None,
     add: Annotated[bool, typer.Option("--add", help="Put the tables into the profile that --output names.")] = False,
     window: Annotated[
@@ -96,13 +99,15 @@ def import_files(
 ) -> None:
     """Make a profile from what other programs measured.
 
-    A ping-pong (osu_latency, IMB PingPong, a CSV table of one-way times) becomes the send curve. What is no ping-pong
-    stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, IMB Sendrecv.
+    A ping-pong (osu_latency, IMB PingPong, mpi4py.bench, a CSV table of one-way times) becomes the send curve. What is no
+    ping-pong stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, their persistent and
+    multi-threaded kin, puts and gets, all-to-all and neighbourhood collectives, further datatypes (-T all), buffers on a
+    device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi.
     """
     from rankwise.machine.profile import LINK_CLASSES, Profile
     from rankwise.measure.imports import import_profile
 
-    if link not in LINK_CLASSES:
+    if link is not None and link not in LINK_CLASSES:
         raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
     base = Profile.load(output) if add else None
     profile = import_profile(tables, link, name or tables[0].stem, window, base)

@@ -22,7 +22,7 @@ from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns, require_one_machine
 from rankwise.measure.turns import LEAST_LAUNCHES, Progress, Turn, left_of, next_of
-from rankwise.measure.witness import Watch, crossed_bytes
+from rankwise.measure.witness import Watch, network_changes
 from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 
@@ -346,7 +346,7 @@ class _Run:
             raise RankwiseError(
                 f"{error}; {taken} of {len(turn.cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
-        seen = {"measuring_s": ended_s - begun_s, "network_bytes": crossed_bytes(*placements)}
+        seen = {"measuring_s": ended_s - begun_s, **network_changes(*placements)}
         witness = {"record": "witness", **watch.witness(), **seen, **tags}
         self.samples.append(witness)
         progress.ended(witness)

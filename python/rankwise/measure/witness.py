@@ -56,15 +56,22 @@ def switches_per_s(samples: Sequence[Mapping[str, Any]]) -> float:
     return sum(int(sample.get("involuntary_switches", 0)) for sample in samples) / seconds if seconds > 0 else 0.0
 
 
-def crossed_bytes(
-    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+def network_changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """Return ``network_bytes`` ([received, sent]) and ``network_faults`` ([changes of the carrier, damaged packets]).
+
+    Each is by host and interface, between two readings of the placements.
+    """
+    return {key: _counted(before, after, key) for key in ("network_bytes", "network_faults")}
+
+
+def _counted(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], key: str
 ) -> dict[str, dict[str, list[int]]]:
-    """Return what each host's network interfaces moved between two readings of the placements: [received, sent]."""
-    first = {str(placement["host"]): placement["network_bytes"] for placement in before}
+    first = {str(placement["host"]): placement.get(key, {}) for placement in before}
     crossed: dict[str, dict[str, list[int]]] = {}
     for placement in after:
         host = str(placement["host"])
-        for interface, counts in placement["network_bytes"].items():
+        for interface, counts in placement.get(key, {}).items():
             then = first.get(host, {}).get(interface)
             if isinstance(counts, list) and then is not None:
                 crossed.setdefault(host, {})[interface] = [now - was for now, was in zip(counts, then, strict=True)]
