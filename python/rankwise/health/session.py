@@ -20,6 +20,7 @@ import numpy as np
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
+from rankwise.machine.compare import is_poor
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import governors
@@ -96,8 +97,7 @@ def session_of_profile(profile: Profile, name: str | None) -> Session:
             f"the profile has no send of 0 B or 1 MiB and no exchange of 8 KiB: measure these sizes ({', '.join(map(str, _SIZES))})"
         )
     key = _key(profile.machine, name, ", ".join(profile.links), f"{OF_PROFILE}, {profile.source.get('statistic', '')}")
-    poor = profile.source.get("trust") == "poor"
-    return Session(profile.created, key, 0.0, (), value, "", poor=poor)
+    return Session(profile.created, key, 0.0, (), value, "", poor=is_poor(profile))
 
 
 def measure_session(
