@@ -47,6 +47,23 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+def append_json_line(path: Path, value: object) -> None:
+    """Add one JSON value as a line: whole, on the disk, and not amid another's, whoever else writes. Raises OSError."""
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        end = stream.seek(0, os.SEEK_END)
+        cut_off = b""
+        if end:
+            stream.seek(end - 1)
+            cut_off = b"" if stream.read(1) == b"\n" else b"\n"  # what a full disk left in mid-line stays a line of its own
+        stream.write(cut_off + json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def json_text(value: object) -> str:
     """Return a value as JSON that a person can read, too: indented, lists of plain values on one line.
 

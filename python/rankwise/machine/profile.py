@@ -20,6 +20,7 @@ from rankwise.files import read_json, write_json
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
 from rankwise.machine.shared import Resource, Shared
+from rankwise.machine.trust import Trust
 
 SCHEMA = 2
 LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
@@ -166,6 +167,7 @@ class Profile:
     warnings: tuple[str, ...] = ()
     fft3d: FftRates | None = None
     shared: Shared = Shared()
+    trust: Trust = Trust()
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -207,6 +209,7 @@ class Profile:
             "source": dict(self.source),
             "machine": dict(self.machine),
             "warnings": list(self.warnings),
+            "trust": self.trust.to_dict(),
             "shared": self.shared.to_dict(),
             "links": {name: link.to_dict() for name, link in self.links.items()},
             **({} if self.fft3d is None else {"fft3d": self.fft3d.to_dict()}),
@@ -250,6 +253,7 @@ class Profile:
                 warnings=tuple(str(warning) for warning in record.get("warnings", [])),
                 fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
                 shared=shared,
+                trust=Trust.from_dict(record.get("trust")),
             )
         except KeyError as error:
             raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None

@@ -11,14 +11,15 @@ import numpy as np
 
 from rankwise.machine.profile import OTHER_NODE, Profile
 from rankwise.measure.samples import Campaign
+from rankwise.measure.witness import POOR, switches_per_s
 from rankwise.units import format_size, format_time
 
 Level = Literal["good", "limited", "poor"]
 
 # What is noticed, and what makes figures poor. Ticks of /proc/stat are 10 ms: less than this may be their grain.
-_FOREIGN_CPUS = (0.15, 0.5)
-_STEAL = (0.02, 0.1)
-_SWITCHES_PER_S = (20.0, 200.0)  # of each rank; a polling rank that is alone sees a handful
+_FOREIGN_CPUS = (0.15, POOR["foreign_cpus"])
+_STEAL = (0.02, POOR["steal_share"])
+_SWITCHES_PER_S = (20.0, POOR["switches_per_s"])  # of each rank; a polling rank that is alone sees a handful
 _SPEED_SPREAD = (0.05, 0.25)  # 95 % of cells lie within it around the median
 _HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
 _MOST_FINDINGS = 2
@@ -82,10 +83,7 @@ def _steal(campaign: Campaign) -> Finding | None:
 
 def _preempted(campaign: Campaign) -> Finding | None:
     """Ranks that lost their processor while they sampled."""
-    # A reference loop of each rank stands beside each cell.
-    seconds = sum(len(s.get("reference_loop_s") or (0, 0)) * float(np.sum(s["time_s"])) for s in campaign.samples)
-    switches = sum(int(sample.get("involuntary_switches", 0)) for sample in campaign.samples)
-    rate = switches / seconds if seconds > 0 else 0.0
+    rate = switches_per_s(campaign.samples)
     if rate < _SWITCHES_PER_S[0]:
         return None
     return (

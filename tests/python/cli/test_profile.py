@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def test_compare_says_what_is_slower_and_exits_3(rankwise: Callable[..., Any]) -
         Path(f"{name}.csv").write_text("message_bytes,latency_us,sigma_us\n" + text)
         assert rankwise("profile", "import", f"{name}.csv", "--link", "other-node", "-o", f"{name}.json").code == 0
     same = rankwise("profile", "compare", "a.json", "a.json")
-    assert (same.code, same.out.splitlines()[-1]) == (0, "the same within 10 %")
+    assert (same.code, same.out.splitlines()[0]) == (0, "the same within 10 %")
     slower = rankwise("profile", "compare", "a.json", "b.json")
     assert slower.code == 3 and "slower: " in slower.out
     assert rankwise("profile", "compare", "a.json", "b.json", "--tolerance", "0.5").code == 0
@@ -74,6 +75,14 @@ def test_compare_says_what_is_slower_and_exits_3(rankwise: Callable[..., Any]) -
     assert [row["size_bytes"] for row in times] == list(rows)
     assert all(row["ratio"] == pytest.approx(1 / 1.3) for row in times)
     assert all(row["ratio_lo"] < row["ratio"] < row["ratio_hi"] for row in times)
+    for name in ("a", "b"):  # the same figures, measured on a disturbed machine
+        record = json.loads(Path(f"{name}.json").read_text())
+        record["source"]["trust"] = "poor"
+        Path(f"poor-{name}.json").write_text(json.dumps(record))
+    for other, code in (("a.json", 5), ("poor-a.json", 6), ("poor-b.json", 0)):
+        poor = rankwise("profile", "compare", other, "poor-b.json", "--json")
+        assert (poor.code, poor.json["slower"]) == (code, False)
+        assert rankwise("profile", "compare", other, "poor-b.json", "--strict").code == (1 if code else 0)
     wrong = rankwise("profile", "compare", "a.json", "b.json", "--tolerance", "-1")
     assert wrong.code == 2 and len(wrong.err.splitlines()) == 1
 

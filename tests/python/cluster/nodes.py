@@ -21,6 +21,8 @@ TOOLS = ("ip", "tc", "nsenter", "unshare", "mount", "umount")
 # the shaper lets pass at once after a pause is 1 % of a message of 1 MB (of half a megabyte). The payload's rate is the link's to
 # within two percent. Small frames suit small messages, large ones many nodes on few processors.
 FRAME_BYTES = 9000
+# Ranks of several nodes share this machine's cores: MPICH's collectives inside a node never give one up while they wait.
+YIELDING = {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir" for name in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")}
 FOUR = ("n1", "n2", "n3", "n4")
 _NET = "10.91.7"
 _NUMBERS = map("abcdefghijklmnopqrstuvwxyz".__getitem__, itertools.cycle(range(26)))
@@ -102,6 +104,7 @@ class Nodes:
             'exec nsenter --net=/run/netns/$host --uts=$state/$host.uts --ipc=$state/$host.ipc --wd="$PWD" '
             "unshare -m /bin/sh -c 'state=$1; host=$2; shift 2; mount -t sysfs none /sys && "
             "mount --bind $state/hosts /etc/hosts && mount --bind $state/$host.shm /dev/shm && "
+            'test -f $state/$host.cpus && set -- taskset -c $(cat $state/$host.cpus) "$@"; '
             'exec "$@"\' sh $state $host "$@"\n'
         )
         # What a launcher calls as ssh: the options it gives are not for us, its words are one command for a shell.
@@ -117,8 +120,27 @@ class Nodes:
         if self.rate is None:
             return
         _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
-        _do("tc", "-n", space, "class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb",
-            "rate", self.rate, "burst", f"{self._frame}b", "cburst", f"{self._frame}b")  # fmt: skip
+        _do("tc", "-n", space, "class", "add", *self._class(device, "1:1", self.rate))
+
+    def _class(self, device: str, name: str, rate: str) -> list[str]:
+        limits = ["rate", rate, "burst", f"{self._frame}b", "cburst", f"{self._frame}b"]
+        return ["dev", device, "parent", "1:", "classid", name, "htb", *limits]
+
+    def slow(self, host: str, rate: str, sends: bool = True, receives: bool = True) -> None:
+        """Hold one host's link to another rate, both ways or one."""
+        for space, device in ((host, "eth0"),) * sends + ((self._switch, f"port{1 + self.hosts.index(host)}"),) * receives:
+            _do("tc", "-n", space, "class", "change", *self._class(device, "1:1", rate))
+
+    def slow_pair(self, one: str, other: str, rate: str) -> None:
+        """Hold what two hosts send to each other to another rate; what they send to others stays as it is."""
+        for host, peer in ((one, other), (other, one)):
+            _do("tc", "-n", host, "class", "add", *self._class("eth0", "1:2", rate))
+            _do("tc", "-n", host, "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "prio", "1",
+                "u32", "match", "ip", "dst", f"{self.address(peer)}/32", "flowid", "1:2")  # fmt: skip
+
+    def give_cpus(self, host: str, cpus: str) -> None:
+        """Let what is started on a host from now on use these CPUs only, as taskset writes them."""
+        (self.state / f"{host}.cpus").write_text(cpus)
 
     def address(self, host: str) -> str:
         return f"{_NET}.{1 + self.hosts.index(host)}"
@@ -146,13 +168,24 @@ class Nodes:
             except ProcessLookupError:
                 pass
 
+    def runs(self, host: str, program: str) -> bool:
+        """Tell whether a host has a process of some program."""
+        pids = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True, check=False).stdout
+        for pid in pids.split():
+            try:
+                if program in Path(f"/proc/{pid}/cmdline").read_text():
+                    return True
+            except OSError:
+                continue
+        return False
+
     def command(self, host: str, words: Sequence[str]) -> list[str]:
         """Return the command that runs words on a host."""
         return [str(self._enter), host, *words]
 
     def environment(self) -> dict[str, str]:
         """Return what makes MPICH's launcher reach the nodes."""
-        return {**os.environ, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell)}
+        return {**os.environ, **YIELDING, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell)}
 
     def open_mpi(self, launcher: str, slots: int) -> list[str]:
         """Return the words that make Open MPI's launcher reach the nodes, use their links, and deal ranks out cyclically.

@@ -136,3 +136,8 @@ def test_a_campaign_goes_on_between_other_nodes() -> None:
     assert moved_to(places, ("n3", "n4"))["same-socket"] == places["same-socket"]
     with pytest.raises(InputError, match="go on with --resume on 2 nodes"):
         moved_to(places, ("n3",))
+    # Pairs of any two will do; what needs a rank on each does not go on with fewer.
+    four = {"other-node": Places(((0, 1),), (0, 1), ("n1", "n2", "n3", "n4"))}
+    assert moved_to(four, ("n1", "n2", "n5"), of_all=False)["other-node"].hosts == ("n1", "n2", "n5")
+    with pytest.raises(InputError, match="go on with --resume on 4 nodes"):
+        moved_to(four, ("n1", "n2", "n5"))
