@@ -99,12 +99,14 @@ def test_a_link_that_was_down_shows_in_the_verdict(cluster: Slurm, on_login: Log
 def test_a_link_that_stays_down_is_told_with_its_node(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     lost = cluster.hosts[1]
     job = _measuring(cluster, on_login, tmp_path, "--seconds", "60", "--env", "RANKWISE_LOST_S=3")
+    written = tmp_path / f"rankwise-job/log-{job}.txt"
     try:
         cluster.link(lost, "down")
-        cluster.wait_state(job, "FAILED", "NODE_FAIL")
+        cluster.until("the node is told", lambda: "has not answered" in written.read_text())
     finally:
         cluster.link(lost, "up")
-    log = (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
+    cluster.wait_state(job, "FAILED", "NODE_FAIL")
+    log = written.read_text()
     assert re.search(f"{lost} has not answered {cluster.hosts[0]} for \\d+ s: its link is down, or the node is dead", log), log
     assert "a rank died" not in log
     code, out, err = on_login("slurm", "status")

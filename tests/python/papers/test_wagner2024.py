@@ -123,6 +123,8 @@ def _run(path: Path, links: dict[str, bool], shift: float = 1.0) -> None:
             name: Link(curve_from_table(points, "median"), {BANDWIDTH: curve_from_table(streams, "median")} if whole else {})
             for name, whole in links.items()
         },
+        "",
+        {},
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     profile.save(path)
