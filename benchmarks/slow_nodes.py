@@ -24,10 +24,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
 import numpy as np
-from synthetic_nodes import Fleet
 
 import nodes
 from nodes import Nodes
+from synthetic_nodes import Fleet
 
 _RATIO = 1.2
 _RUNS = {16: 1000, 64: 400, 256: 100, 1000: 10}

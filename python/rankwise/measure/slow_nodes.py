@@ -139,7 +139,7 @@ def decompose(times: Times, figures: int = 1) -> Effects:
     noise = _spread(error) * _fitted_away(values, own + len(log_s))
     pair_noise = _spread(residual) * _fitted_away(pairs, own)
     rounds = max(1.0, pairs / nodes)
-    se = _MEDIAN_COST * pair_noise / math.sqrt(rounds)
+    se = _MEDIAN_COST * max(pair_noise, noise / math.sqrt(times.sweeps)) / math.sqrt(rounds)
     freedom = max(2.0, pairs - own)
     quantile = t_quantile(1 - _ALARM / (3 * nodes * figures), freedom)
     thresholds = [
@@ -168,7 +168,7 @@ def _by_pairs(values: Array, times: Times) -> Array:
     by_sweep = np.full((len(sweeps), nodes, nodes), np.nan)
     rows, senders = np.nonzero(times.partner >= 0)
     by_sweep[np.searchsorted(sweeps, times.sweep[rows]), senders, times.partner[rows, senders]] = values[rows, senders]
-    return low_median(by_sweep, axis=0)[0]
+    return np.asarray(low_median(by_sweep, axis=0)[0], dtype=np.float64)
 
 
 def _spread(values: Array) -> float:
