@@ -70,13 +70,13 @@ class AllPairs:
     busy: NDArray[np.bool_]
 
     def times(self, size_bytes: int, again: bool = False) -> Times:
-        """Return the logs of the sweeps' times at one size, or of those measured again; without those of busy nodes.
+        """Return the logs of the sweeps' times at one size, or of those measured again; without those of busy moments.
 
-        A round that thereby loses more than a quarter of its times is left out: what is left would not tell its level.
+        What is not judged anyway stays: for the medians it is a slow node like others. A round that thereby loses more than a quarter of its times is left out: what is left would not tell its level.
         """
         rows = (self.sweep < 0) == again
         partner = self.partner[rows]
-        busy = self.busy[rows]
+        busy = self.busy[rows] & self.judged()
         either = busy | np.take_along_axis(busy, np.maximum(partner, 0), axis=1)
         either |= np.sum(either & (partner >= 0), axis=1, keepdims=True) > 0.25 * np.sum(partner >= 0, axis=1, keepdims=True)
         times_s = self.time_s[size_bytes][rows]
