@@ -122,7 +122,8 @@ def test_the_commands_of_the_page_work_in_order(cluster: Slurm, on_login: Login,
     assert len(commands) == 11
     for command in commands:
         if re.match(r"rankwise slurm (script|submit) measure", command):
-            command += " --seconds 3 --launches 1 --sizes 0,8,1000,10kB,100kB --links other-node"
+            few = "--seconds 10 --links other-node" if " bandwidth " in command else "--seconds 6"
+            command += f" {few} --launches 2 --precision 0.9 --sizes 0,8,1000,10kB"
         if " run exchange " in command:
             command += " --seconds 0.02 --algorithm shift"
         words, _, target = command.partition(" > ")
