@@ -33,7 +33,7 @@ from synthetic_nodes import Fleet
 _RATIO = 1.2
 _RUNS = {16: 1000, 64: 400, 256: 100, 1000: 10}
 _BARS = {"none": 0.01, "node": 0.98, "sends": 0.98, "receives": 0.98, "pair": 0.95}
-_SIZE = "100kB"
+_SIZE = "200kB"
 
 
 def simulated(counts: list[int], share: float) -> bool:

@@ -33,6 +33,7 @@ from rankwise.measure.slow_nodes import (
     candidates,
     decompose,
     least_sweeps,
+    not_explained,
     slow_nodes,
     slow_pairs,
 )
@@ -117,7 +118,7 @@ def judge(campaign: AllPairs, leaf_of: Sequence[str | None] = ()) -> Judgement:
     pairs = [
         found for size in effects for found in slow_pairs(effects[size], campaign.times(size, again=True), again, size, figures)
     ]
-    return Judgement(effects, (*nodes, *pairs), judged)
+    return Judgement(effects, (*nodes, *not_explained(pairs, nodes)), judged)
 
 
 def _candidates(effects: Mapping[int, Effects], judged: NDArray[np.bool_]) -> list[Pair]:

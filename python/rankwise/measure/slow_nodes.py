@@ -141,8 +141,9 @@ def decompose(times: Times, figures: int = 1) -> Effects:
     se = _MEDIAN_COST * max(pair_noise, noise / math.sqrt(times.sweeps)) / math.sqrt(rounds)
     freedom = max(2.0, pairs - own)
     quantile = t_quantile(1 - _ALARM / (3 * nodes * figures), freedom)
+    small = nodes / (nodes - 1.2)  # the deviation of few values is too small in the mean (Croux & Rousseeuw 1992)
     thresholds = [
-        max(quantile * max(_spread(effect), of_effect), math.log(LEAST_RATIO))
+        max(quantile * max(small * _spread(effect), of_effect), math.log(LEAST_RATIO))
         for effect, of_effect in ((sends, se), (receives, se), ((sends + receives) / 2, se / math.sqrt(2)))
     ]
     return Effects(
@@ -155,10 +156,11 @@ def _polished(log_s: Array, kept: Array, partner: Partners) -> tuple[Array, Arra
     """Return sends, receives and what they leave of all times, by sweeps of medians of those that are kept."""
     sends, receives = np.zeros(log_s.shape[1]), np.zeros(log_s.shape[1])
     to = np.maximum(partner, 0)
+    # A round's level stays as it is first found: among four nodes a slow pair could else become its nodes' fault and its round's.
+    above = kept - low_median(kept, axis=1)
     for _ in range(_POLISHES):
-        of_round = low_median(kept - sends - receives[to], axis=1)
-        sends = _centred(low_median(kept - of_round - receives[to], axis=0)[0])
-        receives = _centred(low_median(_received(kept - of_round - sends, partner), axis=0)[0])
+        sends = _centred(low_median(above - receives[to], axis=0)[0])
+        receives = _centred(low_median(_received(above - sends, partner), axis=0)[0])
     of_round = low_median(kept - sends - receives[to], axis=1)
     return sends, receives, log_s - sends - receives[to] - of_round
 
@@ -287,6 +289,18 @@ def slow_pairs(effects: Effects, again: Times, pairs: Sequence[tuple[int, int]],
         effect = float(np.median(values)), width
         found.append(_finding("pair" if both else "one-way", ends, effect, size_bytes, confirmed=(slow, len(values))))
     return sorted(found, key=lambda finding: -finding.ratio)
+
+
+def not_explained(pairs: Sequence[Finding], nodes: Sequence[Finding]) -> list[Finding]:
+    """Leave out pairs of which a node is named already at the same size, unless what the pair adds is more than half of that."""
+    return [
+        pair
+        for pair in pairs
+        if not any(
+            node.size_bytes == pair.size_bytes and set(node.nodes) & set(pair.nodes) and 2 * math.log(pair.ratio) <= math.log(node.ratio)
+            for node in nodes
+        )
+    ]
 
 
 def exclude(findings: Sequence[Finding]) -> list[int]:
