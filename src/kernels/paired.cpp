@@ -32,11 +32,11 @@ struct WarmJob {
   std::pair<Index, Index> ranks;
 };
 
-using Work = std::variant<ExchangeCase, IngredientJob, WarmJob>;
+using AnyJob = std::variant<ExchangeCase, IngredientJob, WarmJob>;
 
 struct Timing {
   std::string item;
-  Work work;
+  AnyJob work;
   double each_s = 1.0;              // a repetition of the quickest few, checks included
   std::vector<double> time_s = {};  // rank 0
   std::vector<long long> rounds = {};  // samples of each round
@@ -65,7 +65,7 @@ std::size_t parse_size(const std::string& text) {
 
 // An exchange as the exchange kernel reads it; +kind:mode:hops:width:bytes:a/b, an ingredient between two ranks; or
 // +warm:operation:bytes:a/b.
-Work parse_work(const std::string& text, const std::vector<Index>& dims, const std::vector<bool>& periodic) {
+AnyJob parse_job(const std::string& text, const std::vector<Index>& dims, const std::vector<bool>& periodic) {
   if (!text.starts_with('+')) {
     ExchangeCase one = parse_case(text, dims, periodic);
     require_runnable(MPI_COMM_WORLD, one.spec, one.block_bytes);
@@ -128,7 +128,7 @@ class Bench {
     std::vector<bool> periodic;
     for (const long long flag : arguments.integers("periodic", "1")) periodic.push_back(flag != 0);
     for (const std::string& text : arguments.list("jobs", "+step:isend:1:1:8:0/1")) {
-      timings_.push_back({text, parse_work(text, dims, periodic)});
+      timings_.push_back({text, parse_job(text, dims, periodic)});
     }
     arguments.expect_all_used();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);

@@ -77,7 +77,7 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
             "predicted": format_time(comparison.predicted.time_s),
             held_against: format_time(comparison.measured.time_s),
             **({} if paired else {"95 % interval": f"{format_time(low_s)} … {format_time(high_s)}"}),
-            "error": format_percent(comparison.error),
+            "raw error" if paired else "error": format_percent(comparison.error),
             **{name: _signed(error) for name, error in comparison.phase_errors().items()},
             **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
             "checked": _VERIFIED[comparison.measured.verified],
@@ -88,7 +88,8 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
     of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.get("phases", {}).items())
     print(
-        f"{'' if validation.session is None else 'by the profile: '}mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, mean error {_percent(summary['bias'])}, "
+        f"{'by the profile: ' if paired else ''}mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, "
+        f"mean error {_percent(summary['bias'])}, "
         f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted interval"
     )
     for name, value in validation.comparisons[0].case.settings().items():
@@ -96,7 +97,7 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     drift = summary["drift"]
     if drift is not None:
         print(
-            f"ping-pong beside the {'exchange' if validation.session is None else 'exchanges'} took {drift:.2f} times what the "
+            f"ping-pong beside the {'exchanges' if paired else 'exchange'} took {drift:.2f} times what the "
             f"profile says; with that, the mean absolute error is {_percent(summary['mape_at_present_speed'])}"
         )
         if not 0.85 < drift < 1.18:

@@ -226,17 +226,18 @@ class PairedRunner:
                 self.meter.advance()
         session, judged_rows = sum_up(judgements, [cases[place].way for place in order])
         spans = times_of(judgements)
-        if not spans:
-            raise RankwiseError(
-                f"no launch was whole before its time was up: the machine is too busy (the samples are in {self.samples_path}); "
-                "give more --seconds, or --unpaired"
-            )
         facts = {}
         for at, place in enumerate(order):
             of_place = [launch[place] for launch in launched]
             right = all(all(launch.verified.values()) for launch in of_place)
-            count = sum(times.size for launch in of_place for times in launch.samples_s.get(item_of(cases[place]), ()))
-            facts[place] = (judged_rows[at], (spans[at], right, count))
+            rounds_s = [times_s for launch in of_place for times_s in launch.samples_s.get(item_of(cases[place]), ())]
+            if not rounds_s:
+                raise RankwiseError(
+                    f"the time was up before {item_of(cases[place])} was run once: the machine is too busy (samples so far are in "
+                    f"{self.samples_path}); give more --seconds, or --unpaired"
+                )
+            all_s = np.concatenate(rounds_s)
+            facts[place] = (judged_rows[at], (spans[at] if spans else Span.of(all_s), right, all_s.size))
         return session, [facts[place][0] for place in range(len(cases))], [facts[place][1] for place in range(len(cases))]
 
     def _launch(
