@@ -1,13 +1,16 @@
-"""Location estimators for samples of time, their intervals by resampling launches and samples, outliers, ratios."""
+"""Location estimators for samples of time, intervals from what launches of the ranks differ by, outliers, ratios."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankwise.distributions import f_quantile, t_quantile
 
 Array = NDArray[np.float64]
 
@@ -68,6 +71,123 @@ def interval_95(values: Array) -> tuple[float, float]:
     """Return the central 95 % of replicates."""
     low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)
+
+
+MOST_HISTORY = 9  # degrees of freedom that earlier sessions count for
+INDICATIVE = 10  # launches below which an interval without history is only that
+_BATCHED = 20  # launches from which on runs of neighbours are the unit
+_BATCHES = (5, 8)
+_CORRECTED = 10  # fewer launches than this cannot tell how far each depends on the one before it
+
+
+@dataclass(frozen=True)
+class History:
+    """What earlier sessions of the same machine, MPI library, link and way of sending tell: the variance of the launches'
+    log medians inside sessions, its degrees of freedom, and how far a launch depends on the one before it (lag 1)."""
+
+    variance: float
+    df: float
+    autocorrelation: float = 0.0
+
+
+@dataclass(frozen=True)
+class LaunchInterval:
+    """A 95 % interval from launches, all in logarithms; ``half_width`` None: a single launch, and no history.
+
+    ``autocorrelation``: how far a launch depends on the one before it, as far as the interval is widened for it.
+    """
+
+    centre: float
+    half_width: float | None
+    df: float
+    autocorrelation: float = 0.0
+
+    @property
+    def low(self) -> float | None:
+        return None if self.half_width is None else self.centre - self.half_width
+
+    @property
+    def high(self) -> float | None:
+        return None if self.half_width is None else self.centre + self.half_width
+
+    @property
+    def value(self) -> float:
+        """The estimate itself, no longer in logarithms."""
+        return math.exp(self.centre)
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval itself, no longer in logarithms."""
+        if self.half_width is None:
+            return None
+        return math.exp(self.centre - self.half_width), math.exp(self.centre + self.half_width)
+
+
+def launch_interval(log_medians: Array, history: History | None = None, autocorrelation: float | None = None) -> LaunchInterval:
+    """Return the mean of the launches' log medians (in the order of the launches) with its 95 % interval.
+
+    Student's t over launches, their variance moderated by the machine's history (Smyth 2004) unless an F test says that the
+    launches differ more than it. From 20 launches on the unit is a run of neighbours; below that, dependence of each launch
+    on the one before widens the interval. ``autocorrelation`` is that of all cells' common effect (``lag_1``), by default
+    of these medians. Raises ValueError for no launch.
+    """
+    if log_medians.size < 1:
+        raise ValueError("an interval needs at least one launch")
+    units = batches(log_medians)
+    launches, n = log_medians.size, units.size
+    own = lag_1(log_medians) if autocorrelation is None else autocorrelation
+    r = _between_runs(dependence(own, launches, history), launches // n)
+    inflation = (1 + r) / (1 - r)
+    df = (n - 1) / inflation if n == launches else float(n - 1)
+    variance = float(units.var(ddof=1)) * (1 + (inflation - 1) / n) if n > 1 else 0.0
+    if history is not None and n == launches:
+        d0 = min(history.df, MOST_HISTORY)
+        if d0 > 0 and (n < 2 or variance <= f_quantile(0.95, n - 1, d0) * history.variance):
+            variance = (d0 * history.variance + df * variance) / (d0 + df)
+            df += d0
+    centre = float(log_medians.mean())
+    if df <= 0:
+        return LaunchInterval(centre, None, 0.0)
+    return LaunchInterval(centre, t_quantile(0.975, df) * math.sqrt(variance / n * inflation), df, r)
+
+
+def _between_runs(r: float, length: int) -> float:
+    """Return the autocorrelation of means of runs of so many launches, each of which depends on the one before by r."""
+    left = 1 - r**length
+    return r if length == 1 else r * left**2 / (length * (1 - r * r) - 2 * r * left)
+
+
+def batches(log_medians: Array) -> Array:
+    """Return the units of an interval: launches, from 20 on the means of five to eight runs of neighbouring ones."""
+    n = log_medians.shape[-1]
+    if n < _BATCHED:
+        return log_medians
+    runs = np.array_split(np.arange(n), min(max(_BATCHES[0], n // 8), _BATCHES[1]))
+    return np.stack([log_medians[..., run].mean(axis=-1) for run in runs], axis=-1)
+
+
+def lag_1(log_medians: Array) -> float | None:
+    """Return the autocorrelation of neighbouring launches, with its bias for a short series taken off (Kendall 1954).
+
+    None where there are too few launches to tell.
+    """
+    n = log_medians.size
+    off = log_medians - log_medians.mean()
+    norm = float(np.sum(off**2))
+    if n < _CORRECTED or norm <= 0:
+        return None
+    return (float(np.sum(off[1:] * off[:-1])) / norm + 1 / n) / (1 - 3 / n)
+
+
+def dependence(own: float | None, launches: int, history: History | None) -> float:
+    """Return the autocorrelation that widens an interval, of the launches' own and what history knows, in [0, 0.9]."""
+    known = [] if own is None else [(own, float(launches - 1))]
+    if history is not None:
+        known.append((history.autocorrelation, history.df))
+    weight = sum(df for _, df in known)
+    r = sum(r * df for r, df in known) / weight if weight > 0 else 0.0
+    # What history cannot tell from none, by its standard error, is none.
+    return min(r, 0.9) if r > (0.0 if history is None else 1 / math.sqrt(weight)) else 0.0
 
 
 def median_interval_95(samples: Array) -> tuple[float, float]:

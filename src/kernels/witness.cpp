@@ -73,6 +73,24 @@ std::string network_bytes_json() {
   return line.text();
 }
 
+// How often each network interface lost or found its carrier, and how many packets it damaged: what a loose cable shows.
+std::string network_faults_json() {
+  JsonLine line("network");
+  std::ifstream devices("/proc/self/net/dev");
+  for (std::string text; std::getline(devices, text);) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = text.substr(text.find_first_not_of(' '), colon - text.find_first_not_of(' '));
+    std::istringstream fields(text.substr(colon + 1));
+    std::array<long long, 11> counts{};  // received: bytes, packets, errors and five others; sent: likewise
+    for (long long& count : counts) fields >> count;
+    long long carrier_changes = 0;
+    std::ifstream("/sys/class/net/" + name + "/carrier_changes") >> carrier_changes;
+    if (name != "lo" && fields) line.add(name, std::vector<long long>{carrier_changes, counts[2] + counts[10]});
+  }
+  return line.text();
+}
+
 // Of the system that was started; its containers and namespaces have the same.
 long long machine_id() {
   std::string text;
@@ -135,7 +153,8 @@ std::string placements_json(MPI_Comm comm) {
       .add("cpus_allowed", allowed_cpus())
       .add("numa_node", static_cast<long long>(node))
       .add("memory_group", memory_group(comm))
-      .add_json("network_bytes", network_bytes_json());
+      .add_json("network_bytes", network_bytes_json())
+      .add_json("network_faults", network_faults_json());
   const std::string own = line.text();
   const int length = static_cast<int>(own.size());
   std::vector<int> lengths(static_cast<std::size_t>(size));

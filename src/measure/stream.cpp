@@ -77,7 +77,8 @@ TimedTogether measure_stream(MPI_Comm world, const Halves& halves, const Stream&
   const bool streams = halves.pair() < stream.pairs;
   streamer.aim(1 - rank, streams && (rank == 0 || stream.bidirectional), streams && (rank == 1 || stream.bidirectional));
   return time_together(
-      world, sampling, [&] { streamer.window(); }, [&](unsigned number) { return streamer.checked_window(number); });
+      world, sampling, [&] { streamer.window(); }, [&](unsigned number) { return streamer.checked_window(number); },
+      From::first_start);
 }
 
 }  // namespace rankwise

@@ -48,8 +48,8 @@ class Streamer {
 // Throws std::invalid_argument when a window needs more than 4 GiB or there are fewer pairs of ranks.
 void require_stream(const Halves& halves, const Stream& stream, std::size_t size_bytes);
 
-// Collective over the world that `halves` was made of. A sample is one window, from the start that all streaming ranks keep
-// until the last of them has what it waits for: the receiver's empty answer, or both windows. The samples are on rank 0.
+// Collective over the world that `halves` was made of. A sample is one window, from the first rank's start
+// until the last one has what it waits for: the receiver's empty answer, or both windows. So no rate exceeds the link's. The samples are on rank 0.
 [[nodiscard]] TimedTogether measure_stream(MPI_Comm world, const Halves& halves, const Stream& stream, std::size_t size_bytes,
                                            const Sampling& sampling);
 

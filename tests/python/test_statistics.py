@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from rankwise.statistics import (
     STATISTICS,
+    History,
     Summary,
     interval_95,
     is_outlier,
+    launch_interval,
     location,
     median_interval_95,
     ratio_interval,
@@ -86,3 +88,35 @@ def test_a_ratio_of_medians_has_an_interval_that_covers_it() -> None:
         assert low <= value <= high
         covered += low <= 2 <= high
     assert covered >= 85
+
+
+def test_the_interval_of_three_launches_is_students_and_history_narrows_it() -> None:
+    medians = np.array([0.0, 0.1, 0.2])
+    assert launch_interval(medians).half_width == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)  # 0.2484
+    moderated = launch_interval(medians, History(0.05**2, 9))
+    assert moderated.half_width == pytest.approx(2.2010 * 0.06216 / 3**0.5, rel=1e-4)  # 0.0790
+    assert moderated.df == 11 and moderated.centre == pytest.approx(0.1)
+
+
+def test_a_history_that_the_launches_contradict_is_dropped() -> None:
+    medians = np.array([0.0, 0.4, 0.8])
+    assert launch_interval(medians, History(0.05**2, 9)) == launch_interval(medians)
+
+
+def test_one_launch_has_an_interval_by_history_only() -> None:
+    alone = launch_interval(np.array([0.3]))
+    assert alone.half_width is None and alone.ends is None and alone.value == pytest.approx(np.exp(0.3))
+    assert launch_interval(np.array([0.3]), History(0.01, 9)).half_width == pytest.approx(2.2622 * 0.1, rel=1e-4)
+
+
+@pytest.mark.parametrize("launches", [10, 30])
+def test_launches_that_depend_on_the_one_before_are_covered(launches: int) -> None:
+    rng = np.random.default_rng(4)
+    hits = 0
+    for _ in range(300):
+        noise = rng.normal(size=launches)
+        for i in range(1, launches):
+            noise[i] = 0.5 * noise[i - 1] + 0.75**0.5 * noise[i]
+        found = launch_interval(0.1 * noise, History(0.01, 27, 0.5) if launches < 20 else None)
+        hits += abs(found.centre) <= found.half_width
+    assert hits >= 0.91 * 300

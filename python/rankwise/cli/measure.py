@@ -9,7 +9,7 @@ import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import parse_sizes
+from rankwise.units import parse_seconds, parse_sizes
 
 
 @verb(
@@ -38,13 +38,19 @@ def measure(
     sizes: Annotated[
         str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     ] = None,
-    launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
+    launches: Annotated[
+        int | None,
+        typer.Option(help="Launches of the ranks; their spread is the interval. Default: as many as the time holds, about 0.3 s each."),
+    ] = None,
+    spread: Annotated[
+        str, typer.Option(metavar="TIME", help="Wait so long between launches, in all (10m): of a machine whose states last minutes.")
+    ] = "0",
     seconds: Annotated[
         float | None,
-        typer.Option(help="Time to measure at most, in seconds; starting ranks as often as planned comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300."),
+        typer.Option(help="Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300."),
     ] = None,
     precision: Annotated[
-        float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")
+        float, typer.Option(help="Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more.")
     ] = 0.03,
     statistic: Annotated[
         str, typer.Option(help="What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
@@ -89,7 +95,7 @@ def measure(
 
     profile = measure_machine(
         output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision,
-        what, background, tuple(parse_hosts(hosts)) if hosts else (), _names(links),
+        what, background, tuple(parse_hosts(hosts)) if hosts else (), _names(links), parse_seconds(spread, "--spread"),
     )  # fmt: skip
     if as_json:
         print_json(profile.to_dict())

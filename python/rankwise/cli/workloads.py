@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, flattened, group, print_json, verb
+from rankwise.cli.base import Json, flattened, group, print_json, tell, verb
 from rankwise.cli.rows import fail_unless_verified, show_ranking, show_rows, show_table, show_validation
 from rankwise.errors import InputError
 from rankwise.workloads import workloads
@@ -44,6 +44,9 @@ Loaded = Annotated[bool, typer.Option("--loaded", help="As beside background tra
 Hosts = Annotated[
     str | None,
     typer.Option(help="Nodes to run on, as many ranks on each: n1,n2 or n[01-04]. Default: those of the Slurm allocation."),
+]
+RealRanksPerNode = Annotated[
+    int | None, typer.Option("--ranks-per-node", help="Ranks on each node. Default: as many on each of the nodes as they make.")
 ]
 Seconds = Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")]
 Samples = Annotated[Path, typer.Option(help="Where raw samples are appended.")]
@@ -133,6 +136,7 @@ def _run(workload: Workload) -> Callable[..., None]:
     def run(
         asked: Any,
         hosts: Hosts = None,
+        ranks_per_node: RealRanksPerNode = None,
         placement: Placed = "blocked",
         seconds: Seconds = 0.3,
         samples: Samples = Path("samples.jsonl"),
@@ -147,7 +151,7 @@ def _run(workload: Workload) -> Callable[..., None]:
         if aside is not None:
             _show_aside(aside, as_json)
             return
-        here, site = _here("run", hosts, placement)
+        here, site = _here("run", hosts, placement, ranks_per_node)
         rows = run_rows(workload.cases(asked, site), here, samples, seconds)
         show_rows(workload, rows, as_json)
         fail_unless_verified(workload, rows)
@@ -167,30 +171,39 @@ def _validate(workload: Workload) -> Callable[..., None]:
             str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
         ] = "model,run",
         hosts: Hosts = None,
+        ranks_per_node: RealRanksPerNode = None,
         placement: Placed = "blocked",
         seconds: Seconds = 0.3,
         samples: Samples = Path("samples.jsonl"),
         simulations: Simulations = Path("simulated"),
+        paired: Annotated[
+            bool, typer.Option("--paired/--unpaired", help="Exchanges: run by turns with what they are made of, so that drift cancels.")
+        ] = True,
+        launches: Annotated[int, typer.Option(min=1, help="Launches of a paired run; fewer than 3 quiet ones are unclear.")] = 10,
         output: Output = None,
         as_json: Json = False,
     ) -> None:
-        from rankwise.engines.session import compare_engines, require_engines
+        from rankwise.engines.session import compare_engines, require_engines, why_not_paired
         from rankwise.files import write_json
 
         names = [name.strip() for name in engines.split(",")]
         require_engines(names)
-        here, site = _here("validate", hosts, placement) if "run" in names else (None, Site("validate"))
+        here, site = _here("validate", hosts, placement, ranks_per_node) if "run" in names else (None, Site("validate"))
         cases = workload.cases(asked, site)
-        validation = compare_engines(profile, cases, names, here, samples, seconds, simulations)
+        if paired and here is not None and (why := why_not_paired(cases, names, here)) is not None:
+            tell(f"note: not paired: {why}; a second run tells the noise")
+        validation = compare_engines(profile, cases, names, here, samples, seconds, simulations, launches if paired else None)
         if output is not None:
             write_json(output, validation.to_dict())
         show_validation(validation, as_json)
         fail_unless_verified(workload, [comparison.measured for comparison in validation.comparisons])
 
-    validate.__doc__ = f"""Predict {workload.title}, run it twice on this machine, and say how far the prediction was off.
+    validate.__doc__ = f"""Predict {workload.title}, run it on this machine, and say how far the prediction was off.
 
-    The prediction knows the profile alone, never the timings that it is held against. The second run tells the noise: no
-    prediction can be expected to come closer. Without the engine run the simulation takes its place, on as many ranks
+    The prediction knows the profile alone, never the timings that it is held against. Exchanges are run by turns with what they
+    are made of (steps, hops, copies of the same sizes), launch after launch: predicted from these, what is left is the model's
+    own error, whatever the machine drifts; odd against even rounds tell its floor. Other workloads are run twice: no
+    prediction can be expected to come closer than the second run. Without the engine run the simulation takes its place, on as many ranks
     as you like."""
     return validate
 
@@ -234,14 +247,14 @@ def make_system_asked(profile: Path | None, machine: str | None, settings: Seque
     return make_system(profile, described, latency_s)
 
 
-def _here(verb: str, hosts: str | None, placement: str) -> tuple[Here, Site]:
+def _here(verb: str, hosts: str | None, placement: str, ranks_per_node: int | None) -> tuple[Here, Site]:
     """Return where real ranks run, by the options or the allocation that we are in; one rank a core, at least two."""
     from rankwise.engines.run import Here
     from rankwise.launch.allocation import allocated_hosts
     from rankwise.machine.hosts import parse_hosts
 
-    here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement)
-    return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1)
+    here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement, ranks_per_node)
+    return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1 or (ranks_per_node or 1) > 1)
 
 
 def default_ranks(here: Here) -> int:
@@ -249,7 +262,7 @@ def default_ranks(here: Here) -> int:
     from rankwise.launch.allocation import find_allocation
 
     allocation = find_allocation()
-    each = allocation.ranks_per_node if allocation is not None else None
+    each = here.ranks_per_node or (allocation.ranks_per_node if allocation is not None else None)
     return max(2, (each or here.topology.allowed_core_count) * max(1, len(here.hosts)))
 
 

@@ -16,32 +16,40 @@ from rankwise.engines.placement import Placement, Seats, node_of_each_rank
 from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel
+from rankwise.launch.launchers import ANY_HOST
 from rankwise.launch.placement import require_placement
 from rankwise.machine.discover import discover
-from rankwise.machine.hosts import distinct
+from rankwise.machine.hosts import distinct, shortened
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
 from rankwise.measure.cells import SMALLEST_TIME_S
 from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter
-from rankwise.workloads.base import Case, Row, Span
+from rankwise.workloads.base import Case, Row, Span, joined
 
 
 @dataclass
 class Here:
     """This machine and the nodes that its launcher starts ranks on; ``hosts``: each filled with as many (none: this node).
 
-    ``placed`` says which host each rank is on, as the option: blocked, cyclic, or a file.
+    ``placed`` says which host each rank is on, as the option: blocked, cyclic, or a file. With ``ranks_per_node`` each of the
+    first hosts has so many, on as many as that takes; srun then finds hosts by itself where none are named.
     """
 
     hosts: Sequence[str] = ()
     placed: str = "blocked"
+    ranks_per_node: int | None = None
     topology: Topology = field(default_factory=discover)
     _found: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.placed != "blocked" and not self.hosts:
-            raise InputError(f"--placement {self.placed} needs nodes: name them with --hosts, or run inside a Slurm allocation")
+        option = f"--placement {self.placed}" if self.placed != "blocked" else "--ranks-per-node"
+        if self.ranks_per_node is not None and self.ranks_per_node < 1:
+            raise InputError(f"--ranks-per-node {self.ranks_per_node} is too small: it must be at least 1")
+        if self.hosts or (self.placed == "blocked" and self.ranks_per_node is None):
+            return
+        if self.ranks_per_node is None or not self.mpi.launcher.finds_hosts:
+            raise InputError(f"{option} needs nodes: name them with --hosts, or run inside a Slurm allocation")
 
     @cached_property
     def mpi(self) -> Mpi:
@@ -54,11 +62,26 @@ class Here:
 
     def hosts_of(self, ranks: int) -> list[str]:
         """Return the host of each rank; none where all run on this node. Raises InputError."""
-        if not self.hosts:
+        each = self.ranks_per_node
+        if not self.hosts and each is None:
             return []
-        if ranks % len(self.hosts):
-            raise InputError(f"{ranks} ranks are no multiple of {len(self.hosts)} nodes: give each node as many")
-        return [self.hosts[node] for node in node_of_each_rank(self.placed, ranks, ranks // len(self.hosts))]
+        if each is None:
+            if ranks % len(self.hosts):
+                raise InputError(
+                    f"{ranks} ranks are no multiple of {len(self.hosts)} nodes: give each node as many, or say how many with "
+                    "--ranks-per-node"
+                )
+            each = ranks // len(self.hosts)
+        if ranks % each:
+            raise InputError(f"{ranks} ranks are no multiple of --ranks-per-node {each}: give each node as many")
+        nodes = ranks // each
+        hosts = self.hosts or [f"{ANY_HOST}{node}" for node in range(nodes)]
+        if nodes > len(hosts):
+            raise InputError(
+                f"{ranks} ranks with --ranks-per-node {each} need {nodes} nodes and there are {len(hosts)} "
+                f"({shortened(hosts)}): ask for more nodes, or put more ranks on each"
+            )
+        return [hosts[node] for node in node_of_each_rank(self.placed, ranks, each)]
 
     def node_of_rank(self, ranks: int) -> list[int]:
         """Return the node of each rank, nodes numbered by their lowest rank: as told, or as the launcher puts them."""
@@ -89,8 +112,54 @@ class Here:
             return seats.on_nodes(nodes) if max(nodes) > 0 else self.locations(len(nodes))
 
         return Placement(
-            lambda ranks: of_nodes(tuple(self.node_of_rank(ranks)) if self.hosts else (0,) * ranks), of_nodes
+            lambda ranks: of_nodes(tuple(self.node_of_rank(ranks)) if self.hosts_of(ranks) else (0,) * ranks), of_nodes
         )
+
+
+    def start(self, case: Case) -> Start:
+        """Return how the ranks of a case are started. Raises InputError where this machine cannot carry them."""
+        hosts = self.hosts_of(case.ranks)
+        # Who maps cells to nodes has to know the nodes, also those of a launcher that asks nobody.
+        nodes = self.node_of_rank(case.ranks) if hosts or case.nodes is not None else [0] * case.ranks
+        on_node = max(Counter(nodes).values())
+        crowded = on_node > len(self.cpus)
+        require_room(on_node, len(self.cpus), f"ask the model ('rankwise predict {case.workload}')")
+        is_told = bool(hosts) or max(nodes) == 0
+        return Start(hosts, nodes, on_node, crowded, [] if crowded or not is_told else self._cpus_of_ranks(nodes), is_told)
+
+    def stream(self, start: Start, arguments: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Start a kernel and yield its records, once the ranks are seen to be where they should. Raises RankwiseError and its kinds."""
+        ranks = len(start.nodes)
+        bound = ["--cpus", joined(start.cpus)] if start.cpus else []
+        for record in stream_kernel(
+            self.mpi, [*arguments, *bound], ranks, start.crowded, f"running on {ranks} ranks", start.hosts
+        ):
+            if record["record"] in ("start", "end") and start.is_told:
+                require_placement(record["placements"], "of this placement", start.cpus, start.hosts)
+            yield record
+            if record["record"] == "unavailable":
+                raise UnusableEnvironmentError(str(record["what"]))
+
+    def _cpus_of_ranks(self, nodes: Sequence[int]) -> list[int]:
+        """Return the CPU of each rank: on every node the first rank has the first CPU, and so on."""
+        seen: Counter[int] = Counter()
+        cpus = []
+        for node in nodes:
+            cpus.append(self.cpus[seen[node]])
+            seen[node] += 1
+        return cpus
+
+
+@dataclass(frozen=True)
+class Start:
+    """How ranks are started: the host of each (none: all here), its node, and its CPU where it is bound to one."""
+
+    hosts: Sequence[str]
+    nodes: Sequence[int]
+    on_node: int
+    crowded: bool
+    cpus: Sequence[int]
+    is_told: bool  # the launcher is told where each rank goes
 
 
 @dataclass(frozen=True)
@@ -127,36 +196,22 @@ class Runner:
         return [found[place] for place in range(len(cases))]
 
     def _launch(self, cases: Sequence[Case], samples: SamplesFile, identity: str) -> Iterator[Row]:
-        case, ranks, here = cases[0], cases[0].ranks, self.here
-        hosts = here.hosts_of(ranks)
-        # Who maps cells to nodes has to know the nodes, also those of a launcher that asks nobody.
-        nodes = here.node_of_rank(ranks) if hosts or case.nodes is not None else [0] * ranks
-        on_node = max(Counter(nodes).values())
-        crowded = on_node > len(here.cpus)
-        require_room(on_node, len(here.cpus), f"ask the model ('rankwise predict {case.workload}')")
+        case, start = cases[0], self.here.start(cases[0])
         arguments = [
             case.kernel,
-            *case.arguments([one.item for one in cases], nodes, simulated=False),
-            *case.effort(self.seconds_per_case, crowded),
+            *case.arguments([one.item for one in cases], start.nodes, simulated=False),
+            *case.effort(self.seconds_per_case, start.crowded),
         ]
-        is_told = bool(hosts) or max(nodes) == 0
-        cpus = [] if crowded or not is_told else self._cpus_of_ranks(nodes)
-        if cpus:
-            arguments += ["--cpus", ",".join(map(str, cpus))]
         waiting = iter(cases)
         timer_cost_s = 0.0
         try:
-            for record in stream_kernel(here.mpi, arguments, ranks, crowded, f"running on {ranks} ranks", hosts):
-                if record["record"] in ("start", "end") and is_told:
-                    require_placement(record["placements"], "of this placement", cpus, hosts)
+            for record in self.here.stream(start, arguments):
                 samples.append({**record, "campaign": identity})
                 if record["record"] == "start":
                     timer_cost_s = float(record["timer_cost_s"])
-                elif record["record"] == "unavailable":
-                    raise UnusableEnvironmentError(str(record["what"]))
                 elif record["record"] == "samples":
                     self.meter.advance()
-                    yield self._row(next(waiting), record, timer_cost_s, on_node)
+                    yield self._row(next(waiting), record, timer_cost_s, start.on_node)
         except (InputError, UnusableEnvironmentError):
             raise
         except RankwiseError as error:
@@ -181,12 +236,3 @@ class Runner:
             samples_s=times_s,
             **fields,
         )  # fmt: skip
-
-    def _cpus_of_ranks(self, nodes: Sequence[int]) -> list[int]:
-        """Return the CPU of each rank: on every node the first rank has the first CPU, and so on."""
-        seen: Counter[int] = Counter()
-        cpus = []
-        for node in nodes:
-            cpus.append(self.here.cpus[seen[node]])
-            seen[node] += 1
-        return cpus

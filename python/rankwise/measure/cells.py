@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.samples import Campaign
+from rankwise.measure.saturation import uncarried
 from rankwise.statistics import Array
 
 SMALLEST_TIME_S = 1e-10
@@ -32,8 +34,9 @@ Cells = dict[str, dict[int, list[Array]]]
 def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
     """Turn raw times into the time of one message or round: the timer's own cost off, divided by what was timed."""
     gathered: dict[str, dict[int, dict[int, list[Array]]]] = {}
+    refused = uncarried(campaign) if link == OTHER_NODE else set()
     for sample in campaign.samples:
-        if sample["class"] != link:
+        if sample["class"] != link or (refused and (sample.get("part"), sample["launch"]) in refused):
             continue
         if sample.get("moved_ranks"):
             continue  # on another processor it is not a sample of this class; the verdict tells how many there were

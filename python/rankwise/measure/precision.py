@@ -1,23 +1,33 @@
-"""When a campaign may stop: every cell's 95 % interval is narrower than asked."""
+"""When a campaign may stop: every cell's 95 % interval is as narrow as asked."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from rankwise.measure.cells import cells_of, timer_cost_s
 from rankwise.measure.samples import Campaign
-from rankwise.statistics import interval_95, location, replicates
+from rankwise.statistics import launch_interval, location
 
 
-def imprecise_cells(campaign: Campaign, statistic: str, precision: float) -> dict[str, list[tuple[str, int]]]:
-    """Return for each link class the cells (operation, size) whose interval reaches farther than ± precision."""
-    rng = np.random.default_rng(7)
-    cost_s = timer_cost_s(campaign)
-    found: dict[str, list[tuple[str, int]]] = {}
-    for link in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
-        for operation, by_size in cells_of(campaign, link, cost_s).items():
-            for size, launches in by_size.items():
-                low, high = interval_95(replicates(launches, statistic, rng))
-                if (high - low) / 2 > precision * location(np.concatenate(launches), statistic):
-                    found.setdefault(link, []).append((operation, size))
-    return found
+def imprecise_cells(
+    campaign: Campaign, link: str, cells: Collection[tuple[str, int]], statistic: str, precision: float
+) -> set[tuple[str, int]]:
+    """Return those of a link class's cells (operation, size) whose interval reaches farther than ± precision, or that lack one."""
+    by_operation = cells_of(campaign, link, timer_cost_s(campaign))
+    return {
+        (operation, size)
+        for operation, size in cells
+        if half_width([location(launch, statistic) for launch in by_operation.get(operation, {}).get(size, [])])
+        > math.log1p(precision)
+    }
+
+
+def half_width(launches_s: Sequence[float]) -> float:
+    """Return half the 95 % interval of launches' figures in their logarithm; infinite where there is none."""
+    if len(launches_s) < 2:
+        return math.inf
+    half = launch_interval(np.log(launches_s)).half_width
+    return math.inf if half is None else half

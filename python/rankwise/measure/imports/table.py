@@ -31,6 +31,7 @@ class Table:
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
     link: str | None = None  # where the file itself says it
+    told: str | None = None  # the link class that follows from where a launcher says that the ranks were
 
     def to_dict(self, link: str) -> dict[str, object]:
         """Return where the table came from; ``link`` is its link class where the file does not say it."""

@@ -1,0 +1,77 @@
+"""How far the figures of a profile can be trusted: a level, its reasons, and the level of each link and way of sending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+Level = Literal["good", "limited", "poor", "unknown"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+_RANK = {"good": 0, "unknown": 1, "limited": 2, "poor": 3}  # of what is worse
+_WORDS = {
+    "good": "nothing disturbed them",
+    "limited": "with care",
+    "poor": "do not build on them",
+    "unknown": "nothing is known of how they were measured",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What spoiled figures: a short name, how grave it is (1 and above: poor), what was seen, and its cure."""
+
+    code: str
+    severity: float
+    words: str
+    cure: str
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.cure}" if self.cure else self.words
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The verdict on figures: its level, its reasons (the gravest first), and the level of each link and way of sending."""
+
+    level: Level = "unknown"
+    reasons: tuple[Reason, ...] = ()
+    of: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
+
+    def line(self) -> str:
+        """Return the verdict in one line: the level and the gravest reason."""
+        return f"trust {self.level}: {self.reasons[0] if self.reasons else _WORDS[self.level]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "level": self.level,
+            "reasons": [
+                {"code": r.code, "severity": r.severity, "words": r.words, "cure": r.cure} for r in self.reasons
+            ],
+            "of": {link: dict(ways) for link, ways in self.of.items()},
+        }
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any] | None) -> Trust:
+        """Read a verdict; where there is none it is unknown. Raises ValueError, KeyError or TypeError for a bad one."""
+        if record is None:
+            return Trust()
+        reasons = tuple(
+            Reason(str(r["code"]), float(r["severity"]), str(r["words"]), str(r["cure"])) for r in record.get("reasons", [])
+        )
+        of = {
+            str(link): {str(way): _level(level) for way, level in ways.items()} for link, ways in record.get("of", {}).items()
+        }
+        return Trust(_level(record["level"]), reasons, of)
+
+
+def worst(levels: Iterable[Level]) -> Level:
+    """Return the worst of some levels; of none ``unknown``."""
+    return max(levels, key=_RANK.__getitem__, default="unknown")
+
+
+def _level(value: Any) -> Level:
+    if value not in LEVELS:
+        raise ValueError(f"trust level {value!r} is none of {', '.join(LEVELS)}")
+    found: Level = value
+    return found
