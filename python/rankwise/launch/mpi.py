@@ -258,7 +258,8 @@ def _why_ended(child: Child, code: int, started: bool, doing: str) -> str:
     complaint, how = child.complaint(), describe_exit(code)
     if _REFUSAL in complaint:
         return f"the kernel gave up while {doing}: {complaint.partition(_REFUSAL)[2].partition(' / ')[0]}"
-    if _DEATH.search(complaint) or (code < 0 and started):
+    # Hydra passes a rank's signal on without a word.
+    if _DEATH.search(complaint) or (started and how.startswith("signal ")):
         return f"a rank died while {doing} ({how}{_because(complaint)})"
     if not started:
         return f"the ranks did not start while {doing} ({how}{_because(child.error_line())})"

@@ -7,10 +7,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from rankwise.distributions import t_quantile
 from rankwise.measure.cells import cells_of, timer_cost_s
 from rankwise.measure.samples import Campaign
-from rankwise.statistics import location
+from rankwise.statistics import launch_interval, location
 
 
 def imprecise_cells(
@@ -27,8 +26,8 @@ def imprecise_cells(
 
 
 def half_width(launches_s: Sequence[float]) -> float:
-    """Return half the 95 % interval of launches' figures in their logarithm, by Student's t; infinite for a single launch."""
+    """Return half the 95 % interval of launches' figures in their logarithm; infinite where there is none."""
     if len(launches_s) < 2:
         return math.inf
-    logs = np.log(launches_s)
-    return float(t_quantile(0.975, logs.size - 1) * logs.std(ddof=1) / math.sqrt(logs.size))
+    half = launch_interval(np.log(launches_s)).half_width
+    return math.inf if half is None else half
