@@ -179,11 +179,11 @@ def test_without_a_controller_the_environment_is_unusable(cluster: Slurm, on_log
 
 def test_a_placement_that_srun_gives_up_on_is_refused(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     first, second = cluster.hosts[:2]
-    # Not in the order of the allocation: srun places such ranks one by one, and those of a node share no memory.
+    # Neither blocked nor cyclic: srun places such ranks one by one, and those of a node share no memory.
     program = (
         "from rankwise.launch import find_mpi, stream_kernel\n"
         "from rankwise.launch.placement import require_placement\n"
-        f"hosts = ['{first}', '{second}', '{first}', '{second}']\n"
+        f"hosts = ['{first}', '{second}', '{second}', '{first}']\n"
         "start = next(r for r in stream_kernel(find_mpi(), ['hello'], 4, False, 'testing', hosts) if r['record'] == 'start')\n"
         "print([p['host'] for p in start['placements']] == hosts)\n"
         "require_placement(start['placements'], 'same-socket', hosts=hosts)\n"
