@@ -134,9 +134,9 @@ def _compare_curves(link: str, sending: str, a: Curve, b: Curve, tolerance: floa
                 "time",
                 one.size_bytes,
                 one.time_s,
-                (one.time_lo_s, one.time_hi_s),
+                one.interval_s,
                 other.time_s,
-                (other.time_lo_s, other.time_hi_s),
+                other.interval_s,
             )
 
 

@@ -17,9 +17,9 @@ from rankwise.measure.campaign import Plan, default_sizes, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
-from rankwise.measure.samples import Campaign
-from rankwise.measure.trust import judge
-from rankwise.measure.workloads import COMPLETE, WHAT
+from rankwise.measure.profiles import profile_of_samples, require_one_machine, same_hardware
+from rankwise.measure.samples import Campaign, read_campaigns
+from rankwise.measure.workloads import WHAT
 from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
 
@@ -78,29 +78,31 @@ def measure_machine(
         )
     mpi = find_mpi()
     mpi.require_match()
+    machine = machine_record(topology, mpi)
+    if samples_path_of(output).exists():
+        require_one_machine(read_campaigns(samples_path_of(output)), samples_path_of(output), machine)
     plan = Plan(
         places, sizes, what, background, launches=launches, seconds=seconds, precision=precision, statistic=statistic
     )
     samples_path = samples_path_of(output)
     try:
         with meter("measuring", plan.steps()) as progress:
-            campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress, hosts)
+            campaign = run_campaign(mpi, plan, machine, samples_path, resume, progress, hosts)
     except KeyboardInterrupt:
         raise InterruptedWorkError(
             f"interrupted: all samples so far are in {samples_path}{_keep_what_there_is(samples_path, output, statistic)}; "
             f"go on with 'rankwise measure -o {output} --resume'"
         ) from None
     what = str(campaign.head["plan"]["what"])  # a resumed campaign's own
-    profile = profile_from_campaign(campaign, samples_path, statistic)
+    profile = profile_of_samples(samples_path, statistic)
     if campaign.stop:
         tell(_why_it_stopped(campaign))
-    trust = judge(campaign, profile)
-    for line in (*profile.warnings, trust.line, *trust.findings):
+    for line in (*profile.warnings, f"profile {output}: {profile.trust.line()}", *map(str, profile.trust.reasons[1:])):
         tell(line)
-    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=(*profile.warnings, *trust.findings))
-    if what != "pingpong" and output.exists():
+    if output.exists():
         present = Profile.load(output)
-        profile = profile.with_additions(present) if what in COMPLETE else present.with_additions(profile)
+        if (what != "pingpong" or same_hardware(present.machine, profile.machine)) and present.lost_in(profile):
+            profile = replace(profile.with_additions(present), warnings=profile.warnings)
     profile.save(output)
     return profile
 

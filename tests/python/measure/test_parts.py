@@ -133,8 +133,12 @@ def test_what_is_measured_later_is_added_to_a_profile(tmp_path: Any) -> None:
     both = first.with_additions(second).links["same-socket"]
     assert both.send == first.links["same-socket"].send
     assert set(both.variants) == {"ssend", "bandwidth-window-64"}
-    # Of what both have the newer stays, whichever is added to the other.
-    again = profile_from_campaign(_campaign({"send": _line(), "ssend": _line(5.0)}), tmp_path / "x")
-    again = replace(again, created=f"{first.created}-later")
-    for merged in (first.with_additions(again), again.with_additions(first)):
-        assert merged.links["same-socket"].variants["ssend"] == again.links["same-socket"].variants["ssend"]
+    # Of what both have the newer stays, whichever is added to the other; but what models are fitted to together stays so.
+    slower = {"bandwidth-window-64": ((lambda size: 5e-8 + BETA * size), 64)}
+    again = profile_from_campaign(_campaign({"send": _line(), "ssend": _line(5.0), **slower}), tmp_path / "x")
+    again = replace(again, source={**again.source, "measured": "2026-01-02"})
+    together = first.with_additions(second)
+    for merged in (together.with_additions(again), again.with_additions(together)):
+        variants = merged.links["same-socket"].variants
+        assert variants["bandwidth-window-64"] == again.links["same-socket"].variants["bandwidth-window-64"]
+    assert first.with_additions(again).links["same-socket"].variants["ssend"] == first.links["same-socket"].variants["ssend"]
