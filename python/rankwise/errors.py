@@ -1,6 +1,7 @@
 """Errors that a user sees: one line that says what is wrong, where, and the mend, and an exit code.
 
-Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression found, 4 environment unusable, 130 interrupted.
+Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression or fault found, 4 environment unusable,
+5 unclear (a difference could not have been seen), 6 unusable figures (the machine was busy with other work), 130 interrupted.
 """
 
 EXIT_OK = 0
@@ -8,7 +9,16 @@ EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_REGRESSION = 3
 EXIT_ENVIRONMENT = 4
+EXIT_UNCLEAR = 5
+EXIT_UNUSABLE = 6
 EXIT_INTERRUPTED = 130
+_OF_VERDICTS = {"slower": EXIT_REGRESSION, "unclear": EXIT_UNCLEAR, "unusable": EXIT_UNUSABLE}
+
+
+def exit_code(verdict: str, strict: bool) -> int:
+    """Return the exit code of an alarm's verdict; ``strict`` turns unclear and unusable into plain failure."""
+    code = _OF_VERDICTS.get(verdict, EXIT_OK)
+    return EXIT_FAILURE if strict and code in (EXIT_UNCLEAR, EXIT_UNUSABLE) else code
 
 
 class RankwiseError(Exception):

@@ -17,6 +17,18 @@ def require_folder(path: Path) -> None:
         raise InputError(f"{path} is a file: name a folder")
 
 
+def make_folder(path: Path) -> list[Path]:
+    """Make a folder that can be written into; return what was made for it, the innermost first. Raises InputError."""
+    require_folder(path)
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): name a folder of your own") from None
+    return missing
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a text file so that a reader sees the old content or the new, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,6 +45,23 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def append_json_line(path: Path, value: object) -> None:
+    """Add one JSON value as a line: whole, on the disk, and not amid another's, whoever else writes. Raises OSError."""
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        end = stream.seek(0, os.SEEK_END)
+        cut_off = b""
+        if end:
+            stream.seek(end - 1)
+            cut_off = b"" if stream.read(1) == b"\n" else b"\n"  # what a full disk left in mid-line stays a line of its own
+        stream.write(cut_off + json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def json_text(value: object) -> str:

@@ -63,11 +63,11 @@ def parse_periodic(text: str, ndim: int) -> list[bool]:
 
 
 def parse_seconds(text: str, what: str = "time") -> float:
-    """Read a time: ``10ms``, ``1s``, ``2min``, ``0.5`` (seconds). Raises InputError."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(us|ms|s|min|)", text.strip())
+    """Read a time: ``10ms``, ``1s``, ``2min`` or ``2m``, ``1h``, ``0.5`` (seconds). Raises InputError."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(us|ms|s|min|m|h|)", text.strip())
     if match is None:
         raise InputError(f"{what} '{text}' is not a time: write it as 10ms, 1s or 2min")
-    return float(match[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "": 1.0}[match[2]]
+    return float(match[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "": 1.0}[match[2]]
 
 
 def format_time(time_s: float) -> str:

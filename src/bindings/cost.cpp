@@ -213,7 +213,7 @@ void bind_cost(nb::module_& m) {
          std::vector<Index> weights, const Placement& placement, const std::string& mode) {
         const rankwise::Grid on = grid(std::move(dims), std::move(periodic));
         const rankwise::Stencil stencil(on.ndim(), std::move(offsets), std::move(weights));
-        return Judged{rankwise::walk_of_few(rankwise::stencil_program(on, stencil, rankwise::parse_send_mode(mode)),
+        return Judged{rankwise::walk_of(rankwise::stencil_program(on, stencil, rankwise::parse_send_mode(mode)),
                                             rankwise::Layout(on, placement))};
       },
       nb::arg("dims"), nb::arg("periodic"), nb::arg("offsets"), nb::arg("weights"), nb::arg("placement"),
@@ -222,7 +222,7 @@ void bind_cost(nb::module_& m) {
       "judge_transpose",
       [](std::vector<Index> dims, const std::vector<int>& axes, bool pairwise, const Placement& placement) {
         const rankwise::Grid on = grid(std::move(dims), {});
-        return Judged{rankwise::walk_of_few(rankwise::transpose_program(on, axes, pairwise), rankwise::Layout(on, placement))};
+        return Judged{rankwise::walk_of(rankwise::transpose_program(on, axes, pairwise), rankwise::Layout(on, placement))};
       },
       nb::arg("dims"), nb::arg("axes"), nb::arg("pairwise"), nb::arg("placement"),
       "A personalised all-to-all of the ranks along some axes of a grid, all groups at once: step by step, or at once.");

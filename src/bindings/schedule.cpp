@@ -63,7 +63,7 @@ class Exchange {
     return spec;
   }
   [[nodiscard]] rankwise::Walk judged(const rankwise::Placement& placement) const {
-    return walk_of_few(on(placement), rankwise::Layout(rank_grid(spec_), placement));
+    return walk_of(on(placement), rankwise::Layout(rank_grid(spec_), placement));
   }
 
   [[nodiscard]] std::pair<Index, Index> counts(Index rank) const {

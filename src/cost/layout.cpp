@@ -18,7 +18,8 @@ constexpr Index most_units = 4;  // of a level above
 // Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
 class Beside {
  public:
-  Beside(const Grid& grid, const std::vector<Partner>& partners) : grid_(grid), axes_(grid.dims().size()) {
+  Beside(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach)
+      : grid_(grid), reach_(reach), axes_(grid.dims().size()) {
     Index stride = 1;
     for (std::size_t axis = axes_.size(); axis-- > 0;) {
       axes_[axis].stride = stride;
@@ -43,7 +44,9 @@ class Beside {
       axis.at = coords[i];
       for (std::size_t step = 0; step < axis.steps.size(); ++step) {
         const Index moved = grid_.shifted(static_cast<int>(i), coords[i], axis.steps[step]);
-        axis.adds[step] = moved < 0 ? nowhere : (moved - coords[i]) * axis.stride;
+        const Index by = moved - coords[i];
+        const bool is_there = moved >= 0 && (reach_.empty() || (-reach_[i].lower <= by && by <= reach_[i].upper));
+        axis.adds[step] = is_there ? by * axis.stride : nowhere;
       }
     }
   }
@@ -65,6 +68,7 @@ class Beside {
     std::vector<Index> adds;
   };
   const Grid& grid_;
+  const std::vector<Reach>& reach_;
   std::vector<Axis> axes_;
   std::vector<std::uint32_t> which_;  // of each partner and axis: index into its steps
   Index rank_ = 0;
@@ -120,20 +124,22 @@ std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners
   return list;
 }
 
-std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
-                                             const std::vector<Index>& label,
+std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners,
+                                             const std::vector<Reach>& reach, Kinds kinds, const std::vector<Index>& label,
                                              const std::function<Index(Index, const Coords&)>& kind_of) const {
   std::vector<bool> periodic;
   for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
   for (const Known& known : known_) {
-    if (known.label == label && known.periodic == periodic && known.partners == partners) return known.census;
+    if (known.label == label && known.periodic == periodic && known.partners == partners && known.reach == reach) {
+      return known.census;
+    }
   }
-  auto census = std::make_shared<const Census>(count(grid, partners, kinds, kind_of));
-  known_.push_back({std::move(periodic), label, partners, census});
+  auto census = std::make_shared<const Census>(count(grid, partners, reach, kinds, kind_of));
+  known_.push_back({std::move(periodic), label, partners, reach, census});
   return census;
 }
 
-Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
+Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, Kinds kinds,
                      const std::function<Index(Index, const Coords&)>& kind_of) const {
   const std::int64_t inside_distance = Farthest::distance(LinkClass::same_socket);
   const std::int64_t outside_distance = Farthest::distance(LinkClass::other_node);
@@ -148,7 +154,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, Kin
     if (of_kind.size() <= kind) of_kind.resize(kind + 1);
     of_kind[kind].push_back(i);
   }
-  Beside beside(grid, partners);
+  Beside beside(grid, partners, reach);
   std::set<UnitCounts> found;
   std::vector<std::pair<Index, UnitCounts>> sockets;  // of the node at hand
 

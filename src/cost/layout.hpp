@@ -44,6 +44,13 @@ struct Census {
   }
 };
 
+// How far messages really go along an axis, down and up; further round a ring there are none.
+struct Reach {
+  Index lower;
+  Index upper;
+  bool operator==(const Reach&) const = default;
+};
+
 // All ranks are of one kind, of several, or of one for each member of a team.
 enum class Kinds { one, several, members };
 
@@ -55,16 +62,17 @@ class Layout {
   // kind_of: the kind of a rank, -1 where it has none of the partners. Counts every node; of nodes that are filled one after
   // the other, where there are many, 16 (of small nodes more) spread evenly over the grid, first and last included (the load
   // found is 0.97 of the busiest node's or more in nine of ten grids, 0.875 at worst).
-  // grid: of the ranks; its borders may differ from one count to the next. label: names kind_of, so that what was counted for
+  // grid: of the ranks; its borders may differ from one count to the next. reach: of each axis, where borders that messages
+  // do not cross are closed; empty: they go all around. label: names kind_of, so that what was counted for
   // the same partners before is given again.
   [[nodiscard]] std::shared_ptr<const Census> census(
-      const Grid& grid, const std::vector<Partner>& partners, Kinds kinds, const std::vector<Index>& label,
-      const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
+      const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, Kinds kinds,
+      const std::vector<Index>& label, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
  private:
-  [[nodiscard]] Census count(const Grid& grid, const std::vector<Partner>& partners, Kinds kinds,
+  [[nodiscard]] Census count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, Kinds kinds,
                              const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
   [[nodiscard]] std::vector<Index> chosen(Index units, Index ranks, std::size_t partners, Index most) const;
 
@@ -76,6 +84,7 @@ class Layout {
     std::vector<bool> periodic;
     std::vector<Index> label;
     std::vector<Partner> partners;
+    std::vector<Reach> reach;
     std::shared_ptr<const Census> census;
   };
   mutable std::vector<Known> known_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace rankwise {
@@ -33,6 +34,19 @@ bool belongs(const UnitCounts& unit, std::size_t resource) {
   if (resource == number(Shared::socket)) return unit.of == UnitCounts::Of::socket;
   if (resource < shared_count) return unit.of == UnitCounts::Of::node;
   return unit.of == UnitCounts::Of::level && (resource - shared_count) / 2 == unit.level;
+}
+
+// So many messages of a phase that each hold a unit of a resource for so long.
+struct Share {
+  double held_s;
+  std::uint32_t times;
+};
+
+// What a message waits for where it is shared fairly: of each other one as much as it brings itself, at most.
+double load_s(std::span<const Share> shares, double own_s) {
+  double sum_s = 0.0;
+  for (const Share& share : shares) sum_s += share.times * std::min(share.held_s, own_s);
+  return sum_s;
 }
 
 LinkClass link_of(std::size_t span, std::optional<LinkClass> link) {
@@ -125,6 +139,8 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
     }
   }
   std::erase_if(uses, [](const Use& use) { return use.times == 0; });
+  std::sort(uses.begin(), uses.end(),
+            [](const Use& a, const Use& b) { return std::pair(a.phase, a.resource) < std::pair(b.phase, b.resource); });
   return uses;
 }
 
@@ -146,16 +162,21 @@ void LoadsOfUses::add_total(std::size_t resource, Index unit, double held_s, dou
 Loads LoadsOfUses::of_few(const std::vector<Passage>& passages, const Phases& phases, const std::vector<Use>& uses,
                           const Census& census) {
   few_ = true;
-  std::vector<double> load_s(resources() * phases.count, 0.0);
+  // Of each phase and resource the uses, which lie beside each other, and what one message of each holds it for.
+  std::vector<std::uint32_t> first_use(phases.count * resources() + 1, 0);
+  std::vector<Share> shares;
   for (const Use& use : uses) {
     if (use.resource >= resources()) continue;  // of a level that the machine lacks
-    const double time_s = use.times * held_s(use.resource, use.link, use.size);
+    const double time_s = held_s(use.resource, use.link, use.size);
     if (use.phase < phases.count) {
-      load_s[use.resource * phases.count + use.phase] += time_s;
+      shares.push_back({time_s, use.times});
+      first_use[use.phase * resources() + use.resource + 1] = static_cast<std::uint32_t>(shares.size());
     } else {
-      add_total(use.resource, 0, time_s, static_cast<double>(use.times) * static_cast<double>(sizes_[use.size] * block_bytes_));
+      add_total(use.resource, 0, use.times * time_s,
+                static_cast<double>(use.times) * static_cast<double>(sizes_[use.size] * block_bytes_));
     }
   }
+  for (std::size_t i = 1; i < first_use.size(); ++i) first_use[i] = std::max(first_use[i], first_use[i - 1]);
   // How far the messages of each partner go.
   std::vector<std::size_t> spans(census.links.size(), 0);
   for (const UnitCounts& unit : census.units) {
@@ -173,8 +194,11 @@ Loads LoadsOfUses::of_few(const std::vector<Passage>& passages, const Phases& ph
                                  : link == LinkClass::other_socket ? in_node
                                                                    : in_socket;
     const std::size_t span = std::min(spans[passages[id].link], farthest);
+    const LinkClass own = link_of(span, link);
     on_its_way(span, [&](std::size_t resource, bool at_sender) {
-      const double on_s = load_s[resource * phases.count + phases.of[id]];
+      const std::size_t at = phases.of[id] * resources() + resource;
+      const std::span sharing(shares.begin() + first_use[at], shares.begin() + first_use[at + 1]);
+      const double on_s = sharing.empty() ? 0.0 : load_s(sharing, held_s(resource, own, passages[id].size));
       loads.way_s[id] = std::max(loads.way_s[id], on_s);
       if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
     });
@@ -184,7 +208,7 @@ Loads LoadsOfUses::of_few(const std::vector<Passage>& passages, const Phases& ph
 
 Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& phases, const Placement& placement) {
   // Of each message the units that it passes; each unit's loads stand phase by phase.
-  std::vector<std::vector<double>> load_s(resources());
+  std::vector<std::vector<std::vector<Share>>> shares(resources());
   const auto unit_of = [&](std::size_t resource, const Location& from, const Location& to, bool at_sender) {
     const Location& end = at_sender ? from : to;
     if (resource == number(Shared::socket)) return end.socket;
@@ -211,19 +235,24 @@ Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& ph
     const double bytes = static_cast<double>(sizes_[passages[id].size] * block_bytes_);
     each_resource(id, [&](std::size_t resource, Index unit, bool, double time_s) {
       if (time_s <= 0) return;
-      std::vector<double>& of = load_s[resource];
+      std::vector<std::vector<Share>>& of = shares[resource];
       const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
-      if (of.size() <= at) of.resize((static_cast<std::size_t>(unit) + 1) * phases.count, 0.0);
-      of[at] += time_s;
+      if (of.size() <= at) of.resize((static_cast<std::size_t>(unit) + 1) * phases.count);
+      const auto alike = std::find_if(of[at].begin(), of[at].end(), [&](const Share& share) { return share.held_s == time_s; });
+      if (alike == of[at].end()) {
+        of[at].push_back({time_s, 1});
+      } else {
+        ++alike->times;
+      }
       add_total(resource, unit, time_s, bytes);
     });
   }
   Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves) continue;
-    each_resource(id, [&](std::size_t resource, Index unit, bool at_sender, double) {
+    each_resource(id, [&](std::size_t resource, Index unit, bool at_sender, double time_s) {
       const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
-      const double on_s = at < load_s[resource].size() ? load_s[resource][at] : 0.0;
+      const double on_s = at < shares[resource].size() ? load_s(shares[resource][at], time_s) : 0.0;
       loads.way_s[id] = std::max(loads.way_s[id], on_s);
       if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
     });

@@ -74,8 +74,11 @@ class Walk {
   // Blocks that all have block_bytes. Throws std::invalid_argument when the machine lacks a link class that is needed
   // or the placement does not fit.
   [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
-  // Likewise, of few that stand for all.
+  // Likewise, of few that stand for all, or of ranks that stay where at() put them.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine) const;
+
+  // All ranks where they sit, to be asked for their time without a placement.
+  [[nodiscard]] Walk at(Placement placement) &&;
 
   // The numbers of blocks that messages have (0 among them where a rank only copies).
   [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
@@ -97,7 +100,7 @@ class Walk {
   // A replay, and what is in flight together in it.
   struct Replayed {
     Trace trace;
-    Phases phases;
+    Phases phases;          // of few, and of ranks that stay where they are
     std::vector<Use> uses;  // of few
   };
   // The import or the way back.
@@ -114,14 +117,17 @@ class Walk {
   };
 
   void add(LinkedSchedules linked);
+  void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);
+  [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
-  // Whether all messages are plain sends that wait for their receivers.
+  // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 
   SendMode mode_;
   std::vector<Part> parts_;
+  std::optional<Placement> placement_;  // of at()
   std::vector<Index> sizes_;  // the numbers of blocks that messages have
   std::size_t ranks_ = 0;
   Index messages_per_rank_ = 0;

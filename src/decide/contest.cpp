@@ -107,11 +107,11 @@ Contest::Contest(Question question, const Placement& placement) {
   const Layout layout(question.grid, placement);
   const bool shared_nodes = placement.nodes() > 1 && placement.nodes() < placement.ranks();
   if (shared_nodes || !question.algorithms.empty()) question.nodes = nodes_of(placement);
-  std::map<std::string, std::size_t> walk_of;
+  std::map<std::string, std::size_t> numbers;
   for (const Candidate& candidate : candidates(question)) {
     const Candidate costed = costed_as(candidate);
-    const auto [known, added] = walk_of.try_emplace(to_string(costed), walks_.size());
-    if (added) walks_.push_back(walk_of_few(spec_of(question, costed), layout));
+    const auto [known, added] = numbers.try_emplace(to_string(costed), walks_.size());
+    if (added) walks_.push_back(walk_of(spec_of(question, costed), layout));
     entries_.push_back({candidate, known->second});
   }
 }

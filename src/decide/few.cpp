@@ -17,8 +17,11 @@ namespace {
 // A grid of at most so many operations is walked whole, and axes without a middle are where they leave at most so many.
 constexpr Index few_operations = 300;
 constexpr Index most_operations = 1000;
-// Nodes differ where they are no boxes of the grid, so that more of them are walked whole.
-constexpr Index few_operations_of_nodes = 6000;
+// So small a program is walked by all its ranks where they sit: in some tenths of a millisecond.
+constexpr Index most_slots_of_all = 600;
+constexpr Index most_operations_of_all = 800;
+// Nodes differ where they are no boxes of the grid, so that more of them are walked.
+constexpr Index most_operations_of_nodes = 6000;
 constexpr int crossing_tag = 1 << 20;  // of messages between nodes that stand for others: above all others
 
 Index operations(const RankSchedule& schedule) {
@@ -98,6 +101,9 @@ class Few {
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] const std::vector<Index>& ranks() const { return ranks_; }
+  // Of a grid whose borders were closed: how far messages go.
+  void set_reach(std::vector<Reach> reach) { reach_ = std::move(reach); }
+  [[nodiscard]] const std::vector<Reach>& reach() const { return reach_; }
   // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
   [[nodiscard]] bool are_too_many() const { return too_many_; }
   [[nodiscard]] Kinds kinds() const {
@@ -141,6 +147,7 @@ class Few {
   std::vector<AxisClasses> axes_;
   std::optional<Teams> teams_;
   std::vector<Index> ranks_;
+  std::vector<Reach> reach_;
   bool all_ = false;
   bool too_many_ = false;
 };
@@ -195,12 +202,12 @@ LinkedSchedules linked(const Few& few, Partners& partners, Make&& make) {
 }
 
 std::shared_ptr<const Census> census_of(const Few& few, const Partners& partners, const Layout& layout) {
-  return layout.census(few.grid(), partners.list(), few.kinds(), few.label(),
+  return layout.census(few.grid(), partners.list(), few.reach(), few.kinds(), few.label(),
                        [&few](Index rank, const Coords& coords) { return few.stand_in(rank, coords); });
 }
 
 template <class Import, class Reduce>
-Walk walk_of(SendMode mode, const Few& few, const Layout& layout, Import&& import, const Reduce& reduce) {
+Walk walk_linked(SendMode mode, const Few& few, const Layout& layout, Import&& import, const Reduce& reduce) {
   Partners partners(few.grid());
   std::vector<LinkedSchedules> parts;
   parts.push_back(linked(few, partners, import));
@@ -210,10 +217,10 @@ Walk walk_of(SendMode mode, const Few& few, const Layout& layout, Import&& impor
   return Walk(mode, std::move(parts));
 }
 
-Walk walk_of(const Program& program, const Few& few, const Layout& layout) {
+Walk walk_linked(const Program& program, const Few& few, const Layout& layout) {
   std::function<RankSchedule(Index)> reduce;
   if (program.reduce) reduce = [&](Index rank) { return program.reduce(program.grid, rank); };
-  return walk_of(program.mode, few, layout, [&](Index rank) { return program.import(program.grid, rank); }, reduce);
+  return walk_linked(program.mode, few, layout, [&](Index rank) { return program.import(program.grid, rank); }, reduce);
 }
 
 // What every rank does in an exchange without teams.
@@ -272,7 +279,7 @@ std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& par
   }
   std::vector<Index> label = few.label();
   label.push_back(axis);
-  return layout.census(grid, on_grid, few.kinds(), label, [&](Index, const Coords& coords) {
+  return layout.census(grid, on_grid, few.reach(), few.kinds(), label, [&](Index, const Coords& coords) {
     return few.stand_in(coords[static_cast<std::size_t>(axis)]);
   });
 }
@@ -304,6 +311,17 @@ Walk walk_of_lines(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   std::move(reduces.rbegin(), reduces.rend(), std::back_inserter(imports));
   for (LinkedSchedules& part : imports) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
   return Walk(spec.mode, std::move(imports));
+}
+
+// How far the messages of a program go on an open axis; on a ring as far as it is long.
+std::vector<Reach> reach_of(const Program& program) {
+  std::vector<Reach> reach;
+  for (std::size_t axis = 0; axis < program.grid.dims().size(); ++axis) {
+    const Index length = program.grid.dims()[axis];
+    const bool ring = program.grid.periodic(static_cast<int>(axis));
+    reach.push_back({ring ? length : program.lower[axis], ring ? length : program.upper[axis]});
+  }
+  return reach;
 }
 
 // The same exchange with its short open axes closed to rings on which every rank has as many partners as the one in the
@@ -460,11 +478,9 @@ Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
   const Index middle = map.node_of(map.ranks() / 2);
   Index of_one = 0;
   for (Index i = 0; i < map.members(middle); ++i) of_one += operations(make_schedule(spec, map.member(middle, i)));
-  std::vector<Index> nodes{middle};
-  if (of_one * count <= few_operations_of_nodes) {
-    nodes.resize(static_cast<std::size_t>(count));
-    std::iota(nodes.begin(), nodes.end(), Index{0});
-  }
+  // Nodes differ where they are no boxes of the grid.
+  if (of_one <= most_operations_of_nodes / count) return Walk(spec).at(placement);
+  const std::vector<Index> nodes{middle};
   OfNodes counted(placement);
   std::vector<LinkedSchedules> parts;
   parts.push_back(of_nodes(map, nodes, counted, [&spec](Index rank) { return make_schedule(spec, rank); }));
@@ -541,14 +557,20 @@ Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
     const Few few(spec);
     if (few.are_too_many()) return walk_of_few(closed(spec), layout);
     const auto import = [&spec](Index rank) { return make_schedule(spec, rank); };
-    return walk_of(spec.mode, few, layout, import, std::function<RankSchedule(Index)>([&spec](Index rank) {
+    return walk_linked(spec.mode, few, layout, import, std::function<RankSchedule(Index)>([&spec](Index rank) {
                      return make_reduce(spec, rank);
                    }));
   }
   const Program program = program_of(spec);
   const Few few(program);
-  if (!few.are_too_many()) return walk_of(program, few, layout);
-  if (!algorithm.by_axis) return walk_of_few(closed(spec), layout);
+  if (!few.are_too_many()) return walk_linked(program, few, layout);
+  if (!algorithm.by_axis) {
+    const ExchangeSpec ring = closed(spec);
+    const Program of_ring = program_of(ring);
+    Few on_ring(of_ring);
+    on_ring.set_reach(reach_of(program));
+    return walk_linked(of_ring, on_ring, layout);
+  }
   std::vector<Index> blocks(spec.grid.dims().size(), 1);
   for (int axis = spec.grid.ndim() - 1; axis > 0; --axis) {
     blocks[static_cast<std::size_t>(axis) - 1] = blocks[static_cast<std::size_t>(axis)] * gathered(spec, axis);
@@ -560,9 +582,29 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   return walk_of_lines(spec, blocks, layout);
 }
 
+Walk walk_of(const ExchangeSpec& spec, const Layout& layout) {
+  const Index ranks = spec.ranks();
+  const bool small = spec.window.slots() <= most_slots_of_all / ranks ||
+                     (ranks <= most_operations_of_all && operations(make_schedule(spec, ranks / 2)) <= most_operations_of_all / ranks);
+  return small ? Walk(spec).at(layout.placement()) : walk_of_few(spec, layout);
+}
+
+Walk walk_of(const Program& program, const Layout& layout) {
+  const Index ranks = program.grid.size();
+  const bool small =
+      ranks <= most_operations_of_all && operations(program.import(program.grid, ranks / 2)) <= most_operations_of_all / ranks;
+  if (!small) return walk_of_few(program, layout);
+  std::vector<LinkedSchedules> parts(program.reduce ? 2 : 1);
+  for (Index rank = 0; rank < ranks; ++rank) {
+    parts[0].schedules.push_back(program.import(program.grid, rank));
+    if (program.reduce) parts[1].schedules.push_back(program.reduce(program.grid, rank));
+  }
+  return Walk(program.mode, std::move(parts)).at(layout.placement());
+}
+
 Walk walk_of_few(const Program& program, const Layout& layout) {
   const Few few(program);
-  if (!few.are_too_many()) return walk_of(program, few, layout);
+  if (!few.are_too_many()) return walk_linked(program, few, layout);
   // Short open axes closed to rings: the rank in the middle has all partners that exist for any rank.
   Program ring = program;
   std::vector<bool> periodic;
@@ -587,7 +629,9 @@ Walk walk_of_few(const Program& program, const Layout& layout) {
   ring.import = [offsets, weights, mode = program.mode](const Grid& on, Index rank) {
     return one_step(on, rank, offsets, weights, mode);
   };
-  return walk_of_few(ring, layout);
+  Few on_ring(ring);
+  on_ring.set_reach(reach_of(program));
+  return walk_linked(ring, on_ring, layout);
 }
 
 }  // namespace rankwise

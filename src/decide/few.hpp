@@ -8,7 +8,7 @@
 // Where short open axes leave too many ranks, what goes axis by axis is walked as one line an axis, those through the
 // middle: some percent off in the mean, for plain sends and eighth shells at worst half. Direct is walked on rings, on
 // which every rank has as many partners as the one in the middle: the same, but for plain sends, which on an open grid
-// all begin with the same partners and take up to twice as long.
+// all begin with the same partners and take up to twice as long. Small programs are walked by all ranks.
 //
 // What they share with others is counted on the real grid (cost/layout.hpp): messages take the links of the rank whose
 // partners are farthest away, and a resource is as busy as that of the busiest node. Against a simulation this is as near as
@@ -42,7 +42,11 @@ struct Program {
 [[nodiscard]] Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool pairwise,
                                         SendMode mode = SendMode::isend);
 
-// The walks of the few, to be asked for their time without a placement. Throw std::invalid_argument like Walk.
+// The walk that answers for a program, to be asked for its time without a placement: of all its ranks where they sit, where
+// that takes some tenths of a millisecond, else of few. Throw std::invalid_argument like Walk.
+[[nodiscard]] Walk walk_of(const ExchangeSpec& spec, const Layout& layout);
+[[nodiscard]] Walk walk_of(const Program& program, const Layout& layout);
+// Of the few, however small.
 [[nodiscard]] Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of_few(const Program& program, const Layout& layout);
 // Of a shift whose messages along each axis have the same number of blocks, as those of a halo.

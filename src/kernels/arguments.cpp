@@ -68,4 +68,16 @@ void Arguments::expect_all_used() const {
   }
 }
 
+std::vector<std::string> split(const std::string& text, char mark) {
+  std::vector<std::string> parts(1);
+  for (const char letter : text) {
+    if (letter == mark) {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  return parts;
+}
+
 }  // namespace rankwise

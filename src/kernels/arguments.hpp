@@ -30,4 +30,7 @@ class Arguments {
 // Throws std::invalid_argument unless the whole text is an integer.
 [[nodiscard]] long long to_integer(const std::string& text, const std::string& what);
 
+// The parts between marks: one more than there are marks, some of them perhaps empty.
+[[nodiscard]] std::vector<std::string> split(const std::string& text, char mark);
+
 }  // namespace rankwise

@@ -1,7 +1,10 @@
 #include "kernels/cells.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "kernels/json_line.hpp"
@@ -20,10 +23,39 @@ Cell parse_cell(const std::string& text) {
   return {text.substr(0, colon), static_cast<std::size_t>(size_bytes)};
 }
 
-bool time_is_up(MPI_Comm comm, double until_s) {
-  int up = MPI_Wtime() >= until_s ? 1 : 0;
-  MPI_Bcast(&up, 1, MPI_INT, 0, comm);
-  return up == 1;
+// How long samples of each operation took, by size: what the next larger one will take at least.
+class Foresight {
+ public:
+  void note(const Cell& cell, const std::vector<double>& time_s) {
+    seen_[cell.operation][cell.size_bytes] = *std::min_element(time_s.begin(), time_s.end());
+  }
+
+  // A checked round and a sample, on the line through the two largest sizes below; 0 where that tells nothing.
+  [[nodiscard]] double least_s(const Cell& cell) const {
+    const auto found = seen_.find(cell.operation);
+    if (found == seen_.end()) return 0.0;
+    const std::map<std::size_t, double>& by_size = found->second;
+    const auto above = by_size.lower_bound(cell.size_bytes);
+    if (above == by_size.begin() || std::prev(above) == by_size.begin()) return 0.0;
+    const auto& [large_bytes, large_s] = *std::prev(above);
+    const auto& [small_bytes, small_s] = *std::prev(above, 2);
+    constexpr std::size_t telling_bytes = 256;
+    if (large_bytes < telling_bytes) return 0.0;
+    const double per_byte_s = std::max(0.0, (large_s - small_s) / static_cast<double>(large_bytes - small_bytes));
+    return 2.0 * (large_s + per_byte_s * static_cast<double>(cell.size_bytes - large_bytes));
+  }
+
+ private:
+  std::map<std::string, std::map<std::size_t, double>> seen_;
+};
+
+enum Verdict : int { measure_it, leave_it, time_is_up };
+
+Verdict verdict_on(MPI_Comm comm, double until_s, double least_s) {
+  const double left_s = until_s - MPI_Wtime();
+  int verdict = left_s <= 0.0 ? time_is_up : least_s > left_s ? leave_it : measure_it;
+  MPI_Bcast(&verdict, 1, MPI_INT, 0, comm);
+  return static_cast<Verdict>(verdict);
 }
 
 }  // namespace
@@ -44,11 +76,16 @@ void Cells::run(const std::string& kernel, MPI_Comm comm,
   MPI_Comm_rank(comm, &rank);
   Sampling sampling = sampling_;
   sampling.until_s = MPI_Wtime() + seconds_;
+  Foresight foresight;  // on rank 0
   for (const Cell& cell : cells_) {
-    if (time_is_up(comm, sampling.until_s)) return;
+    const Verdict verdict = verdict_on(comm, sampling.until_s, foresight.least_s(cell));
+    if (verdict == time_is_up) return;
+    if (verdict == leave_it) continue;
+    const double begin_s = MPI_Wtime();
     const Outcome outcome = measure(cell, sampling);
     const std::vector<double> reference_s = reference_loops_s(comm);
     if (rank != 0) continue;
+    foresight.note(cell, outcome.samples.time_s);
     JsonLine line("samples");
     line.add("kernel", kernel)
         .add("operation", cell.operation)
@@ -59,6 +96,7 @@ void Cells::run(const std::string& kernel, MPI_Comm comm,
     line.add("verified", outcome.samples.verified)
         .add("involuntary_switches", outcome.samples.involuntary_switches)
         .add("moved_ranks", outcome.samples.moved_ranks)
+        .add("visit_s", MPI_Wtime() - begin_s)
         .add("reference_loop_s", reference_s)
         .add("time_s", outcome.samples.time_s)
         .print();

@@ -30,7 +30,7 @@ struct Outcome {
 class Cells {
  public:
   // Reads --cells operation:size,..., --budget-s, --least, --most and --seconds (of all cells together: when they are
-  // spent the rest is left out). Throws std::invalid_argument.
+  // spent the rest is left out, and so is a cell that will not end in time). Throws std::invalid_argument.
   Cells(Arguments& arguments, const std::string& fallback);
 
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }

@@ -15,18 +15,6 @@ namespace rankwise {
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts{""};
-  for (const char c : text) {
-    if (c == at) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 // algorithm:mode:k:bytes:shell:replication:team boxes:nodes, the cutoff alike on all axes; the last four may be left out,
 // and the nodes alone: nodes=4, so many ranks a node in order, or the node of every rank, as in nodes=0/0/1/1.
 struct Case {

@@ -9,6 +9,7 @@ namespace rankwise {
 void run_pingpong(Arguments& arguments);
 void run_bandwidth(Arguments& arguments);
 void run_one_to_all(Arguments& arguments);
+void run_all_pairs(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
 void run_transpose(Arguments& arguments);
 void run_loggp(Arguments& arguments);

@@ -31,6 +31,7 @@ constexpr Kernel kernels[] = {
     {"pingpong", rankwise::run_pingpong},
     {"bandwidth", rankwise::run_bandwidth},
     {"one-to-all", rankwise::run_one_to_all},
+    {"all-pairs", rankwise::run_all_pairs},
     {"alltoall", rankwise::run_alltoall},
     {"transpose", rankwise::run_transpose},
     {"loggp", rankwise::run_loggp},

@@ -2,13 +2,16 @@
 
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 
@@ -70,6 +73,31 @@ std::string network_bytes_json() {
   return line.text();
 }
 
+// Of the system that was started; its containers and namespaces have the same.
+long long machine_id() {
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  return static_cast<long long>(std::hash<std::string>{}(text) >> 12);
+}
+
+// How often each network interface lost or found its carrier, and how many packets it damaged: what a loose cable shows.
+std::string network_faults_json() {
+  JsonLine line("network");
+  std::ifstream devices("/proc/self/net/dev");
+  for (std::string text; std::getline(devices, text);) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = text.substr(text.find_first_not_of(' '), colon - text.find_first_not_of(' '));
+    std::istringstream fields(text.substr(colon + 1));
+    std::array<long long, 11> counts{};  // received: bytes, packets, errors and five others; sent: likewise
+    for (long long& count : counts) fields >> count;
+    long long carrier_changes = 0;
+    std::ifstream("/sys/class/net/" + name + "/carrier_changes") >> carrier_changes;
+    if (name != "lo" && fields) line.add(name, std::vector<long long>{carrier_changes, counts[2] + counts[10]});
+  }
+  return line.text();
+}
+
 // The lowest rank of comm with which this one can share memory: what MPI takes for its node.
 long long memory_group(MPI_Comm comm) {
   int rank = 0;
@@ -119,12 +147,14 @@ std::string placements_json(MPI_Comm comm) {
   JsonLine line("placement");
   line.add("rank", static_cast<long long>(rank))
       .add("host", host.data())
+      .add("machine", machine_id())
       .add("pid", static_cast<long long>(getpid()))
       .add("cpu", static_cast<long long>(cpu))
       .add("cpus_allowed", allowed_cpus())
       .add("numa_node", static_cast<long long>(node))
       .add("memory_group", memory_group(comm))
-      .add_json("network_bytes", network_bytes_json());
+      .add_json("network_bytes", network_bytes_json())
+      .add_json("network_faults", network_faults_json());
   const std::string own = line.text();
   const int length = static_cast<int>(own.size());
   std::vector<int> lengths(static_cast<std::size_t>(size));
@@ -145,6 +175,26 @@ std::string placements_json(MPI_Comm comm) {
             all.substr(static_cast<std::size_t>(displacements[i]), static_cast<std::size_t>(lengths[i]));
   }
   return json + "]";
+}
+
+Work work_so_far() {
+  static const std::vector<long long> allowed = allowed_cpus();
+  static const double tick_s = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  Work work;
+  std::ifstream stat("/proc/stat");
+  for (std::string text; std::getline(stat, text) && text.rfind("cpu", 0) == 0;) {
+    std::istringstream fields(text.substr(3));
+    long long cpu = -1;
+    std::array<long long, 8> ticks{};  // user, nice, system, idle, waiting for devices, interrupts (two), stolen
+    if (text[3] == ' ' || !(fields >> cpu)) continue;
+    for (long long& count : ticks) fields >> count;
+    if (!std::binary_search(allowed.begin(), allowed.end(), cpu)) continue;
+    work.busy_s += tick_s * static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7]);
+  }
+  timespec own{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  work.own_s = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
+  return work;
 }
 
 }  // namespace rankwise

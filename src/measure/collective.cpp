@@ -7,7 +7,7 @@
 namespace rankwise {
 
 TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::function<void()>& work,
-                            const CheckedRound& checked_round) {
+                            const CheckedRound& checked_round, From from) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   const ClockOffset clock = synchronise(comm);
@@ -46,12 +46,12 @@ TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::
   const auto count = static_cast<std::ptrdiff_t>(timed.samples.time_s.size());
   started_s.erase(started_s.begin(), started_s.end() - count);
   ended_s.erase(ended_s.begin(), ended_s.end() - count);
-  const auto over_ranks = [&](std::vector<double>& values) {
-    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MAX, 0,
+  const auto over_ranks = [&](std::vector<double>& values, MPI_Op operation) {
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(count), MPI_DOUBLE, operation, 0,
                comm);
   };
-  over_ranks(started_s);
-  over_ranks(ended_s);
+  over_ranks(started_s, from == From::first_start ? MPI_MIN : MPI_MAX);
+  over_ranks(ended_s, MPI_MAX);
   for (std::size_t i = 0; i < timed.samples.time_s.size(); ++i) {
     timed.samples.time_s[i] = std::max(ended_s[i] - started_s[i], 1e-9);
   }

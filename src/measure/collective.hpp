@@ -16,10 +16,13 @@ struct TimedTogether {
   double clock_error_s = 0.0;  // of the worst rank; on rank 0
 };
 
-// Collective over comm: samples of `work`, each from when the last rank began (normally the common start) until the last
-// rank ended. A rank that has no part in the work returns from it at once. The clock is synchronised before and looked at
+// When a sample begins if not all ranks keep the common start: what ranks do to each other begins with the last one, what
+// some carry while others are late, as streams do, with the first.
+enum class From { last_start, first_start };
+
+// Collective over comm: samples of `work`, each until the last rank ended. A rank that has no part in the work returns from it at once. The clock is synchronised before and looked at
 // again afterwards; ranks of one host share theirs, and its error is then that of not having seen any difference.
 [[nodiscard]] TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::function<void()>& work,
-                                          const CheckedRound& checked_round);
+                                          const CheckedRound& checked_round, From from = From::last_start);
 
 }  // namespace rankwise

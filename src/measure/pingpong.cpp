@@ -40,11 +40,16 @@ class Pair {
     return MPI_Wtime() - start_s;
   }
 
-  // Agrees on the rounds of a sample; the quickest of a few tells how long a round is.
-  int set_rounds() {
+  // Agrees on the rounds of a sample, one where rounds are dear; else the quickest of a few tells how long a round is.
+  void set_rounds(double first_round_s) {
+    constexpr double dear_s = 0.1;
+    constexpr std::size_t large_bytes = 16384;
     double quickest_s = 1e9;
     rounds_ = 1;
-    for (int more = 1, i = 0; more != 0; ++i) {
+    int more = first_round_s < dear_s || size_ < large_bytes ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
+    if (more == 0) return;
+    for (int i = 0; more != 0; ++i) {
       quickest_s = std::min(quickest_s, sample());
       more = i < 4 && quickest_s < 1e-3 ? 1 : 0;
       MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
@@ -56,8 +61,9 @@ class Pair {
       rounds_ = rounds_for_clock(quickest_s, clock_cost_s);
     }
     MPI_Bcast(&rounds_, 1, MPI_INT, 0, comm_);
-    return rounds_;
   }
+
+  [[nodiscard]] int rounds() const { return rounds_; }
 
   void round() {
     switch (operation_) {
@@ -143,10 +149,10 @@ int rounds_for_clock(double round_s, double clock_cost_s) {
 PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
   require_size(size_bytes);
   Pair pair(comm, operation, size_bytes);
-  const int rounds = pair.set_rounds();
-  return {take_samples(
-              comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); }),
-          rounds};
+  const Samples samples = take_samples(
+      comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); },
+      [&](double first_round_s) { pair.set_rounds(first_round_s); });
+  return {samples, pair.rounds()};
 }
 
 }  // namespace rankwise

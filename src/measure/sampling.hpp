@@ -22,7 +22,7 @@ struct Sampling {
 
 struct Samples {
   std::vector<double> time_s;          // of this rank; raw, the timer's cost included
-  bool verified = true;                // every byte of the warm-up and of the last round was what was sent; on all ranks
+  bool verified = true;                // every byte of the rounds that were checked was what was sent; on all ranks
   long long involuntary_switches = 0;  // of all ranks together, while sampling; on rank 0
   long long moved_ranks = 0;           // ranks that were on another processor afterwards, or off the one they are bound to
 };
@@ -32,9 +32,13 @@ using Sample = std::function<double()>;
 // One round whose payload depends on its number; true when what arrived here is what was sent.
 using CheckedRound = std::function<bool(unsigned number)>;
 
-// Collective over comm.
+// What is to be settled between the warm-up and the samples; its argument is how long the first checked round took here.
+using Prepare = std::function<void(double first_round_s)>;
+
+// Collective over comm. Where one sample takes the whole budget it is the first that counts, and the only round that is
+// checked is the first one: on a slow link each round is dear.
 [[nodiscard]] Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& sample,
-                                   const CheckedRound& checked_round);
+                                   const CheckedRound& checked_round, const Prepare& prepare = {});
 
 // A payload that depends on who sent it, in which round, and where in the message a byte stands.
 void fill_payload(unsigned char* message, std::size_t size_bytes, int sender, unsigned round);

@@ -9,6 +9,7 @@ constexpr int stream = 73;
 constexpr int answer = 74;
 constexpr int overhead = 75;
 constexpr int call = 76;
+constexpr int ready = 77;
 constexpr int order = 81;
 constexpr int report = 82;
 constexpr int payload = 83;

@@ -1,9 +1,8 @@
 #include "schedule/replay.hpp"
 
-#include <deque>
-#include <functional>
+#include <bit>
+#include <cstdint>
 #include <limits>
-#include <unordered_map>
 
 namespace rankwise {
 
@@ -11,35 +10,62 @@ namespace {
 
 using Id = Trace::Id;
 
-struct ChannelKey {
-  Index from;
-  Index to;
-  int tag;
-  bool operator==(const ChannelKey&) const = default;
-};
+constexpr Id none = std::numeric_limits<Id>::max();
 
-struct ChannelHash {
-  std::size_t operator()(const ChannelKey& key) const {
-    const std::hash<Index> hash;
-    return (hash(key.from) * 0x9E3779B97F4A7C15ULL) ^ (hash(key.to) * 0xC2B2AE3D27D4EB4FULL) ^
-           static_cast<std::size_t>(key.tag);
-  }
-};
-
-// The posted operations of one sender, receiver and tag that have no partner yet: all sends or all receives.
+// The posted operations of one sender, receiver and tag that have no partner yet: all sends or all receives, in order.
 struct Channel {
-  std::deque<Id> sends;
-  std::deque<Id> recvs;
+  Index from = -1;
+  Index to = -1;
+  int tag = 0;
+  Id first = none;
+  Id last = none;
+  bool sends = false;
 };
+
+// The channels of so many operations at most: a table with open addressing.
+class Channels {
+ public:
+  explicit Channels(std::size_t operations) : channels_(std::bit_ceil(operations + operations / 2 + 1)) {}
+
+  Channel& of(Index from, Index to, int tag) {
+    std::uint64_t at = (static_cast<std::uint64_t>(from) * 0x9E3779B97F4A7C15ULL) ^
+                       (static_cast<std::uint64_t>(to) * 0xC2B2AE3D27D4EB4FULL) ^
+                       (static_cast<std::uint64_t>(tag) * 0x165667B19E3779F9ULL);
+    at ^= at >> 29;
+    while (true) {
+      Channel& channel = channels_[at & (channels_.size() - 1)];
+      if (channel.from == from && channel.to == to && channel.tag == tag) return channel;
+      if (channel.from < 0) {
+        channel.from = from;
+        channel.to = to;
+        channel.tag = tag;
+        return channel;
+      }
+      ++at;
+    }
+  }
+
+ private:
+  std::vector<Channel> channels_;
+};
+
+std::size_t operations_of(const std::vector<RankSchedule>& schedules) {
+  std::size_t count = 0;
+  for (const RankSchedule& schedule : schedules) {
+    for (const Step& step : schedule.steps) count += step.ops.size();
+  }
+  return count;
+}
 
 class Replayer {
  public:
   Replayer(const std::vector<RankSchedule>& schedules, bool eager)
-      : schedules_(schedules), eager_(eager), step_(schedules.size(), 0), outstanding_(schedules.size(), 0) {
-    std::size_t count = 0;
-    for (const RankSchedule& schedule : schedules) {
-      for (const Step& step : schedule.steps) count += step.ops.size();
-    }
+      : schedules_(schedules),
+        eager_(eager),
+        step_(schedules.size(), 0),
+        outstanding_(schedules.size(), 0),
+        channels_(operations_of(schedules)) {
+    const std::size_t count = operations_of(schedules);
     if (count >= std::numeric_limits<Id>::max()) invalid("the schedules have 2^32 operations or more: use fewer ranks");
     trace_.ops.reserve(count);
     trace_.events.reserve(3 * count);
@@ -53,6 +79,7 @@ class Replayer {
       }
     }
     done_.assign(count, false);
+    next_.assign(count, none);
     waits_for_.assign(count, 0);
     releases_.resize(count);
     for (Id id = 0; id < count; ++id) {
@@ -94,11 +121,8 @@ class Replayer {
   }
 
   void post_all() {
-    while (!postable_.empty()) {
-      const Id id = postable_.front();
-      postable_.pop_front();
-      post(id);
-    }
+    for (std::size_t i = 0; i < postable_.size(); ++i) post(postable_[i]);
+    postable_.clear();
   }
 
   void post(Id own) {
@@ -111,15 +135,16 @@ class Replayer {
     const bool sends = kind == Op::Kind::send;
     const Index rank = trace_.ops[own].rank;
     const Index peer = op(own).peer;
-    Channel& channel = channels_[sends ? ChannelKey{rank, peer, op(own).tag} : ChannelKey{peer, rank, op(own).tag}];
-    std::deque<Id>& partners = sends ? channel.recvs : channel.sends;
+    Channel& channel = sends ? channels_.of(rank, peer, op(own).tag) : channels_.of(peer, rank, op(own).tag);
     if (sends && eager_) finish(own);
-    if (partners.empty()) {
-      (sends ? channel.sends : channel.recvs).push_back(own);
+    if (channel.first == none || channel.sends == sends) {
+      (channel.first == none ? channel.first : next_[channel.last]) = own;
+      channel.last = own;
+      channel.sends = sends;
       return;
     }
-    const Id partner = partners.front();
-    partners.pop_front();
+    const Id partner = channel.first;
+    channel.first = next_[partner];
     record(Trace::Kind::matched, sends ? own : partner, sends ? partner : own);
     if (!sends || !eager_) finish(own);
     if (sends || !eager_) finish(partner);
@@ -154,8 +179,9 @@ class Replayer {
   std::vector<std::size_t> waits_for_;   // of each operation: how many of those it comes after have not completed
   std::vector<std::vector<Id>> releases_;
   std::vector<std::size_t> ready_;       // ranks whose step has completed
-  std::deque<Id> postable_;              // operations that wait for no other any more
-  std::unordered_map<ChannelKey, Channel, ChannelHash> channels_;
+  std::vector<Id> postable_;             // operations that wait for no other any more
+  Channels channels_;
+  std::vector<Id> next_;                 // of each operation: the one behind it in its channel
 };
 
 }  // namespace

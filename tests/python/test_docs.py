@@ -23,7 +23,7 @@ def test_the_readme_shows_commands() -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("document", ["README.md", "docs/measuring.md", "docs/fft.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/measuring.md", "docs/fft.md", "docs/health.md"])
 def test_every_command_of_the_documentation_works(rankwise: Callable[..., Any], document: str) -> None:
     Path("tests").mkdir()
     shutil.copytree(ROOT / "tests" / "data", "tests/data")

@@ -9,7 +9,7 @@ import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import parse_sizes
+from rankwise.units import parse_seconds, parse_sizes
 
 
 @verb(
@@ -17,6 +17,7 @@ from rankwise.units import parse_sizes
     """rankwise measure -o machine.json
     rankwise measure bandwidth -o machine.json
     rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
+    rankwise measure all-pairs --hosts n[01-16] -o machine.json
     rankwise measure fft3d -o machine.json --ranks 1,2""",
 )
 def measure(
@@ -25,7 +26,8 @@ def measure(
         typer.Argument(
             metavar="[WHAT]",
             help="pingpong (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
-            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), "
+            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
+            "all nodes, for doctor --nodes), "
             "or fft3d (the rates of 3-D FFTs, added to the profile).",
         ),
     ] = "pingpong",
@@ -36,13 +38,19 @@ def measure(
     sizes: Annotated[
         str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     ] = None,
-    launches: Annotated[int, typer.Option(help="Launches of the ranks; their spread is part of the interval.")] = 3,
+    launches: Annotated[
+        int | None,
+        typer.Option(help="Launches of the ranks; their spread is the interval. Default: as many as the time holds, about 0.3 s each."),
+    ] = None,
+    spread: Annotated[
+        str, typer.Option(metavar="TIME", help="Wait so long between launches, in all (10m): of a machine whose states last minutes.")
+    ] = "0",
     seconds: Annotated[
         float | None,
-        typer.Option(help="Time to measure at most, in seconds; starting ranks as often as planned comes on top. Default: 15; fft3d: 1 a cube."),
+        typer.Option(help="Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300."),
     ] = None,
     precision: Annotated[
-        float, typer.Option(help="Stop when every 95 % interval is this narrow: 0.03 for ± 3 % of the figure.")
+        float, typer.Option(help="Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more.")
     ] = 0.03,
     statistic: Annotated[
         str, typer.Option(help="What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
@@ -72,15 +80,22 @@ def measure(
         return
     if n is not None or ranks is not None:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
+    from rankwise.measure.session import samples_path_of
+
+    if what == "all-pairs":
+        from rankwise.cli.slow_nodes import Asked, measure_all
+
+        measure_all(Asked(hosts, samples_path_of(output), sizes, 300.0 if seconds is None else seconds, resume), as_json)
+        return
     seconds = 15.0 if seconds is None else seconds
     from rankwise.cli.link_words import link_in_words, shared_table
     from rankwise.machine.hosts import parse_hosts
     from rankwise.machine.shared import Shared
-    from rankwise.measure.session import measure_machine, samples_path_of
+    from rankwise.measure.session import measure_machine
 
     profile = measure_machine(
         output, resume, tuple(sorted(set(parse_sizes(sizes)))) if sizes else None, launches, seconds, statistic, precision,
-        what, background, tuple(parse_hosts(hosts)) if hosts else (), _names(links),
+        what, background, tuple(parse_hosts(hosts)) if hosts else (), _names(links), parse_seconds(spread, "--spread"),
     )  # fmt: skip
     if as_json:
         print_json(profile.to_dict())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
-from rankwise.errors import EXIT_OK, EXIT_REGRESSION, InputError
+from rankwise.errors import InputError, exit_code
 from rankwise.units import format_bandwidth, format_size, format_time
 
 if TYPE_CHECKING:
@@ -84,15 +84,18 @@ def show(
 @verb(
     "import",
     """rankwise profile import osu_latency.txt osu_bw.txt --link other-node -o machine.json
-    rankwise profile import pingpong.csv -o machine.json""",
+    rankwise profile import run-1.txt run-2.txt run-3.txt --link same-socket -o machine.json
+    rankwise profile import pingpong.csv --link other-node -o machine.json""",
     under=profile_verbs,
 )
 def import_files(
     tables: Annotated[
-        list[Path], typer.Argument(help="Output of OSU benchmarks or IMB, or CSV (message_bytes,latency_ns,sigma_ns).")
+        list[Path], typer.Argument(help="Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with their spread.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.")] = Path("machine.json"),
-    link: Annotated[str, typer.Option(help="The link class that was measured.")] = "other-node",
+    link: Annotated[
+        str | None, typer.Option(help="The link class that was measured. Default: what a job map or host names in the file tell.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The machine's name. Default: the first file's name.")] = None,
     add: Annotated[bool, typer.Option("--add", help="Put the tables into the profile that --output names.")] = False,
     window: Annotated[
@@ -102,13 +105,15 @@ def import_files(
 ) -> None:
     """Make a profile from what other programs measured.
 
-    A ping-pong (osu_latency, IMB PingPong, a CSV table of one-way times) becomes the send curve. What is no ping-pong
-    stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, IMB Sendrecv.
+    A ping-pong (osu_latency, IMB PingPong, mpi4py.bench, a CSV table of one-way times) becomes the send curve. What is no
+    ping-pong stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, their persistent and
+    multi-threaded kin, puts and gets, all-to-all and neighbourhood collectives, further datatypes (-T all), buffers on a
+    device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi.
     """
     from rankwise.machine.profile import LINK_CLASSES, Profile
     from rankwise.measure.imports import import_profile
 
-    if link not in LINK_CLASSES:
+    if link is not None and link not in LINK_CLASSES:
         raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
     base = Profile.load(output) if add else None
     profile = import_profile(tables, link, name or tables[0].stem, window, base)
@@ -132,21 +137,21 @@ def compare_profiles(
     b: Annotated[Path, typer.Argument(metavar="B", help="The profile that may be slower.")],
     tolerance: Annotated[float, typer.Option(help="What still counts as the same: 0.1 for 10 %.")] = 0.1,
     everything: Annotated[bool, typer.Option("--all", help="Show every size, not only the one that differs most.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")] = False,
     as_json: Json = False,
 ) -> int:
     """Compare two profiles: how many times as long B takes as A, for alpha, beta, every common size, and what ranks share.
 
-    Exit 3 when B is slower than the tolerance allows beyond the 95 % interval: in alpha, in beta, or at two neighbouring
-    sizes (of many intervals a single one misses by chance).
+    Exit 3 when a figure of B is slower than the tolerance allows for certain, all figures together considered; 5 when most
+    cannot be told, or one profile's figures are poor; 6 when both are; else 0.
     """
-    from rankwise.machine.compare import compare, in_words, regressions
+    from rankwise.machine.compare import compare, in_words
     from rankwise.machine.profile import Profile
 
     if not 0 <= tolerance <= 100:
         raise InputError(f"tolerance {tolerance:g} is not a share: give 0.1 for 10 %")
-    comparisons, notes = compare(Profile.load(a), Profile.load(b), tolerance)
-    verdict = in_words(comparisons, tolerance)
-    slower = bool(regressions(comparisons))
+    found = compare(Profile.load(a), Profile.load(b), tolerance)
+    verdict = in_words(found, tolerance)
     if as_json:
         print_json(
             {
@@ -154,17 +159,18 @@ def compare_profiles(
                 "b": str(b),
                 "tolerance": tolerance,
                 "verdict": verdict,
-                "slower": slower,
-                "notes": notes,
-                "comparisons": [comparison.to_dict() for comparison in comparisons],
+                "outcome": found.outcome,
+                "slower": found.outcome == "slower",
+                "notes": found.notes,
+                "comparisons": [comparison.to_dict() for comparison in found.comparisons],
             }
         )
     else:
-        _print_comparisons(comparisons, everything)
-        for note in notes:
-            tell(f"note: {note}")
         print(verdict)
-    return EXIT_REGRESSION if slower else EXIT_OK
+        _print_comparisons(found.comparisons, everything)
+        for note in found.notes:
+            tell(f"note: {note}")
+    return exit_code(found.outcome, strict)
 
 
 def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,7 +130,8 @@ def status(names: Jobs = None, as_json: Json = False) -> None:
     from rankwise.slurm.jobs import jobs_named
     from rankwise.slurm.states import states_of
 
-    _show(states_of(jobs_named(names or [str(FOLDER)])), as_json)
+    jobs = jobs_named(names or [str(FOLDER)])
+    _show(states_of(list(jobs)), jobs, as_json)
 
 
 @verb("wait", "rankwise slurm wait rankwise-job", slurm_verbs)
@@ -141,8 +143,9 @@ def wait_for(
     """Wait for jobs to end; exit code 1 when one did not complete."""
     from rankwise.slurm.jobs import jobs_named, wait
 
-    states = wait(jobs_named(names or [str(FOLDER)]), interval, lambda state: tell(f"job {state.job} {state.words}"))
-    _show(states, as_json)
+    jobs = jobs_named(names or [str(FOLDER)])
+    states = wait(list(jobs), interval, lambda state: tell(f"job {state.job} {state.words}"))
+    _show(states, jobs, as_json)
     if any(state.state != "COMPLETED" for state in states):
         raise typer.Exit(EXIT_FAILURE)
 
@@ -152,7 +155,7 @@ def cancel_jobs(names: Jobs = None) -> None:
     """Cancel jobs; a campaign keeps what it has measured."""
     from rankwise.slurm.jobs import cancel, jobs_named
 
-    jobs = jobs_named(names or [str(FOLDER)])
+    jobs = list(jobs_named(names or [str(FOLDER)]))
     live = cancel(jobs)
     for job in jobs:
         tell(f"job {job} {'is cancelled' if job in live else 'had ended already'}")
@@ -175,7 +178,10 @@ def fetch_results(
         print(path if output is not None else folder / path)
 
 
-def _show(states: list[JobState], as_json: bool) -> None:
+def _show(states: list[JobState], jobs: Mapping[str, Path | None], as_json: bool) -> None:
+    from rankwise.slurm.jobs import resumable, with_reasons
+
+    states = with_reasons(states, jobs)
     if as_json:
         print_json({"jobs": [state.to_dict() for state in states]})
         return
@@ -185,8 +191,8 @@ def _show(states: list[JobState], as_json: bool) -> None:
     for state in states:
         table.add_row(state.job, state.state, state.words)
     console().print(table)
-    if any(state.state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "CANCELLED") for state in states):
-        tell("next: rankwise slurm submit --resume --folder FOLDER  # goes on with the samples that were kept")
+    for folder in resumable(states, jobs):
+        tell(f"next: rankwise slurm submit --resume --folder {folder}  # goes on with the samples that were kept")
 
 
 def _work(words: list[str]) -> Work:

@@ -13,6 +13,7 @@ MODULES = {
     "run": ("workloads",),
     "validate": ("workloads", "validate_choose"),
     "fit": ("fit",),
+    "health": ("health",),
     "machines": ("machines",),
     "map": ("map",),
     "measure": ("measure",),

@@ -45,6 +45,9 @@ Hosts = Annotated[
     str | None,
     typer.Option(help="Nodes to run on, as many ranks on each: n1,n2 or n[01-04]. Default: those of the Slurm allocation."),
 ]
+RealRanksPerNode = Annotated[
+    int | None, typer.Option("--ranks-per-node", help="Ranks on each node. Default: as many on each of the nodes as they make.")
+]
 Seconds = Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")]
 Samples = Annotated[Path, typer.Option(help="Where raw samples are appended.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")]
@@ -133,6 +136,7 @@ def _run(workload: Workload) -> Callable[..., None]:
     def run(
         asked: Any,
         hosts: Hosts = None,
+        ranks_per_node: RealRanksPerNode = None,
         placement: Placed = "blocked",
         seconds: Seconds = 0.3,
         samples: Samples = Path("samples.jsonl"),
@@ -147,7 +151,7 @@ def _run(workload: Workload) -> Callable[..., None]:
         if aside is not None:
             _show_aside(aside, as_json)
             return
-        here, site = _here("run", hosts, placement)
+        here, site = _here("run", hosts, placement, ranks_per_node)
         rows = run_rows(workload.cases(asked, site), here, samples, seconds)
         show_rows(workload, rows, as_json)
         fail_unless_verified(workload, rows)
@@ -167,6 +171,7 @@ def _validate(workload: Workload) -> Callable[..., None]:
             str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
         ] = "model,run",
         hosts: Hosts = None,
+        ranks_per_node: RealRanksPerNode = None,
         placement: Placed = "blocked",
         seconds: Seconds = 0.3,
         samples: Samples = Path("samples.jsonl"),
@@ -179,7 +184,7 @@ def _validate(workload: Workload) -> Callable[..., None]:
 
         names = [name.strip() for name in engines.split(",")]
         require_engines(names)
-        here, site = _here("validate", hosts, placement) if "run" in names else (None, Site("validate"))
+        here, site = _here("validate", hosts, placement, ranks_per_node) if "run" in names else (None, Site("validate"))
         cases = workload.cases(asked, site)
         validation = compare_engines(profile, cases, names, here, samples, seconds, simulations)
         if output is not None:
@@ -234,14 +239,14 @@ def make_system_asked(profile: Path | None, machine: str | None, settings: Seque
     return make_system(profile, described, latency_s)
 
 
-def _here(verb: str, hosts: str | None, placement: str) -> tuple[Here, Site]:
+def _here(verb: str, hosts: str | None, placement: str, ranks_per_node: int | None) -> tuple[Here, Site]:
     """Return where real ranks run, by the options or the allocation that we are in; one rank a core, at least two."""
     from rankwise.engines.run import Here
     from rankwise.launch.allocation import allocated_hosts
     from rankwise.machine.hosts import parse_hosts
 
-    here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement)
-    return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1)
+    here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement, ranks_per_node)
+    return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1 or (ranks_per_node or 1) > 1)
 
 
 def default_ranks(here: Here) -> int:
@@ -249,7 +254,7 @@ def default_ranks(here: Here) -> int:
     from rankwise.launch.allocation import find_allocation
 
     allocation = find_allocation()
-    each = allocation.ranks_per_node if allocation is not None else None
+    each = here.ranks_per_node or (allocation.ranks_per_node if allocation is not None else None)
     return max(2, (each or here.topology.allowed_core_count) * max(1, len(here.hosts)))
 
 

@@ -16,9 +16,10 @@ from rankwise.engines.placement import Placement, Seats, node_of_each_rank
 from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel
+from rankwise.launch.launchers import ANY_HOST
 from rankwise.launch.placement import require_placement
 from rankwise.machine.discover import discover
-from rankwise.machine.hosts import distinct
+from rankwise.machine.hosts import distinct, shortened
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology
 from rankwise.measure.cells import SMALLEST_TIME_S
@@ -31,17 +32,24 @@ from rankwise.workloads.base import Case, Row, Span
 class Here:
     """This machine and the nodes that its launcher starts ranks on; ``hosts``: each filled with as many (none: this node).
 
-    ``placed`` says which host each rank is on, as the option: blocked, cyclic, or a file.
+    ``placed`` says which host each rank is on, as the option: blocked, cyclic, or a file. With ``ranks_per_node`` each of the
+    first hosts has so many, on as many as that takes; srun then finds hosts by itself where none are named.
     """
 
     hosts: Sequence[str] = ()
     placed: str = "blocked"
+    ranks_per_node: int | None = None
     topology: Topology = field(default_factory=discover)
     _found: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.placed != "blocked" and not self.hosts:
-            raise InputError(f"--placement {self.placed} needs nodes: name them with --hosts, or run inside a Slurm allocation")
+        option = f"--placement {self.placed}" if self.placed != "blocked" else "--ranks-per-node"
+        if self.ranks_per_node is not None and self.ranks_per_node < 1:
+            raise InputError(f"--ranks-per-node {self.ranks_per_node} is too small: it must be at least 1")
+        if self.hosts or (self.placed == "blocked" and self.ranks_per_node is None):
+            return
+        if self.ranks_per_node is None or not self.mpi.launcher.finds_hosts:
+            raise InputError(f"{option} needs nodes: name them with --hosts, or run inside a Slurm allocation")
 
     @cached_property
     def mpi(self) -> Mpi:
@@ -54,11 +62,26 @@ class Here:
 
     def hosts_of(self, ranks: int) -> list[str]:
         """Return the host of each rank; none where all run on this node. Raises InputError."""
-        if not self.hosts:
+        each = self.ranks_per_node
+        if not self.hosts and each is None:
             return []
-        if ranks % len(self.hosts):
-            raise InputError(f"{ranks} ranks are no multiple of {len(self.hosts)} nodes: give each node as many")
-        return [self.hosts[node] for node in node_of_each_rank(self.placed, ranks, ranks // len(self.hosts))]
+        if each is None:
+            if ranks % len(self.hosts):
+                raise InputError(
+                    f"{ranks} ranks are no multiple of {len(self.hosts)} nodes: give each node as many, or say how many with "
+                    "--ranks-per-node"
+                )
+            each = ranks // len(self.hosts)
+        if ranks % each:
+            raise InputError(f"{ranks} ranks are no multiple of --ranks-per-node {each}: give each node as many")
+        nodes = ranks // each
+        hosts = self.hosts or [f"{ANY_HOST}{node}" for node in range(nodes)]
+        if nodes > len(hosts):
+            raise InputError(
+                f"{ranks} ranks with --ranks-per-node {each} need {nodes} nodes and there are {len(hosts)} "
+                f"({shortened(hosts)}): ask for more nodes, or put more ranks on each"
+            )
+        return [hosts[node] for node in node_of_each_rank(self.placed, ranks, each)]
 
     def node_of_rank(self, ranks: int) -> list[int]:
         """Return the node of each rank, nodes numbered by their lowest rank: as told, or as the launcher puts them."""
@@ -89,7 +112,7 @@ class Here:
             return seats.on_nodes(nodes) if max(nodes) > 0 else self.locations(len(nodes))
 
         return Placement(
-            lambda ranks: of_nodes(tuple(self.node_of_rank(ranks)) if self.hosts else (0,) * ranks), of_nodes
+            lambda ranks: of_nodes(tuple(self.node_of_rank(ranks)) if self.hosts_of(ranks) else (0,) * ranks), of_nodes
         )
 
 

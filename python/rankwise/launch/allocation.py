@@ -28,6 +28,13 @@ class Allocation:
         lost = self._down()
         return tuple(host for host in self.hosts if host in here and host not in lost)
 
+    def environment(self) -> dict[str, str]:
+        """Return what launchers need to find the job by where a shell has lost it."""
+        nodes = ",".join(self.hosts)
+        missing = {"SLURM_JOB_ID": self.job_id, "SLURM_JOBID": self.job_id, "SLURM_JOB_NODELIST": nodes, "SLURM_NODELIST": nodes,
+                   "SLURM_NNODES": str(len(self.hosts)), "SLURM_TASKS_PER_NODE": f"1(x{len(self.hosts)})"}  # fmt: skip
+        return {} if os.environ.get("SLURM_JOB_NODELIST") else {k: v for k, v in missing.items() if k not in os.environ}
+
     def loss(self) -> str:
         """Say which nodes are lost, and how to go on; empty when none is."""
         down = self._down()
@@ -38,8 +45,8 @@ class Allocation:
         return f"job {self.job_id} has lost {words}, {len(self.hosts) - len(gone)} of its {len(self.hosts)} nodes are left"
 
     def _job_hosts(self) -> tuple[str, ...]:
-        match = re.search(r"\bNodeList=(\S+)", _ask("scontrol", "show", "job", "-o", self.job_id))
-        return tuple(parse_hosts(match[1])) if match and match[1] != "(null)" else ()
+        nodes = _job_words(self.job_id).get("NodeList", "(null)")
+        return () if nodes == "(null)" else tuple(parse_hosts(nodes))
 
     def _down(self) -> dict[str, str]:
         """Return the state and reason of nodes that do not work."""
@@ -54,7 +61,8 @@ class Allocation:
 
 def find_allocation() -> Allocation | None:
     """Return the allocation that this process runs in, or None. Raises InputError when its node list makes no sense."""
-    job, nodes = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_JOB_NODELIST")
+    job = _variable("SLURM_JOB_ID", "SLURM_JOBID")
+    nodes = job and (_variable("SLURM_JOB_NODELIST", "SLURM_NODELIST") or _nodes_of(job))
     if not job or not nodes:
         return None
     asked = os.environ.get("SLURM_NTASKS_PER_NODE", "")
@@ -64,15 +72,79 @@ def find_allocation() -> Allocation | None:
 def allocated_hosts() -> tuple[str, ...]:
     """Return the nodes to measure between: those of the allocation that still work, none outside of one.
 
-    Says so when some are lost.
+    Says so when some are lost, and where Slurm's variables are not whole. Raises UnusableEnvironmentError for variables of a job
+    that has ended, or that has other nodes.
     """
+    _tell_what_is_missing()
     allocation = find_allocation()
-    if allocation is None or len(allocation.hosts) < 2:
+    if allocation is None:
+        return ()
+    words = _job_words(allocation.job_id)
+    has = tuple(parse_hosts(words["NodeList"])) if words.get("NodeList", "(null)") != "(null)" else ()
+    if words.get("JobState") in _ENDED or (has and set(has).isdisjoint(allocation.hosts)):
+        state = words.get("JobState", "")
+        what = f"has other nodes ({words.get('NodeList')})"
+        if state in _ENDED:
+            what = "is not known to Slurm any more" if state == _UNKNOWN else f"has ended ({state})"
+        raise UnusableEnvironmentError(
+            f"SLURM_JOB_ID={allocation.job_id} with SLURM_JOB_NODELIST={_variable('SLURM_JOB_NODELIST', 'SLURM_NODELIST')} is stale: "
+            f"the job {what}; mend: leave that job's shell (or: unset ${{!SLURM_@}}), and begin anew with salloc or sbatch"
+        )
+    if len(allocation.hosts) < 2:
         return ()
     present = allocation.present_hosts()
     if len(present) < len(allocation.hosts):
         tell(f"{allocation.loss()}: going on with these")
     return present if len(present) > 1 else ()
+
+
+_UNKNOWN = "UNKNOWN"
+_ENDED = (
+    "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", _UNKNOWN,
+)  # fmt: skip
+
+
+def _tell_what_is_missing() -> None:
+    job, nodes = _variable("SLURM_JOB_ID", "SLURM_JOBID"), _variable("SLURM_JOB_NODELIST", "SLURM_NODELIST")
+    if nodes and not job:
+        tell(
+            f"SLURM_JOB_NODELIST={nodes} is set but SLURM_JOB_ID is not, so this is no job: this node alone is used; name others "
+            "with --hosts, or unset it"
+        )
+    elif job and not nodes:
+        found = _nodes_of(job)
+        what = f"Slurm says {found}" if found else "Slurm does not say them either, so this node alone is used; name nodes with --hosts"
+        tell(f"SLURM_JOB_ID={job} is set but its nodes (SLURM_JOB_NODELIST) are not: {what}")
+    elif nodes:
+        count = os.environ.get("SLURM_JOB_NUM_NODES", "")
+        if count.isdecimal() and int(count) != len(parse_hosts(nodes)):
+            tell(f"SLURM_JOB_NUM_NODES={count} is not the number of nodes in SLURM_JOB_NODELIST={nodes}: the list is used")
+
+
+def _variable(*names: str) -> str:
+    """Return the first of some variables that is set; Slurm's older names come last."""
+    return next((value for name in names if (value := os.environ.get(name))), "")
+
+
+def _nodes_of(job: str) -> str:
+    words = _job_words(job)
+    nodes = words.get("NodeList", "(null)")
+    return "" if nodes == "(null)" or words.get("JobState") in _ENDED else nodes
+
+
+def _job_words(job: str) -> dict[str, str]:
+    """Return what Slurm says of a job; nothing where it is silent, and of a job that it does not know JobState UNKNOWN."""
+    if not job.isdecimal():
+        return {}
+    try:
+        code, text = output_of(("scontrol", "show", "job", "-o", job), timeout_s=20)
+    except (UnusableEnvironmentError, RankwiseError):
+        return {}
+    if code != 0:
+        return {"JobState": _UNKNOWN} if "invalid job id" in text.lower() else {}
+    # The number of an array's last task is the array's, too.
+    lines = (dict(re.findall(r"\b(\w+)=(\S+)", line)) for line in text.splitlines())
+    return next((words for words in lines if words.get("JobId") == job), {})
 
 
 def _ask(*command: str) -> str:

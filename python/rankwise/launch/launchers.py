@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from rankwise.errors import InputError
-from rankwise.machine.hosts import distinct
+from rankwise.machine.hosts import distinct, natural_order
+
+ANY_HOST = "*"  # with a number after it: a host that the launcher chooses, for all ranks with that number
 
 
 @dataclass(frozen=True)
@@ -21,14 +23,15 @@ class Launcher:
 
     family: ClassVar[str] = "other"
     understands: ClassVar[tuple[str, ...]] = ("other",)  # families of MPI libraries whose ranks it can start
+    finds_hosts: ClassVar[bool] = False  # by itself, as many as are asked for
 
     def command(
         self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
     ) -> list[str]:
         """Return the command that starts a program on so many ranks, unbound (the kernels bind).
 
-        ``hosts`` holds the host of each rank; without it all run on this node. Raises InputError where this launcher
-        cannot place ranks like that.
+        ``hosts`` holds the host of each rank (``*0``, ``*1``, ... where the launcher is to choose them); without it all run on
+        this node. Raises InputError where this launcher cannot place ranks like that.
         """
         return [str(self.path), *(self.placed(hosts) if hosts else ()), "-n", str(ranks), *program]
 
@@ -61,8 +64,14 @@ class Hydra(Launcher):
         return ["-hosts", ",".join(names), "-rankmap", ",".join(str(names.index(host)) for host in hosts)]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
-        # Ranks that share a core must give it up while they wait, or each message costs a time slice.
-        return {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"} if oversubscribed else {}
+        # Ranks that share a core must give it up while they wait, or each message costs a time slice. The collectives for ranks
+        # of one node never do; those made of messages take a twentieth of the time of these.
+        return {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", **_OF_MESSAGES} if oversubscribed else {}
+
+
+_OF_MESSAGES = {
+    f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM": "mpir" for collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")
+}
 
 
 class IntelHydra(Launcher):
@@ -97,21 +106,31 @@ class Srun(Launcher):
 
     family = "slurm"
     understands = ("mpich", "intel", "openmpi")
+    finds_hosts = True
     _pmi: ClassVar[str] = "pmi2"
 
     def command(
         self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
     ) -> list[str]:
         options = [f"--mpi={self._pmi}", *(("--overcommit",) if oversubscribed else ())]
-        return [str(self.path), *options, *(self.placed(hosts) if hosts else ("-N", "1")), "-n", str(ranks), *program]
+        return [str(self.path), *options, *self.placed(hosts or [ANY_HOST] * ranks), "-n", str(ranks), *program]
 
     def placed(self, hosts: Sequence[str]) -> list[str]:
         names = distinct(hosts)
-        each = ranks_of_each(hosts)
-        if each is not None and names == sorted(names):
-            return ["-w", ",".join(names), "-N", str(len(names)), f"--ntasks-per-node={each}", "--distribution=block"]
+        each, named = len(hosts) // len(names), not names[0].startswith(ANY_HOST)
+        options = ["-N", str(len(names))]
+        if not named or names == sorted(names, key=natural_order):  # as Slurm orders them
+            for distribution, order in (("block", filled(names, len(hosts))), ("cyclic", names * each)):
+                if each * len(names) == len(hosts) and list(hosts) == order:
+                    nodes = ("-w", ",".join(names)) if named else ()
+                    return [*nodes, *options, f"--ntasks-per-node={each}", f"--distribution={distribution}"]
+        if not named:
+            raise InputError(
+                "srun outside of an allocation places ranks blocked or cyclic, as many on each node: for another placement name "
+                "the nodes with --hosts, or run inside an allocation (salloc, 'rankwise slurm submit')"
+            )
         # Ranks placed so do not share memory under PMI-2, which is found out when they run.
-        return ["-w", ",".join(hosts), "-N", str(len(names)), "--distribution=arbitrary"]
+        return ["-w", ",".join(hosts), *options, "--distribution=arbitrary"]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         # The kernels bind. A step inherits the job's tasks per node, which are not the step's.

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +22,16 @@ from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvir
 from rankwise.launch.allocation import find_allocation
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
 from rankwise.launch.process import Child, output_of
+from rankwise.launch.reach import Reach, require_hosts, seconds_of
 
 _SILENCE_S = 300.0
+_START_S, _START_OF_RANK_S = 60.0, 0.1
+# How launchers tell of a rank that died: MPICH's and Intel's, Open MPI's, Slurm's; and an abort of MPI's own.
+_DEATH = re.compile(
+    r"BAD TERMINATION|KILLED BY SIGNAL|exited on signal|process returned a non-zero exit code|exited with (non-zero|exit code)"
+    r"|noticed that process|task \d+: |tasks? [\d,-]+: |MPI_ABORT|Abort\(\d+\)",
+    re.IGNORECASE,
+)
 _REFUSAL = "rankwise-kernels: "  # how the kernels begin what they say on stderr
 
 
@@ -181,21 +191,39 @@ def stream_kernel(
 
     ``hosts`` holds the host of each rank; without it all run on this node.
 
-    ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies,
-    when nothing is heard for five minutes, or when the kernel's output is not what it should be; InputError when the
-    kernel refuses its arguments.
+    ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies, when the ranks
+    do not start in time, when a node does not answer any more, when nothing is heard for five minutes, or when the kernel's output
+    is not what it should be; InputError when the kernel refuses its arguments, or for a host that is not there.
     """
     mpi.require_match()
+    allocation = find_allocation()
+    require_hosts(hosts, allocation)
+    environment = {**mpi.launcher.environment(oversubscribed), **(allocation.environment() if allocation else {})}
     command = mpi.launcher.command(ranks, [str(mpi.kernels_path), *arguments], oversubscribed, hosts)
-    with Child(command, mpi.launcher.environment(oversubscribed)) as child:
-        ended = False
+    start_s, begun_s = seconds_of("RANKWISE_START_S", _START_S + _START_OF_RANK_S * ranks), time.monotonic()
+    with Reach(hosts) as reach, Child(command, environment) as child:
+        started = ended = False
+
+        def meanwhile(quiet_s: float) -> None:
+            if not started and time.monotonic() - begun_s > start_s:
+                raise RankwiseError(
+                    f"the ranks did not start within {start_s:.0f} s while {doing}, and the launcher was ended"
+                    f"{_because(child.error_line())}{_because(_loss())}: see that {_first_try(mpi, hosts)} works, or allow more "
+                    "with RANKWISE_START_S"
+                )
+            if lost := reach.lost(quiet_s):
+                raise RankwiseError(
+                    f"nothing heard for {quiet_s:.0f} s while {doing}: {lost}; the ranks were ended{_because(_loss())}"
+                )
+
         try:
-            for line in child.lines(_SILENCE_S):
+            for line in child.lines(_SILENCE_S, meanwhile):
                 try:
                     record = json.loads(line)
                     kind = record["record"]
                 except (ValueError, TypeError, KeyError):
                     continue  # a launcher's own words
+                started = True
                 if kind == "start" and record["ranks"] != ranks:
                     raise UnusableEnvironmentError(
                         f"{ranks} ranks were started but each finds {record['ranks']}: the launcher "
@@ -211,8 +239,28 @@ def stream_kernel(
         if code == EXIT_USAGE and _REFUSAL in child.complaint():
             raise InputError(child.complaint().partition(_REFUSAL)[2].partition(" / ")[0])
         if code != 0 or not ended:
-            why = _because(child.complaint()) + _because(_loss())
-            raise RankwiseError(f"a rank died while {doing} ({describe_exit(code)}{why})")
+            raise RankwiseError(_why_ended(child, code, started, doing) + _because(_loss()))
+
+
+def _first_try(mpi: Mpi, hosts: Sequence[str]) -> str:
+    """Return what shows whether a launcher gets its ranks started at all."""
+    if not hosts or mpi.launcher.family == "slurm":
+        return f"'{mpi.launcher_path} -n 2 hostname'"
+    return f"'ssh {hosts[-1]} true' (in a Slurm job 'srun -w {hosts[-1]} -n 1 true')"
+
+
+def _why_ended(child: Child, code: int, started: bool, doing: str) -> str:
+    """Say who ended: a rank, the kernel by itself, or the launcher; a rank is said to have died only when one did."""
+    complaint, how = child.complaint(), describe_exit(code)
+    if _REFUSAL in complaint:
+        return f"the kernel gave up while {doing}: {complaint.partition(_REFUSAL)[2].partition(' / ')[0]}"
+    if _DEATH.search(complaint) or (code < 0 and started):
+        return f"a rank died while {doing} ({how}{_because(complaint)})"
+    if not started:
+        return f"the ranks did not start while {doing} ({how}{_because(child.error_line())})"
+    if code == 0:
+        return f"the ranks ended before their work did while {doing} ({how}{_because(child.error_line())})"
+    return f"the launcher ended while {doing} ({how}{_because(child.error_line())})"
 
 
 def describe_exit(code: int) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.hosts import node_name
+from rankwise.launch.launchers import ANY_HOST
+from rankwise.machine.hosts import distinct, node_name
 
 
 def require_placement(
@@ -15,7 +16,7 @@ def require_placement(
     """Refuse samples whose ranks were not where their label says.
 
     ``cpus`` and ``hosts`` hold what was asked for each rank: the CPU that it is bound to (none: not bound), and its host
-    (none: all on one). Raises RankwiseError.
+    (none: all on one; ``*0``, ``*1``, ...: one that the launcher chose). Raises RankwiseError.
     """
     for placement, cpu in zip(placements, cpus, strict=bool(cpus)):
         if placement["cpus_allowed"] != [cpu] or placement["cpu"] != cpu:
@@ -23,6 +24,11 @@ def require_placement(
                 f"rank {placement['rank']} ran on CPU {placement['cpu']} instead of {cpu}: its samples would not be "
                 f"{label}; something rebinds the ranks (a launcher's or cgroup's binding)"
             )
+    wanted = len(set(hosts))
+    if hosts and hosts[0].startswith(ANY_HOST):
+        # Which host that is shows in the first of its ranks.
+        chosen = {host: str(placements[hosts.index(host)]["host"]) for host in distinct(hosts)}
+        hosts = [chosen[host] for host in hosts]
     for placement, host in zip(placements, hosts, strict=bool(hosts)):
         if node_name(placement["host"]) != node_name(host):
             raise RankwiseError(
@@ -31,7 +37,7 @@ def require_placement(
             )
     groups = len({placement["memory_group"] for placement in placements})
     found = len({placement["host"] for placement in placements})
-    wanted = len(set(hosts)) or 1
+    wanted = wanted or 1
     if (groups, found) != (wanted, wanted):
         raise RankwiseError(
             f"the ranks ran on {found} host(s), {groups} by what MPI shares memory on, instead of {wanted}: its samples would "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +17,10 @@ from rankwise.errors import UnusableEnvironmentError
 
 _PR_SET_PDEATHSIG = 1
 _TAIL_BYTES = 8000
+_TELLING = re.compile(
+    r"error|cannot|could not|denied|unable|not found|no such|refused|no route|timed out|resolve|queued|retrying|not enough",
+    re.IGNORECASE,
+)
 
 
 def _die_with_parent() -> None:
@@ -61,10 +66,11 @@ class Child:
     def __exit__(self, *exception: object) -> None:
         self.end()
 
-    def lines(self, silence_s: float) -> Iterator[str]:
+    def lines(self, silence_s: float, meanwhile: Callable[[float], None] | None = None) -> Iterator[str]:
         """Yield stdout line by line until the command ends.
 
-        Raises TimeoutError when nothing is printed for ``silence_s`` seconds.
+        ``meanwhile`` is called about every second, with the seconds since something was printed. Raises TimeoutError when nothing
+        is printed for ``silence_s`` seconds, and what ``meanwhile`` raises.
         """
         assert self._process.stdout is not None and self._process.stderr is not None
         pending = b""
@@ -73,7 +79,10 @@ class Child:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             selector.register(self._process.stderr, selectors.EVENT_READ)
             while selector.get_map():
-                events = selector.select(timeout=max(0.1, silence_s - (time.monotonic() - heard_s)))
+                left_s = max(0.1, silence_s - (time.monotonic() - heard_s))
+                events = selector.select(timeout=left_s if meanwhile is None else min(1.0, left_s))
+                if meanwhile is not None:
+                    meanwhile(time.monotonic() - heard_s if not events else 0.0)
                 if not events and time.monotonic() - heard_s >= silence_s:
                     raise TimeoutError
                 for key, _ in events:
@@ -100,6 +109,11 @@ class Child:
         """Return the end of what the command said on stderr, as one line."""
         text = self._stderr.decode("utf-8", "replace")
         return " / ".join(line.strip() for line in text.splitlines() if line.strip())[-600:]
+
+    def error_line(self) -> str:
+        """Return the line of stderr that tells best why a launcher gave up; empty where it said nothing."""
+        lines = [line.strip() for line in self._stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+        return next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")[:300]
 
     def end(self) -> None:
         """End the command and its group, gently first; does nothing when it has ended."""

@@ -1,4 +1,8 @@
-"""Two profiles side by side: how many times as long B takes as A, with intervals, and what that means in words."""
+"""Two profiles side by side: how many times as long B takes as A, with intervals, and what that means in words.
+
+Each figure's ratio is tested against the tolerance, by a t statistic of its logarithm, at 5 % for all figures together
+(Holm 1979): of some hundred figures none is called slower by chance alone.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from rankwise.distributions import t_quantile, t_tail
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve, Interval
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource
 
 Verdict = Literal["slower", "faster", "same", "unclear"]
+Outcome = Literal["slower", "faster", "same", "unclear", "unusable"]
 Quantity = Literal["alpha", "beta", "both-ways", "message", "time"]
 SHARED = "shared"  # what stands for the way of sending where a resource is compared
 
 _NO_UPPER_END = 1e12
+_LEVEL = 0.05
+_ASSUMED = 0.08  # half the 95 % interval where nothing is known of a figure's spread: that of a single run of a benchmark
+_LAUNCHES = 10  # where a profile does not say how many its intervals rest on
 
 
 @dataclass(frozen=True)
 class Comparison:
     """One figure in both profiles: alpha, beta, or the time at a size; of a shared resource (``link`` names it) the seconds a
-    byte, one way and both, and a message. ``ratio_ci`` is None where one has no interval.
+    byte, one way and both, and a message. ``ratio_ci`` is None where one has no interval; ``p`` is the probability that chance
+    alone puts a ratio within the tolerance so far beyond it.
     """
 
     link: str
@@ -34,6 +44,7 @@ class Comparison:
     ratio: float
     ratio_ci: Interval | None
     verdict: Verdict
+    p: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         low, high = self.ratio_ci or (None, None)
@@ -47,15 +58,60 @@ class Comparison:
             "ratio": self.ratio,
             "ratio_lo": low,
             "ratio_hi": high,
+            "p": self.p,
             "verdict": self.verdict,
         }
 
 
-def compare(a: Profile, b: Profile, tolerance: float) -> tuple[list[Comparison], list[str]]:
-    """Compare all that both profiles know; return it with notes on what makes them hard to compare.
+@dataclass(frozen=True)
+class Compared:
+    """What two profiles' comparison found: each figure, what it comes to, what makes them hard to compare, and which are poor."""
 
-    A figure is slower (faster) when its whole interval lies beyond the tolerance, the same when it lies within, and
-    unclear otherwise. Raises InputError when the profiles have no link class in common.
+    comparisons: list[Comparison]
+    outcome: Outcome
+    notes: list[str]
+    poor: list[str]
+
+    def of(self, verdict: Verdict) -> list[Comparison]:
+        return [c for c in self.comparisons if c.verdict == verdict]
+
+
+@dataclass(frozen=True)
+class _Test:
+    """How ratios are judged: the tolerance, and how many launches the intervals of either profile rest on."""
+
+    tolerance: float
+    launches: tuple[int, int]
+
+    def row(
+        self, name: tuple[str, str, Quantity, int | None], x: float, x_ci: Interval | None, y: float, y_ci: Interval | None
+    ) -> Comparison:
+        """Compare one figure; whether it is slower or faster is told when all are known."""
+        reach = math.log(1 + self.tolerance)
+        widths = [_half_width(*figure) for figure in ((x, x_ci), (y, y_ci))]
+        dfs = [max(1, count - 1) for count in self.launches]
+        # Welch's degrees of freedom, of each profile's own standard error.
+        squares = [(width / t_quantile(0.975, df)) ** 2 for width, df in zip(widths, dfs, strict=True)]
+        df = sum(squares) ** 2 / sum(square**2 / of for square, of in zip(squares, dfs, strict=True))
+        t = (abs(math.log(y / x)) - reach) / math.sqrt(sum(squares))
+        p = t_tail(t, df) if t > 0 else 1.0
+        within = abs(math.log(y / x)) + math.hypot(*widths) <= reach
+        return Comparison(*name, x, y, y / x, ratio_interval(x, x_ci, y, y_ci), "same" if within else "unclear", p)
+
+
+def _half_width(value: float, ci: Interval | None) -> float:
+    """Return half a 95 % interval in logarithms, its wider side."""
+    if ci is None or not ci[0] < ci[1]:
+        return _ASSUMED
+    return min(max(_log(value, ci[0]), _log(ci[1], value)), 700.0)
+
+
+def compare(a: Profile, b: Profile, tolerance: float) -> Compared:
+    """Compare all that both profiles know.
+
+    A figure is slower (faster) when it is so beyond the tolerance for certain, all figures together considered, the same when
+    its interval lies within, and unclear otherwise. Where a profile's figures are poor, what differs is unclear; two that
+    hold the same figures are the same. Raises InputError when the profiles have no link class in common.
     """
     notes = []
     for one, other, name in ((a, b, "first"), (b, a, "second")):
@@ -67,13 +123,14 @@ def compare(a: Profile, b: Profile, tolerance: float) -> tuple[list[Comparison],
             f"the profiles have no link class in common ({', '.join(a.links)} and {', '.join(b.links)}): compare profiles "
             "of the same kind of link"
         )
+    test = _Test(tolerance, (_launches(a), _launches(b)))
     comparisons: list[Comparison] = []
     for link in common:
         curves_a = {"send": a.links[link].send, **a.links[link].variants}
         curves_b = {"send": b.links[link].send, **b.links[link].variants}
         for sending in (name for name in curves_a if name in curves_b):
             one_curve, other_curve = curves_a[sending], curves_b[sending]
-            comparisons += _compare_curves(link, sending, one_curve, other_curve, tolerance)
+            comparisons += _compare_curves(link, sending, one_curve, other_curve, test)
             if one_curve.statistic != other_curve.statistic:
                 notes.append(
                     f"{link} {sending}: the first profile gives the {one_curve.statistic}, the second the "
@@ -95,49 +152,70 @@ def compare(a: Profile, b: Profile, tolerance: float) -> tuple[list[Comparison],
     others = dict(b.shared.resources())
     for kind, resource in a.shared.resources():
         if kind in others:
-            comparisons += _compare_resources(kind, resource, others[kind], tolerance)
+            comparisons += _compare_resources(kind, resource, others[kind], test)
     for what in ("cpu_model", "mpi"):
         if a.machine.get(what) and b.machine.get(what) and a.machine[what] != b.machine[what]:
             notes.append(f"the profiles differ in {what}: see 'rankwise profile show'")
-    return comparisons, notes
+    poor = [name for profile, name in ((a, "first"), (b, "second")) if _is_poor(profile)]
+    if (a.links, a.shared) == (b.links, b.shared):
+        return Compared([replace(comparison, verdict="same") for comparison in comparisons], "same", notes, poor)
+    if poor:
+        return Compared(comparisons, "unusable" if len(poor) == 2 else "unclear", notes, poor)
+    comparisons = _told_apart(comparisons)
+    return Compared(comparisons, _outcome([c.verdict for c in comparisons]), notes, poor)
 
 
-def _compare_resources(kind: str, a: Resource, b: Resource, tolerance: float) -> Iterator[Comparison]:
-    ratio = a.bytes_per_s / b.bytes_per_s
-    ratio_ci = None if a.ci is None or b.ci is None else ratio_interval(b.bytes_per_s, b.ci, a.bytes_per_s, a.ci)
-    one_way = Comparison(kind, SHARED, "beta", None, 1 / a.bytes_per_s, 1 / b.bytes_per_s, ratio, ratio_ci, "same")
-    yield replace(one_way, verdict=_verdict(ratio, ratio_ci, tolerance))
+def _outcome(verdicts: list[Verdict]) -> Outcome:
+    """Return what the figures come to: slower goes before faster, and unclear is what most of them are."""
+    if "slower" in verdicts:
+        return "slower"
+    if "faster" in verdicts:
+        return "faster"
+    return "unclear" if 2 * verdicts.count("unclear") > len(verdicts) else "same"
+
+
+def _is_poor(profile: Profile) -> bool:
+    """Whether a profile's figures are not to be built on."""
+    return profile.trust.level == "poor"
+
+
+def _launches(profile: Profile) -> int:
+    return _LAUNCHES
+
+
+def _told_apart(comparisons: list[Comparison]) -> list[Comparison]:
+    """Call slower or faster what remains so when as many figures are tested as there are (Holm 1979)."""
+    judged = list(comparisons)
+    for rank, i in enumerate(sorted(range(len(judged)), key=lambda i: judged[i].p)):
+        if judged[i].p * (len(judged) - rank) > _LEVEL:
+            break
+        judged[i] = replace(judged[i], verdict="slower" if judged[i].ratio > 1 else "faster")
+    return judged
+
+
+def _compare_resources(kind: str, a: Resource, b: Resource, test: _Test) -> Iterator[Comparison]:
+    # An interval of rates, the wrong way round for times.
+    times = [None if r.ci is None or r.ci[0] <= 0 else (1 / r.ci[1], 1 / r.ci[0]) for r in (a, b)]
+    yield test.row((kind, SHARED, "beta", None), 1 / a.bytes_per_s, times[0], 1 / b.bytes_per_s, times[1])
     further: list[tuple[Quantity, float | None, float | None]] = [
         ("both-ways", a.both_ways_bytes_per_s, b.both_ways_bytes_per_s),
         ("message", a.messages_per_s, b.messages_per_s),
     ]
     for quantity, x, y in further:
         if x is not None and y is not None:
-            # These have no interval: a difference may be noise.
-            same = _verdict(x / y, None, tolerance) == "same"
-            yield Comparison(kind, SHARED, quantity, None, 1 / x, 1 / y, x / y, None, "same" if same else "unclear")
+            yield test.row((kind, SHARED, quantity, None), 1 / x, None, 1 / y, None)
 
 
-def _compare_curves(link: str, sending: str, a: Curve, b: Curve, tolerance: float) -> Iterator[Comparison]:
-    def row(quantity: Quantity, size: int | None, x: float, x_ci: Interval | None, y: float, y_ci: Interval | None) -> Comparison:
-        ratio, ratio_ci = y / x, ratio_interval(x, x_ci, y, y_ci)
-        return Comparison(link, sending, quantity, size, x, y, ratio, ratio_ci, _verdict(ratio, ratio_ci, tolerance))
-
+def _compare_curves(link: str, sending: str, a: Curve, b: Curve, test: _Test) -> Iterator[Comparison]:
     if a.alpha_s > 0 and b.alpha_s > 0:
-        yield row("alpha", None, a.alpha_s, a.alpha_ci_s, b.alpha_s, b.alpha_ci_s)
+        yield test.row((link, sending, "alpha", None), a.alpha_s, a.alpha_ci_s, b.alpha_s, b.alpha_ci_s)
     if a.beta_s_per_byte > 0 and b.beta_s_per_byte > 0:
-        yield row("beta", None, a.beta_s_per_byte, a.beta_ci_s_per_byte, b.beta_s_per_byte, b.beta_ci_s_per_byte)
+        betas = a.beta_s_per_byte, a.beta_ci_s_per_byte, b.beta_s_per_byte, b.beta_ci_s_per_byte
+        yield test.row((link, sending, "beta", None), *betas)
     others = {point.size_bytes: point for point in b.table}
     for one in a.table:
         if other := others.get(one.size_bytes):
-            yield row(
-                "time",
-                one.size_bytes,
-                one.time_s,
-                one.interval_s,
-                other.time_s,
-                other.interval_s,
-            )
+            yield test.row((link, sending, "time", one.size_bytes), one.time_s, one.interval_s, other.time_s, other.interval_s)
 
 
 def ratio_interval(a: float, a_ci: Interval | None, b: float, b_ci: Interval | None) -> Interval | None:
@@ -158,59 +236,35 @@ def _log(high: float, low: float) -> float:
     return math.inf if low <= 0 else max(0.0, math.log(high / low))
 
 
-def _verdict(ratio: float, interval: Interval | None, tolerance: float) -> Verdict:
-    low, high = interval or (ratio, ratio)
-    slower, faster = 1 + tolerance, 1 / (1 + tolerance)
-    if low > slower:
-        return "slower"
-    if high < faster:
-        return "faster"
-    return "same" if faster <= low and high <= slower else "unclear"
-
-
-def regressions(comparisons: list[Comparison]) -> list[Comparison]:
-    """Return the figures that make B slower: alpha, beta, and sizes beside which another is slower too.
-
-    Of some hundred intervals of 95 % a few miss by chance alone; a size alone among its neighbours is no finding, unless
-    the table has too few sizes to have neighbours.
-    """
-    found = [c for c in comparisons if c.verdict == "slower" and c.quantity != "time"]
-    curves: dict[tuple[str, str], list[Comparison]] = {}
-    for c in comparisons:
-        if c.quantity == "time":
-            curves.setdefault((c.link, c.sending), []).append(c)
-    for rows in curves.values():
-        for i, row in enumerate(rows):
-            beside = [rows[j] for j in (i - 1, i + 1) if 0 <= j < len(rows)]
-            if row.verdict == "slower" and (len(rows) < 3 or any(b.verdict == "slower" for b in beside)):
-                found.append(row)
-    return found
-
-
-def in_words(comparisons: list[Comparison], tolerance: float) -> str:
+def in_words(found: Compared, tolerance: float) -> str:
     """Return one sentence on what the comparison found."""
     percent = f"{100 * tolerance:g} %"
-    slower = regressions(comparisons)
-    faster = [c for c in comparisons if c.verdict == "faster"]
-    unclear = [c for c in comparisons if c.verdict == "unclear"]
-    if slower:
-        worst = max(slower, key=lambda c: c.ratio)
-        return (
-            f"slower: {len(slower)} of {len(comparisons)} figures by more than {percent} beyond their interval, most of "
-            f"all {name_of(worst)}, {worst.ratio:.2f} times"
-        )
-    if faster:
-        best = min(faster, key=lambda c: c.ratio)
-        return (
-            f"nothing is slower by more than {percent}, and {len(faster)} of {len(comparisons)} figures are faster, most "
-            f"of all {name_of(best)}, {best.ratio:.2f} times"
-        )
-    if len(unclear) > len(comparisons) / 2:
-        return (
-            f"unclear: the intervals of {len(unclear)} of {len(comparisons)} figures reach across {percent}: measure both "
-            "for longer, or on a quieter machine"
-        )
-    return f"the same within {percent}" + (f", but for {len(unclear)} figures whose intervals are too wide" if unclear else "")
+    comparisons, slower, faster, unclear = found.comparisons, found.of("slower"), found.of("faster"), found.of("unclear")
+    match found.outcome:
+        case "slower":
+            worst = max(slower, key=lambda c: c.ratio)
+            return (
+                f"slower: {len(slower)} of {len(comparisons)} figures by more than {percent} for certain, most of all "
+                f"{name_of(worst)}, {worst.ratio:.2f} times"
+            )
+        case "faster":
+            best = min(faster, key=lambda c: c.ratio)
+            return (
+                f"nothing is slower by more than {percent}, and {len(faster)} of {len(comparisons)} figures are faster, most "
+                f"of all {name_of(best)}, {best.ratio:.2f} times"
+            )
+        case "unusable":
+            return "unusable: the figures of both profiles are poor: measure both again on a quieter machine"
+        case "unclear" if found.poor:
+            return f"unclear: the figures of the {found.poor[0]} profile are poor: measure it again on a quieter machine"
+        case "unclear":
+            return (
+                f"unclear: the intervals of {len(unclear)} of {len(comparisons)} figures reach across {percent}: measure both "
+                "for longer, or on a quieter machine"
+            )
+        case "same":
+            wide = f", but for {len(unclear)} figures whose intervals are too wide" if unclear else ""
+            return f"the same within {percent}{wide}"
 
 
 def name_of(comparison: Comparison) -> str:

@@ -72,3 +72,13 @@ def node_name(host: str) -> str:
 def distinct(hosts: Sequence[str]) -> list[str]:
     """Return the hosts of ranks, each once, in the order of their first ranks."""
     return list(dict.fromkeys(hosts))
+
+
+def natural_order(host: str) -> list[tuple[int, str]]:
+    """Return a key that sorts hosts as Slurm does: the numbers in their names by value."""
+    return [(int(part), part) if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", host)]
+
+
+def shortened(hosts: Sequence[str]) -> str:
+    """Return hosts as a list for a message, of many only the first."""
+    return ", ".join(hosts[:6]) + (f" and {len(hosts) - 6} more" if len(hosts) > 6 else "")

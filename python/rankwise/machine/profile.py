@@ -146,20 +146,6 @@ class Link:
             return self.send.model
         return min(fits, key=lambda name: self.send.models[name].cross_validated_error or 0.0)
 
-    def with_additions(self, other: Link, newer: bool) -> Link:
-        """Return this link with what another measurement of it, a newer one or an older, has beside the plain send.
-
-        Ways of sending that models are fitted to together are those of this one.
-        """
-        first, last = (self, other) if newer else (other, self)
-        together = {way: curve for way, curve in self.variants.items() if way in VARIANTS}
-        return replace(
-            self,
-            variants={**first.variants, **last.variants, **together},
-            parameters={**first.parameters, **last.parameters},
-            loaded=last.loaded or first.loaded,
-        )
-
     def to_dict(self) -> dict[str, Any]:
         loop_s = self.reference_loop_s
         return {
@@ -205,11 +191,6 @@ class Profile:
     trust: Trust = Trust()
 
     @property
-    def measured(self) -> tuple[str, str]:
-        """When its figures were measured, or else the profile written, and when that was."""
-        return str(self.source.get("measured", self.created)), self.created
-
-    @property
     def lacks(self) -> tuple[str, ...]:
         """The kinds of resources that messages over these links share and of which nothing is known."""
         needed = {"card": OTHER_NODE in self.links, "memory": any(name != OTHER_NODE for name in self.links)}
@@ -218,30 +199,6 @@ class Profile:
     def notes(self) -> list[str]:
         """Say what is not known, or hardly, of what ranks share, and what is assumed in its place."""
         return [*(LACKING[kind] for kind in self.lacks), *self.shared.notes()]
-
-    def with_additions(self, other: Profile) -> Profile:
-        """Return this profile with what another one of the same machine has beside plain sends, and its own links.
-
-        Of what both have the newer figures are kept.
-        """
-        other_is_newer = self.measured <= other.measured
-        links = {
-            **{name: link for name, link in other.links.items() if name not in self.links},
-            **{
-                name: link.with_additions(other.links[name], other_is_newer) if name in other.links else link
-                for name, link in self.links.items()
-            },
-        }
-        warnings = dict.fromkeys((*self.warnings, *other.warnings))
-        older, newer = (self, other) if other_is_newer else (other, self)
-        return replace(
-            self,
-            links={name: links[name] for name in LINK_CLASSES if name in links},
-            warnings=tuple(warnings),
-            fft3d=self.fft3d or other.fft3d,
-            shared=older.shared.updated_by(newer.shared),
-            trust=self.trust.with_additions(other.trust),
-        )
 
     def lost_in(self, other: Profile) -> list[str]:
         """Return what this profile has and another one lacks: links, ways of sending, parameters, models and rates."""

@@ -85,7 +85,7 @@ def take_snapshot(topology: Topology, root: Path = Path("/"), sample_s: float = 
         foreign_cpus=foreign_cpus,
         steal_share=steal_share,
         pressure_share=_pressure(root),
-        governors=_governors(root, topology.allowed),
+        governors=governors(root, topology.allowed),
         turbo=_turbo(root),
         quota_cpus=cpu_quota(root),
         shm_free_bytes=_free_bytes(root / "dev/shm"),
@@ -182,7 +182,8 @@ def _first_number(text: str, pattern: str) -> float | None:
         return None
 
 
-def _governors(root: Path, cpus: Collection[int]) -> tuple[str, ...]:
+def governors(root: Path, cpus: Collection[int]) -> tuple[str, ...]:
+    """Return the frequency governors of these CPUs, each once; none where the system does not tell."""
     found = {read_file(f"{root}/{_CPU}/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus}
     return tuple(sorted(found - {""}))
 

@@ -51,6 +51,11 @@ class Trust:
         known = "" if self.half_width is None else f"; half of the rows are known to ± {100 * self.half_width:.1f} % or better"
         return f"trust {self.level}: {_WORDS[self.level]}{known}"
 
+    def further(self) -> list[str]:
+        """Return the reasons that ``line`` does not name."""
+        grave = [reason for reason in self.reasons if reason.severity > 0]
+        return [str(reason) for reason in self.reasons if reason not in grave[:1]]
+
     def of_ways(self, links: Iterable[str], ways: Iterable[str]) -> Level:
         """Return the worst level of some ways of sending over some links, that of all where nothing is said of one."""
         wanted = list(ways)

@@ -1,17 +1,16 @@
 """The campaign: what is measured, in which order, and how it goes on after an interruption.
 
-A campaign measures cells (an operation and a message size) for each link class that the machine offers, in several
-launches. Within a launch every cell is visited several times, each time in another shuffled order, so that a disturbance
-falls neither on one cell nor on neighbouring sizes. Raw samples go to the samples file as they come.
+A campaign measures cells (an operation and a message size) for each link class that the machine offers, in many short
+launches (turns.py). Within a launch every cell is visited once, in another order each time, so that a disturbance falls
+neither on one cell nor on neighbouring sizes. Raw samples go to the samples file as they come.
 """
 
 from __future__ import annotations
 
-import math
 import random
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,35 +20,34 @@ from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement
 from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
-from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns
-from rankwise.measure.witness import Watch, crossed_bytes
-from rankwise.measure.workloads import Cell, Part, largest_bytes, parts_of
+from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns, require_one_machine
+from rankwise.measure.turns import LEAST_LAUNCHES, Progress, Turn, left_of, next_of
+from rankwise.measure.witness import Watch, network_changes
+from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 
-_LEAST, _MOST = 10, 200  # samples of one visit
-_LEAST_ASIDE = 3
-_LEAST_LAUNCH_S = 0.01
-_MOST_VISITS = 2000  # of one launch
-_LEAST_SHARE = 0.02  # of the time: a launch for less is mostly warm-up
+_TELLING_BYTES = 4096  # of a message whose time tells how long a byte takes
+_LOOK_EVERY = 5  # launches: whether all is known precisely
+
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign measures: where for each link class, which cells, in how many launches, and the time to spend."""
+    """What a campaign measures: where for each link class, which cells, and the time to spend."""
 
     places: Mapping[str, Places]
     sizes: tuple[int, ...]
     what: str = "pingpong"
     background: int = 0  # pairs that keep the link busy for what is measured under load
-    launches: int = 3
-    visits: int = 3  # of each cell in a launch
-    seconds: float = 15.0  # of measuring at most; starting the ranks of planned launches is not counted
+    launches: int | None = None  # of each part; None: as many as the time holds
+    seconds: float = 15.0  # at most; starting the ranks of the launches that there are at least is not counted
     seed: int = 1
-    precision: float | None = None  # go on with further launches until every cell is known to ± this share, or time is up
+    precision: float | None = None  # stop when every cell is known to ± this share
     statistic: str = "median"  # of which
     pairs_share: float = 0.25  # of the time, for pairs at once beside a ping-pong; 0: none
+    spread_s: float = 0.0  # of waiting between launches, beside the time to measure
 
     def parts(self, link: str) -> list[Part]:
-        """Return what a launch over one link class consists of."""
+        """Return what is measured over one link class, each part by ranks of its own."""
         return parts_of(self.what, self.places[link], self.background, self.pairs_share > 0)
 
     def cells(self, part: Part) -> list[Cell]:
@@ -61,28 +59,23 @@ class Plan:
             if size <= (largest_bytes(operation) or size)
         ]
 
-    def visits_of(self, part: Part) -> int:
-        """Return how often a launch visits each cell of one of its parts."""
-        return 1 if part.aside else self.visits
-
     def cell_count(self, aside: bool = False) -> int:
         """Return how many cells there are of all link classes: of those whose precision counts, or of those aside."""
         parts = (part for link in self.places for part in self.parts(link))
         return sum(len(self.cells(part)) for part in parts if bool(part.aside) == aside)
 
-    def steps(self) -> int:
-        """Return how many visits of cells the whole campaign makes."""
-        return self.launches * (self.visits * self.cell_count() + self.cell_count(aside=True))
-
-    def visit_budget_s(self, aside: bool = False) -> float:
-        """Return the time of one visit's samples; the rest is for warm-ups, or for what turns out to need more."""
-        beside = self.cell_count(aside=True)
-        share, visits = (self.pairs_share, beside) if aside else (1 - self.pairs_share * (beside > 0), self.visits * self.cell_count())
-        return share * self.seconds / (self.launches * visits) * (0.8 if self.precision is None else 0.5)
-
-    def spent_s(self, witness: Mapping[str, Any]) -> float:
-        """Return what a launch takes from the time: a planned one its measuring, a further one all that it lasts."""
-        return float(witness["measuring_s" if int(witness["launch"]) < self.launches else "seconds"])
+    def progresses(self) -> list[Progress]:
+        """Return all parts as they are before the first launch; link classes have equal shares of the time."""
+        found = []
+        for link, places in self.places.items():
+            parts = self.parts(link)
+            beside = sum(bool(part.aside) for part in parts)
+            for index, part in enumerate(parts):
+                of_link = self.pairs_share / beside if part.aside else (1 - self.pairs_share * (beside > 0)) / (len(parts) - beside)
+                wanted = max(LEAST_LAUNCHES, (len(places.hosts) + 1) // 2)
+                cells = tuple(self.cells(part))
+                found.append(Progress(link, index, part, cells, of_link / len(self.places), self.launches, wanted))
+        return found
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Plan:
@@ -93,13 +86,13 @@ class Plan:
                 sizes=tuple(int(size) for size in record["sizes"]),
                 what=str(record["what"]),
                 background=int(record["background"]),
-                launches=int(record["launches"]),
-                visits=int(record["visits"]),
+                launches=None if record["launches"] is None else int(record["launches"]),
                 seconds=float(record["seconds"]),
                 seed=int(record["seed"]),
                 precision=None if record.get("precision") is None else float(record["precision"]),
                 statistic=str(record.get("statistic", "median")),
                 pairs_share=float(record.get("pairs_share", 0.0)),
+                spread_s=float(record.get("spread_s", 0.0)),
             )
         except (KeyError, ValueError, TypeError, AttributeError, IndexError):
             raise InputError("the samples file's plan cannot be read: measure anew without --resume") from None
@@ -138,11 +131,12 @@ def measure(
         plan = Plan.from_dict(campaign.head["plan"])
         identity = campaign.id
         if campaign.complete:
-            meter.advance(plan.steps())
             return campaign
-        plan = replace(plan, places=moved_to(plan.places, hosts))
+        plan = replace(plan, places=moved_to(plan.places, hosts, plan.what in OF_ALL_HOSTS))
     else:
         identity = new_campaign_id()
+    if path.exists() and machine:
+        require_one_machine([*read_campaigns(path), Campaign({"machine": dict(machine)}, [], [])], path)
     with SamplesFile(path) as samples:
         if not resume:
             samples.append(
@@ -158,13 +152,9 @@ def measure(
         else:
             between = {link: places.hosts for link, places in plan.places.items() if places.hosts}
             samples.append({"record": "resumed", "campaign": identity, "at": now(), "hosts": between})
-        run = _Run(mpi, plan, identity, samples, meter)
-        for launch, link, part, cells, share in run.planned():
-            if run.left_s() <= _LEAST_SHARE * plan.seconds:
-                break
-            meter.say(f"{link}, launch {launch + 1} of {plan.launches}")
-            run.launch(launch, link, part, cells, plan.visit_budget_s(bool(part.aside)), share * run.left_s())
-        stop = run.refine() if plan.precision is not None else run.stop()
+        run = _Run(mpi, plan, identity, samples, meter, plan.progresses())
+        run.take_up(last_campaign(path))
+        stop = run.to_the_end()
         samples.append({"record": "complete", "campaign": identity, "at": now(), **stop})
     return last_campaign(path)
 
@@ -174,6 +164,7 @@ def last_campaign(path: Path) -> Campaign:
     campaigns = [campaign for campaign in read_campaigns(path) if "plan" in campaign.head]
     if not campaigns:
         raise InputError(f"{path} holds no campaign: measure without --resume first")
+    require_one_machine(campaigns, path)
     return campaigns[-1]
 
 
@@ -186,131 +177,148 @@ class _Run:
     identity: str
     samples: SamplesFile
     meter: Meter
-    spent_s: float = 0.0  # on measuring
-    visits: Counter[tuple[str, Cell]] = field(default_factory=Counter)  # of each link class and cell, in all launches
+    progresses: list[Progress]
+    waited_s: float = 0.0
+    shown: int = 0  # seconds, on the meter
+    byte_s: dict[str, float] = field(default_factory=dict)  # of each link class, by its first launch
+    line: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))  # time of a plain send by size
 
-    def campaign(self) -> Campaign:
+    def take_up(self, campaign: Campaign) -> None:
+        """Take in what an interrupted campaign has done; a launch that was cut off lacks only what it did not visit."""
+        of_launch: dict[tuple[str, int], int] = defaultdict(int)  # witnesses: in the order of parts where they name none
+        for witness in campaign.witnesses:
+            link, launch = str(witness["class"]), int(witness["launch"])
+            index = int(witness.get("part", of_launch[link, launch]))
+            of_launch[link, launch] += 1
+            for each in self.progresses:
+                if (each.link, each.index) == (link, index):
+                    each.ended(witness)
+        for sample in campaign.samples:
+            if (progress := self._progress_of(sample)) is None:
+                continue
+            cell = self.seen(progress, sample)
+            if int(sample["launch"]) >= progress.launches:
+                progress.cut.add(cell)
+
+    def _progress_of(self, sample: Mapping[str, Any]) -> Progress | None:
+        of_link = [progress for progress in self.progresses if progress.link == sample["class"]]
+        if "part" in sample:
+            return next((progress for progress in of_link if progress.index == sample["part"]), None)
+        return next((progress for progress in of_link if sample["operation"] in progress.part.operations), None)
+
+    def seen(self, progress: Progress, sample: Mapping[str, Any]) -> Cell:
+        """Take in a visit; return its cell."""
+        cell = str(sample["operation"]), int(sample["size_bytes"])
+        progress.note(sample, cell)
+        if cell[0] == "send" and int(sample["launch"]) == 0:
+            self.line[progress.link][cell[1]] = min(sample["time_s"]) / float(sample.get("parts", 2))
+        return cell
+
+    def settle(self, link: str) -> float:
+        """Return how long a byte takes over a link class, by the plain sends of its first launch; 0 before it.
+
+        Streams of pairs at once then get windows that such a link can carry.
+        """
+        line = self.line[link]
+        if link not in self.byte_s and max(line, default=0) >= _TELLING_BYTES:
+            small, large = min(line), max(line)
+            self.byte_s[link] = max(0.0, (line[large] - line[small]) / max(1, large - small))
+        byte_s = self.byte_s.get(link, 0.0)
+        for progress in self.progresses:
+            if progress.link == link and progress.aside:
+                fitted = [fitted_stream(cell, byte_s) for cell in self.plan.cells(progress.part)]
+                progress.cells = tuple(dict.fromkeys(cell for cell in fitted if cell is not None))
+        return byte_s
+
+    def to_the_end(self) -> dict[str, Any]:
+        """Launch until all parts are done; say what stopped them."""
+        plan, begun_s = self.plan, time.monotonic()
+        first = True
+        while (following := next_of(self.progresses, plan.seconds)) is not None:
+            progress, left_s = following
+            byte_s = self.settle(progress.link) if progress.index or progress.launches else 0.0
+            turn = progress.turn(left_s, byte_s, plan.seed)
+            if not first:
+                self.wait(left_s, turn)
+            first = False
+            self.meter.say(f"{progress.link}, launch {progress.launches + 1}")
+            self.launch(progress, turn)
+            self.look(progress)
+            spent = min(int(sum(p.spent_s for p in self.progresses)), int(plan.seconds))
+            self.meter.advance(spent - self.shown)
+            self.shown = spent
+        return self.stop(time.monotonic() - begun_s)
+
+    def wait(self, left_s: float, turn: Turn) -> None:
+        """Wait between launches, for a random time, so that what there is to wait is spread over all launches ahead."""
+        left_to_wait_s = self.plan.spread_s - self.waited_s
+        if left_to_wait_s <= 0:
+            return
+        each_s = max(turn.seconds, 0.1)
+        ahead = max(1.0, sum(max(0.0, own_s) for own_s in left_of(self.progresses, self.plan.seconds)) / each_s)
+        seconds = min(left_to_wait_s, random.uniform(0, 2) * left_to_wait_s / ahead)
+        self.meter.say(f"waiting for {seconds:.0f} s between launches")
+        time.sleep(seconds)
+        self.waited_s += seconds
+
+    def look(self, progress: Progress) -> None:
+        """See every few launches whether all cells of a part are known as precisely as asked."""
+        if self.plan.precision is None or progress.aside:
+            return
+        if progress.launches >= LEAST_LAUNCHES and progress.launches % _LOOK_EVERY == 0:
+            progress.precise = not self.unknown(progress, last_campaign(self.samples.path))
+
+    def unknown(self, progress: Progress, campaign: Campaign) -> list[Cell]:
+        """Return the cells of a part that are known less well than asked, those that no launch came to included."""
+        assert self.plan.precision is not None
+        imprecise = imprecise_cells(campaign, progress.link, progress.cells, self.plan.statistic, self.plan.precision)
+        return [cell for cell in progress.cells if cell in imprecise]
+
+    def stop(self, lasted_s: float) -> dict[str, Any]:
+        """Say how many launches there were, over what time, and why there are no more."""
+        plan, campaign = self.plan, self.samples_so_far()
+        counted = [progress for progress in self.progresses if not progress.aside] or self.progresses
+        before = [progress for progress in counted if not progress.precise]
+        left_out = sum(cell not in progress.seen for progress in counted for cell in progress.cells)
+        stop: dict[str, Any] = {
+            "launches": min(progress.launches for progress in counted),
+            "span_s": max(lasted_s, campaign.span_s) if campaign.was_resumed else lasted_s,
+        }
+        if plan.precision is not None:
+            imprecise = sum(len(self.unknown(progress, campaign)) for progress in before)
+            stop |= {
+                "precision": plan.precision,
+                "stopped_by": "time" if imprecise else "precision",
+                "imprecise_cells": imprecise,
+            }
+        if left_out:
+            stop |= {"stopped_by": "time", "visits_left_out": left_out}
+        return stop
+
+    def samples_so_far(self) -> Campaign:
         return last_campaign(self.samples.path)
 
-    def left_s(self) -> float:
-        """Return what is left of the time."""
-        return self.plan.seconds - self.spent_s
-
-    def planned(self) -> Iterator[tuple[int, str, Part, list[Cell], float]]:
-        """Yield launch, link, part, the cells not yet visited, and its share of the time that is then left.
-
-        A launch that came to its end had its share of the time: what it left out is left out.
-        """
-        plan, campaign = self.plan, self.campaign()
-        self.spent_s = sum(map(plan.spent_s, campaign.witnesses))
-        done = Counter(
-            (int(s["launch"]), str(s["class"]), (str(s["operation"]), int(s["size_bytes"]))) for s in campaign.samples
-        )
-        for (_, link, cell), visits in done.items():
-            self.visits[link, cell] += visits
-        self.meter.advance(done.total())
-        ended = Counter((int(w["launch"]), str(w["class"])) for w in campaign.witnesses)  # how many parts, in their order
-        todo = []
-        for launch in range(plan.launches):
-            for link in plan.places:
-                for part in plan.parts(link)[ended[launch, link] :]:
-                    cells = [
-                        cell
-                        for visit in range(plan.visits_of(part))
-                        for cell in part.aside or _shuffled(plan, plan.cells(part), launch, link, visit)
-                        if visit >= done[launch, link, cell]
-                    ]
-                    if cells:
-                        todo.append((launch, link, part, cells))
-        # What is kept for refining is not given to the planned launches.
-        kept = 1.0 if plan.precision is None else 0.75
-        budgets_s = [plan.visit_budget_s(bool(part.aside)) * len(cells) for _, _, part, cells in todo]
-        for i, (launch, link, part, cells) in enumerate(todo):
-            if part.aside:  # where the time ends before the cells do, a further launch begins with the others
-                cells.sort(key=lambda cell: self.visits[link, cell])
-            yield launch, link, part, cells, kept * budgets_s[i] / sum(budgets_s[i:])
-
-    def stop(self) -> dict[str, Any]:
-        """Say whether the time ended the planned launches before their end."""
-        left_out = self.plan.steps() - len(self.campaign().samples)
-        return {"stopped_by": "time", "visits_left_out": left_out} if left_out > 0 else {}
-
-    def refine(self) -> dict[str, Any]:
-        """Launch again for the cells that are not known well enough, until all are or the time is spent; say which."""
-        plan = self.plan
-        assert plan.precision is not None
-        while True:
-            campaign = self.campaign()
-            imprecise = self.unknown(campaign)
-            left_s, startup_s = self.left_s(), self.startup_s(campaign)
-            if not imprecise or left_s <= max(_LEAST_SHARE * plan.seconds, startup_s):
-                return {
-                    "precision": plan.precision,
-                    "stopped_by": "time" if imprecise else "precision",
-                    "imprecise_cells": sum(len(of_link) for of_link in imprecise.values()),
-                }
-            launch = 1 + max((int(sample["launch"]) for sample in campaign.samples), default=0)
-            todo = [
-                (link, part, cells * self.rounds(campaign, link, cells, startup_s))
-                for link, of_link in imprecise.items()
-                for part in plan.parts(link)
-                if (cells := [cell for cell in of_link if cell[0] in part.operations])
-            ]
-            left = sum(len(cells) for *_, cells in todo)
-            budget_s = min(0.8 * left_s / left, plan.visit_budget_s())
-            for link, part, cells in todo:
-                random.Random(f"{plan.seed}/{launch}/{link}").shuffle(cells)
-                self.meter.say(f"{link}, {len(imprecise[link])} cells until ± {100 * plan.precision:g} %")
-                self.launch(launch, link, part, cells, budget_s, self.left_s() * len(cells) / left)
-                left -= len(cells)
-
-    def startup_s(self, campaign: Campaign) -> float:
-        """Return how long launches so far took beside their measuring, in the mean."""
-        witnesses = campaign.witnesses
-        return sum(w["seconds"] - w["measuring_s"] for w in witnesses) / len(witnesses) if witnesses else 0.0
-
-    def rounds(self, campaign: Campaign, link: str, cells: Sequence[Cell], least_s: float) -> int:
-        """Return how often a further launch visits cells so that it measures for about as long as it takes to start."""
-        visits_s: dict[Cell, list[float]] = {cell: [] for cell in cells}
-        for sample in campaign.samples:
-            cell = str(sample["operation"]), int(sample["size_bytes"])
-            if sample["class"] == link and cell in visits_s:
-                visits_s[cell].append(2 * sum(sample["time_s"]))  # there and back
-        expected_s = sum(sum(s) / len(s) if s else self.plan.visit_budget_s() for s in visits_s.values())
-        wanted = math.ceil(least_s / expected_s) if expected_s > 0 else _MOST_VISITS
-        return max(self.plan.visits, min(wanted, _MOST_VISITS // len(cells)))
-
-    def unknown(self, campaign: Campaign) -> dict[str, list[Cell]]:
-        """Return for each link class the cells known less well than asked, those that no launch came to included."""
-        plan = self.plan
-        assert plan.precision is not None
-        imprecise = imprecise_cells(campaign, plan.statistic, plan.precision)
-        visited = {(str(s["class"]), str(s["operation"]), int(s["size_bytes"])) for s in campaign.samples}
-        unknown = {}
-        for link in plan.places:
-            cells = [cell for part in plan.parts(link) if not part.aside for cell in plan.cells(part)]
-            if of_link := [cell for cell in cells if cell in imprecise.get(link, ()) or (link, *cell) not in visited]:
-                unknown[link] = of_link
-        return unknown
-
-    def launch(
-        self, launch: int, link: str, part: Part, cells: Sequence[Cell], budget_s: float, seconds: float
-    ) -> None:
+    def launch(self, progress: Progress, turn: Turn) -> None:
         """Start the ranks once and measure cells in the order given, for so many seconds at most."""
+        link, launch, part = progress.link, progress.launches, progress.part
+        if len(part.hosts) == 2:
+            part = replace(part, hosts=self.plan.places[link].hosts_of_launch(launch))
         arguments = [
             part.kernel,
-            "--cells", ",".join(f"{operation}:{size}" for operation, size in cells),
+            "--cells", ",".join(f"{operation}:{size}" for operation, size in turn.cells),
             "--cpus", ",".join(map(str, part.cpus)),
-            "--budget-s", f"{max(budget_s, 1e-6):.6f}",
-            "--least", str(_LEAST_ASIDE if part.aside else _LEAST),
-            "--most", str(_MOST),
-            "--seconds", f"{max(seconds, _LEAST_LAUNCH_S):.6f}",
+            "--budget-s", f"{max(turn.budget_s, 1e-6):.6f}",
+            "--least", "1",
+            "--most", str(progress.most),
+            "--seconds", f"{turn.seconds:.6f}",
             *part.arguments,
         ]  # fmt: skip
         if part.kernel == "pingpong" and self.plan.background:
             # A pair of the load stops when it has kept the link busy for all the time there is.
             arguments += ["--load-seconds", f"{self.plan.seconds:.3f}"]
-        tags = {"campaign": self.identity, "launch": launch, "class": link}
+        tags: dict[str, Any] = {"campaign": self.identity, "launch": launch, "class": link, "part": progress.index}
+        if part.hosts:
+            tags["hosts"] = list(part.hosts)
         taken, placements = 0, []
         begun_s = ended_s = time.monotonic()
         watch = Watch()
@@ -327,24 +335,18 @@ class _Run:
                         "do not trust this MPI; samples so far are kept"
                     )
                 ended_s = time.monotonic()
-                self.samples.append({**record, **tags})
+                record = {**record, **tags}
+                self.samples.append(record)
                 if record["record"] == "samples":
                     taken += 1
-                    self.visits[link, (str(record["operation"]), int(record["size_bytes"]))] += 1
-                    self.meter.advance()
+                    self.seen(progress, record)
         except UnusableEnvironmentError:
             raise
         except RankwiseError as error:
             raise RankwiseError(
-                f"{error}; {taken} of {len(cells)} visits of this launch are in {self.samples.path}: go on with --resume"
+                f"{error}; {taken} of {len(turn.cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
-        seen = {"measuring_s": ended_s - begun_s, "network_bytes": crossed_bytes(*placements)}
+        seen = {"measuring_s": ended_s - begun_s, **network_changes(*placements)}
         witness = {"record": "witness", **watch.witness(), **seen, **tags}
-        self.spent_s += self.plan.spent_s(witness)
         self.samples.append(witness)
-
-
-def _shuffled(plan: Plan, cells: Sequence[Cell], launch: int, link: str, visit: int) -> list[Cell]:
-    shuffled = list(cells)
-    random.Random(f"{plan.seed}/{launch}/{link}/{visit}").shuffle(shuffled)
-    return shuffled
+        progress.ended(witness)

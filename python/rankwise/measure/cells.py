@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.samples import Campaign
+from rankwise.measure.saturation import uncarried
 from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.statistics import HISTORY_STEP, Array, Deviations, batches, lag_1, location
 
@@ -37,8 +39,9 @@ Cells = dict[str, dict[int, dict[int, Array]]]
 def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
     """Turn raw times into the time of one message or round: the timer's own cost off, divided by what was timed."""
     gathered: dict[str, dict[int, dict[int, list[Array]]]] = {}
+    refused = uncarried(campaign) if link == OTHER_NODE else set()
     for sample in campaign.samples:
-        if sample["class"] != link:
+        if sample["class"] != link or (refused and (sample.get("part"), sample["launch"]) in refused):
             continue
         if sample.get("moved_ranks"):
             continue  # on another processor it is not a sample of this class; the verdict tells how many there were

@@ -98,7 +98,7 @@ def profile_from_campaign(
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     _require_names(model, method)
-    cost_s = timer_cost_s(campaign)
+    cost_s, trust = timer_cost_s(campaign), judge([campaign])
     links, left_out, shared = {}, [], dict[str, Resource]()
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
@@ -144,6 +144,15 @@ def profile_from_campaign(
             "samples_file": samples_path.name,
             "campaign": campaign.id,
             "measured": campaign.head["created"],
+            "campaigns": [
+                {
+                    "id": campaign.id,
+                    "kind": campaign.head.get("plan", {}).get("what", "pingpong"),
+                    "created": campaign.head["created"],
+                    "launches": len({int(sample["launch"]) for sample in campaign.samples}),
+                    "level": trust.level,
+                }
+            ],
             "timer_cost_s": cost_s,
             "statistic": statistic,
             **campaign.stop,
@@ -152,7 +161,7 @@ def profile_from_campaign(
         },
         warnings=(*warnings, *left_out),
         shared=Shared(levels=(), **shared),
-        trust=judge([campaign]),
+        trust=trust,
     )
 
 

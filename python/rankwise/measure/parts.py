@@ -49,8 +49,8 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
         found["latency_s"] = _parameter(*latency, deviations, linear=True)
     if "gap" in ways:
         found["gap_s"] = _parameter(*_first_row(ways["gap"]), ways["gap"].deviations)
-    if {"send", "exchange"} <= ways.keys():
-        found["overlap"] = _overlap(ways["send"], ways["exchange"])
+    if {"send", "exchange"} <= ways.keys() and (common := set(ways["send"].sizes.tolist()) & set(ways["exchange"].sizes.tolist())):
+        found["overlap"] = _overlap(ways["send"], ways["exchange"], max(common))
     for name in _LIMITS:
         sizes = sorted(int(record[name]) for record in campaign.limits if record["class"] == link)
         if sizes:
@@ -117,9 +117,8 @@ def _first_row(way: Way) -> Row:
     return float(way.times_s[0]), way.columns_s[0]
 
 
-def _overlap(send: Way, exchange: Way) -> Parameter:
-    """Return how far both directions overlap at the largest common size: 1 fully, 0 one after the other."""
-    size = max(set(send.sizes.tolist()) & set(exchange.sizes.tolist()))
+def _overlap(send: Way, exchange: Way, size: float) -> Parameter:
+    """Return how far both directions overlap at a size, the largest common one: 1 fully, 0 one after the other."""
     one, both = int(np.flatnonzero(send.sizes == size)[0]), int(np.flatnonzero(exchange.sizes == size)[0])
     return _parameter(
         2 - float(exchange.times_s[both] / send.times_s[one]), 2 - exchange.columns_s[both] / send.columns_s[one],

@@ -17,7 +17,7 @@ class Places:
     """The CPUs of one link class.
 
     ``pairs`` have nothing in common, the one that is measured first; ``star`` is a rank's CPU and those of its partners. With
-    ``hosts`` (two or more) each pair's CPUs lie on the first two of them, and each of the star's on one.
+    ``hosts`` (two or more) each pair's CPUs lie on two of them, and each of the star's on one.
     ``fills`` is the resource that pairs fill when ``at_once`` of them (0: all) stream (machine/shared.py), if any; where the first
     ``in_one_socket`` of these lie in one of several sockets, they fill its own.
     """
@@ -45,6 +45,26 @@ class Places:
         """
         chosen = [self.pairs[i % len(self.pairs)] for i in range(pairs)]
         return [pair[0] for pair in chosen] + [pair[1] for pair in chosen]
+
+    def hosts_of_launch(self, launch: int) -> tuple[str, ...]:
+        """Return the two hosts between which a launch of pairs measures: the first two, and so on until all pairs had their turn.
+
+        Of N hosts each is in one of the first N / 2 launches (rounded up), and so in every further such round of a tournament
+        by the circle method.
+        """
+        if len(self.hosts) <= 2:
+            return self.hosts
+        seats = len(self.hosts) + len(self.hosts) % 2
+        odd = seats != len(self.hosts)  # who meets the seat 0, which is empty then, pauses and is in the next round's first pair
+        one, other = (1, seats - 2) if odd else (0, seats - 1)
+        rest = iter(self.hosts[2:])
+        seated = {one: self.hosts[0], other: self.hosts[1]}
+        seated |= {seat: next(rest) for seat in range(int(odd), seats) if seat not in seated}
+        pairs = len(self.hosts) // 2
+        turn, pair = divmod(launch % (pairs * (seats - 1)), pairs)
+        order = [0, *((seat + turn) % (seats - 1) + 1 for seat in range(seats - 1))]
+        first = pair + odd
+        return seated[order[first]], seated[order[seats - 1 - first]]
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Places:
@@ -122,18 +142,19 @@ def _in_one_socket(topology: Topology, pairs: Sequence[tuple[int, int]]) -> int:
     return inside if len(sockets[0]) == 1 and inside < len(pairs) else 0
 
 
-def moved_to(places: Mapping[str, Places], hosts: Sequence[str]) -> dict[str, Places]:
+def moved_to(places: Mapping[str, Places], hosts: Sequence[str], of_all: bool = True) -> dict[str, Places]:
     """Return places whose nodes are among ``hosts``: those stay, the others move to the first of these.
 
-    Without ``hosts`` all stay. Raises InputError when there are too few.
+    Without ``hosts`` all stay. Raises InputError when there are too few: fewer than two, or ``of_all`` fewer than before.
     """
     moved = {}
     for link, at in places.items():
         if hosts and not set(at.hosts) <= set(hosts):
-            if len(hosts) < len(at.hosts):
+            least = len(at.hosts) if of_all else 2
+            if len(hosts) < least:
                 raise InputError(
                     f"{link} was begun between {len(at.hosts)} nodes and there are {len(hosts)} now: "
-                    f"go on with --resume on {len(at.hosts)} nodes, or measure anew without it"
+                    f"go on with --resume on {least} nodes, or measure anew without it"
                 )
             at = replace(at, hosts=tuple(hosts[: len(at.hosts)]))
         moved[link] = at

@@ -1,22 +1,28 @@
-"""When a campaign may stop: every cell's 95 % interval is narrower than asked."""
+"""When a campaign may stop: every cell's 95 % interval is as narrow as asked."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 
 from rankwise.measure.cells import cells_of, log_medians, timer_cost_s
 from rankwise.measure.samples import Campaign
-from rankwise.statistics import launch_interval
+from rankwise.statistics import Array, launch_interval
 
 
-def imprecise_cells(campaign: Campaign, statistic: str, precision: float) -> dict[str, list[tuple[str, int]]]:
-    """Return for each link class the cells (operation, size) whose interval reaches farther than ± precision."""
-    cost_s = timer_cost_s(campaign)
-    found: dict[str, list[tuple[str, int]]] = {}
-    for link in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
-        for operation, by_size in cells_of(campaign, link, cost_s).items():
-            for size, launches in by_size.items():
-                half_width = launch_interval(log_medians(launches, statistic)).half_width
-                if half_width is None or half_width > math.log1p(precision):
-                    found.setdefault(link, []).append((operation, size))
-    return found
+def imprecise_cells(
+    campaign: Campaign, link: str, cells: Collection[tuple[str, int]], statistic: str, precision: float
+) -> set[tuple[str, int]]:
+    """Return those of a link class's cells (operation, size) whose interval reaches farther than ± precision, or that lack one."""
+    by_operation = cells_of(campaign, link, timer_cost_s(campaign))
+    return {
+        (operation, size)
+        for operation, size in cells
+        if half_width(by_operation.get(operation, {}).get(size, {}), statistic) > math.log1p(precision)
+    }
+
+
+def half_width(launches: Mapping[int, Array], statistic: str) -> float:
+    """Return half the 95 % interval of a cell in its logarithm; infinite for a single launch."""
+    found = launch_interval(log_medians(launches, statistic)).half_width if launches else None
+    return math.inf if found is None else found

@@ -11,8 +11,9 @@ import errno
 import json
 import math
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +24,8 @@ from rankwise.errors import InputError, RankwiseError
 from rankwise.progress import tell
 
 SCHEMA = 1
-STOP_KEYS = ("precision", "stopped_by", "imprecise_cells", "visits_left_out")
+_CLOCK_SLEWS_S = 0.5  # less than this is no jump
+STOP_KEYS = ("launches", "span_s", "precision", "stopped_by", "imprecise_cells", "visits_left_out")
 
 
 class SamplesFile:
@@ -84,11 +86,32 @@ class Campaign:
     witnesses: list[Mapping[str, Any]] = field(default_factory=list)
     limits: list[Mapping[str, Any]] = field(default_factory=list)  # of the protocol, for each launch that sought them
     complete: bool = False
-    stop: Mapping[str, Any] = field(default_factory=dict)  # of a complete one: why it stopped
+    stop: Mapping[str, Any] = field(default_factory=dict)  # of a complete one: how much it measured, and why it stopped
+    was_resumed: bool = False
 
     @property
     def id(self) -> str:
         return str(self.head["campaign"])
+
+    @property
+    def span_s(self) -> float:
+        """Return the time from the first launch's beginning to the last one's end, by the wall clock; 0 where none is told."""
+        told = [(float(w["begun_unix_s"]), float(w["seconds"])) for w in self.witnesses if "begun_unix_s" in w]
+        return max((begun_s + seconds for begun_s, seconds in told), default=0.0) - min((begun_s for begun_s, _ in told), default=0.0)
+
+    @property
+    def clock_jump_s(self) -> float:
+        """Return by how much the wall clock was set while ranks measured, all jumps together."""
+        jumps_s = (abs(float(witness.get("clock_jump_s", 0.0))) for witness in self.witnesses)
+        return sum(jump_s for jump_s in jumps_s if jump_s > _CLOCK_SLEWS_S)
+
+    def hosts_left_out(self) -> list[str]:
+        """Return the hosts that were to be measured and are in no sample."""
+        planned = {
+            str(host) for places in self.head.get("plan", {}).get("places", {}).values() for host in places.get("hosts", ())
+        }  # fmt: skip
+        told = [sample["hosts"] for sample in self.samples if "hosts" in sample]
+        return sorted(planned.difference(host for hosts in told for host in hosts)) if told else []
 
     def reference_loops_s(self, link: str | None = None) -> list[float]:
         """Return the slowest rank's reference loop beside each cell, of one link class or all.
@@ -155,10 +178,35 @@ def read_campaigns(path: Path) -> list[Campaign]:
             campaigns[str(identity)].limits.append(record)
         elif kind == "witness":
             campaigns[str(identity)].witnesses.append(record)
+        elif kind == "resumed":
+            campaigns[str(identity)].was_resumed = True
         elif kind == "complete":
             campaigns[str(identity)].complete = True
             campaigns[str(identity)].stop = {key: record[key] for key in STOP_KEYS if key in record}
     return list(campaigns.values())
+
+
+_ALIKE = ("cpu_model", "sockets", "cores", "hardware_threads")
+
+
+def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
+    """Raise InputError where campaigns of one file were measured on different machines: figures of two are those of none.
+
+    Nodes of a cluster that are alike, by hardware and by name but for its numbers, are one machine.
+    """
+    machines = [machine for campaign in campaigns if (machine := campaign.head.get("machine"))]
+    for other in machines[1:]:
+        first = machines[0]
+        names = [str(machine.get("hostname") or "") for machine in (first, other)]
+        named_alike = "" in names or len({re.sub(r"\d+", "", name.split(".")[0]) for name in names}) == 1
+        differing = next((key for key in _ALIKE if None not in (first.get(key), other.get(key)) and first[key] != other[key]), None)
+        if named_alike and differing is None:
+            continue
+        why = f" ({differing.replace('_', ' ')} {first[differing]} and {other[differing]})" if differing else ""
+        raise InputError(
+            f"{path} holds samples of two machines, {names[0] or 'one'} and {names[1] or 'another'}{why}: "
+            "keep each machine's in a file of its own (-o)"
+        )
 
 
 def _require_times(record: Mapping[str, Any], where: str) -> None:

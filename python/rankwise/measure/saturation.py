@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rankwise.machine.link import Interval, Point
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.shared import Resource
+from rankwise.measure.samples import Campaign
 
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?P<both>-bidirectional)?-window-\d+")
 _LARGEST_SMALL_BYTES = 64  # of messages whose number is what counts
+_SMALLEST_LARGE_BYTES = 4096  # a window of smaller ones may pass in a burst, faster than the link
+_COUNTED_SHARE = 0.1  # of what was sent: interfaces that counted less are not those that it went over
 # What pairs of a link class fill where nothing else is said of them.
 FILLED = {OTHER_NODE: "card", "other-socket": "sockets", "same-socket": "memory"}
 
@@ -33,14 +37,14 @@ def stream_of(operation: str, single: bool = False) -> Stream | None:
 
 
 def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | None:
-    """Return what streams fill, from the times of one message of one pair, by size; None where nothing moved one way."""
+    """Return what streams fill, from the times of one message of one pair, by size; None where nothing large moved one way."""
     one_way = {
         (stream.pairs, size): point for stream, by_size in streams.items() for size, point in by_size.items()
         if size > 0 and not stream.both_ways
     }  # fmt: skip
-    if not one_way:
+    if max((size for _, size in one_way), default=0) < _SMALLEST_LARGE_BYTES:
         return None
-    most = max(pairs for pairs, _ in one_way)
+    most = max(pairs for pairs, size in one_way if size >= _SMALLEST_LARGE_BYTES)
     size = max(size for pairs, size in one_way if pairs == most)
     filling = max((pairs for pairs, of in one_way if of == size), key=lambda pairs: pairs / one_way[pairs, size].time_s)
     # Fewer pairs both ways than fill it one way tell nothing.
@@ -56,6 +60,27 @@ def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | Non
         tuple((pairs, of, _rate(pairs, of, point.time_s)) for (pairs, of), point in sorted(one_way.items())),
         _interval(filling, size, one_way[filling, size]),
     )
+
+
+def uncarried(campaign: Campaign) -> set[tuple[int, int]]:
+    """Return those launches (part, launch) of streams between nodes of which the interfaces counted less than was sent.
+
+    Their rates are not those of the card. Where interfaces counted next to nothing they do not tell: it was another network.
+    """
+    sent: Counter[tuple[int, int]] = Counter()
+    for sample in campaign.samples:
+        if sample.get("kernel") == "bandwidth" and sample["class"] == OTHER_NODE and "part" in sample:
+            window_bytes = int(sample["pairs"]) * float(sample["parts"]) * int(sample["size_bytes"])
+            sent[int(sample["part"]), int(sample["launch"])] += int(window_bytes * len(sample["time_s"]))
+    found = set()
+    for witness in campaign.witnesses:
+        key = int(witness.get("part", -1)), int(witness["launch"])
+        if witness["class"] == OTHER_NODE and key in sent:
+            hosts = witness.get("network_bytes", {}).values()
+            counted = min((sum(max(counts) for counts in interfaces.values()) for interfaces in hosts), default=0)
+            if _COUNTED_SHARE * sent[key] < counted < sent[key]:
+                found.add(key)
+    return found
 
 
 def _rate(pairs: int, size_bytes: int, time_s: float) -> float:

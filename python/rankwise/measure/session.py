@@ -13,15 +13,18 @@ from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import cpu_quota
+from rankwise.measure.additions import added
 from rankwise.measure.campaign import Plan, default_sizes, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
-from rankwise.measure.profiles import profile_of_samples, require_one_machine, same_hardware
+from rankwise.measure.profiles import history_of
 from rankwise.measure.samples import Campaign, read_campaigns
+from rankwise.measure.saturation import uncarried
 from rankwise.measure.workloads import WHAT
 from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
+from rankwise.units import format_size
 
 MOST_BACKGROUND_PAIRS = 64
 _INTERRUPTED = "interrupted:"
@@ -36,7 +39,7 @@ def measure_machine(
     output: Path,
     resume: bool,
     sizes: tuple[int, ...] | None = None,
-    launches: int = 3,
+    launches: int | None = None,
     seconds: float = 15.0,
     statistic: str = "median",
     precision: float | None = None,
@@ -44,12 +47,14 @@ def measure_machine(
     background: int = 0,
     hosts: tuple[str, ...] = (),
     links: tuple[str, ...] = (),
+    spread_s: float = 0.0,
 ) -> Profile:
-    """Measure this machine, or the link between ``hosts``, and write its profile; return it.
+    """Measure this machine, and the link between ``hosts``, and write its profile; return it.
 
-    ``what`` is one of WHAT; what is no complete ping-pong campaign is added to the profile that is there. ``background`` pairs
+    ``what`` is one of WHAT; what is no plain ping-pong campaign is added to the profile that is there. ``background`` pairs
     keep the link busy for a second measurement of plain sends. ``links`` restricts the link classes.
-    With ``precision`` it goes on until every cell's 95 % interval is that narrow (0.03: ± 3 %) or the seconds are spent.
+    There are as many ``launches`` as the seconds hold, unless so many are asked for; with ``precision`` no more once every
+    cell's 95 % interval is that narrow (0.03: ± 3 %). ``spread_s`` of waiting lie between them.
     Raises RankwiseError and its kinds.
     """
     if precision is not None and not 0 < precision < 1:
@@ -60,10 +65,12 @@ def measure_machine(
         raise InputError(f"'{what}' cannot be measured: choose one of {', '.join(WHAT)}")
     if not 0 <= background <= MOST_BACKGROUND_PAIRS:
         raise InputError(f"background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
-    if launches < 1:
+    if launches is not None and launches < 1:
         raise InputError(f"launches {launches} is too small: it must be at least 1")
     if not 0 < seconds < 1e6:
         raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
+    if not 0 <= spread_s < 1e6:
+        raise InputError(f"spread {spread_s:g} is not a time to wait between launches: give 10min")
     sizes = sizes or default_sizes()
     if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
         raise InputError(
@@ -78,33 +85,54 @@ def measure_machine(
         )
     mpi = find_mpi()
     mpi.require_match()
-    machine = machine_record(topology, mpi)
-    if samples_path_of(output).exists():
-        require_one_machine(read_campaigns(samples_path_of(output)), samples_path_of(output), machine)
     plan = Plan(
-        places, sizes, what, background, launches=launches, seconds=seconds, precision=precision, statistic=statistic
-    )
+        places, sizes, what, background, launches=launches, seconds=seconds, precision=precision, statistic=statistic,
+        spread_s=spread_s,
+    )  # fmt: skip
     samples_path = samples_path_of(output)
     try:
-        with meter("measuring", plan.steps()) as progress:
-            campaign = run_campaign(mpi, plan, machine, samples_path, resume, progress, hosts)
+        with meter("measuring", int(seconds)) as progress:
+            campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress, hosts)
     except KeyboardInterrupt:
         raise InterruptedWorkError(
             f"interrupted: all samples so far are in {samples_path}{_keep_what_there_is(samples_path, output, statistic)}; "
             f"go on with 'rankwise measure -o {output} --resume'"
         ) from None
     what = str(campaign.head["plan"]["what"])  # a resumed campaign's own
-    profile = profile_of_samples(samples_path, statistic)
-    if campaign.stop:
-        tell(_why_it_stopped(campaign))
-    for line in (*profile.warnings, f"profile {output}: {profile.trust.line()}", *map(str, profile.trust.reasons[1:])):
+    profile = _profile_of(campaign, samples_path, statistic)
+    for line in _how_it_went(campaign):
+        tell(line)
+    for line in (*profile.warnings, f"profile {output}: {profile.trust.line()}", *profile.trust.further()):
         tell(line)
     if output.exists():
-        present = Profile.load(output)
-        if (what != "pingpong" or same_hardware(present.machine, profile.machine)) and present.lost_in(profile):
-            profile = replace(profile.with_additions(present), warnings=profile.warnings)
+        profile = added(Profile.load(output), profile, what)
     profile.save(output)
     return profile
+
+
+def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profile:
+    """Fit what a campaign has samples for, with a warning of what it lacks."""
+    try:
+        profile = profile_from_campaign(campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path)))
+    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:  # nothing that is derived loses samples
+        raise RankwiseError(
+            f"all samples are in {samples_path}, but nothing could be derived from them ({type(error).__name__}: {error}): "
+            "measure with more --seconds or fewer --sizes, and report it with that file"
+        ) from error
+    lines = []
+    if hosts := campaign.hosts_left_out():
+        named = ", ".join(hosts[:8]) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else "")
+        lines.append(f"not measured for want of time: {named}: give it more --seconds (two nodes have their turn in each launch)")
+    if (jump_s := campaign.clock_jump_s) > 0:
+        lines.append(
+            f"the wall clock was set by {jump_s:.1f} s while ranks measured: times are by the steady clock and stand, dates do not"
+        )
+    if refused := uncarried(campaign):
+        lines.append(
+            f"other-node: {len(refused)} launch(es) of streams sent more than the nodes' interfaces counted and are left out: "
+            "messages went another way in part"
+        )
+    return replace(profile, warnings=(*profile.warnings, *lines))
 
 
 def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str:
@@ -113,25 +141,37 @@ def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str
         if output.exists() and not any(warning.startswith(_INTERRUPTED) for warning in Profile.load(output).warnings):
             return ""
         campaign = last_campaign(samples_path)
-        profile = profile_from_campaign(campaign, samples_path, statistic)
-    except (RankwiseError, ValueError):
+        profile = _profile_of(campaign, samples_path, statistic)
+    except RankwiseError:
         return ", too few yet for a profile"
-    left_out = Plan.from_dict(campaign.head["plan"]).steps() - len(campaign.samples)
-    warning = f"{_INTERRUPTED} {max(0, left_out)} of the planned visits are not in it; go on with --resume"
+    warning = f"{_INTERRUPTED} the campaign was cut off before its end; go on with --resume"
     replace(profile, warnings=(*profile.warnings, warning)).save(output)
     return f", and what they tell is in {output}"
 
 
-def _why_it_stopped(campaign: Campaign) -> str:
-    if "visits_left_out" in campaign.stop:
-        return (
-            f"stopped by the time: {campaign.stop['visits_left_out']} of the planned visits were left out: give it more --seconds"
+def _how_it_went(campaign: Campaign) -> list[str]:
+    """Say how much was measured and what ended it, and what the time did not suffice for."""
+    stop, plan = campaign.stop, Plan.from_dict(campaign.head["plan"])
+    launches = f"{stop['launches']} launch{'es' if stop['launches'] != 1 else ''}"
+    lines = []
+    if stop.get("stopped_by") == "precision":
+        lines.append(f"stopped by precision after {launches}: every cell is known to ± {100 * stop['precision']:g} %")
+    elif stop.get("imprecise_cells"):
+        ended = "stopped by the time" if plan.launches is None else "stopped"
+        lines.append(
+            f"{ended} after {launches}: {stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than "
+            f"± {100 * stop['precision']:g} %: give it more {'--seconds' if plan.launches is None else '--launches'}, or a coarser --precision"
         )
-    percent = f"± {100 * campaign.stop['precision']:g} %"
-    if campaign.stop["stopped_by"] == "precision":
-        return f"stopped because every cell is known to {percent}"
-    plan = Plan.from_dict(campaign.head["plan"])
-    return (
-        f"stopped by the time: {campaign.stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than {percent}: "
-        "give it more --seconds, or a coarser --precision"
-    )
+    for link in plan.places:
+        if sizes := _left_out(campaign, plan, link):
+            lines.append(
+                f"{link}: no time for {format_size(sizes[0])} and {len(sizes) - 1} larger sizes: give it more --seconds"
+                if len(sizes) > 1 else f"{link}: no time for {format_size(sizes[0])}: give it more --seconds"
+            )  # fmt: skip
+    return lines
+
+
+def _left_out(campaign: Campaign, plan: Plan, link: str) -> list[int]:
+    """Return the sizes at which plain sends were not measured."""
+    seen = {sample["size_bytes"] for sample in campaign.samples if sample["class"] == link and sample["operation"] == "send"}
+    return [size for size in plan.sizes if size not in seen]

@@ -13,18 +13,23 @@ from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.trust import Level, Reason, Trust, worst
 from rankwise.measure.cells import Cells, cells_of, log_medians, timer_cost_s
 from rankwise.measure.samples import Campaign
+from rankwise.measure.witness import POOR, switches_per_s
 from rankwise.statistics import INDICATIVE, lag_1, launch_interval
+from rankwise.units import format_size, format_time
 
 # What is noticed, and what makes figures poor. Ticks of /proc/stat are 10 ms: less than this may be their grain.
-_FOREIGN_CPUS = (0.15, 0.5)
-_STEAL = (0.02, 0.1)
-_SWITCHES_PER_S = (20.0, 200.0)  # of each rank; a polling rank that is alone sees a handful
+_FOREIGN_CPUS = (0.15, POOR["foreign_cpus"])
+_STEAL = (0.02, POOR["steal_share"])
+_SWITCHES_PER_S = (20.0, POOR["switches_per_s"])  # of each rank; a polling rank that is alone sees a handful
 _SPEED_SPREAD = (0.05, 0.25)  # 95 % of cells lie within it around the median
 _HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
 _DRIFT = 0.5  # of what launches have in common: autocorrelation from one to the next
 _MOST_REASONS = 2  # beside those that are only told
 _MORE = "give it more --seconds and --launches"
 _ALONE = "leave the ranks' cores to them alone (fewer programs, a cpuset, or isolcpus)"
+# A message between nodes that took so long, and so many times what is usual for its size, met a link that was not there: TCP
+# sends again what was lost after 0.2 s, then twice as long each time.
+_GAP_S, _GAP_TIMES = (0.2, 1.0), 20.0
 
 
 def judge(campaigns: Sequence[Campaign]) -> Trust:
@@ -132,16 +137,9 @@ def _steal(campaign: Campaign) -> Reason | None:
     )
 
 
-def _switches_per_s(campaign: Campaign) -> float:
-    # A reference loop of each rank stands beside each cell.
-    seconds = sum(len(s.get("reference_loop_s") or (0, 0)) * float(np.sum(s["time_s"])) for s in campaign.samples)
-    switches = sum(int(sample.get("involuntary_switches", 0)) for sample in campaign.samples)
-    return switches / seconds if seconds > 0 else 0.0
-
-
 def _preempted(campaign: Campaign) -> Reason | None:
     """Ranks that lost their processor while they sampled."""
-    rate = _switches_per_s(campaign)
+    rate = switches_per_s(campaign.samples)
     if rate < _SWITCHES_PER_S[0]:
         return None
     return Reason("preempted", rate / _SWITCHES_PER_S[1], f"each rank lost its processor {rate:.0f} times a second", _ALONE)
@@ -157,7 +155,7 @@ def _speed(campaign: Campaign) -> Reason | None:
     if spread < _SPEED_SPREAD[0]:
         return None
     severity = spread / _SPEED_SPREAD[1]
-    if _switches_per_s(campaign) >= _SWITCHES_PER_S[0] or _mean(campaign, "foreign_cpus") >= _FOREIGN_CPUS[0]:
+    if switches_per_s(campaign.samples) >= _SWITCHES_PER_S[0] or _mean(campaign, "foreign_cpus") >= _FOREIGN_CPUS[0]:
         words = f"ranks lost their processors to others, by which a reference loop took ± {100 * spread:.0f} %"
         return Reason("preempted", severity, words, _ALONE)
     return Reason(
@@ -200,6 +198,55 @@ def _uncrossed(campaign: Campaign) -> Reason | None:
     )
 
 
+def _interrupted(campaign: Campaign) -> Reason | None:
+    """A link between nodes that was down for a while: its carrier went, or single messages took seconds."""
+    lost = Counter(
+        f"{interface} of {host}"
+        for witness in campaign.witnesses
+        for host, interfaces in witness.get("network_faults", {}).items()
+        for interface, (carrier_changes, _) in interfaces.items()
+        if carrier_changes
+    )
+    longest = max(_gaps(campaign), default=None)
+    if not lost and longest is None:
+        return None
+    words = []
+    if longest is not None:
+        seconds, size_bytes, usual_s, hosts = longest
+        where = f" between {' and '.join(hosts)}" if hosts else ""
+        words.append(f"a message of {format_size(size_bytes)}{where} took {seconds:.1f} s, where {format_time(usual_s)} is usual")
+    words += [f"{name} lost its carrier" for name in lost]
+    host = next(iter(lost)).rpartition(" ")[2] if lost else "each node"
+    seconds = longest[0] if longest else 0.0
+    grave = 3.0 if lost else 1.5 if seconds >= _GAP_S[1] else 0.5
+    return Reason(
+        "interrupted",
+        grave,
+        f"the link between nodes was interrupted: {', '.join(words)}",
+        f"look at 'dmesg' and 'ip -s link' on {host}, mend cable or card, and measure again",
+    )
+
+
+def _gaps(campaign: Campaign) -> list[tuple[float, int, float, list[str]]]:
+    """Return seconds, size, usual seconds and nodes of messages between nodes that took far too long."""
+    hosts = {
+        (start.get("launch"), start.get("class")): sorted({str(placement["host"]) for placement in start.get("placements", ())})
+        for start in campaign.starts
+    }
+    of_cell: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for sample in campaign.samples:
+        if sample.get("class") == OTHER_NODE and "load_pairs" not in sample:
+            of_cell.setdefault((str(sample.get("operation")), int(sample["size_bytes"])), []).append(sample)
+    gaps = []
+    for (_, size_bytes), samples in of_cell.items():
+        usual_s = float(np.median(np.concatenate([sample["time_s"] for sample in samples])))
+        for sample in samples:
+            seconds = float(max(sample["time_s"]))
+            if seconds >= max(_GAP_S[0], _GAP_TIMES * usual_s):
+                gaps.append((seconds, size_bytes, usual_s, hosts.get((sample.get("launch"), OTHER_NODE), [])))
+    return gaps
+
+
 def _load(campaign: Campaign) -> Reason | None:
     loaded = [sample for sample in campaign.samples if "load_pairs" in sample]
     ended = sum(1 for sample in loaded if sample.get("load_ended_early"))
@@ -236,4 +283,4 @@ def _mean(campaign: Campaign, key: str) -> float:
     return sum(value * seconds for value, seconds in seen) / total_s if total_s > 0 else 0.0
 
 
-_WITNESSES = (_others, _steal, _preempted, _speed, _moved, _uncrossed, _load, _impossible_limits)
+_WITNESSES = (_others, _steal, _preempted, _speed, _moved, _uncrossed, _interrupted, _load, _impossible_limits)

@@ -13,6 +13,9 @@ from typing import Any
 from rankwise.machine.snapshot import parse_stat, usage
 from rankwise.machine.sysfs import read_file
 
+# From here on what was measured meanwhile is poor; switches are those of each rank.
+POOR = {"foreign_cpus": 0.5, "steal_share": 0.1, "switches_per_s": 200.0}
+
 
 class Watch:
     """Watches from its making to ``witness()``, over the CPUs that this process may use."""
@@ -24,9 +27,11 @@ class Watch:
         self._waited_s = _waited_s(root)
         self._own_s = _own_s()
         self._start_s = time.monotonic()
+        self._clock_s = time.time()
 
     def witness(self) -> dict[str, float | None]:
-        """Return what was seen: ``foreign_cpus``, ``steal_share``, ``pressure_share`` (None: the system does not tell).
+        """Return what was seen: ``foreign_cpus``, ``steal_share``, ``pressure_share`` (None: the system does not tell); when it
+        began (``begun_unix_s``), and by how much the wall clock was set meanwhile (``clock_jump_s``; no time here depends on it).
 
         Call it when the ranks have ended: only then does the system count their time as ours.
         """
@@ -36,21 +41,37 @@ class Watch:
         pressure = None if waited_s is None or self._waited_s is None else (waited_s - self._waited_s) / wall_s
         return {
             "seconds": wall_s,
+            "begun_unix_s": self._clock_s,
+            "clock_jump_s": time.time() - self._clock_s - wall_s,
             "foreign_cpus": max(0.0, busy - (_own_s() - self._own_s) / wall_s),
             "steal_share": steal_share,
             "pressure_share": pressure,
         }
 
 
-def crossed_bytes(
-    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+def switches_per_s(samples: Sequence[Mapping[str, Any]]) -> float:
+    """Return how often a rank lost its processor in a second of sampling, of those samples that have a reference loop."""
+    # A reference loop of each rank stands beside each cell.
+    seconds = sum(len(s.get("reference_loop_s") or (0, 0)) * sum(s["time_s"]) for s in samples)
+    return sum(int(sample.get("involuntary_switches", 0)) for sample in samples) / seconds if seconds > 0 else 0.0
+
+
+def network_changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """Return ``network_bytes`` ([received, sent]) and ``network_faults`` ([changes of the carrier, damaged packets]).
+
+    Each is by host and interface, between two readings of the placements.
+    """
+    return {key: _counted(before, after, key) for key in ("network_bytes", "network_faults")}
+
+
+def _counted(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], key: str
 ) -> dict[str, dict[str, list[int]]]:
-    """Return what each host's network interfaces moved between two readings of the placements: [received, sent]."""
-    first = {str(placement["host"]): placement["network_bytes"] for placement in before}
+    first = {str(placement["host"]): placement.get(key, {}) for placement in before}
     crossed: dict[str, dict[str, list[int]]] = {}
     for placement in after:
         host = str(placement["host"])
-        for interface, counts in placement["network_bytes"].items():
+        for interface, counts in placement.get(key, {}).items():
             then = first.get(host, {}).get(interface)
             if isinstance(counts, list) and then is not None:
                 crossed.setdefault(host, {})[interface] = [now - was for now, was in zip(counts, then, strict=True)]

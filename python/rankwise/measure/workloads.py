@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
 
 from rankwise.launch.launchers import filled
 from rankwise.measure.places import Places
 
 PINGPONG_OPERATIONS = ("send", "ssend", "exchange", "burst")
 LOADED = "send-loaded"
+BURST = 4  # messages in flight of a burst
 WINDOW = 64
 COMPLETE = ("pingpong", "pairs", "loggp")  # these measure all that link models are fitted to
+OF_ALL_HOSTS = ("one-to-all", "alltoall")  # a rank on each; all else is between two hosts at a time
 WHAT = ("pingpong", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp")
+
+HEALTH = "health"  # a few cells in a launch of their own, for sessions that are compared over weeks
+_HEALTH_CELLS = (("send", 0), ("exchange", 8192), ("send", 1 << 20))
 
 _LARGEST_BYTES = {
     "exchange": 1 << 20,  # several messages in flight still fit in a cache of today
@@ -25,7 +32,8 @@ _LARGEST_IN_WINDOW_BYTES = 1 << 18
 # before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
 _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
 _LIMITS_UP_TO_BYTES = 1 << 22
-
+_LONG_WINDOW_S, _LONGEST_WINDOW_S = 0.25, 0.35  # of all messages that pairs at once have in flight beside a ping-pong
+_STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?:-bidirectional)?-window-(?P<window>\d+)")
 
 Cell = tuple[str, int]  # operation and size
 
@@ -34,8 +42,8 @@ Cell = tuple[str, int]  # operation and size
 class Part:
     """What one launch measures: a kernel, its operations and further arguments, and the CPUs of its ranks.
 
-    A part that is ``aside`` has cells of its own, those first that matter most. It visits them once a launch, in a share of the
-    time that is its own, and nothing is measured again for their precision.
+    A part that is ``aside`` has cells of its own, those first that matter most. It visits them in a share of the time that is its
+    own, and nothing is measured for their precision.
     """
 
     kernel: str
@@ -64,6 +72,8 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
     With ``pairs_aside`` a ping-pong has beside it how much the pairs move that fill a resource.
     """
     pair, two = tuple(places.cpus_of_pairs(1)), places.hosts[:2]
+    if what == HEALTH:
+        return [Part("pingpong", ("send", "exchange"), pair, two, aside=_HEALTH_CELLS)]
     parts = [Part("pingpong", PINGPONG_OPERATIONS if what in COMPLETE else ("send",), pair, two)]
     window = f"window-{WINDOW}"
     match what:
@@ -91,6 +101,32 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
     if background:
         parts.append(Part("pingpong", (LOADED,), tuple(places.cpus_of_pairs(1 + background)), two))
     return parts
+
+
+@cache
+def bytes_in_a_row(operation: str, size_bytes: int) -> int:
+    """Return about how many bytes cross a link one after the other in one round of an operation."""
+    if (stream := _STREAM.fullmatch(operation)) is not None:
+        return int(stream["pairs"] or 1) * int(stream["window"]) * size_bytes
+    if operation.startswith("alltoall-"):
+        return int(operation.rpartition("-")[2]) * size_bytes
+    return {"exchange": 1, "burst": BURST}.get(operation, 2) * size_bytes
+
+
+def fitted_stream(cell: Cell, byte_s: float) -> Cell | None:
+    """Return a stream with as many messages in flight as a link of so many seconds a byte carries in some tenths of a second.
+
+    None where a single message takes longer.
+    """
+    operation, size = cell
+    stream = _STREAM.fullmatch(operation)
+    if stream is None or byte_s <= 0:
+        return cell
+    message_s = int(stream["pairs"] or 1) * size * byte_s
+    if message_s > _LONGEST_WINDOW_S:
+        return None
+    window = max(1, min(int(stream["window"]), int(_LONG_WINDOW_S / message_s) if message_s > 0 else WINDOW))
+    return f"{operation.rpartition('-')[0]}-{window}", size
 
 
 def largest_bytes(operation: str) -> int | None:

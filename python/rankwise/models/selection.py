@@ -52,7 +52,8 @@ class Score:
     def beats(self, other: Score) -> bool:
         """Tell whether it does better on the same blocks by more than a standard error."""
         gain = self.errors - other.errors
-        return gain.size > 1 and float(gain.mean() + gain.std(ddof=1) / math.sqrt(gain.size)) < 0
+        # Each size is in as many blocks as a block has sizes: so much fewer are independent.
+        return gain.size > 1 and float(gain.mean() + gain.std(ddof=1) / math.sqrt(gain.size / _BLOCK)) < 0
 
 
 Fit = Callable[[Measured], dict[str, LinkModel]]
@@ -133,7 +134,7 @@ def _block_errors(fit: Fit, measured: Measured) -> Array:
         return np.empty(0)
     inner = np.unique(np.concatenate([way.sizes for way in measured.values()]))[1:-1]
     errors = []
-    for block in (inner[i : i + _BLOCK] for i in range(0, inner.size, _BLOCK)):
+    for block in (inner[i : i + _BLOCK] for i in range(max(inner.size - _BLOCK + 1, 1))):
         left = {name: way.without(block) for name, way in measured.items()}
         if min(way.sizes.size for way in left.values()) < 2:
             continue
@@ -150,10 +151,14 @@ def _block_errors(fit: Fit, measured: Measured) -> Array:
 
 
 def _misses(ways: Mapping[str, LinkModel], measured: Measured) -> bool:
-    """Tell whether a model misses a measured row by more than the row's own uncertainty."""
+    """Tell whether a model misses a measured row by more than the row's own uncertainty.
+
+    Of rows that say nothing of it some is assumed, where there are too few to test a model otherwise.
+    """
+    few = np.unique(np.concatenate([way.sizes for way in measured.values()])).size < _LEAST_TESTED
     return any(
         abs(math.log(max(ways[name].time_s(point.size_bytes), _LEAST_TIME_S) / point.time_s))
-        > _MOST_MISSED * (point.log_half_width or _ASSUMED)
+        > _MOST_MISSED * (point.log_half_width or (_ASSUMED if few else math.inf))
         for name, way in measured.items()
         for point in way.points()
     )

@@ -6,20 +6,24 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, InterruptedWorkError
-from rankwise.files import read_json, require_folder, write_json, write_whole
+from rankwise.files import make_folder, read_json, write_json, write_whole
 from rankwise.slurm.commands import slurm
 from rankwise.slurm.script import Settings, Work, job_script
-from rankwise.slurm.states import JobState, states_of
+from rankwise.slurm.states import JobState, log_of, states_of
 
 SCHEMA = 1
 LEAST_INTERVAL_S = 5.0  # between two questions to Slurm: its controller serves everybody
 RECORD = "jobs.json"
+FAILURES = ("FAILED", "OUT_OF_MEMORY", "BOOT_FAIL")
+STOPPED = ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "CANCELLED", "DEADLINE")
+_OWN = "rankwise: "  # how our words on stderr begin
+_TAIL_BYTES = 20000
 
 
 @dataclass(frozen=True)
@@ -45,18 +49,26 @@ class Submission:
 def submit(folder: Path, settings: Settings, work: Work, program: Sequence[str]) -> Submission:
     """Hand a job to Slurm, to run in ``folder``; keep script, id and settings there. Raises InputError as sbatch refuses."""
     before = read_submissions(folder) if (folder / RECORD).exists() else []
-    folder.mkdir(parents=True, exist_ok=True)
     script = folder / ".job.sh"
-    write_whole(script, job_script(settings, work, program))
+    text = job_script(settings, work, program)
+    made = make_folder(folder)
     try:
+        write_whole(script, text)
         answer = slurm("sbatch", "--parsable", f"--chdir={folder.resolve()}", script.name, folder=folder)
         job = answer.strip().split(";")[0]
         if not re.fullmatch(r"\d+", job):
             raise InputError(f"sbatch did not say the job's number but '{answer.strip()[:100]}': see 'squeue --me'")
         submission = Submission(job, datetime.now(UTC).isoformat(timespec="seconds"), settings, work)
         script.rename(folder / submission.script)
-    finally:
+    except BaseException:
         script.unlink(missing_ok=True)
+        # Of what was refused nothing stays.
+        for path in made:
+            try:
+                path.rmdir()
+            except OSError:
+                break
+        raise
     write_json(folder / RECORD, {"schema": SCHEMA, "jobs": [one.to_dict() for one in (*before, submission)]})
     return submission
 
@@ -77,15 +89,40 @@ def read_submissions(folder: Path) -> list[Submission]:
         raise InputError(f"{folder / RECORD} is no record of jobs: {mend}") from None
 
 
-def jobs_named(names: Sequence[str]) -> list[str]:
-    """Return the job numbers that names stand for: numbers (``123``, ``123_4``), or folders with their newest job."""
-    jobs = []
+def jobs_named(names: Sequence[str]) -> dict[str, Path | None]:
+    """Return the jobs that names stand for, with their folders: numbers (``123``, ``123_4``), or folders with their newest job."""
+    jobs: dict[str, Path | None] = {}
     for name in names:
         if re.fullmatch(r"\d+(_\d+)?", name) and not Path(name).is_dir():
-            jobs.append(name)
+            jobs[name] = None
         else:
-            jobs.append(read_submissions(Path(name))[-1].job)
+            jobs[read_submissions(Path(name))[-1].job] = Path(name)
     return jobs
+
+
+def with_reasons(states: Sequence[JobState], jobs: Mapping[str, Path | None]) -> list[JobState]:
+    """Return states of ``jobs_named``; to those that failed is added what their logs say."""
+    return [replace(state, told=_last_words(state.job, jobs)) if state.state in FAILURES else state for state in states]
+
+
+def resumable(states: Sequence[JobState], jobs: Mapping[str, Path | None]) -> list[Path]:
+    """Return the folders whose job ended before its work did and can be gone on with."""
+    short = {state.job.partition("_")[0] for state in states if state.state in (*STOPPED, *FAILURES)}
+    folders = [folder for job, folder in jobs.items() if job.partition("_")[0] in short]
+    return [folder or Path("FOLDER") for folder in folders if folder is None or read_submissions(folder)[-1].work.samples]
+
+
+def _last_words(job: str, jobs: Mapping[str, Path | None]) -> str:
+    folder = jobs.get(job) or jobs.get(job.partition("_")[0])
+    path = Path(log_of(job)) if folder is None else folder / f"log-{job}.txt"
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            lines = [line.strip() for line in stream.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    except OSError:
+        return ""
+    own = [line for line in lines if line.startswith(_OWN)]
+    return (own or lines or [""])[-1].removeprefix(_OWN)[:600]
 
 
 def wait(jobs: Sequence[str], interval_s: float, told: Callable[[JobState], None]) -> list[JobState]:
@@ -139,7 +176,7 @@ def results_of(folder: Path) -> list[Path]:
 
 def fetch(folder: Path, into: Path) -> list[Path]:
     """Copy what the jobs of a folder wrote, with script and settings, into another folder; return the copies."""
-    require_folder(into)
+    make_folder(into)
     copies = []
     for path in (*results_of(folder), Path(RECORD)):
         target = into / path

@@ -69,6 +69,7 @@ class JobState:
     restarts: int | None
     exit_code: str | None
     source: str
+    told: str = ""  # what the job's log says of its end
 
     @property
     def live(self) -> bool:
@@ -88,6 +89,8 @@ class JobState:
             text += f" on {self.nodes}"
         if self.state == "RUNNING":
             text += f" since {self.elapsed} of {self.limit}"
+        if self.told:
+            text += f": {self.told}"
         if self.restarts:
             text += f"; begun anew {self.restarts} time(s)"
         return text
@@ -105,6 +108,12 @@ def states_of(jobs: Sequence[str]) -> list[JobState]:
     for job in jobs:
         found += _queued(job) or _accounted(job) or [_unknown(job)]
     return found
+
+
+def log_of(job: str) -> str:
+    """Return the file that Slurm says it writes a job's output to; empty where it does not say."""
+    words = re.findall(r"\bStdOut=(\S+)", try_slurm("scontrol", "show", "job", "-o", job) or "")
+    return words[0] if words else ""
 
 
 def _queued(job: str) -> list[JobState]:

@@ -18,7 +18,7 @@ CONTRACT = {
 
 @pytest.fixture
 def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "-o", "jureca.json").code == 0
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
     return Path("jureca.json")
 
 

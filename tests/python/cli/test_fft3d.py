@@ -30,7 +30,7 @@ def test_run_times_phases_and_checks_values(rankwise: Rankwise, tmp_path: Path) 
 @pytest.mark.mpi
 def test_measure_predict_validate(rankwise: Rankwise) -> None:
     table = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
-    assert rankwise("profile", "import", table, "-o", "machine.json").code == 0
+    assert rankwise("profile", "import", table, "--link", "other-node", "-o", "machine.json").code == 0
     result = rankwise("predict", "fft3d", "--ranks", "2")
     assert result.code == 2 and "rankwise measure fft3d" in result.err
     result = rankwise("measure", "fft3d", "--n", "8,24", "--ranks", "1,2", "--seconds", "0.05", "--json")

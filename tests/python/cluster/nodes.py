@@ -102,6 +102,7 @@ class Nodes:
             'exec nsenter --net=/run/netns/$host --uts=$state/$host.uts --ipc=$state/$host.ipc --wd="$PWD" '
             "unshare -m /bin/sh -c 'state=$1; host=$2; shift 2; mount -t sysfs none /sys && "
             "mount --bind $state/hosts /etc/hosts && mount --bind $state/$host.shm /dev/shm && "
+            'test -f $state/$host.cpus && set -- taskset -c $(cat $state/$host.cpus) "$@"; '
             'exec "$@"\' sh $state $host "$@"\n'
         )
         # What a launcher calls as ssh: the options it gives are not for us, its words are one command for a shell.
@@ -117,8 +118,27 @@ class Nodes:
         if self.rate is None:
             return
         _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
-        _do("tc", "-n", space, "class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb",
-            "rate", self.rate, "burst", f"{self._frame}b", "cburst", f"{self._frame}b")  # fmt: skip
+        _do("tc", "-n", space, "class", "add", *self._class(device, "1:1", self.rate))
+
+    def _class(self, device: str, name: str, rate: str) -> list[str]:
+        limits = ["rate", rate, "burst", f"{self._frame}b", "cburst", f"{self._frame}b"]
+        return ["dev", device, "parent", "1:", "classid", name, "htb", *limits]
+
+    def slow(self, host: str, rate: str, sends: bool = True, receives: bool = True) -> None:
+        """Hold one host's link to another rate, both ways or one."""
+        for space, device in ((host, "eth0"),) * sends + ((self._switch, f"port{1 + self.hosts.index(host)}"),) * receives:
+            _do("tc", "-n", space, "class", "change", *self._class(device, "1:1", rate))
+
+    def slow_pair(self, one: str, other: str, rate: str) -> None:
+        """Hold what two hosts send to each other to another rate; what they send to others stays as it is."""
+        for host, peer in ((one, other), (other, one)):
+            _do("tc", "-n", host, "class", "add", *self._class("eth0", "1:2", rate))
+            _do("tc", "-n", host, "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "prio", "1",
+                "u32", "match", "ip", "dst", f"{self.address(peer)}/32", "flowid", "1:2")  # fmt: skip
+
+    def give_cpus(self, host: str, cpus: str) -> None:
+        """Let what is started on a host from now on use these CPUs only, as taskset writes them."""
+        (self.state / f"{host}.cpus").write_text(cpus)
 
     def address(self, host: str) -> str:
         return f"{_NET}.{1 + self.hosts.index(host)}"

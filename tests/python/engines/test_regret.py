@@ -86,7 +86,7 @@ def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
 def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> None:
     if shutil.which("smpirun") is None:
         pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "-o", "jureca.json").code == 0
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
     result = rankwise(
         "validate", "choose", "--engine", "simgrid", "--profile", "jureca.json", "--ranks", "27", "--dims", "3",
         "--cutoff", "1", "--bytes", "8,64kB", "--json",

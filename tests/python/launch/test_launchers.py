@@ -52,7 +52,10 @@ def test_commands_never_go_through_a_shell() -> None:
 
 
 def test_oversubscribed_ranks_give_up_the_core() -> None:
-    assert Hydra(Path("m"), "").environment(True) == {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+    crowded = Hydra(Path("m"), "").environment(True)
+    assert crowded["MPIR_CVAR_ENABLE_HEAVY_YIELD"] == "1"
+    # Of messages, which yield: with 4 ranks on 2 cores a barrier takes 0.5 ms and not 15.
+    assert crowded["MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM"] == "mpir" and len(crowded) == 5
     assert Hydra(Path("m"), "").environment(False) == {}
     assert "--oversubscribe" in OpenMpi(Path("m"), "").command(8, ["x"], True)
     assert "--oversubscribe" not in OpenMpi(Path("m"), "").command(8, ["x"], False)
@@ -77,7 +80,11 @@ BLOCKED, CYCLIC, UNEVEN = ["a", "a", "b", "b"], ["a", "b", "a", "b"], ["a", "b",
         (OpenMpi, CYCLIC, ["--host", "a,b,a,b", "--map-by", "seq"]),
         (Srun, BLOCKED, ["-w", "a,b", "-N", "2", "--ntasks-per-node=2", "--distribution=block"]),
         (Srun, ["b", "b", "a", "a"], ["-w", "b,b,a,a", "-N", "2", "--distribution=arbitrary"]),
-        (Srun, CYCLIC, ["-w", "a,b,a,b", "-N", "2", "--distribution=arbitrary"]),
+        (Srun, CYCLIC, ["-w", "a,b", "-N", "2", "--ntasks-per-node=2", "--distribution=cyclic"]),
+        (Srun, UNEVEN, ["-w", "a,b,b,b", "-N", "2", "--distribution=arbitrary"]),
+        (Srun, ["n9", "n9", "n10", "n10"], ["-w", "n9,n10", "-N", "2", "--ntasks-per-node=2", "--distribution=block"]),
+        (Srun, ["*0", "*1", "*0", "*1"], ["-N", "2", "--ntasks-per-node=2", "--distribution=cyclic"]),
+        (Srun, [], ["-N", "1", "--ntasks-per-node=4", "--distribution=block"]),
     ],
 )
 def test_each_launcher_places_ranks_in_its_own_words(kind: type[Launcher], hosts: list[str], options: list[str]) -> None:
@@ -89,6 +96,8 @@ def test_each_launcher_places_ranks_in_its_own_words(kind: type[Launcher], hosts
 def test_a_placement_that_a_launcher_cannot_make_is_refused() -> None:
     with pytest.raises(InputError, match="this placement needs"):
         IntelHydra(Path("m"), "").command(4, ["x"], False, CYCLIC)
+    with pytest.raises(InputError, match="blocked or cyclic.*name the nodes with --hosts"):
+        Srun(Path("m"), "").command(4, ["x"], False, ["*0", "*1", "*1", "*1"])
 
 
 def test_hosts_filled_one_after_the_other() -> None:

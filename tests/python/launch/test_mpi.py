@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable
@@ -118,3 +119,34 @@ def test_an_unknown_choice_of_mpi_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(("code", "says"), [(-9, "SIGKILL"), (139, "SIGSEGV"), (9, "SIGKILL"), (1, "exit code 1")])
 def test_ends_are_told_in_words(code: int, says: str) -> None:
     assert says in describe_exit(code)
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("echo 'ssh: connect to host n7 port 22: Connection refused' >&2; exit 255", "did not start while .*host n7 port 22"),
+        ("echo 'hello' >&2; echo 'srun: error: no such node' >&2; exit 1", r"did not start .*exit code 1; srun: error: no such"),
+        ('echo \'{"record":"start","ranks":2}\'; exit 3', "the launcher ended while .*exit code 3"),
+        ('echo \'{"record":"start","ranks":2}\'; exit 0', "the ranks ended before their work did"),
+        ('echo \'{"record":"start","ranks":2}\'; echo "= KILLED BY SIGNAL: 9" >&2; exit 9', "a rank died while .*SIGKILL"),
+        ('echo \'{"record":"start","ranks":2}\'; echo "rankwise-kernels: no memory" >&2; exit 1', "the kernel gave up .*no memory"),
+        ("echo 'srun: job 9 queued and waiting for resources' >&2; sleep 60", r"within 1 s .*job 9 queued.*RANKWISE_START_S"),
+    ],
+)
+def test_who_ended_is_told(
+    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
+) -> None:
+    monkeypatch.setenv("RANKWISE_START_S", "1")
+    broken = dataclasses.replace(mpi, launcher=dataclasses.replace(mpi.launcher, path=_script(tmp_path / "mpiexec", script)))
+    said = trial(broken)
+    assert said is not None and re.search(says, said), said
+    assert ("a rank died" in said) == ("KILLED" in script)
+
+
+def test_hosts_are_checked_before_anything_starts(mpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"the resolver does not know nowhere\.invalid"):
+        list(stream_kernel(mpi, ["hello"], 2, False, "greeting", ["localhost", "nowhere.invalid"]))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-3]")
+    with pytest.raises(InputError, match=r"n4 is not among the nodes of job 7 \(n1, n2, n3\)"):
+        list(stream_kernel(mpi, ["hello"], 2, False, "greeting", ["n1.domain", "n4"]))

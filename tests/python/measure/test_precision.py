@@ -1,8 +1,11 @@
 """The stopping rule: which cells are not known well enough, from samples of a known spread."""
 
-import numpy as np
+import math
 
-from rankwise.measure.precision import imprecise_cells
+import numpy as np
+import pytest
+
+from rankwise.measure.precision import half_width, imprecise_cells
 from rankwise.measure.samples import Campaign
 
 
@@ -19,17 +22,35 @@ def _campaign(sigma: float, samples: int, launch_sigma: float = 0.0) -> Campaign
     return Campaign({"campaign": "a"}, records, [])
 
 
+CELLS = [("send", 0), ("send", 1000)]
+
+
+def _imprecise(campaign: Campaign, statistic: str, precision: float, cells: list[tuple[str, int]] = CELLS) -> set[tuple[str, int]]:
+    return imprecise_cells(campaign, "same-socket", cells, statistic, precision)
+
+
 def test_only_the_cells_that_scatter_too_much_are_named() -> None:
-    assert imprecise_cells(_campaign(0.5, 20), "median", 0.03) == {"same-socket": [("send", 1000)]}
-    assert imprecise_cells(_campaign(0.5, 20), "median", 0.5) == {}
-    assert imprecise_cells(_campaign(0.05, 200), "median", 0.03) == {}
+    assert _imprecise(_campaign(0.5, 20), "median", 0.03) == {("send", 1000)}
+    assert _imprecise(_campaign(0.5, 20), "median", 0.5) == set()
+    assert _imprecise(_campaign(0.05, 200), "median", 0.03) == set()
 
 
-def test_a_spread_between_launches_counts_as_much_as_one_within() -> None:
-    found = imprecise_cells(_campaign(0.0001, 200, launch_sigma=0.2), "median", 0.03)
-    assert found == {"same-socket": [("send", 0), ("send", 1000)]}
+def test_a_spread_between_launches_counts_however_small_that_within() -> None:
+    assert _imprecise(_campaign(0.0001, 200, launch_sigma=0.2), "median", 0.03) == set(CELLS)
+
+
+def test_cells_that_no_launch_or_a_single_one_came_to_are_not_known() -> None:
+    assert _imprecise(_campaign(0.0001, 200), "median", 1.0, [*CELLS, ("ssend", 8)]) == {("ssend", 8)}
+    campaign = _campaign(0.0001, 200)
+    campaign.samples[:] = campaign.samples[:2]
+    assert _imprecise(campaign, "median", 1.0) == set(CELLS)
+
+
+def test_the_half_width_is_student_s_over_launches() -> None:
+    assert half_width([math.exp(y) for y in (0.0, 0.1, 0.2)]) == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
+    assert half_width([1.0]) == math.inf
 
 
 def test_the_statistic_decides() -> None:
     campaign = _campaign(0.5, 100)
-    assert imprecise_cells(campaign, "mean", 0.045) and not imprecise_cells(campaign, "median", 0.12)
+    assert _imprecise(campaign, "mean", 0.045) and not _imprecise(campaign, "median", 0.2)

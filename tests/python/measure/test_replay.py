@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankwise.errors import InputError
 from rankwise.measure.campaign import last_campaign
 from rankwise.measure.cells import cells_of
 from rankwise.measure.fitting import profile_from_campaign
@@ -74,6 +75,33 @@ def test_a_visit_whose_rank_moved_is_kept_but_not_part_of_the_figures(tmp_path: 
     alike = [s for s in campaign.samples if (s["operation"], s["size_bytes"]) == (marked["operation"], marked["size_bytes"])]
     campaign.samples[:] = [{**s, "moved_ranks": 1} if s in alike else s for s in campaign.samples]
     assert int(SIZES[3]) not in cells_of(campaign, "same-socket", 0.0)["send"]
+
+
+def test_whatever_the_time_has_left_of_a_campaign_is_fitted_or_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "known.samples.jsonl"
+    write_samples(path, loggp_times())
+    (campaign,) = read_campaigns(path)
+    whole, rng = list(campaign.samples), np.random.default_rng(5)
+    streams = [
+        {**sample, "operation": f"bandwidth-pairs-{pairs}-window-4", "kernel": "bandwidth", "pairs": pairs, "class": "other-node"}
+        for sample in whole if sample["operation"] == "exchange" for pairs in (1, 2)
+    ]  # fmt: skip
+    ends = Counter[str]()
+    for _ in range(40):
+        sizes = {op: rng.choice(SIZES, rng.integers(1, 6)).tolist() for op in ("send", "ssend", "exchange", "burst")}
+        campaign.samples[:] = [
+            {**sample, "class": name, "launch": sample["launch"] if rng.random() < 0.7 else 0}
+            for name in ("same-socket", "other-node")
+            for sample in whole
+            if sample["size_bytes"] in sizes.get(sample["operation"], ()) and rng.random() < 0.8
+        ] + [stream for stream in streams if rng.random() < 0.2]
+        try:
+            profile_from_campaign(campaign, path)
+            ends["fitted"] += 1
+        except InputError as error:
+            ends["refused"] += 1
+            assert "size(s) of" in str(error)
+    assert ends["fitted"] >= 5 and ends["refused"] >= 5
 
 
 @pytest.mark.parametrize(("parts", "time_s"), [(2, 5e-6), (64, 10e-6 / 64)])

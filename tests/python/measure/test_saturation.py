@@ -15,10 +15,11 @@ from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.imports import import_profile
 from rankwise.measure.places import Places, find_places
 from rankwise.measure.samples import Campaign
-from rankwise.measure.saturation import Stream, resource_of, stream_of
+from rankwise.measure.saturation import Stream, resource_of, stream_of, uncarried
 
 SIZES = (0, 8, 1000, 100_000)
 NOISE = 0.02
+LAUNCHES = 3
 
 # Seconds of one message of one pair, while so many pairs are at it, one way or both.
 Truth = Callable[[int, int, bool], float]
@@ -36,7 +37,7 @@ def _campaign(plan: Plan, truths: Mapping[str, Truth]) -> Campaign:
     """Samples of what a plan asks for, launches 1 % apart, with noise."""
     rng = np.random.default_rng(11)
     samples = []
-    for launch in range(plan.launches):
+    for launch in range(LAUNCHES):
         for link, truth in truths.items():
             for part in plan.parts(link):
                 for operation, size in plan.cells(part):
@@ -130,10 +131,33 @@ def test_what_the_time_cut_off_is_left_out() -> None:
     assert resource_of({}) is None
     assert resource_of({Stream(4, True): {8: Point(8, 1e-6, 1e-6, 1e-6, 1)}}) is None
     assert resource_of({Stream(4, False): {0: Point(0, 1e-6, 1e-6, 1e-6, 1)}}) is None
-    single = resource_of({Stream(4, False): {8: Point(8, 1e-6, 1e-6, 1e-6, 1)}})
+    single = resource_of({Stream(4, False): {8: Point(8, 1e-6, 1e-6, 1e-6, 1), 4096: Point(4096, 1e-5, 1e-5, 1e-5, 1)}})
     assert single is not None and single.ci is None
     large = resource_of({Stream(4, False): {1 << 18: Point(1 << 18, 1e-3, 0.0, 2e-3, 1)}})
     assert large == Resource(4e3 * (1 << 18), pairs=((4, 1 << 18, 4e3 * (1 << 18)),))
+
+
+def test_a_burst_of_small_messages_is_no_rate_of_a_link() -> None:
+    points = {size: Point(size, size / 23.3e6, 0.0, 1.0, 9) for size in (8, 512, 1024)}
+    assert resource_of({Stream(2, False): points}) is None
+    # What a second pair did not come to in its time does not tell the rate of both.
+    large = {1 << 16: Point(1 << 16, (1 << 16) / 12.5e6, 0.0, 1.0, 9)}
+    found = resource_of({Stream(2, False): points, Stream(1, False): {**points, **large}})
+    assert found is not None and found.bytes_per_s == pytest.approx(12.5e6)
+
+
+def test_streams_that_sent_more_than_the_interfaces_counted_are_refused() -> None:
+    sample = {"class": "other-node", "part": 1, "launch": 0, "kernel": "bandwidth", "operation": "bandwidth-pairs-2-window-4", "size_bytes": 1 << 18,
+              "pairs": 2, "parts": 4.0, "time_s": [0.1] * 5}  # fmt: skip
+    sent = 2 * 4 * (1 << 18) * 5
+
+    def refused(counted: int) -> set[tuple[int, int]]:
+        crossed = {"a": {"eth0": [9, counted]}, "b": {"eth0": [counted, 9]}}
+        witness = {"class": "other-node", "part": 1, "launch": 0, "network_bytes": crossed}
+        return uncarried(Campaign({}, [sample], [], [witness]))
+
+    assert refused(sent + 1) == set() and refused(sent // 2) == {(1, 0)}
+    assert refused(100) == set()  # another network than these interfaces'
 
 
 def _osu(title: str, pairs: str, rows: Mapping[int, float]) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.measure.witness import Watch, crossed_bytes
+from rankwise.measure.witness import Watch, network_changes
 
 
 def _machine(root: Path, busy: int, idle: int, steal: int, waited_us: int) -> None:
@@ -32,13 +32,16 @@ def test_a_system_that_tells_nothing_gives_none(tmp_path: Path) -> None:
     assert (seen["foreign_cpus"], seen["steal_share"], seen["pressure_share"]) == (0.0, 0.0, None)
 
 
-def test_crossed_bytes_are_those_of_the_time_between_for_each_host_and_interface() -> None:
+def test_what_the_network_did_is_that_those_of_the_time_between_for_each_host_and_interface() -> None:
     before = [
-        {"host": "a", "network_bytes": {"record": "network", "eth0": [100, 10], "gone": [1, 1]}},
+        {"host": "a", "network_bytes": {"record": "network", "eth0": [100, 10], "gone": [1, 1]}, "network_faults": {"eth0": [3, 0]}},
         {"host": "b", "network_bytes": {"eth0": [5, 5]}},
     ]
     after = [
-        {"host": "a", "network_bytes": {"record": "network", "eth0": [150, 20], "new": [7, 7]}},
+        {"host": "a", "network_bytes": {"record": "network", "eth0": [150, 20], "new": [7, 7]}, "network_faults": {"eth0": [5, 1]}},
         {"host": "b", "network_bytes": {"eth0": [15, 55]}},
     ]
-    assert crossed_bytes(before, after) == {"a": {"eth0": [50, 10]}, "b": {"eth0": [10, 50]}}
+    assert network_changes(before, after) == {
+        "network_bytes": {"a": {"eth0": [50, 10]}, "b": {"eth0": [10, 50]}},
+        "network_faults": {"a": {"eth0": [2, 1]}},
+    }

@@ -9,7 +9,7 @@ from rankwise.launch.placement import require_placement
 from rankwise.machine.topology import Cache, Topology
 from rankwise.measure.campaign import Plan
 from rankwise.measure.places import Places, find_places
-from rankwise.measure.workloads import WHAT, Part, parts_of
+from rankwise.measure.workloads import WHAT, Part, bytes_in_a_row, fitted_stream, parts_of
 
 FOUR = Places(((0, 4), (1, 5), (2, 6), (3, 7), (8, 9)), (0, 4, 1, 2))
 ONE = Places(((0, 1),), (0, 1))
@@ -59,12 +59,23 @@ def test_a_ping_pong_has_what_fills_a_resource_beside_it() -> None:
 
 
 def test_pairs_have_a_share_of_the_time_and_the_ping_pong_the_rest() -> None:
-    plan = Plan({"same-socket": replace(FOUR, fills="memory"), "same-core": ONE}, (0, 8, 64), launches=2, visits=3, seconds=80.0)
+    plan = Plan({"same-socket": replace(FOUR, fills="memory"), "same-core": ONE}, (0, 8, 64), seconds=80.0)
     assert plan.cell_count() == 2 * 4 * 3 and plan.cell_count(aside=True) == 4 * 5
-    assert plan.steps() == 2 * (3 * 24 + 20)
-    assert plan.visit_budget_s() * 2 * 3 * 24 == pytest.approx(0.8 * 60) and plan.visit_budget_s(True) * 2 * 20 == pytest.approx(0.8 * 20)
-    without = replace(plan, pairs_share=0.0)
-    assert without.steps() == 2 * 3 * 24 and without.visit_budget_s() * without.steps() == pytest.approx(0.8 * 80)
+    assert [(p.link, p.index, p.share) for p in plan.progresses()] == [
+        ("same-socket", 0, 0.375), ("same-socket", 1, 0.125), ("same-core", 0, 0.5),
+    ]  # fmt: skip
+    without = replace(plan, pairs_share=0.0, what="loggp", background=1)
+    assert [p.share for p in without.progresses()] == pytest.approx([1 / 6] * 6)
+    assert {p.wanted for p in replace(plan, places={"other-node": replace(NODES, hosts=tuple(map(str, range(41))))}).progresses()} == {21}
+
+
+def test_what_crosses_a_link_and_what_a_slow_one_carries_at_once() -> None:
+    counted = {"send": 2, "ssend": 2, "exchange": 1, "burst": 4, "bandwidth-window-64": 64, "bandwidth-pairs-3-window-4": 12, "alltoall-ranks-8": 8}
+    assert {operation: bytes_in_a_row(operation, 1000) // 1000 for operation in counted} == counted
+    at_once = ("bandwidth-pairs-2-bidirectional-window-16", 64_000)
+    assert fitted_stream(at_once, 1 / 125e6) == at_once == fitted_stream(at_once, 0.0)
+    assert fitted_stream(at_once, 1 / 1.25e6) == ("bandwidth-pairs-2-bidirectional-window-1", 64_000)
+    assert fitted_stream(at_once, 1 / 1e5) is None and fitted_stream(("send", 64_000), 1.0) == ("send", 64_000)
 
 
 def test_collectives_take_a_rank_of_each_host_and_pairs_two_hosts() -> None:
@@ -119,9 +130,9 @@ def test_what_pairs_fill_is_told_by_the_class_and_the_sockets() -> None:
 
 
 def test_a_plan_is_read_back_as_it_was_written() -> None:
-    plan = Plan({"same-socket": FOUR, "other-node": NODES}, (0, 8, 1 << 22), "pairs", 2, precision=0.05)
+    plan = Plan({"same-socket": FOUR, "other-node": NODES}, (0, 8, 1 << 22), "pairs", 2, precision=0.05, spread_s=60.0)
     assert Plan.from_dict(asdict(plan)) == plan
-    assert Plan.from_dict({**asdict(plan), "precision": None}).precision is None
+    assert Plan.from_dict({**asdict(plan), "precision": None, "launches": 3}) == replace(plan, precision=None, launches=3)
     filling = replace(plan, places=find_places(_topology(16, 2)))
     assert Plan.from_dict(asdict(filling)) == filling
     # A stream of large messages needs no larger ones.

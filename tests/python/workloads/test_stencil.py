@@ -71,7 +71,7 @@ def test_a_table_of_instantiation(rankwise: Callable[..., Any]) -> None:
 
 @pytest.fixture
 def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "-o", "jureca.json").code == 0
+    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
     return Path("jureca.json")
 
 

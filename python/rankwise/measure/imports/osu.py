@@ -1,8 +1,9 @@
-"""The output of the OSU micro-benchmarks, versions 5 to 7, point to point.
+"""The output of the OSU micro-benchmarks, versions 5 to 7: point to point, one-sided, all-to-all and neighbourhood collectives.
 
-osu_latency is a ping-pong: its one-way times are the send curve. What the others count has a place of its own, as the
-time of one message: of a stream with so many in flight (osu_bw, osu_mbw_mr), of one direction while both stream
-(osu_bibw), of a ping-pong beside others (osu_multi_lat). Everything else is refused.
+osu_latency is a ping-pong: its one-way times are the send curve. What the others count has a place of its own, as the time of
+one message: of a stream with so many in flight (osu_bw, osu_mbw_mr), of one direction while both stream (osu_bibw), of a
+ping-pong beside others (osu_multi_lat), of a put; or as the time of one call of a collective. Further datatypes of one run, and
+buffers on an accelerator, are told apart by names of their own. Other collectives are refused.
 
 Times are printed in microseconds and bandwidths in 1e6 bytes/s with two decimals, as a rule: the rounding is the
 interval, since the output says nothing of the spread. Where percentiles were printed, the median stands for the row.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import InputError
@@ -22,16 +23,17 @@ DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
 _PAIRS = re.compile(r"#\s*\[ pairs: (?P<pairs>\d+) \](?: \[ window size: (?P<window>\S+) \])?.*")
 _DATATYPE = re.compile(r"#\s*Datatype:\s*(?P<name>\S+?)\.?\s*")
+_THREADS = re.compile(r"#\s*(Number of (?:Sender|Receiver) threads|Number of forked processes in (?:sender|receiver)): (\d+)\s*")
 _BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) .*Receive Buffer on (\w+) .*")
 _USAGE = re.compile(r"Usage: osu_\w+.*")
 # The columns that hold the mean, and the one that holds the median.
 _WANTED = {
-    "latency": (("Latency (us)", "Avg Latency(us)", "Avg Latency (us)", "Avg Lat(us)"), "P50 Tail Lat(us)"),
+    "latency": (("Latency (us)", "Avg Latency(us)", "Avg Latency (us)", "Avg Lat(us)", "Pure Comm.(us)"), "P50 Tail Lat(us)"),
     "bandwidth": (("Bandwidth (MB/s)", "MB/s"), "P50 Tail BW(MB/s)"),
 }
 # Column titles, longest first; the rest of a header after these is unknown.
 _COLUMNS = re.compile(
-    r"P\d+(?:\.\d+)? Tail (?:Lat|BW)\((?:us|MB/s)\)|(?:Avg |Min |Max )?(?:Latency|Lat) ?\(us\)|Bandwidth \(MB/s\)|MB/s"
+    r"P\d+(?:\.\d+)? Tail (?:Lat|BW)\((?:us|MB/s)\)|(?:Avg |Min |Max )?(?:Latency|Lat) ?\(us\)|Overall\(us\)|Compute\(us\)|Coll\. Init\(us\)|MPI_Test\(us\)|MPI_Wait\(us\)|Pure Comm\.\(us\)|Overlap\(%\)|Bandwidth \(MB/s\)|MB/s"
     r"|Messages/s|Min(?:imum)?(?: BW)? ?\(MB/s\)|Max(?:imum)?(?: BW)? ?\(MB/s\)|Iterations|Validation|Transmit Size"
 )
 _MICRO, _MEGA = 1e-6, 1e6
@@ -45,6 +47,7 @@ class _Context:
     window: int
     pairs: int = 1
     notes: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()  # what tells this table from the send curve or another one: a datatype, where buffers lie
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,54 @@ _BENCHMARKS = {
 }
 
 
+
+
+def _latency(command: str, name: str, what: str) -> _Benchmark:
+    return _Benchmark(command, "latency", lambda c: name, lambda c: what, lambda c: 1)
+
+
+def _window(command: str, name: str, what: str, messages: int = 1) -> _Benchmark:
+    return _Benchmark(
+        command, "bandwidth", lambda c: f"{name}-window-{c.window}", lambda c: f"{what} with {c.window} messages in flight",
+        lambda c: messages,
+    )  # fmt: skip
+
+
+_BENCHMARKS |= {
+    "Latency Persistent": _latency("osu_latency_persistent", "persistent-latency", "a ping-pong of persistent requests"),
+    "Bandwidth Persistent": _window("osu_bw_persistent", "persistent-bandwidth", "a bandwidth of persistent requests"),
+    "Bi-Directional Bandwidth Persistent": _window(
+        "osu_bibw_persistent", "persistent-bandwidth-bidirectional", "a bandwidth of both directions by persistent requests", 2
+    ),
+    "Multi-threaded Latency": _latency("osu_latency_mt", "multi-threaded-latency", "a ping-pong between several threads"),
+    "Multi-process Latency": _latency("osu_latency_mp", "multi-process-latency", "a ping-pong of processes that were forked"),
+}
+_ONE_SIDED = {
+    "Put Latency": _latency("osu_put_latency", "put-latency", "the time of a put and its synchronisation"),
+    "Get latency": _latency("osu_get_latency", "get-latency", "the time of a get and its synchronisation"),
+    "Accumulate latency": _latency("osu_acc_latency", "accumulate-latency", "the time of an accumulate"),
+    "Get_accumulate latency": _latency("osu_get_acc_latency", "get-accumulate-latency", "the time of a get-accumulate"),
+    "Put Bandwidth": _window("osu_put_bw", "put-bandwidth", "a bandwidth of puts"),
+    "Get Bandwidth": _window("osu_get_bw", "get-bandwidth", "a bandwidth of gets"),
+    "Put Bi-directional Bandwidth": _window(
+        "osu_put_bibw", "put-bandwidth-bidirectional", "a bandwidth of puts of both directions", 2
+    ),
+}
+_COLLECTIVE = re.compile(
+    r"(?P<nonblocking>Non-[Bb]locking )?(?P<neighbour>Neighborhood )?(?P<kind>All-to-All[vw]?|Allgatherv?)"
+    r"(?: Personalized Exchange)? Latency"
+)
+
+
+def _collective(match: re.Match[str]) -> _Benchmark:
+    kind = match["kind"].replace("-to-All", "toall").replace("-", "").lower()
+    name = f"neighbor-{kind}" if match["neighbour"] else kind
+    command = f"osu_{'i' if match['nonblocking'] else ''}{name.replace('-', '_')}"
+    if match["nonblocking"]:
+        return _latency(command, f"i{name}", f"the time of one {name} begun and waited for")
+    return _latency(command, name, f"the time of one {name}")
+
+
 def recognises_osu(lines: Sequence[str]) -> bool:
     """Tell whether an OSU benchmark wrote these lines."""
     return any(_TITLE.fullmatch(line) or _USAGE.fullmatch(line) for line in lines)
@@ -103,6 +154,7 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
     benchmark: _Benchmark | None = None
     context = _Context("", window or DEFAULT_WINDOW)
     datatype = first_datatype = ""
+    above = _Context("", 0)  # what stands above a title that is about it
     number = 0
     while number < len(lines):
         line, where = lines[number].strip(), f"{path}, line {number + 1}"
@@ -111,43 +163,53 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
             reason = next((f" ({x.strip()})" for x in lines[number:] if re.match(r"\s*(Invalid|Unknown)", x)), "")
             raise InputError(f"{where}: the benchmark printed its usage instead of a table{reason}: run it again")
         if title := _TITLE.fullmatch(line):
-            benchmark = _benchmark(title, where)
+            benchmark, device = _benchmark(title, where)
             version = f" {title['version']}" if title["version"] else ""
-            context = _Context(benchmark.command + version, window or DEFAULT_WINDOW)
-            datatype = first_datatype = ""
+            context = _Context(benchmark.command + version, window or DEFAULT_WINDOW, notes=above.notes, aside=device)
+            datatype, first_datatype, above = "", "", _Context("", 0)
+        elif threads := _THREADS.fullmatch(line):
+            above = _with_note(above, f"{path.name}: {threads[1].lower()}: {threads[2]}")
         elif benchmark is None:
             continue  # a launcher's words before the title
         elif buffers := _BUFFERS.fullmatch(line):
-            if set(buffers.groups()) != {"HOST"}:
-                raise InputError(f"{where}: buffers on an accelerator; a profile is of host memory: run it with H H")
+            sides = tuple(side.lower() for side in buffers.groups())
+            context = replace(context, aside=() if set(sides) == {"host"} else (f"{sides[0]}-to-{sides[1]}",))
         elif pairs := _PAIRS.fullmatch(line):
             if pairs["window"] is not None and not pairs["window"].isdigit():
                 raise InputError(f"{where}: window size '{pairs['window']}' is not one number: run it without -V")
-            context = _Context(
-                context.program, int(pairs["window"] or context.window), int(pairs["pairs"]), context.notes
-            )
+            context = replace(context, window=int(pairs["window"] or context.window), pairs=int(pairs["pairs"]))
             if context.pairs < 1 or context.window < 1:
                 raise InputError(f"{where}: pairs and window size must be at least 1: {RERUN}")
         elif named := _DATATYPE.fullmatch(line):
             datatype = named["name"]
         elif line.startswith("#") and "Size" in line.split():
-            number, table = _read_table(path, lines, number - 1, benchmark, context)
-            if first_datatype and datatype != first_datatype:
-                continue  # -T all: the tables of other types measure the same bytes again
-            first_datatype = datatype
+            first_datatype = first_datatype or datatype
+            other = () if datatype == first_datatype else (datatype.lower().replace("_", "-"),)  # -T all
+            number, table = _read_table(path, lines, number - 1, benchmark, replace(context, aside=(*context.aside, *other)))
             tables.append(table)
     if benchmark is not None and not tables:
         raise InputError(f"{path}, line {len(lines)}: the file ends before the table of {benchmark.command} begins: {RERUN}")
     return tables
 
 
-def _benchmark(title: re.Match[str], where: str) -> _Benchmark:
-    if title["api"] not in ("MPI", "MPI-CUDA", "MPI-ROCM", "MPI-OPENACC") or title["name"] not in _BENCHMARKS:
-        raise InputError(
-            f"{where}: OSU's '{title['name']}' test is not a point-to-point one between two ranks: give the output of "
-            f"{', '.join(b.command for b in _BENCHMARKS.values())}"
+def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str, ...]]:
+    """Return what a title tells of, and what sets it apart where its buffers are on an accelerator."""
+    api, device = re.sub(r"-(CUDA|ROCM|OPENACC|SYCL)\b", "", title["api"]), re.search(r"-(CUDA|ROCM|OPENACC|SYCL)\b", title["api"])
+    found = _BENCHMARKS.get(title["name"]) if api == "MPI" else None
+    if api.startswith("MPI_"):
+        found = _ONE_SIDED.get(f"{api.removeprefix('MPI_')} {title['name']}") or _ONE_SIDED.get(
+            f"{api.removeprefix('MPI_')} {title['name'].replace('Latency', 'latency')}"
         )
-    return _BENCHMARKS[title["name"]]
+    elif api == "MPI" and (collective := _COLLECTIVE.fullmatch(title["name"])):
+        found = _collective(collective)
+    if found is None:
+        name = title["name"] if api == "MPI" else f"{title['api']} {title['name']}"
+        raise InputError(
+            f"{where}: OSU's '{name}' test has no place in a profile: give the output of "
+            f"{', '.join(b.command for b in list(_BENCHMARKS.values())[:5])}, of their persistent and multi-threaded kin, of puts and "
+            "gets, or of all-to-all and neighbourhood collectives"
+        )
+    return found, (device[1].lower(),) if device else ()
 
 
 def _read_table(
@@ -188,6 +250,8 @@ def _read_table(
                     )
             elif title == "Iterations":
                 samples = max(1, read_size(cell, where))
+            elif title == "Overlap(%)":
+                continue
             else:
                 printed = column.read(cell, where)
                 figure = printed if title == chosen else figure
@@ -195,19 +259,19 @@ def _read_table(
         if (time_s := _time_s(figure, chosen, size, benchmark.messages(context))) is None:
             context = _with_note(context, f"{path.name}, line {number}: rounding left nothing of the figure at {size} B: row left out")
             continue
-        rows.add(size, *time_s, samples, where)
+        rows.add(size, time_s, None, None, samples, where)
     points = rows.finish(f"{path}, line {start + 1}")
     notes = list(context.notes)
     if skipped:
         notes.append(f"{path.name}, line {skipped[0]}: {len(skipped)} line(s) of other text inside the table skipped")
-    if benchmark.command in ("osu_bw", "osu_bibw"):
+    if benchmark.quantity == "bandwidth" and benchmark.command != "osu_mbw_mr":
         notes.append(f"{path.name}: the output does not say how many messages were in flight: {context.window} assumed")
     return number, Table(
         path,
         start + 1,
         context.program,
-        benchmark.keeps_as(context),
-        benchmark.what(context),
+        _name(benchmark.keeps_as(context), context.aside),
+        benchmark.what(context) + (f" ({', '.join(context.aside)})" if context.aside else ""),
         "median" if chosen.startswith("P50 ") else "mean",
         points,
         tuple(notes),
@@ -215,7 +279,12 @@ def _read_table(
 
 
 def _with_note(context: _Context, note: str) -> _Context:
-    return _Context(context.program, context.window, context.pairs, (*context.notes, note))
+    return replace(context, notes=(*context.notes, note))
+
+
+def _name(name: str, aside: Sequence[str]) -> str:
+    """Return a name for what was counted; a ping-pong of another datatype, or between devices, is not the send curve."""
+    return "-".join(["latency" if name == SEND else name, *aside]) if aside else name
 
 
 def _titles(header: str, where: str) -> list[str]:
@@ -240,11 +309,11 @@ def _chosen(titles: list[str], benchmark: _Benchmark, where: str) -> str:
     return found[0]
 
 
-def _time_s(figure: Printed, title: str, size: int, messages: int) -> tuple[float, float, float] | None:
-    """Return the time of one message and its bounds; None where the rounding leaves no time."""
+def _time_s(figure: Printed, title: str, size: int, messages: int) -> float | None:
+    """Return the time of one message; None where the rounding leaves no time."""
     if title.endswith("(us)"):
-        return None if figure.value <= 0 else (figure.value * _MICRO, figure.low * _MICRO, figure.high * _MICRO)
+        return None if figure.value <= 0 else figure.value * _MICRO
     per_message = messages if title == "Messages/s" else messages * size / _MEGA
     if figure.low <= 0 or per_message <= 0:
         return None
-    return per_message / figure.value, per_message / figure.high, per_message / figure.low
+    return per_message / figure.value

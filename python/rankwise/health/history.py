@@ -1,0 +1,82 @@
+"""The history of sessions: an append-only file of JSON Lines, one a session, and a short one where a level was accepted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError, RankwiseError
+from rankwise.files import append_json_line
+from rankwise.health.record import SCHEMA, Session
+from rankwise.measure.samples import now
+from rankwise.progress import tell
+
+
+def read(path: Path) -> list[Session]:
+    """Return the sessions of a history, the oldest first; none where there is no file yet.
+
+    A line that is broken, or newer than this program, is named on stderr and passed over. Raises InputError for a file that
+    cannot be read or has no line of ours at all.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"history {path} cannot be read ({error.strerror}): name the right file with --history") from None
+    sessions: list[Session] = []
+    accepted: dict[str, str] = {}
+    broken = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
+                raise ValueError(f"schema {record['schema']} is newer than this program's {SCHEMA}")
+            if "accept" in record:
+                accepted |= {str(at): str(record["at"]) for at in record["accept"]}
+            else:
+                sessions.append(Session.from_dict(record))
+        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            why = "not JSON" if isinstance(error, json.JSONDecodeError) else f"lacks {error}" if isinstance(error, KeyError) else error
+            broken += 1
+            tell(f"rankwise: {path}, line {number}: no session ({why}), skipped")
+    if broken and not sessions:
+        raise InputError(f"{path} holds no session that can be read: is this a history of 'rankwise health'?")
+    return sorted((replace(s, accepted=accepted.get(s.at, "")) for s in sessions), key=lambda session: session.began)
+
+
+def add(path: Path, session: Session) -> None:
+    """Append a session that was judged. Raises RankwiseError when that is not possible."""
+    _append(path, session.to_dict())
+
+
+def accept(path: Path, sessions: Sequence[Session]) -> None:
+    """Append that these sessions, judged slower, are what is usual from now on. Raises RankwiseError."""
+    _append(path, {"schema": SCHEMA, "accept": [session.at for session in sessions], "at": now()})
+
+
+def to_accept(sessions: Sequence[Session]) -> list[Session]:
+    """Return the last unbroken run of sessions beyond the usual of the newest session's machine, if it was judged slower."""
+    run: list[Session] = []
+    for session in reversed([s for s in sessions if s.identity == sessions[-1].identity and s.verdict != "unusable"]):
+        if session.accepted or not session.over:
+            break
+        run.append(session)
+    return run[::-1] if any(session.verdict == "slower" for session in run) else []
+
+
+def of_machine(sessions: Sequence[Session]) -> list[Session]:
+    """Return the sessions of the newest one's machine, whatever MPI it had then."""
+    return [session for session in sessions if session.machine == sessions[-1].machine]
+
+
+def _append(path: Path, record: dict[str, Any]) -> None:
+    try:
+        append_json_line(path, record)
+    except OSError as error:
+        raise RankwiseError(f"the history {path} cannot be written ({error.strerror}): make room, or name another file") from None

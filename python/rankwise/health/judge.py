@@ -1,0 +1,191 @@
+"""The alarm: is this session slower than what is usual on this machine? A pure function of the history.
+
+A prediction interval for one more session from at least ten earlier ones, at one per cent for all figures together, and a
+second session that confirms. Before twenty there is one figure, the mean of all figures' logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.distributions import t_quantile
+from rankwise.health.changes import change_points
+from rankwise.health.record import Session, Verdict
+from rankwise.statistics import Array
+
+COMPOSITE = "all figures"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the alarm goes by; shares are relative (0.2: 20 %)."""
+
+    tolerance: float = 0.2  # a slow-down that must be seen; a quarter of it is the least that is told
+    level: float = 0.01  # of false alarms, for all figures together
+    least: int = 10  # sessions before anything is judged
+    least_single: int = 20  # sessions before each figure is judged by itself
+    most: int = 40  # sessions that tell what is usual
+    apart_s: float = 1800.0  # between a session and the one that confirms it
+    least_scatter: float = 0.01  # between sessions, however alike they were
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of the session beside the usual one: logarithms, their difference, and the limit it is held to.
+
+    ``half_width`` is that of the difference's 95 % interval; infinite where too few sessions are known.
+    """
+
+    figure: str
+    value: float
+    usual: float
+    difference: float
+    limit: float
+    half_width: float
+    over: bool = False
+    confirmed: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure in SI units (null for the composite, which has none) and ratios to the usual."""
+        known = math.isfinite(self.half_width)
+        composite = self.figure == COMPOSITE
+        return {
+            "figure": self.figure,
+            "value": None if composite else math.exp(self.value),
+            "usual": None if composite else math.exp(self.usual),
+            "ratio": math.exp(self.difference),
+            "ratio_lo": math.exp(self.difference - self.half_width) if known else None,
+            "ratio_hi": math.exp(self.difference + self.half_width) if known else None,
+            "limit_ratio": math.exp(self.limit) if math.isfinite(self.limit) and self.limit < 700 else None,
+            "over": self.over,
+            "confirmed": self.confirmed,
+        }
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict, why in words, how many sessions it rests on, and each figure."""
+
+    verdict: Verdict
+    reason: str
+    sessions: int
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def over(self) -> tuple[str, ...]:
+        return tuple(row.figure for row in self.rows if row.over)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "sessions": self.sessions,
+            "could_see": self.could_see if self.could_see < 1e6 else None,
+            "figures": [row.to_dict() for row in self.rows],
+        }
+
+    @property
+    def could_see(self) -> float:
+        """The least slow-down that would have been seen in every figure, as a share."""
+        return math.expm1(min(max((row.limit for row in self.rows), default=math.inf), 700.0))
+
+
+def judge(session: Session, before: Sequence[Session], rules: Rules = Rules()) -> Judgement:
+    """Judge a session by those before it (the oldest first; those of other machines are passed over)."""
+    earlier = [s for s in before if s.identity == session.identity and s.verdict != "unusable"]
+    usual = eligible(earlier)[-rules.most :]
+    if session.disturbed:
+        return Judgement("unusable", session.disturbed, len(usual))
+    figures = [name for name in session.value if all(name in s.value for s in usual)]
+    if len(usual) < 2 or not figures:
+        return Judgement("unclear", _too_few(len(usual), rules), len(usual))
+    bounds = _bounds(usual)
+    references = {name: _reference(np.array([s.value[name] for s in usual]), bounds, rules) for name in figures}
+    known = 1 + max(reference[2] for reference in references.values())
+    if known < rules.least_single:
+        mean = np.array([np.mean([s.value[name] for name in figures]) for s in usual])
+        references = {COMPOSITE: _reference(mean, bounds, rules)}
+    value = {COMPOSITE: float(np.mean([session.value[name] for name in figures])), **session.value}
+    level = rules.level / (2 * len(references))
+    rows = []
+    for name, (level_s, scatter, df, count) in references.items():
+        spread = scatter * math.sqrt(1 + 1 / count)
+        limit, difference = t_quantile(1 - level, df) * spread, value[name] - level_s
+        over = known >= rules.least and difference > limit and difference > math.log(1 + rules.tolerance / 4)
+        rows.append(
+            Row(name, value[name], level_s, difference, limit, t_quantile(0.975, df) * spread, over,
+                over and _confirms(session, name, earlier, rules.apart_s))  # fmt: skip
+        )
+    return _verdict(tuple(rows), known, len(usual), rules)
+
+
+def eligible(sessions: Sequence[Session]) -> list[Session]:
+    """Return the sessions, of one identity and usable, that tell what is usual: neither slower nor waiting for confirmation."""
+    chosen = []
+    for i, session in enumerate(sessions):
+        following = sessions[i + 1] if i + 1 < len(sessions) else None
+        # What was beyond the usual once, and not the next time, was chance: it belongs to the usual scatter.
+        chance = following is not None and not set(session.over) & set(following.over)
+        if session.accepted or (session.verdict != "slower" and (not session.over or chance)):
+            chosen.append(session)
+    return chosen
+
+
+def _bounds(sessions: Sequence[Session]) -> list[int]:
+    """Return where a level begins that was accepted."""
+    return [i for i in range(1, len(sessions)) if sessions[i].accepted not in ("", sessions[i - 1].accepted)]
+
+
+def _reference(values: Array, accepted: Sequence[int], rules: Rules) -> tuple[float, float, int, int]:
+    """Return the usual level, the scatter about the levels, its degrees of freedom, and how many sessions gave the level.
+
+    A change that nobody accepted is no new usual, unless it is to the faster.
+    """
+    starts = sorted({0, *accepted, *change_points(values)})
+    parts = [values[first:last] for first, last in zip(starts, [*starts[1:], values.size], strict=True)]
+    reference = parts[0]
+    for start, part in zip(starts[1:], parts[1:], strict=True):
+        if start in accepted or part.mean() < reference.mean():
+            reference = part
+    df = values.size - len(parts)
+    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
+    scatter = max(math.sqrt(squares / df), rules.least_scatter) if df > 0 else math.inf
+    return float(reference.mean()), scatter, max(df, 1), int(reference.size)
+
+
+def _confirms(session: Session, figure: str, earlier: Sequence[Session], apart_s: float) -> bool:
+    """Whether an unbroken run of sessions beyond the usual in a figure began long enough before this one."""
+    for other in reversed(earlier):
+        if figure not in other.over or other.accepted:
+            return False
+        if (session.began - other.began).total_seconds() >= apart_s:
+            return True
+    return False
+
+
+def _verdict(rows: tuple[Row, ...], known: int, sessions: int, rules: Rules) -> Judgement:
+    if any(row.confirmed for row in rows):
+        return Judgement("slower", "two sessions agree", sessions, rows)
+    if known < rules.least:
+        return Judgement("unclear", _too_few(known, rules), sessions, rows)
+    if any(row.over for row in rows):
+        minutes = rules.apart_s / 60
+        return Judgement(
+            "unclear", f"beyond the usual once: a second session, {minutes:g} minutes after the first, decides", sessions, rows
+        )
+    judgement = Judgement("same", "", sessions, rows)
+    if judgement.could_see > rules.tolerance:
+        percent = 100 * judgement.could_see
+        return Judgement(
+            "unclear", f"sessions differ so much that a slow-down below {percent:.0f} % could not have been seen", sessions, rows
+        )
+    return judgement
+
+
+def _too_few(known: int, rules: Rules) -> str:
+    return f"{known} earlier session{'s' * (known != 1)} of this machine tell what is usual, {rules.least} are needed"

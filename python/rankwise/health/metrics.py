@@ -1,0 +1,59 @@
+"""The history's last session as Prometheus text, for a collector that reads files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from rankwise.health.judge import Judgement
+from rankwise.health.record import VERDICTS, Session
+from rankwise.health.words import split
+
+_GAUGES = {
+    "latency_s": ("rankwise_link_latency_seconds", "Time of an empty message over a link class.", "send"),
+    "exchange_s": ("rankwise_link_exchange_seconds", "Time of 8 KiB both ways at once over a link class.", "exchange"),
+    "s_per_byte": ("rankwise_link_seconds_per_byte", "Time per byte of a message of 1 MiB over a link class.", "send"),
+}
+
+
+def text(session: Session, judgement: Judgement) -> str:
+    """Return the gauges: each name with one HELP and one TYPE, base units, no time stamps.
+
+    ``bound`` low and high are the 95 % interval of the session's value by the scatter between sessions, where that is known.
+    """
+    half_widths = {row.figure: row.half_width for row in judgement.rows}
+    lines = []
+    for figure, (name, help_text, way) in _GAUGES.items():
+        samples = []
+        for full, value in session.value.items():
+            link, kind = split(full)
+            if kind != figure:
+                continue
+            bounds = {"value": value}
+            if math.isfinite(half_width := half_widths.get(full, math.inf)):
+                bounds |= {"low": value - half_width, "high": value + half_width}
+            for bound, log in bounds.items():
+                samples.append(_sample(name, {"link": link, "way": way, "bound": bound}, float(np.exp(log))))
+        if samples:
+            lines += [*_head(name, help_text), *samples]
+    state = "rankwise_health_state"
+    lines += _head(state, "The verdict on the last session: 1 for the one that holds.")
+    lines += [_sample(state, {"state": verdict}, float(verdict == session.verdict)) for verdict in VERDICTS]
+    last = "rankwise_health_last_run_timestamp_seconds"
+    lines += [*_head(last, "When the last session began."), _sample(last, {}, session.began.timestamp())]
+    return "\n".join(lines) + "\n"
+
+
+def _head(name: str, help_text: str) -> list[str]:
+    return [f"# HELP {name} {help_text}", f"# TYPE {name} gauge"]
+
+
+def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
+    inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    return f"{name}{{{inside}}} {value:.9g}" if inside else f"{name} {value:.12g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

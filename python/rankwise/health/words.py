@@ -1,0 +1,117 @@
+"""What a session's judgement means, in words and in figures with units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from rankwise.health.changes import Change
+from rankwise.health.judge import COMPOSITE, Judgement, Row, Rules
+from rankwise.health.record import Session
+from rankwise.units import format_time
+
+_KINDS = {"latency_s": "latency", "exchange_s": "exchange of 8 KiB", "s_per_byte": "time per byte at 1 MiB"}
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def split(figure: str) -> tuple[str, str]:
+    """Return a figure's link class and kind."""
+    link, _, kind = figure.rpartition(".")
+    return link, kind
+
+
+def name_of(figure: str) -> str:
+    """Return a figure as people call it: ``same-socket latency``."""
+    link, kind = split(figure)
+    return f"{link} {_KINDS.get(kind, kind)}" if link else figure
+
+
+def shown(figure: str, log: float) -> str:
+    """Write a figure's value with its unit."""
+    if figure == COMPOSITE:
+        return "–"
+    value = math.exp(log)
+    return f"{1e9 * value:.3g} ns/B" if split(figure)[1] == "s_per_byte" else format_time(value)
+
+
+def percent(log: float) -> str:
+    """Write a difference of logarithms as the relative one: ``+2.1 %``."""
+    return f"{100 * math.expm1(min(log, 50.0)):+.1f} %" if math.isfinite(log) else "–"
+
+
+def between(low: float, high: float) -> str:
+    """Write an interval of relative differences; a dash where there is none."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "–"
+    return f"{100 * math.expm1(low):+.1f} to {100 * math.expm1(high):+.1f}"
+
+
+def day(at: str) -> str:
+    """Write a date: ``17 Nov 2026``."""
+    when = datetime.fromisoformat(at)
+    return f"{when.day} {when:%b %Y}"
+
+
+def conclusion(judgement: Judgement, rules: Rules, since: str | None = None) -> str:
+    """Return the sentence that stands first; ``since`` is when a slow-down began."""
+    sessions = f"{judgement.sessions} session{'s' * (judgement.sessions != 1)}"
+    match judgement.verdict:
+        case "slower":
+            worst = max((row for row in judgement.rows if row.confirmed), key=lambda row: row.difference)
+            others = sum(row.confirmed for row in judgement.rows) - 1
+            more = f", and {others} more figure{'s' * (others != 1)}" if others else ""
+            when = f" since {day(since)}" if since else ""
+            interval = between(worst.difference - worst.half_width, worst.difference + worst.half_width)
+            name = name_of(worst.figure) if worst.figure != COMPOSITE else "all figures together"
+            return f"Slower: {name}, by {percent(worst.difference).lstrip('+')} ({interval}){more}{when}. Two sessions agree."
+        case "same":
+            count = len(judgement.rows)
+            of = "all figures together are not" if judgement.rows[0].figure == COMPOSITE else f"none of {count} figures is"
+            return f"As usual: {of} slower by {100 * rules.tolerance:g} % or more ({sessions})."
+        case "unusable":
+            return f"Unusable, not judged: {judgement.reason}."
+        case "unclear":
+            return f"Cannot tell: {judgement.reason}."
+
+
+def farthest(rows: Sequence[Row], most: int = 3) -> list[Row]:
+    """Return the rows that moved most, those beyond the usual first."""
+    return sorted(rows, key=lambda row: (-row.over, -abs(row.difference)))[:most]
+
+
+def change_in_words(change: Change) -> str:
+    """Say when a figure changed, by how much, and what else did."""
+    causes = f"; then changed: {', '.join(change.causes)}" if change.causes else ""
+    return f"{name_of(change.figure)} {percent(math.log(change.ratio))} since {day(change.at)}{causes}"
+
+
+def spark(values: Sequence[float], most: int = 40) -> str:
+    """Draw a series as a line of small bars."""
+    values = values[-most:]
+    low, high = min(values), max(values)
+    return "".join(_BARS[round((len(_BARS) - 1) * ((value - low) / (high - low) if high > low else 0.0))] for value in values)
+
+
+def slower_since(session: Session, before: Sequence[Session]) -> str:
+    """Return when the unbroken run of sessions beyond the usual began that ends with this one."""
+    since = session.at
+    for other in reversed([s for s in before if s.identity == session.identity and s.verdict != "unusable"]):
+        if other.accepted or not set(other.over) & set(session.over):
+            break
+        since = other.at
+    return since
+
+
+def next_command(judgement: Judgement, accepted: bool) -> str:
+    """Return what to do about a verdict; empty where nothing is."""
+    match judgement.verdict:
+        case "slower" if not accepted:
+            return "rankwise doctor; where the change is meant, rankwise health accept"
+        case "unclear" if judgement.over:
+            return "rankwise health, half an hour later"
+        case "unclear":
+            return "rankwise health, every few hours"
+        case "unusable":
+            return "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, then rankwise health"
+    return ""

@@ -1,0 +1,86 @@
+"""What a campaign adds to the profile that is there: better figures are never replaced by worse ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rankwise.machine.link import Curve
+from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Profile
+from rankwise.machine.shared import KINDS, Resource, Shared
+
+_OVERLAP = "overlap"  # of a ping-pong's ways
+
+
+def added(present: Profile, new: Profile, what: str) -> Profile:
+    """Return the profile of one machine after a further campaign.
+
+    A ping-pong campaign (``what``) renews the ping-pong and its profile's source; any other one keeps the better ping-pong of
+    the two, link by link, and adds what it measured beside. What only one of the two has is kept. A profile of another
+    machine, or one that was not measured, is replaced by what a ping-pong campaign found.
+    """
+    if what == "pingpong" and not _same_machine(present, new):
+        return new
+    renewed = what == "pingpong" or not present.links
+    links = {**present.links, **new.links}
+    for name in present.links.keys() & new.links.keys():
+        links[name] = _link(present.links[name], new.links[name], renewed)
+    takes_new = renewed or all(links[name].send is new.links[name].send for name in new.links)
+    base = new if takes_new else present
+    # What was told of figures that are gone need not be told again.
+    warnings = new.warnings if renewed else tuple(dict.fromkeys((*present.warnings, *new.warnings)))
+    return replace(
+        base,
+        links={name: links[name] for name in LINK_CLASSES if name in links},
+        warnings=warnings,
+        fft3d=new.fft3d or present.fft3d,
+        shared=_shared(present.shared, new.shared),
+        trust=base.trust.with_additions((present if takes_new else new).trust),
+        source={**base.source, **_campaigns(present, new)},
+    )
+
+
+def _campaigns(present: Profile, new: Profile) -> dict[str, list[dict[str, Any]]]:
+    """Return the campaigns that figures come from: of each kind the newest."""
+    kinds = {str(one["kind"]): one for profile in (present, new) for one in profile.source.get("campaigns", [])}
+    return {"campaigns": list(kinds.values())} if kinds else {}
+
+
+def _same_machine(a: Profile, b: Profile) -> bool:
+    keys = ("hostname", "cpu_model", "cores", "mpi")
+    return a.source.get("kind") == "measured" and all(a.machine.get(key) == b.machine.get(key) for key in keys)
+
+
+def _link(present: Link, new: Link, renewed: bool) -> Link:
+    is_new = renewed or _worth(new.send) > _worth(present.send)
+    base, other = (new, present) if is_new else (present, new)
+    # The ways of a ping-pong belong together; of any other the newest stays that has as many sizes.
+    beside = {
+        name: curve for name, curve in new.variants.items()
+        if name not in VARIANTS and (name not in present.variants or len(curve.table) >= len(present.variants[name].table))
+    }  # fmt: skip
+    of_ping_pong = {name: value for name, value in base.parameters.items() if name == _OVERLAP}
+    return replace(
+        base,
+        variants={**other.variants, **base.variants, **beside},
+        parameters={**present.parameters, **new.parameters, **of_ping_pong},
+        loaded=new.loaded or present.loaded,
+    )
+
+
+def _worth(curve: Curve) -> tuple[int, int]:
+    return len(curve.table), curve.samples
+
+
+def _shared(present: Shared, new: Shared) -> Shared:
+    found = {}
+    for kind in KINDS:
+        old, newer = getattr(present, kind), getattr(new, kind)
+        found[kind] = newer if old is None or (newer is not None and _reach(newer) >= _reach(old)) else old
+    return Shared(levels=new.levels or present.levels, **found)
+
+
+def _reach(resource: Resource) -> tuple[int, int]:
+    """Return by how many pairs a resource was filled, and by what size of messages."""
+    most = resource.most_pairs or 0
+    return most, max((size for pairs, size, _ in resource.pairs if pairs == most), default=0)
