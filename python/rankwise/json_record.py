@@ -95,14 +95,18 @@ class Record:
         except ValueError:
             raise self.complaint(key, "is not a finite number") from None
 
-    def span(self, prefix: str) -> tuple[float, float, float]:
-        """Return a time above 0 with its interval: ``PREFIX_time_s``, ``PREFIX_time_lo_s``, ``PREFIX_time_hi_s``."""
+    def span(self, prefix: str) -> tuple[float, float | None, float | None]:
+        """Return a time above 0 with its interval, both ends null where there is none: ``PREFIX_time_s``,
+        ``PREFIX_time_lo_s``, ``PREFIX_time_hi_s``."""
         key = f"{prefix}_time_s"
         time_s = self.number(key)
         if time_s <= 0:
             raise self.complaint(key, "is not a time above 0")
+        given = [self.value.get(f"{prefix}_time_{end}_s") for end in ("lo", "hi")]
+        if given == [None, None]:
+            return time_s, None, None
         try:
-            ends = interval([self.value.get(f"{prefix}_time_{end}_s") for end in ("lo", "hi")], key)
+            ends = interval(given, key)
         except ValueError:
             raise self.complaint(f"{prefix}_time_lo_s and {prefix}_time_hi_s", "are not an interval") from None
         assert ends is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,6 @@ from rankwise.distributions import f_quantile, t_quantile
 
 Array = NDArray[np.float64]
 
-REPLICATES = 200
-_CAP = 500
 _RESAMPLES = 2000  # of a ratio
 
 
@@ -48,25 +46,6 @@ def location(samples: Array, statistic: str) -> float:
     return float(STATISTICS[statistic](samples, 0))
 
 
-def replicates(launches: Sequence[Array], statistic: str, rng: np.random.Generator) -> Array:
-    """Return REPLICATES bootstrap values of the statistic over the pooled samples of several launches.
-
-    Launches are resampled first and samples within them second, so that the spread between launches, most of the
-    variance of a communication benchmark, is part of the interval.
-    """
-    # Long series are thinned evenly: beyond a few hundred samples a replicate costs more than it tells.
-    thinned = [launch if launch.size <= _CAP else launch[:: -(-launch.size // _CAP)] for launch in launches]
-    values = np.empty(REPLICATES)
-    if len(thinned) == 1:
-        drawn = rng.integers(0, thinned[0].size, size=(REPLICATES, thinned[0].size))
-        return STATISTICS[statistic](thinned[0][drawn], 1)
-    for i in range(REPLICATES):
-        chosen = rng.integers(0, len(thinned), size=len(thinned))
-        pooled = np.concatenate([thinned[j][rng.integers(0, thinned[j].size, size=thinned[j].size)] for j in chosen])
-        values[i] = STATISTICS[statistic](pooled, 0)
-    return values
-
-
 def interval_95(values: Array) -> tuple[float, float]:
     """Return the central 95 % of replicates."""
     low, high = np.quantile(values, [0.025, 0.975])
@@ -74,9 +53,12 @@ def interval_95(values: Array) -> tuple[float, float]:
 
 
 MOST_HISTORY = 9  # degrees of freedom that earlier sessions count for
+HISTORY_STEP = 0.25  # of a launch's deviation: an estimate is moved by about as much as when one launch is left out
 INDICATIVE = 10  # launches below which an interval without history is only that
 _BATCHED = 20  # launches from which on runs of neighbours are the unit
 _BATCHES = (5, 8)
+_MOST_DEPENDENCE = 0.9
+_LEAST_DF = 2.0  # of launches that depend on each other: with fewer an interval would say nothing
 _CORRECTED = 10  # fewer launches than this cannot tell how far each depends on the one before it
 
 
@@ -134,21 +116,76 @@ def launch_interval(log_medians: Array, history: History | None = None, autocorr
     if log_medians.size < 1:
         raise ValueError("an interval needs at least one launch")
     units = batches(log_medians)
-    launches, n = log_medians.size, units.size
+    variance = float(units.var(ddof=1)) if units.size > 1 else 0.0
     own = lag_1(log_medians) if autocorrelation is None else autocorrelation
+    half_width, df, r = _half_width(variance, units.size, log_medians.size, history, own)
+    return LaunchInterval(float(log_medians.mean()), half_width, df, r)
+
+
+def _half_width(
+    variance: float, n: int, launches: int, history: History | None, own: float | None
+) -> tuple[float | None, float, float]:
+    """Return the half-width of the mean of n units (of so many launches) of a variance, its degrees of freedom, dependence."""
     r = _between_runs(dependence(own, launches, history), launches // n)
     inflation = (1 + r) / (1 - r)
-    df = (n - 1) / inflation if n == launches else float(n - 1)
-    variance = float(units.var(ddof=1)) * (1 + (inflation - 1) / n) if n > 1 else 0.0
+    df = min(n - 1.0, max((n - 1) / inflation, _LEAST_DF)) if n == launches else float(n - 1)
     if history is not None and n == launches:
         d0 = min(history.df, MOST_HISTORY)
         if d0 > 0 and (n < 2 or variance <= f_quantile(0.95, n - 1, d0) * history.variance):
             variance = (d0 * history.variance + df * variance) / (d0 + df)
             df += d0
-    centre = float(log_medians.mean())
-    if df <= 0:
-        return LaunchInterval(centre, None, 0.0)
-    return LaunchInterval(centre, t_quantile(0.975, df) * math.sqrt(variance / n * inflation), df, r)
+    # Launches that depend on each other differ less among themselves than from the mean of all there could be.
+    variance *= 1 + (inflation - 1) / n
+    return (None if df <= 0 else t_quantile(0.975, df) * math.sqrt(variance / n * inflation)), df, r
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """What is changed in all rows of a table at once, column by column, to see how far an estimate moves.
+
+    First come ``own`` columns that each leave one of ``launches`` (or a run of them) out; then, for each earlier session, so
+    many as ``history`` says, each moved by HISTORY_STEP of what a launch of that session differed from its mean. Instead
+    there may be ``rows`` columns, each of which moves one row by its own standard error.
+    """
+
+    own: int = 0
+    launches: int = 0
+    history: tuple[int, ...] = ()
+    autocorrelation: float | None = None
+    history_autocorrelation: float = 0.0
+    rows: int = 0
+
+    @property
+    def count(self) -> int:
+        """The number of columns."""
+        return self.own + sum(self.history) + self.rows
+
+    def interval(self, value: float, refits: Array, linear: bool = False) -> tuple[float, float] | None:
+        """Return the 95 % interval of an estimate from its values at all columns, NaN where a row lacks a launch.
+
+        The jackknife over launches, Student's t, moderated as ``launch_interval`` says; in logarithms unless ``linear`` or
+        a value is not above 0. None where nothing is known of the spread, or it is 0.
+        """
+        if not refits.size:
+            return None
+        linear = linear or value <= 0 or bool(np.any(refits <= 0))
+        off = refits - value if linear else np.log(refits / value)
+        half = 1.96 * math.sqrt(float(np.sum(off**2))) if self.rows else self._half_width(off)
+        if not half:
+            return None
+        return (value - half, value + half) if linear else (value * math.exp(-half), value * math.exp(half))
+
+    def _half_width(self, off: Array) -> float | None:
+        own = off[: self.own]
+        own = own[~np.isnan(own)]
+        n, complete = max(own.size, 1), own.size == self.own
+        variance = float((n - 1) * np.sum((own - own.mean()) ** 2)) if n > 1 else 0.0
+        square_sum, df, first = 0.0, 0, self.own
+        for launches in self.history:
+            session = off[first : first + launches] / HISTORY_STEP
+            square_sum, df, first = square_sum + float(np.sum((session - session.mean()) ** 2)), df + launches - 1, first + launches
+        history = History(square_sum / df, df, self.history_autocorrelation) if df > 0 and square_sum > 0 else None
+        return _half_width(variance, n, self.launches if complete else n, history, self.autocorrelation)[0]
 
 
 def _between_runs(r: float, length: int) -> float:
@@ -167,27 +204,27 @@ def batches(log_medians: Array) -> Array:
 
 
 def lag_1(log_medians: Array) -> float | None:
-    """Return the autocorrelation of neighbouring launches, with its bias for a short series taken off (Kendall 1954).
-
-    None where there are too few launches to tell.
-    """
+    """Return the autocorrelation of neighbouring launches with its bias for a short series taken off, for independent ones
+    1 / n; None where there are too few launches to tell."""
     n = log_medians.size
     off = log_medians - log_medians.mean()
     norm = float(np.sum(off**2))
     if n < _CORRECTED or norm <= 0:
         return None
-    return (float(np.sum(off[1:] * off[:-1])) / norm + 1 / n) / (1 - 3 / n)
+    return float(np.sum(off[1:] * off[:-1])) / norm + 1 / n
 
 
 def dependence(own: float | None, launches: int, history: History | None) -> float:
     """Return the autocorrelation that widens an interval, of the launches' own and what history knows, in [0, 0.9]."""
-    known = [] if own is None else [(own, float(launches - 1))]
-    if history is not None:
-        known.append((history.autocorrelation, history.df))
+    if history is None:  # what a single series tells is doubtful: on the safe side
+        return 0.0 if own is None else min(max(own + 1 / launches, 0.0), _MOST_DEPENDENCE)
+    known = [(history.autocorrelation, history.df)] + ([] if own is None else [(own, float(launches - 1))])
     weight = sum(df for _, df in known)
     r = sum(r * df for r, df in known) / weight if weight > 0 else 0.0
-    # What history cannot tell from none, by its standard error, is none.
-    return min(r, 0.9) if r > (0.0 if history is None else 1 / math.sqrt(weight)) else 0.0
+    if r <= 1 / math.sqrt(max(weight, 1.0)):  # by its standard error not to be told from none
+        return 0.0
+    # The bias of a series that depends on itself grows with it (Kendall 1954).
+    return min(r / (1 - 3 / max(_CORRECTED, launches)), _MOST_DEPENDENCE)
 
 
 def median_interval_95(samples: Array) -> tuple[float, float]:

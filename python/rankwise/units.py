@@ -96,6 +96,11 @@ def format_bandwidth(bytes_per_s: float) -> str:
     return f"{_three(bytes_per_s)} B/s"
 
 
+def format_interval(ends: tuple[float, float] | None) -> str:
+    """Write an interval of times: ``2.28 us … 2.35 us``; ``–`` where nothing is known of the spread."""
+    return "–" if ends is None else f"{format_time(ends[0])} … {format_time(ends[1])}"
+
+
 def format_percent(fraction: float) -> str:
     """Write a signed relative difference: ``+3.1 %``."""
     return f"{100 * fraction:+.1f} %"

@@ -5,16 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.statistics import (
-    STATISTICS,
     History,
     Summary,
-    interval_95,
     is_outlier,
     launch_interval,
     location,
     median_interval_95,
     ratio_interval,
-    replicates,
 )
 
 
@@ -40,26 +37,6 @@ def test_the_median_interval_covers_the_truth_in_95_of_100_cases() -> None:
         low, high = median_interval_95(rng.lognormal(0.0, 0.5, size=80))
         covered += low <= 1.0 <= high
     assert 930 <= covered <= 990
-
-
-@pytest.mark.parametrize("statistic", STATISTICS)
-def test_replicates_of_one_launch_spread_as_the_estimator_does(statistic: str) -> None:
-    rng = np.random.default_rng(2)
-    estimates = [location(rng.gamma(4.0, 1.0, size=200), statistic) for _ in range(300)]
-    spreads = [replicates([rng.gamma(4.0, 1.0, size=200)], statistic, rng).std() for _ in range(20)]
-    if statistic == "minimum":  # the bootstrap of an extreme is known to be too narrow
-        assert np.mean(spreads) < 2 * np.std(estimates)
-    else:
-        assert 0.7 < np.mean(spreads) / np.std(estimates) < 1.4
-
-
-def test_the_spread_between_launches_is_part_of_the_interval() -> None:
-    rng = np.random.default_rng(3)
-    alike = [rng.normal(1.0, 0.01, size=200) for _ in range(5)]
-    different = [launch * factor for launch, factor in zip(alike, (0.8, 0.9, 1.0, 1.1, 1.2), strict=True)]
-    low, high = interval_95(replicates(alike, "median", rng))
-    wide_low, wide_high = interval_95(replicates(different, "median", rng))
-    assert wide_high - wide_low > 10 * (high - low)
 
 
 def test_outliers_are_those_beyond_the_whiskers_of_a_box_plot() -> None:

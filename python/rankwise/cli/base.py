@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from rankwise.files import json_text
-from rankwise.progress import tell
+from rankwise.progress import begin, end, tell
 
 __all__ = ["Json", "app", "console", "flattened", "group", "print_json", "tell", "verb"]
 
@@ -50,6 +50,16 @@ def verb(
             lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
             typer.echo(f"Example:\n{lines}")
             super().format_help(ctx, formatter)
+
+        def invoke(self, ctx: Any) -> Any:
+            begin()
+            try:
+                result = super().invoke(ctx)
+            except typer.Exit:  # a finding, say
+                end()
+                raise
+            end()
+            return result
 
     def register(function: Verb) -> Verb:
         under.command(name, cls=WithExample, context_settings=settings)(function)

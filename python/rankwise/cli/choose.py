@@ -11,7 +11,7 @@ import typer
 from rankwise.cli.base import Json, console, flattened, print_json, tell, verb
 from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, ProfileFile, RanksPerNode
 from rankwise.errors import InputError
-from rankwise.units import format_size, format_time, parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_interval, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads.base import require_known
 from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_grid, names
 
@@ -41,10 +41,10 @@ def choose(
     alltoall' and 'choose fft3d' choose for the other workloads.
     """
     from rankwise.decide.choice import Chooser
-    from rankwise.machine.profile import Profile
+    from rankwise.machine.profile import open_profile
 
     question = _question(asked)
-    chooser = Chooser(Profile.load(profile), ranks_per_node, link_model, loaded)
+    chooser = Chooser(open_profile(profile), ranks_per_node, link_model, loaded)
     choice = chooser.choose(question)
     if plot is not None:
         from rankwise.files import write_whole
@@ -94,6 +94,8 @@ def _question(asked: ExchangeOptions) -> Question:
 def _show(choice: Choice) -> None:
     from rich.table import Table
 
+    if choice.doubt is not None:
+        print(f"{choice.doubt}.")
     print(f"{choice.reason}.")
     if choice.auto is not None and choice.auto is not choice.best:
         algorithm = choice.best.case.algorithm
@@ -112,7 +114,7 @@ def _show(choice: Choice) -> None:
             ", ".join(modes),
             str(candidate.case.replication),
             format_time(candidate.time_s),
-            f"{format_time(candidate.time_lo_s)} … {format_time(candidate.time_hi_s)}",
+            format_interval(candidate.interval_s),
             format_time(candidate.empty_s),
             str(candidate.messages_per_rank),
             format_size(candidate.bytes_per_rank),

@@ -12,7 +12,7 @@ from rankwise.errors import InputError
 from rankwise.units import format_parameter, format_size
 
 if TYPE_CHECKING:
-    from rankwise.machine.link import Interval, LinkModel
+    from rankwise.machine.link import Interval
     from rankwise.machine.profile import Link, Profile
 
 
@@ -21,7 +21,7 @@ def fit(
     samples: Annotated[
         Path, typer.Argument(help="Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.")
     ],
-    model: Annotated[str, typer.Option(help="auto, hockney, piecewise, loggp or max-rate.")] = "auto",
+    model: Annotated[str, typer.Option(help="auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")] = "auto",
     statistic: Annotated[
         str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")
     ] = "median",
@@ -30,21 +30,29 @@ def fit(
     ] = "regression",
     link: Annotated[str, typer.Option(help="The link class of a CSV table.")] = "other-node",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the profile here.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a profile that has what the new one lacks.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Fit all link models to raw samples, with 95 % intervals, and choose one by its error on sizes not seen.
+    """Fit all link models to raw samples, with 95 % intervals, and choose what predicts by its error on sizes not seen.
 
-    Everything is recomputed from the samples; the newest campaign in the file is taken. With auto, the model with fewest
-    parameters within one standard error of the best is chosen.
+    Everything is recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table
+    itself predicts, joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
-    from rankwise.measure.fitting import fit_samples, fit_table
+    from rankwise.machine.profile import Profile
+    from rankwise.measure.fitting import fit_table
+    from rankwise.measure.profiles import profile_of_samples
 
     if output is not None and output.exists() and samples.exists() and output.samefile(samples):
         raise InputError(f"--output {output} holds the samples: name another file, they would be lost")
     if samples.suffix.lower() == ".csv":
         profile = fit_table(samples, link, model, method)
     else:
-        profile = fit_samples(samples, statistic, model, method)
+        profile = profile_of_samples(samples, statistic, model, method)
+    if output is not None and output.exists() and not force and (lost := Profile.load(output).lost_in(profile)):
+        raise InputError(f"{output} has what the new profile lacks ({', '.join(lost)}): give another --output, or --force")
+    for line in profile.warnings:
+        tell(f"warning: {line}")
+    tell(f"profile {output or samples}: {profile.trust.line()}")
     if output is not None:
         profile.save(output)
     if as_json:
@@ -67,7 +75,7 @@ def _show(profile: Profile) -> None:
             table.add_row(
                 name,
                 model.name + (" *" if model.name == link.send.model else ""),
-                str(_count(link, model)),
+                str(link.parameter_count(model.name)) + (" (look-up)" if link.is_look_up(model.name) else ""),
                 f"{100 * _worst_fit(link, model.name):.1f} %",
                 "–" if unseen is None else f"{100 * unseen:.1f} %",
             )
@@ -75,34 +83,30 @@ def _show(profile: Profile) -> None:
     screen.print(table)
     for name, link in profile.links.items():
         print(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
-    parameters = Table("link", "parameter", "value", "95 % interval")
+    parameters = Table("link", "model", "parameter", "value", "95 % interval")
     for name, link in profile.links.items():
-        for key, value, interval in _parameters(link):
+        named = link.explained_by()
+        role = "predicts" if named == link.send.model else "explains"
+        for key, value, interval in _parameters(link, named):
             ends = [format_parameter(key.split(" from ")[0], figure) for figure in (value, *(interval or ()))]
-            parameters.add_row(name, key, ends[0], " … ".join(ends[1:]) or "–")
+            parameters.add_row(name, f"{named} {role}", key, ends[0], " … ".join(ends[1:]) or "–")
     screen.print(parameters)
 
 
-def _count(link: Link, model: LinkModel) -> int:
-    """Count the parameters over all ways of sending; a model that has named ones shares them between ways."""
-    curves = (link.send, *link.variants.values())
-    if model.parameters:
-        return len(model.parameters)
-    return sum(curve.models[model.name].parameter_count or 0 for curve in curves)
-
-
 def _worst_fit(link: Link, model: str) -> float:
-    return max(curve.models[model].relative_error for curve in (link.send, *link.variants.values()))
+    return max(curve.models[model].relative_error for curve in link.together.values())
 
 
-def _parameters(link: Link) -> list[tuple[str, float, Interval | None]]:
-    chosen = link.send.chosen()
+def _parameters(link: Link, model: str) -> list[tuple[str, float, Interval | None]]:
+    chosen = link.send.models[model]
+    if chosen.looks_up:  # its parameters are the rows
+        return []
     if chosen.parameters:
         return [(name, parameter.value, parameter.ci) for name, parameter in chosen.parameters.items()]
     return [
         row
-        for way, curve in (("send", link.send), *link.variants.items())
-        for segment in curve.chosen().segments
+        for way, curve in link.together.items()
+        for segment in curve.models[model].segments
         for row in (
             (f"{way} alpha_s from {format_size(segment.from_bytes)}", segment.alpha_s, segment.alpha_ci_s),
             (

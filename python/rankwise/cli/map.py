@@ -175,7 +175,9 @@ def map_ranks(
         )
 
     mappings = run(algorithms, everything=True)
-    record = mappings.to_dict(with_maps=with_mapping)
+    from rankwise.cli.rows import trust_record
+
+    record = {**mappings.to_dict(with_maps=with_mapping), **trust_record(known)}
     if choices is not None:
         record["choice"] = choices.to_dict()
     if output is not None:
@@ -232,9 +234,9 @@ def _machine(
     if profile is None:
         return None, None
     from rankwise.engines.model import Model
-    from rankwise.machine.profile import Profile
+    from rankwise.machine.profile import open_profile
 
-    known = Profile.load(profile)
+    known = open_profile(profile)
     return Model(known), known
 
 

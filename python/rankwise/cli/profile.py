@@ -28,10 +28,11 @@ def show(
 ) -> None:
     """Show what a profile knows: alpha (time of an empty message) and beta (time per byte) of each link class."""
     from rankwise.cli.link_words import link_in_words, shared_table
-    from rankwise.machine.profile import Profile
+    from rankwise.machine.link import LOOK_UPS
+    from rankwise.machine.profile import open_profile
     from rankwise.machine.shared import Shared
 
-    profile = Profile.load(path)
+    profile = open_profile(path)
     if as_json:
         print_json(profile.to_dict())
         return
@@ -44,6 +45,11 @@ def show(
     for name, link in profile.links.items():
         for sending, curve in (("send", link.send), *(link.variants.items() if everything else ())):
             for model in curve.models.values():
+                if model.name in LOOK_UPS:
+                    star = " *" if model.name == curve.model else ""
+                    rows = f"{len(curve.table)} rows"
+                    table.add_row(name, sending, model.name + star, rows, "–", "–", "–", "–", f"{100 * model.relative_error:.1f} %")
+                    continue
                 for segment in model.segments:
                     beta = segment.beta_s_per_byte
                     alpha_ci, beta_ci = segment.alpha_ci_s, segment.beta_ci_s_per_byte
@@ -220,12 +226,12 @@ def export(
 ) -> None:
     """Write a profile for other programs: all tables as CSV, a link like osu_latency's output, or as SimGrid platform."""
     from rankwise.files import write_whole
-    from rankwise.machine.profile import Profile
+    from rankwise.machine.profile import open_profile
     from rankwise.measure.export import csv_text, osu_text, simgrid_text
 
     if form not in ("csv", "osu", "simgrid"):
         raise InputError(f"format '{form}' is unknown: choose csv, osu or simgrid")
-    profile = Profile.load(path)
+    profile = open_profile(path)
     if link is None and len(profile.links) > 1 and form != "csv":
         raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
     if link is not None and link not in profile.links:

@@ -64,7 +64,7 @@ def quick(
 
     _step(6, "the report")
     report = directory / "rankwise-report.html"
-    write_report(profile_path, directory / "validate.json", directory / "map.json", report)
+    write_report(profile, directory / "validate.json", directory / "map.json", report)
     print(f"report: {report}")
     print(f"next: {_NEXT}   (with your grid and nodes)")
 

@@ -52,23 +52,25 @@ def report(
     if any(path.exists() and output.exists() and output.samefile(path) for path in inputs):
         raise InputError(f"--output {output} is one of the inputs: name another file, it would be lost")
 
-    sections = write_report(profile_file, validation_file, mapping_file, output)
+    from rankwise.cli.rows import trust_record
+    from rankwise.machine.profile import open_profile
+
+    profile = open_profile(profile_file) if profile_file else None
+    sections = write_report(profile, validation_file, mapping_file, output)
     if as_json:
-        print_json({"report": str(output), "sections": sections})
+        print_json({"report": str(output), "sections": sections, **trust_record(profile)})
     else:
         print(output)
 
 
 def write_report(
-    profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path
+    profile: Profile | None, validation_file: Path | None, mapping_file: Path | None, output: Path
 ) -> list[str]:
     """Write the report of the files that there are; return the names of its sections. Raises InputError."""
     from rankwise.files import write_whole
-    from rankwise.machine.profile import Profile
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.report.page import render, section_names
 
-    profile = Profile.load(profile_file) if profile_file else None
     validation = load_validation(validation_file) if validation_file else None
     mappings = load_mappings(mapping_file) if mapping_file else None
     write_whole(output, render(profile, validation, mappings, (), _next_command(profile, validation)))

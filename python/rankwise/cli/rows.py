@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankwise.cli.base import console, print_json, tell
 from rankwise.errors import EXIT_FAILURE
-from rankwise.units import format_percent, format_size, format_time
+from rankwise.units import format_interval, format_percent, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.decide.ranking import Ranking
+    from rankwise.machine.profile import Profile
     from rankwise.workloads.base import Row, Workload
     from rankwise.workloads.comparison import Paired, Validation
 
@@ -29,10 +30,10 @@ def show_table(lines: Sequence[dict[str, str]]) -> None:
     console().print(table)
 
 
-def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool) -> None:
-    """Print rows as a table or as JSON."""
+def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool, profile: Profile | None = None) -> None:
+    """Print rows as a table or as JSON, there with the verdict on the profile that they come from."""
     if as_json:
-        print_json({"rows": [row.to_dict() for row in rows]})
+        print_json({"rows": [row.to_dict() for row in rows], **trust_record(profile)})
         return
     show_table([line(workload, row) for row in rows])
     for remark in workload.remarks(rows):
@@ -46,12 +47,17 @@ def line(workload: Workload, row: Row) -> dict[str, str]:
         "engine": row.engine,
         **row.case.cells(),
         "time": format_time(row.time_s),
-        "95 % interval": f"{format_time(row.time_lo_s)} … {format_time(row.time_hi_s)}",
+        "95 % interval": format_interval(row.interval_s),
         "messages": "–" if row.messages_per_rank is None else str(row.messages_per_rank),
         "sent": "–" if row.bytes_per_rank is None else format_size(row.bytes_per_rank),
         **workload.columns(row),
         "checked": _VERIFIED[row.verified],
     }
+
+
+def trust_record(profile: Profile | None) -> dict[str, Any]:
+    """Return the verdict on a profile as JSON has it beside what comes from the profile."""
+    return {} if profile is None else {"trust": profile.trust.to_dict()}
 
 
 def show_validation(validation: Validation, as_json: bool = False) -> None:
@@ -68,7 +74,6 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     several = len({comparison.predicted.engine for comparison in validation.comparisons}) > 1
     lines = []
     for comparison in validation.comparisons:
-        low_s, high_s = comparison.measured.interval_s
         lines.append({
             **({"by": comparison.predicted.engine} if several or not paired else {}),
             **comparison.case.cells(),
@@ -76,7 +81,7 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
             **(_model_columns(comparison.paired) if paired else {}),
             "predicted": format_time(comparison.predicted.time_s),
             held_against: format_time(comparison.measured.time_s),
-            **({} if paired else {"95 % interval": f"{format_time(low_s)} … {format_time(high_s)}"}),
+            **({} if paired else {"95 % interval": format_interval(comparison.measured.interval_s)}),
             "raw error" if paired else "error": format_percent(comparison.error),
             **{name: _signed(error) for name, error in comparison.phase_errors().items()},
             **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
@@ -146,11 +151,13 @@ def _model_columns(paired: Paired | None) -> dict[str, str]:
     return {"model error": _signed(paired.error), "floor": _percent(paired.floor), "model": paired.verdict}
 
 
-def show_ranking(workload: Workload, ranking: Ranking, as_json: bool) -> None:
+def show_ranking(workload: Workload, ranking: Ranking, as_json: bool, profile: Profile) -> None:
     """Print candidates, the fastest first."""
     if as_json:
-        print_json(ranking.to_dict())
+        print_json({**ranking.to_dict(), **trust_record(profile)})
         return
+    if ranking.doubt is not None:
+        print(f"{ranking.doubt}.")
     print(f"{ranking.reason}.")
     show_table([{"": str(place), **line(workload, row)} for place, row in enumerate(ranking.rows, 1)])
     tell_notes(ranking.rows)

@@ -91,12 +91,12 @@ def _predict(workload: Workload) -> Callable[..., None]:
     ) -> None:
         from rankwise.engines.placement import profile_placement
         from rankwise.engines.session import predict_rows
-        from rankwise.machine.profile import Profile
+        from rankwise.machine.profile import open_profile
 
         site = Site("predict", shares_nodes=(ranks_per_node or 1) > 1)
-        cases, machine = workload.cases(asked, site), Profile.load(profile)
+        cases, machine = workload.cases(asked, site), open_profile(profile)
         rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
-        show_rows(workload, rows, as_json)
+        show_rows(workload, rows, as_json, machine)
 
     predict.__doc__ = f"Predict how long {workload.title} takes, with the interval that the profile's uncertainty gives."
     return predict
@@ -122,7 +122,7 @@ def _simulate(workload: Workload) -> Callable[..., None]:
         cases = workload.cases(asked, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
         system = make_system_asked(profile, machine, settings, hop_latency)
         rows = simulate_rows(system, cases, topology, nodes, system.placement(ranks_per_node, placement), output, jobs)
-        show_rows(workload, rows, as_json)
+        show_rows(workload, rows, as_json, system.profile)
         fail_unless_verified(workload, rows)
 
     simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: the kernels of 'rankwise run' under SimGrid.
@@ -221,12 +221,12 @@ def _choose(workload: Workload) -> Callable[..., None]:
         from rankwise.decide.ranking import rank, require_one_question
         from rankwise.engines.placement import profile_placement
         from rankwise.engines.session import predict_rows
-        from rankwise.machine.profile import Profile
+        from rankwise.machine.profile import open_profile
 
-        cases, machine = workload.candidates(asked, Site("choose")), Profile.load(profile)
+        cases, machine = workload.candidates(asked, Site("choose")), open_profile(profile)
         require_one_question(cases)
         rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
-        show_ranking(workload, rank(rows), as_json)
+        show_ranking(workload, rank(rows, machine), as_json, machine)
 
     choose.__doc__ = f"Rank all ways to do {workload.title}, the fastest by the model first."
     return choose

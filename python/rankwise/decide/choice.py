@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.engines.judge import sizes_of
 from rankwise.engines.machines import with_faster_card
-from rankwise.engines.model import Model
+from rankwise.engines.model import Model, doubt
 from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
+from rankwise.machine.trust import Trust
 from rankwise.workloads.exchange import ExchangeCase, names
 
 if TYPE_CHECKING:
@@ -47,12 +48,16 @@ class Candidate:
     case: ExchangeCase
     name: str
     time_s: float
-    time_lo_s: float
-    time_hi_s: float
+    time_lo_s: float | None
+    time_hi_s: float | None
     empty_s: float
     messages_per_rank: int
     bytes_per_rank: int
     notes: tuple[str, ...]
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        return None if self.time_lo_s is None or self.time_hi_s is None else (self.time_lo_s, self.time_hi_s)
 
     @property
     def auto(self) -> bool:
@@ -100,6 +105,8 @@ class Choice:
     reason: str
     crossovers: tuple[Crossover, ...]
     assumed: tuple[str, ...] = ()  # kinds of shared resources of which the profile knows nothing
+    trust: Trust = Trust()
+    doubt: str | None = None  # why candidates cannot be told apart
 
     @property
     def best(self) -> Candidate:
@@ -123,6 +130,8 @@ class Choice:
             "auto": None if auto is None else auto.to_dict(),
             "reason": self.reason,
             "assumed": list(self.assumed),
+            "trust": self.trust.to_dict(),
+            "told_apart": self.doubt is None,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "crossovers": [crossover.to_dict() for crossover in self.crossovers],
         }
@@ -174,12 +183,15 @@ class Chooser:
 
         contest = self._contest(question, question.cutoff)
         ranked = self._ranked(contest, question.block_bytes)
+        candidates = tuple(self._candidate(question, contest, one) for one in ranked)
         return Choice(
             question,
-            tuple(self._candidate(question, contest, one) for one in ranked),
+            candidates,
             _core.reason(ranked),
             (*self._crossover_sizes(question), *self._crossover_cutoffs(question)),
             tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
+            self._model.profile.trust,
+            doubt([(c.time_s, c.interval_s) for c in candidates], self._model),
         )
 
     def winner_map(self, question: Question, least_bytes: int, most_bytes: int, cutoffs: Sequence[int]) -> WinnerMap:

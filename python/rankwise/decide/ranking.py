@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankwise.engines.model import Model, doubt
 from rankwise.errors import InputError
+from rankwise.machine.profile import Profile
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row
 
@@ -16,6 +18,7 @@ class Ranking:
     """The candidates of one question, fastest first; never empty."""
 
     rows: tuple[Row, ...]
+    doubt: str | None = None  # why candidates cannot be told apart
 
     @property
     def best(self) -> Row:
@@ -38,6 +41,7 @@ class Ranking:
             "workload": self.best.case.workload,
             "best": self.best.to_dict(),
             "reason": self.reason,
+            "told_apart": self.doubt is None,
             "candidates": [row.to_dict() for row in self.rows],
         }
 
@@ -48,6 +52,8 @@ def require_one_question(cases: Sequence[Case]) -> None:
         raise InputError("several cases are asked about, and one is chosen for at a time: give one size and one number of ranks")
 
 
-def rank(rows: Sequence[Row]) -> Ranking:
-    """Order candidates by their time; of equals the first asked for is first."""
-    return Ranking(tuple(sorted(rows, key=lambda row: row.time_s)))
+def rank(rows: Sequence[Row], profile: Profile | None = None) -> Ranking:
+    """Order candidates by their time; of equals the first asked for is first. A profile's figures may not tell them apart."""
+    ordered = tuple(sorted(rows, key=lambda row: row.time_s))
+    times = [(row.time_s, row.interval_s) for row in ordered]
+    return Ranking(ordered, None if profile is None else doubt(times, Model(profile)))

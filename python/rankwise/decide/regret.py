@@ -21,7 +21,8 @@ from rankwise.engines.run import Here
 from rankwise.engines.session import run_rows, simulate_rows
 from rankwise.engines.system import make_system
 from rankwise.errors import InputError
-from rankwise.machine.profile import Profile
+from rankwise.machine.profile import open_profile
+from rankwise.machine.trust import Trust
 from rankwise.workloads.base import Case
 from rankwise.workloads.exchange import ExchangeCase
 
@@ -95,6 +96,7 @@ class Regret:
     profile: str
     trials: Sequence[Trial]
     engine: str = "run"
+    trust: Trust = Trust()  # in the profile's figures
 
     def summary(self) -> dict[str, float | int]:
         """Return means over the trials, the largest regret, and the share of trials in which the fastest was chosen."""
@@ -110,6 +112,7 @@ class Regret:
     def to_dict(self) -> dict[str, Any]:
         return {
             "schema": 1,
+            "trust": self.trust.to_dict(),
             "profile": self.profile,
             "engine": self.engine,
             "summary": self.summary(),
@@ -131,7 +134,8 @@ def measure_regret(
     """
     if rounds < LEAST_ROUNDS:
         raise InputError(f"--rounds {rounds} is too few: one half of them tests the other, give at least {LEAST_ROUNDS}")
-    chooser = Chooser(Profile.load(profile_path), placement=here.locations)
+    profile = open_profile(profile_path)
+    chooser = Chooser(profile, placement=here.locations)
     choices = [chooser.choose(question) for question in questions]
     times_s: dict[Case, list[float]] = {c.case: [] for choice in choices for c in choice.candidates}
     for order in islice(_orders(choices), rounds):
@@ -140,6 +144,7 @@ def measure_regret(
     return Regret(
         str(profile_path),
         [Trial(choice, {c.case: times_s[c.case] for c in choice.candidates}) for choice in choices],
+        trust=profile.trust,
     )
 
 
@@ -149,13 +154,14 @@ def simulate_regret(profile_path: Path, questions: Sequence[Question], folder: P
     What a simulation gives is certain: there is one round, and no noise. Raises RankwiseError and its kinds.
     """
     system = make_system(profile_path, None)
-    chooser = Chooser(Profile.load(profile_path), placement=system.placement().of_ranks)
+    profile = open_profile(profile_path)
+    chooser = Chooser(profile, placement=system.placement().of_ranks)
     choices = [chooser.choose(question) for question in questions]
     cases = list(dict.fromkeys(candidate.case for choice in choices for candidate in choice.candidates))
     rows = simulate_rows(system, cases, "crossbar", None, system.placement(), folder)
     times_s = {row.case: [row.time_s] * LEAST_ROUNDS for row in rows}
     trials = [Trial(choice, {c.case: times_s[c.case] for c in choice.candidates}) for choice in choices]
-    return Regret(str(profile_path), trials, "simgrid")
+    return Regret(str(profile_path), trials, "simgrid", profile.trust)
 
 
 def _orders(choices: Sequence[Choice]) -> Iterator[list[ExchangeCase]]:

@@ -18,7 +18,7 @@ from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.process import Child
 from rankwise.machine.fft_rates import CountedA, FftRates, RankRates, RatePoint
-from rankwise.machine.profile import Profile
+from rankwise.machine.profile import open_profile
 from rankwise.measure.samples import now
 from rankwise.models.fft3d import Transform, shuffle_time
 from rankwise.progress import Meter, tell
@@ -52,7 +52,7 @@ def measure_fft3d(profile_path: Path, plan: FftPlan) -> FftRates:
     require_seconds(plan.seconds_per_case)
     if len(set(plan.sizes)) < 2:
         raise InputError("--n needs at least two sizes: rates between them are what predictions use")
-    profile = Profile.load(profile_path)
+    profile = open_profile(profile_path)
     here = Here()
     samples = profile_path.with_name(profile_path.stem + ".fft3d.samples.jsonl")
     steps = len(plan.ranks) * len(set(plan.sizes)) + len(_COUNTED)

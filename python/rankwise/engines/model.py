@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from rankwise.machine.link import Curve
 from rankwise.machine.profile import LACKING, VARIANTS, Link, Profile
 from rankwise.workloads.base import Case, Price, Program, Row
 
+# Of a row of which no spread is known: twice what 95 % of single runs of OSU's benchmarks differ by from the mean of ten.
+ASSUMED_SPREAD = 0.08
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
     "exchange": "the profile has no overlap of both directions: {mode} is costed as full overlap (an optimist's bound)",
@@ -45,6 +48,8 @@ class Model:
             )
         self.machine = machine_of_profile(profile, link_model, loaded)
         self._width_of: dict[tuple[str, int], float] = {}
+        spreads = [link.spread.between_sessions for link in self.links.values() if link.spread is not None]
+        self._drift = 1.96 * max((spread for spread in spreads if spread is not None), default=0.0)
 
     def rows(self, cases: Sequence[Case], placement: Placement) -> list[Row]:
         """Return one row a case. Raises InputError when the profile lacks a link class that the placement needs."""
@@ -54,10 +59,12 @@ class Model:
     def interval(self, mode: str, cost: _core.Cost | _core.Ranked, sizes: Sequence[int]) -> tuple[float, float]:
         """Return the 95 % interval of the time of a program that sends messages of some sizes.
 
-        That of the profile's figures, times what the judge itself errs by.
+        In logarithms, of independent errors: what is not known of the profile's figures, what the judge itself errs by, and
+        how far the machine drifts from one session to the next, where its history tells.
         """
         width = max(self._width(_NEEDS[mode], size) for size in sizes)
-        return max(0.0, cost.low_s * (1 - width)), cost.high_s * (1 + width)
+        down, up = (math.hypot(width, self._drift, _log_ratio(end, cost.time_s)) for end in (cost.low_s, cost.high_s))
+        return cost.time_s * math.exp(-down), cost.time_s * math.exp(up)
 
     def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:
         """Price a program of ranks that are placed. Raises InputError where the profile lacks a link class."""
@@ -86,10 +93,19 @@ class Model:
     def _width(self, need: str, size: int) -> float:
         """Return the widest relative interval of a message's time over the profile's links."""
         if (need, size) not in self._width_of:
-            self._width_of[need, size] = max(
-                _variant(link, need).relative_half_width(size) for link in self.links.values()
-            )
+            curves = [_variant(link, need) for link in self.links.values()]
+            widths = [(curve.log_half_width(size), curve.model_error(size)) for curve in curves]
+            self._width_of[need, size] = max(math.hypot(ASSUMED_SPREAD, error) if w is None else w for w, error in widths)
         return self._width_of[need, size]
+
+    @property
+    def assumes_spread(self) -> bool:
+        """Whether nothing is known of the spread of some link's figures, so that one is assumed."""
+        return any(self._assumes(way) for way in ("send", *VARIANTS))
+
+    def _assumes(self, need: str) -> bool:
+        """Whether nothing is known of the spread of some row of what a way of sending takes."""
+        return any(point.interval_s is None for link in self.links.values() for point in _variant(link, need).table)
 
     def notes(self, mode: str, sizes: Sequence[int], placement: _core.Placement) -> Iterator[str]:
         """Yield what weakens a prediction: ways of sending, sizes of messages and shared resources that were not measured."""
@@ -98,6 +114,10 @@ class Model:
             yield _NOTES[need].format(mode=mode)
         if beyond := self._beyond(need, sizes):
             yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
+        if self._assumes(need):
+            yield f"± {100 * ASSUMED_SPREAD:.0f} % assumed for a message's time: nothing is known of how far it differs between runs"
+        elif not self._drift:
+            yield "the interval holds for the machine at the minute of its measurement: no earlier sessions tell how it drifts"
         yield from (LACKING[kind] for kind in self.assumed(placement))
         cores = self.profile.machine.get("cores")
         if isinstance(cores, int) and placement.most_on_a_node > cores:
@@ -105,6 +125,22 @@ class Model:
         if self._loaded:
             pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
             yield f"as beside background traffic of {pairs} pairs: every way of sending slowed down as a plain send was"
+
+
+def doubt(candidates: Sequence[tuple[float, tuple[float, float] | None]], model: Model) -> str | None:
+    """Say why candidates (time and interval, the fastest first) cannot be told apart, or return None where they can be.
+
+    Figures that are poor, or of which no spread is known, tell ways apart only where intervals do not meet.
+    """
+    poor = model.profile.trust.level == "poor"
+    if not poor and not model.assumes_spread:
+        return None
+    first_s, first = candidates[0]
+    others = [ends for time_s, ends in candidates[1:] if time_s > first_s * (1 + 1e-9)]
+    if not any(ends is None or first is None or ends[0] <= first[1] for ends in others):
+        return None
+    why = "the profile's figures are poor" if poor else "the spread of the profile's figures is assumed"
+    return f"candidates cannot be told apart: {why}, and the intervals of the fastest and others meet"
 
 
 class _Pricer:
@@ -124,6 +160,10 @@ class _Pricer:
         return self._model.price(program, block_bytes, self._placement.of(case))
 
 
+def _log_ratio(end_s: float, time_s: float) -> float:
+    return abs(math.log(end_s / time_s)) if end_s > 0 and time_s > 0 else 0.0
+
+
 def _variant(link: Link, name: str) -> Curve:
     return link.variants.get(name, link.send)
 
@@ -141,4 +181,4 @@ def _with_model(name: str, link: Link, link_model: str | None) -> Link:
 
     # What was imported beside these knows tables only, and no prediction asks for it.
     ways = {way: choose(link.variants[way]) for way in VARIANTS if way in link.variants}
-    return Link(choose(link.send), ways, loaded=link.loaded)
+    return Link(choose(link.send), ways, loaded=link.loaded, spread=link.spread)

@@ -16,7 +16,7 @@ from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError
 from rankwise.files import require_folder
 from rankwise.launch.smpi import find_simgrid
-from rankwise.machine.profile import Profile
+from rankwise.machine.profile import Profile, open_profile
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Case, Row
 from rankwise.workloads.comparison import Comparison, Validation
@@ -95,7 +95,7 @@ def compare_engines(
     own; elsewhere, and with None, a second real run tells the noise of the first.
     """
     require_engines(engines)
-    profile = Profile.load(profile_path)
+    profile = open_profile(profile_path)
     for case in cases:
         case.require_fair(profile)
     real = here if "run" in engines else None
@@ -121,6 +121,7 @@ def compare_engines(
             if engine != reference
             for p, m, a in zip(rows[engine], rows[reference], again, strict=True)
         ],
+        trust=profile.trust,
     )
 
 

@@ -57,7 +57,7 @@ def step_pricer(on: Priced, message_bytes: int) -> StepPricer:
         found = on.price(Program(halo), message_bytes, placement)
         span, busiest = found.span, found.busiest
         return StepTime(
-            span.time_s, span.lo_s, span.hi_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.notes
+            span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.notes
         )
 
     return price

@@ -13,7 +13,7 @@ from rankwise.engines.placement import Placement, Seats, placement_of, profile_p
 from rankwise.engines.platform import Platform
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
-from rankwise.machine.profile import LACKING, OTHER_NODE, Profile
+from rankwise.machine.profile import LACKING, OTHER_NODE, Profile, open_profile
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def make_system(profile_path: Path | None, machine: Description | None, hop_late
         )
     if not 0 <= hop_latency_s < 1:
         raise InputError(f"--hop-latency {hop_latency_s} is not a latency: write it as 100ns")
-    profile = Profile.load(profile_path) if profile_path is not None else None
+    profile = open_profile(profile_path) if profile_path is not None else None
     if machine is None:
         assert profile is not None
         return system_of_profile(profile, str(profile.machine.get("hostname") or profile_path), hop_latency_s)

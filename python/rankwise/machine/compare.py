@@ -176,7 +176,7 @@ def _outcome(verdicts: list[Verdict]) -> Outcome:
 
 def is_poor(profile: Profile) -> bool:
     """Whether a profile's figures are not to be built on."""
-    return "poor" in (profile.trust.level, profile.source.get("trust"))
+    return profile.trust.level == "poor"
 
 
 def _launches(profile: Profile) -> int:
@@ -216,8 +216,7 @@ def _compare_curves(link: str, sending: str, a: Curve, b: Curve, test: _Test) ->
     others = {point.size_bytes: point for point in b.table}
     for one in a.table:
         if other := others.get(one.size_bytes):
-            intervals = [(point.time_lo_s, point.time_hi_s) for point in (one, other)]
-            yield test.row((link, sending, "time", one.size_bytes), one.time_s, intervals[0], other.time_s, intervals[1])
+            yield test.row((link, sending, "time", one.size_bytes), one.time_s, one.interval_s, other.time_s, other.interval_s)
 
 
 def ratio_interval(a: float, a_ci: Interval | None, b: float, b_ci: Interval | None) -> Interval | None:

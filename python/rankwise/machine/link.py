@@ -16,6 +16,9 @@ from typing import Any
 Interval = tuple[float, float]
 
 AT_ZERO = "time at 0 B"
+LOOK_UPS = ("pchip",)
+MOST_HALF_WIDTH = 3.0  # of an interval in logarithms: a factor of 20
+_SD_PER_MEAN_ERROR = 1.25  # the standard deviation of normal errors whose mean size is 1
 LEAST_SIZES = 3  # of a table: through two sizes any line is perfect
 
 
@@ -97,6 +100,11 @@ class LinkModel:
         if starts != sorted(set(starts)):
             raise ValueError(f"the segments of the {self.name} model are not in order of size")
 
+    @property
+    def looks_up(self) -> bool:
+        """Whether it goes through the rows of its table, so that it is no fit."""
+        return self.name in LOOK_UPS or self.method.startswith("interpolation")
+
     def segment_at(self, size_bytes: int) -> Segment:
         """Return the segment that answers for a size; below the first it is the first."""
         starts = [segment.from_bytes for segment in self.segments]
@@ -132,23 +140,45 @@ class LinkModel:
 
 @dataclass(frozen=True)
 class Point:
-    """One row of the table under the models: the time of one message of a size, with its 95 % interval."""
+    """One row of the table under the models: the time of one message of a size, with its 95 % interval.
+
+    Both ends are None where nothing is known of the spread; an interval without width is none.
+    """
 
     size_bytes: int
     time_s: float
-    time_lo_s: float
-    time_hi_s: float
+    time_lo_s: float | None
+    time_hi_s: float | None
     samples: int
+
+    def __post_init__(self) -> None:
+        if self.time_lo_s is None or self.time_hi_s is None or not self.time_lo_s < self.time_hi_s:
+            object.__setattr__(self, "time_lo_s", None)
+            object.__setattr__(self, "time_hi_s", None)
+
+    @property
+    def interval_s(self) -> Interval | None:
+        """The 95 % interval; None where nothing is known of the spread."""
+        return None if self.time_lo_s is None or self.time_hi_s is None else (self.time_lo_s, self.time_hi_s)
+
+    @property
+    def log_half_width(self) -> float | None:
+        """Half the 95 % interval in logarithms, the wider side; None where nothing is known of the spread."""
+        if self.time_lo_s is None or self.time_hi_s is None:
+            return None
+        down = math.log(self.time_s / self.time_lo_s) if self.time_lo_s > 0 else math.inf
+        return min(max(down, math.log(max(self.time_hi_s / self.time_s, 1.0))), MOST_HALF_WIDTH)
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Point:
         size_bytes = record["size_bytes"]
         if not isinstance(size_bytes, int) or size_bytes < 0:
             raise ValueError(f"size_bytes {size_bytes!r} is not a size of at least 0")
-        time_s, time_lo_s, time_hi_s = (finite(record[key], key) for key in ("time_s", "time_lo_s", "time_hi_s"))
+        time_s = finite(record["time_s"], "time_s")
+        low_s, high_s = (None if record[key] is None else finite(record[key], key) for key in ("time_lo_s", "time_hi_s"))
         if time_s <= 0:
             raise ValueError(f"time_s {time_s} at {size_bytes} B is not positive")
-        return Point(size_bytes, time_s, time_lo_s, time_hi_s, int(record["samples"]))
+        return Point(size_bytes, time_s, low_s, high_s, int(record["samples"]))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -186,13 +216,27 @@ class Curve:
         """Return the time of one message of a size, in seconds, by the chosen model."""
         return self.chosen().time_s(size_bytes)
 
-    def relative_half_width(self, size_bytes: int) -> float:
-        """Return half the 95 % interval of the time at a size, as a fraction of it: noise and lack of fit together."""
+    def log_half_width(self, size_bytes: int) -> float | None:
+        """Return half the 95 % interval of the time at a size in logarithms: that of the rows around it, and the model's error.
+
+        Between rows the model's error is what it is off by on sizes that it has not seen, at a row what it misses the rows
+        by. None where nothing is known of the rows' spread.
+        """
         sizes = [point.size_bytes for point in self.table]
         i = min(bisect.bisect_left(sizes, size_bytes), len(sizes) - 1)
-        around = self.table[max(0, i - 1) : i + 1]
-        noise = max((point.time_hi_s - point.time_lo_s) / (2 * point.time_s) for point in around)
-        return math.hypot(noise, 1.96 * self.chosen().relative_error)
+        around = [self.table[i]] if sizes[i] == size_bytes else self.table[max(0, i - 1) : i + 1]
+        widths = [point.log_half_width for point in around]
+        if None in widths:
+            return None
+        return math.hypot(max(width for width in widths if width is not None), self.model_error(size_bytes))
+
+    def model_error(self, size_bytes: int) -> float:
+        """Return what 95 % of the model's errors at a size stay below, in logarithms."""
+        model = self.chosen()
+        error = model.relative_error
+        if model.looks_up and all(point.size_bytes != size_bytes for point in self.table):
+            error = max(error, _SD_PER_MEAN_ERROR * (model.cross_validated_error or 0.0))
+        return 1.96 * error
 
     def extrapolates(self, size_bytes: int) -> bool:
         """Tell whether a size lies beyond the measured ones."""

@@ -21,11 +21,13 @@ from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
+from rankwise.progress import tell_at_end
 
 SCHEMA = 2
 LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
 OTHER_NODE = "other-node"
 _R_N = "injection_bytes_per_s"
+UNKNOWN = "unknown"
 VARIANTS = ("ssend", "exchange", "exchange-gap")
 LACKING = {  # what predictions assume where a resource is not known
     "card": "a node sends no faster than one of its messages, as nothing is known of its card: run 'rankwise measure'",
@@ -84,16 +86,20 @@ class Loaded:
 @dataclass(frozen=True)
 class Spread:
     """How much a plain send's times differ, as coefficients of variation: those of the launches' medians (None: a single
-    launch), and, robustly, those of samples within a launch; the median over sizes."""
+    launch), and, robustly, those of samples within a launch; the median over sizes. ``between_sessions`` is that of the
+    machine's sessions, earlier ones included (None: fewer than three)."""
 
     between_launches: float | None
     within_launches: float
+    between_sessions: float | None = None
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Spread:
-        between = record["between_launches"]
+        def figure(key: str) -> float | None:
+            return None if record.get(key) is None else finite(record[key], key)
+
         return Spread(
-            None if between is None else finite(between, "between_launches"), finite(record["within_launches"], "within_launches")
+            figure("between_launches"), finite(record["within_launches"], "within_launches"), figure("between_sessions")
         )
 
 
@@ -117,15 +123,30 @@ class Link:
     # What steps take as exchanges meet them (engines/ingredients.py): by way of sending and kind of step, [bytes, seconds].
     steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def with_additions(self, other: Link, newer: bool) -> Link:
-        """Return this link with what another measurement of it, a newer one or an older, has beside the plain send."""
-        first, last = (self, other) if newer else (other, self)
-        return replace(
-            self,
-            variants={**first.variants, **last.variants},
-            parameters={**first.parameters, **last.parameters},
-            loaded=last.loaded or first.loaded,
+    @property
+    def together(self) -> dict[str, Curve]:
+        """The ways of sending that models are fitted to together, plain sends first."""
+        return {"send": self.send, **{way: self.variants[way] for way in VARIANTS if way in self.variants}}
+
+    def parameter_count(self, model: str) -> int:
+        """Count a model's parameters over all ways of sending; one that has named ones shares them between ways."""
+        of_send = self.send.models[model]
+        if of_send.parameters:
+            return len(of_send.parameters)
+        return sum(curve.models[model].parameter_count or 0 for curve in self.together.values() if model in curve.models)
+
+    def is_look_up(self, model: str) -> bool:
+        """Whether a model has more parameters than half the rows, so that it is no fit."""
+        return self.send.models[model].looks_up or 2 * self.parameter_count(model) > sum(
+            len(curve.table) for curve in self.together.values()
         )
+
+    def explained_by(self) -> str:
+        """Return the model whose figures stand for the link in words: what predicts, or the best of the fits where it looks up."""
+        fits = [name for name in self.send.models if not self.is_look_up(name)]
+        if self.send.model in fits or not fits:
+            return self.send.model
+        return min(fits, key=lambda name: self.send.models[name].cross_validated_error or 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         loop_s = self.reference_loop_s
@@ -138,7 +159,7 @@ class Link:
             "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
             "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
             "loaded": None if self.loaded is None else self.loaded.to_dict(),
-            "spread": None if self.spread is None else asdict(self.spread),
+            "spread": UNKNOWN if self.spread is None else asdict(self.spread),
             **({"steps": self.steps} if self.steps else {}),
         }
 
@@ -155,7 +176,7 @@ class Link:
             loop_s,
             {str(name): Parameter.from_dict(value, str(name)) for name, value in record.get("parameters", {}).items()},
             None if record.get("loaded") is None else Loaded.from_dict(record["loaded"]),
-            None if record.get("spread") is None else Spread.from_dict(record["spread"]),
+            None if record.get("spread") in (None, UNKNOWN) else Spread.from_dict(record["spread"]),
             dict(record.get("steps", {})),
         )
 
@@ -184,28 +205,19 @@ class Profile:
         """Say what is not known, or hardly, of what ranks share, and what is assumed in its place."""
         return [*(LACKING[kind] for kind in self.lacks), *self.shared.notes()]
 
-    def with_additions(self, other: Profile) -> Profile:
-        """Return this profile with what another one of the same machine has beside plain sends, and its own links.
-
-        Of what both have the newer figures are kept.
-        """
-        other_is_newer = self.created <= other.created
-        links = {
-            **{name: link for name, link in other.links.items() if name not in self.links},
-            **{
-                name: link.with_additions(other.links[name], other_is_newer) if name in other.links else link
-                for name, link in self.links.items()
-            },
-        }
-        warnings = dict.fromkeys((*self.warnings, *other.warnings))
-        older, newer = (self, other) if other_is_newer else (other, self)
-        return replace(
-            self,
-            links={name: links[name] for name in LINK_CLASSES if name in links},
-            warnings=tuple(warnings),
-            fft3d=self.fft3d or other.fft3d,
-            shared=older.shared.updated_by(newer.shared),
-        )
+    def lost_in(self, other: Profile) -> list[str]:
+        """Return what this profile has and another one lacks: links, ways of sending, parameters, models and rates."""
+        lost = ["fft3d"] if self.fft3d is not None and other.fft3d is None else []
+        lost += [f"shared {kind}" for kind, _ in self.shared.resources() if getattr(other.shared, kind, None) is None]
+        for name, link in self.links.items():
+            if (there := other.links.get(name)) is None:
+                lost.append(name)
+                continue
+            lost += [f"{name} {way}" for way in link.variants if way not in there.variants]
+            lost += [f"{name} {parameter}" for parameter in link.parameters if parameter not in there.parameters]
+            lost += [f"{name} model {model}" for model in link.send.models if model not in there.send.models]
+            lost += [f"{name} under load"] if link.loaded is not None and there.loaded is None else []
+        return lost
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -271,6 +283,13 @@ class Profile:
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
         return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
+
+
+def open_profile(path: Path) -> Profile:
+    """Read a profile for a verb, and have said on stderr, once, how far its figures can be trusted. Raises InputError like load."""
+    profile = Profile.load(path)
+    tell_at_end(f"profile {path}: {profile.trust.line()}")
+    return profile
 
 
 def _from_schema_1(links: Mapping[str, Link]) -> tuple[dict[str, Link], Shared]:

@@ -32,15 +32,42 @@ class Reason:
 
 @dataclass(frozen=True)
 class Trust:
-    """The verdict on figures: its level, its reasons (the gravest first), and the level of each link and way of sending."""
+    """The verdict on figures: its level, its reasons (the gravest first), and the level of each link and way of sending.
+
+    ``half_width`` is the share to which half of the rows are known, ``launches`` how many there were at least.
+    """
 
     level: Level = "unknown"
     reasons: tuple[Reason, ...] = ()
     of: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
+    half_width: float | None = None
+    launches: int | None = None
 
     def line(self) -> str:
-        """Return the verdict in one line: the level and the gravest reason."""
-        return f"trust {self.level}: {self.reasons[0] if self.reasons else _WORDS[self.level]}"
+        """Return the verdict in one line: the level and the gravest reason, or how well figures are known."""
+        grave = [reason for reason in self.reasons if reason.severity > 0]
+        if grave:
+            return f"trust {self.level}: {grave[0]}"
+        known = "" if self.half_width is None else f"; half of the rows are known to ± {100 * self.half_width:.1f} % or better"
+        return f"trust {self.level}: {_WORDS[self.level]}{known}"
+
+    def further(self) -> list[str]:
+        """Return the reasons that ``line`` does not name."""
+        grave = [reason for reason in self.reasons if reason.severity > 0]
+        return [str(reason) for reason in self.reasons if reason not in grave[:1]]
+
+    def of_ways(self, links: Iterable[str], ways: Iterable[str]) -> Level:
+        """Return the worst level of some ways of sending over some links, that of all where nothing is said of one."""
+        wanted = list(ways)
+        return worst(self.of.get(link, {}).get(way, self.level) for link in links for way in wanted)
+
+    def with_additions(self, other: Trust) -> Trust:
+        """Return the verdict on these figures and what others there are beside them."""
+        of = {link: {**ways, **self.of.get(link, {})} for link, ways in {**self.of, **other.of}.items()}
+        beside = [level for link, ways in other.of.items() for way, level in ways.items() if way not in self.of.get(link, {})]
+        level = worst([self.level, *beside])
+        reasons = self.reasons if level == self.level else other.reasons
+        return Trust(level, reasons, of, self.half_width, self.launches)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -49,6 +76,8 @@ class Trust:
                 {"code": r.code, "severity": r.severity, "words": r.words, "cure": r.cure} for r in self.reasons
             ],
             "of": {link: dict(ways) for link, ways in self.of.items()},
+            "half_width": self.half_width,
+            "launches": self.launches,
         }
 
     @staticmethod
@@ -62,7 +91,11 @@ class Trust:
         of = {
             str(link): {str(way): _level(level) for way, level in ways.items()} for link, ways in record.get("of", {}).items()
         }
-        return Trust(_level(record["level"]), reasons, of)
+        half_width, launches = record.get("half_width"), record.get("launches")
+        return Trust(
+            _level(record["level"]), reasons, of, None if half_width is None else float(half_width),
+            None if launches is None else int(launches),
+        )  # fmt: skip
 
 
 def worst(levels: Iterable[Level]) -> Level:

@@ -43,7 +43,8 @@ class StepTime:
 
     def to_dict(self) -> dict[str, Any]:
         busiest = {"resource": self.resource, "held_s": self.held_s, "bytes": self.bytes} if self.held_s > 0 else None
-        return {"time_s": self.time_s, "time_lo_s": self.low_s, "time_hi_s": self.high_s, "busiest": busiest}
+        low_s, high_s = (self.low_s, self.high_s) if self.low_s < self.high_s else (None, None)
+        return {"time_s": self.time_s, "time_lo_s": low_s, "time_hi_s": high_s, "busiest": busiest}
 
 
 if TYPE_CHECKING:

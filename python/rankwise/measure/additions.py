@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Profile
@@ -34,7 +35,15 @@ def added(present: Profile, new: Profile, what: str) -> Profile:
         warnings=warnings,
         fft3d=new.fft3d or present.fft3d,
         shared=_shared(present.shared, new.shared),
+        trust=base.trust.with_additions((present if takes_new else new).trust),
+        source={**base.source, **_campaigns(present, new)},
     )
+
+
+def _campaigns(present: Profile, new: Profile) -> dict[str, list[dict[str, Any]]]:
+    """Return the campaigns that figures come from: of each kind the newest."""
+    kinds = {str(one["kind"]): one for profile in (present, new) for one in profile.source.get("campaigns", [])}
+    return {"campaigns": list(kinds.values())} if kinds else {}
 
 
 def _same_machine(a: Profile, b: Profile) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ import numpy as np
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.samples import Campaign
 from rankwise.measure.saturation import uncarried
-from rankwise.statistics import Array
+from rankwise.models.measured import LEAST_NOISE, Way
+from rankwise.statistics import HISTORY_STEP, Array, Deviations, batches, lag_1, location
 
 SMALLEST_TIME_S = 1e-10
+_NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
+_MEDIAN_PER_MEAN = 1.2533  # the standard error of a median of normal noise, that of the mean being 1
+_MOST_EARLIER = 20  # launches of one earlier session that count
 
 
 def timer_cost_s(campaign: Campaign) -> float:
@@ -27,8 +32,8 @@ def _parts(sample: Mapping[str, Any]) -> float:
     return 2.0 if sample["operation"] in ("send", "ssend") else float(sample["rounds"])
 
 
-# operation -> size -> one array of times for each launch
-Cells = dict[str, dict[int, list[Array]]]
+# operation -> size -> launch -> its times
+Cells = dict[str, dict[int, dict[int, Array]]]
 
 
 def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
@@ -47,7 +52,92 @@ def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
         by_launch.setdefault(int(sample["launch"]), []).append(times)
     return {
         operation: {
-            size: [np.concatenate(visits) for visits in by_launch.values()] for size, by_launch in by_size.items()
+            size: {launch: np.concatenate(visits) for launch, visits in sorted(by_launch.items())}
+            for size, by_launch in sorted(by_size.items())
         }
         for operation, by_size in gathered.items()
     }
+
+
+def log_medians(launches: Mapping[int, Array], statistic: str) -> Array:
+    """Return the log of each launch's median (or other statistic) of one cell, in the order of the launches."""
+    return np.log([location(times_s, statistic) for _, times_s in sorted(launches.items())])
+
+
+def ways_of(cells: Cells, statistic: str, sessions: Sequence[Cells] = ()) -> dict[str, Way]:
+    """Return the tables of all operations: rows are means of the logs of launches' medians.
+
+    All have the same columns: one launch left out of all cells at once (from 20 launches on a run of neighbours), and what
+    launches of earlier ``sessions`` differed by.
+    """
+    launches = sorted({launch for by_size in cells.values() for row in by_size.values() for launch in row})
+    logs = {way: _logs(by_size, launches, statistic) for way, by_size in cells.items()}
+    off = {way: table - np.nanmean(table, axis=1, keepdims=True) for way, table in logs.items()}
+    earlier, deviations = _earlier(cells, statistic, sessions), Deviations()
+    if logs:
+        common = np.nanmean(np.concatenate(list(off.values())), axis=0)
+        own = batches(common).size if len(launches) > 1 else 0
+        told = [r for _, r in earlier if r is not None]
+        counts = tuple(len(next(iter(session.values()))[0]) for session, _ in earlier)
+        deviations = Deviations(own, len(launches), counts, lag_1(common), float(np.mean(told)) if told else 0.0)
+    return {
+        way: _way(cells[way], table, off[way], [session[way] for session, _ in earlier], deviations)
+        for way, table in logs.items()
+    }
+
+
+def _logs(by_size: Mapping[int, Mapping[int, Array]], launches: Sequence[int], statistic: str) -> Array:
+    """Return the logs of launches' medians, (sizes, launches), NaN where a launch did not visit a cell."""
+    nan = float("nan")
+    return np.array(
+        [[math.log(location(row[launch], statistic)) if launch in row else nan for launch in launches] for row in by_size.values()]
+    )
+
+
+def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tuple[dict[str, Array], float | None]]:
+    """Return for each earlier session what its launches differed by from their mean, for the rows of each way now, and how
+    far each launch depended on the one before; what it did not measure differs as the rest did."""
+    found = []
+    for session in sessions:
+        launches = sorted({launch for way in cells for row in session.get(way, {}).values() for launch in row})[:_MOST_EARLIER]
+        tables = {way: _logs(by_size, launches, statistic) for way, by_size in session.items() if way in cells}
+        if len(launches) < 2:
+            continue
+        off = {way: table - np.nanmean(table, axis=1, keepdims=True) for way, table in tables.items() if table.size}
+        common = np.nan_to_num(np.nanmean(np.concatenate(list(off.values())), axis=0))
+        rows = {way: dict(zip(session.get(way, ()), off.get(way, ()), strict=False)) for way in cells}
+        of_ways = {
+            way: np.array([np.where(np.isnan(row := rows[way].get(size, common)), common, row) for size in by_size])
+            for way, by_size in cells.items()
+        }
+        found.append((of_ways, lag_1(common)))
+    return found
+
+
+def _way(
+    by_size: Mapping[int, Mapping[int, Array]], logs: Array, off: Array, earlier: Sequence[Array], deviations: Deviations
+) -> Way:
+    centre = np.nanmean(logs, axis=1)
+    columns = []
+    if deviations.own:
+        batched = deviations.own < deviations.launches
+        units = batches(np.nan_to_num(off)) if batched else off
+        counts = np.full(centre.shape, units.shape[1]) if batched else np.sum(~np.isnan(off), axis=1)
+        columns.append(-units / np.maximum(counts - 1, 1)[:, None])
+    columns += [-HISTORY_STEP * session for session in earlier]
+    moved = np.concatenate(columns, axis=1) if columns else np.empty((centre.size, 0))
+    within = [
+        _NORMAL_PER_MAD * float(np.median(np.abs(times_s / np.median(times_s) - 1))) / math.sqrt(times_s.size) * _MEDIAN_PER_MEAN
+        for row in by_size.values() for times_s in row.values()
+    ]  # fmt: skip
+    count = max(logs.shape[1], 1)
+    apart = off - np.nanmedian(off, axis=0, keepdims=True)
+    between = float(np.nanstd(apart)) / math.sqrt(count) if count > 1 else 0.0
+    return Way(
+        np.array(list(by_size), dtype=np.float64),
+        np.exp(centre),
+        tuple(sum(times_s.size for times_s in row.values()) for row in by_size.values()),
+        np.exp(centre[:, None] + moved),
+        deviations,
+        max(LEAST_NOISE, float(np.median(within)) / math.sqrt(count), between),
+    )

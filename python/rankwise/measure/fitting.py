@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,28 +12,20 @@ from rankwise.errors import InputError
 from rankwise.machine.link import LEAST_SIZES, Parameter, Point
 from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Profile
 from rankwise.machine.shared import Resource, Shared
-from rankwise.measure.campaign import last_campaign
-from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s
+from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s, ways_of
 from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
 from rankwise.measure.parts import ONE_TO_ALL, loaded_of, parameters_of, spread_of, variants_of
 from rankwise.measure.places import Places
 from rankwise.measure.samples import Campaign, now
 from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of
-from rankwise.models.measured import Way
+from rankwise.measure.trust import judge
+from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
-from rankwise.statistics import REPLICATES, STATISTICS, Array, interval_95, location, replicates
+from rankwise.statistics import STATISTICS, Array, Deviations
 
-# size -> (time, its bootstrap replicates, number of samples)
-Rows = dict[int, tuple[float, Array, int]]
-
-
-def fit_samples(path: Path, statistic: str, model: str, method: str) -> Profile:
-    """Fit the newest campaign of a samples file. Raises InputError."""
-    campaign = last_campaign(path)
-    warnings = () if campaign.complete else (f"the campaign in {path.name} was interrupted: go on with --resume",)
-    return profile_from_campaign(campaign, path, statistic, warnings, model, method)
-
+_MOST_ROWS = 64  # of an imported table whose rows' own spread counts
+_TABLE_NOISE = 0.02  # relative, of a row in a table that says nothing of its spread
 
 def fit_table(path: Path, link: str, model: str, method: str) -> Profile:
     """Fit a file that 'profile import' reads, ``link`` where it names no link class. Raises InputError.
@@ -76,12 +68,18 @@ def fit_table(path: Path, link: str, model: str, method: str) -> Profile:
 
 
 def _way_of(table: Table) -> Way:
-    """Return a table with times drawn from its intervals in place of a bootstrap."""
+    """Return a table whose columns each move one row by its own standard error, where it says that."""
     times_s = np.array([point.time_s for point in table.points])
-    sigma_s = np.array([(point.time_hi_s - point.time_s) / 1.96 for point in table.points])
-    drawn = np.random.default_rng(20230101).normal(times_s[:, None], sigma_s[:, None], (times_s.size, REPLICATES))
     sizes = np.array([point.size_bytes for point in table.points], dtype=np.float64)
-    return Way(sizes, times_s, np.maximum(drawn, SMALLEST_TIME_S), tuple(point.samples for point in table.points))
+    samples = tuple(point.samples for point in table.points)
+    widths = [point.log_half_width for point in table.points]
+    if None in widths:
+        return Way(sizes, times_s, samples, np.empty((sizes.size, 0)), noise=_TABLE_NOISE)
+    errors = np.array(widths, dtype=np.float64) / 1.96
+    columns = np.zeros((sizes.size, _MOST_ROWS))
+    np.fill_diagonal(columns, errors)
+    noise = max(LEAST_NOISE, float(np.median(errors)))
+    return Way(sizes, times_s, samples, times_s[:, None] * np.exp(columns), Deviations(rows=_MOST_ROWS), noise)
 
 
 def profile_from_campaign(
@@ -91,12 +89,16 @@ def profile_from_campaign(
     warnings: tuple[str, ...] = (),
     model: str = "auto",
     method: str = "regression",
+    history: Sequence[Campaign] = (),
 ) -> Profile:
-    """Fit everything that a campaign has samples for. Raises InputError when that is too little or makes no sense."""
+    """Fit everything that a campaign has samples for; earlier campaigns tell how much launches differ on this machine.
+
+    Raises InputError when there is too little or it makes no sense.
+    """
     if statistic not in STATISTICS:
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     _require_names(model, method)
-    cost_s = timer_cost_s(campaign)
+    cost_s, trust = timer_cost_s(campaign), judge([campaign])
     links, left_out, shared = {}, [], dict[str, Resource]()
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
@@ -106,8 +108,9 @@ def profile_from_campaign(
                 f"samples {samples_path} hold {len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least "
                 f"{LEAST_SIZES}; {mend}"
             )
-        tables = _tables(cells, _messages_in_burst(campaign), statistic)
-        ways = {operation: _way(table) for operation, table in tables.items() if len(table) >= LEAST_SIZES}
+        sessions = [cells_of(earlier, name, timer_cost_s(earlier)) for earlier in history]
+        tables = _tables(cells, _messages_in_burst(campaign), statistic, sessions)
+        ways = {operation: table for operation, table in tables.items() if table.sizes.size >= LEAST_SIZES}
         left_out += [
             f"{name}: {operation} was sampled at {len(by_size)} size(s) only and is left out: give it more --seconds"
             for operation, by_size in cells.items()
@@ -128,7 +131,7 @@ def profile_from_campaign(
             reference_loop_s=_reference_loop_s(campaign, name),
             parameters=parameters_of(ways, campaign, name),
             loaded=loaded_of(ways, link.send, campaign, name, statistic),
-            spread=spread_of(cells),
+            spread=spread_of(cells, sessions, statistic),
         )
     if not links:
         raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
@@ -141,6 +144,15 @@ def profile_from_campaign(
             "samples_file": samples_path.name,
             "campaign": campaign.id,
             "measured": campaign.head["created"],
+            "campaigns": [
+                {
+                    "id": campaign.id,
+                    "kind": campaign.head.get("plan", {}).get("what", "pingpong"),
+                    "created": campaign.head["created"],
+                    "launches": len({int(sample["launch"]) for sample in campaign.samples}),
+                    "level": trust.level,
+                }
+            ],
             "timer_cost_s": cost_s,
             "statistic": statistic,
             **campaign.stop,
@@ -149,16 +161,16 @@ def profile_from_campaign(
         },
         warnings=(*warnings, *left_out),
         shared=Shared(levels=(), **shared),
+        trust=trust,
     )
 
 
-def _streams(tables: Mapping[str, Rows]) -> dict[Stream, dict[int, Point]]:
+def _streams(tables: Mapping[str, Way]) -> dict[Stream, dict[int, Point]]:
     """Return the times of one message in streams of pairs at once."""
     streams: dict[Stream, dict[int, Point]] = {}
     for operation, table in tables.items():
         if (stream := stream_of(operation)) is not None:
-            points = {size: Point(size, time_s, *interval_95(drawn), n) for size, (time_s, drawn, n) in table.items()}
-            streams.setdefault(stream, {}).update(points)
+            streams.setdefault(stream, {}).update({point.size_bytes: point for point in table.points()})
     return streams
 
 
@@ -191,46 +203,33 @@ def _messages_in_burst(campaign: Campaign) -> int:
     return max((int(s["messages"]) for s in campaign.samples if s["operation"] == "burst"), default=2)
 
 
-def _tables(cells: Cells, messages_in_burst: int, statistic: str) -> dict[str, Rows]:
-    rng = np.random.default_rng(20230101)
-    tables = {operation: _rows(by_size, statistic, rng) for operation, by_size in _one_to_all(cells).items()}
-    tables["exchange-gap"] = _gap(tables.get("exchange", {}), tables.pop("burst", {}), messages_in_burst)
+def _tables(cells: Cells, messages_in_burst: int, statistic: str, sessions: Sequence[Cells]) -> dict[str, Way]:
+    """Return the tables of all operations; bursts as what each further message in flight costs."""
+    peers = _one_to_all(cells)
+    tables = {**ways_of(cells, statistic, sessions), **ways_of(peers, statistic)}
+    burst, exchange = tables.pop("burst", None), tables.get("exchange")
+    if burst is not None and exchange is not None:
+        tables["exchange-gap"] = _gap(exchange, burst, messages_in_burst)
     return tables
 
 
 def _one_to_all(cells: Cells) -> Cells:
     """Put the peers of a one-to-all ping-pong together: each is a launch of its own, as far as spread goes."""
     peers = [by_size for operation, by_size in cells.items() if operation.startswith(f"{ONE_TO_ALL}-peer-")]
-    if not peers:
-        return cells
-    sizes = dict.fromkeys(size for by_size in peers for size in by_size)
-    pooled = {size: [launch for by_size in peers for launch in by_size.get(size, [])] for size in sizes}
-    return {**cells, ONE_TO_ALL: pooled}
+    pooled: dict[int, dict[int, Array]] = {}
+    for i, by_size in enumerate(peers):
+        for size, by_launch in by_size.items():
+            pooled.setdefault(size, {}).update({launch * len(peers) + i: times_s for launch, times_s in by_launch.items()})
+    return {ONE_TO_ALL: pooled} if pooled else {}
 
 
-def _rows(by_size: Mapping[int, list[Array]], statistic: str, rng: np.random.Generator) -> Rows:
-    return {
-        size: (
-            location(np.concatenate(launches), statistic),
-            replicates(launches, statistic, rng),
-            sum(launch.size for launch in launches),
-        )
-        for size, launches in sorted(by_size.items())
-    }
-
-
-def _gap(exchange: Rows, burst: Rows, messages: int) -> Rows:
+def _gap(exchange: Way, burst: Way, messages: int) -> Way:
     """Return what each further message in flight costs: (burst - exchange) / (messages - 1), where it is positive."""
-    table: Rows = {}
-    for size in sorted(exchange.keys() & burst.keys()):
-        gap_s = (burst[size][0] - exchange[size][0]) / (messages - 1)
-        if gap_s <= 0:
-            continue  # lost in the noise: the neighbouring sizes answer for this one
-        gaps = np.maximum((burst[size][1] - exchange[size][1]) / (messages - 1), SMALLEST_TIME_S)
-        table[size] = (gap_s, gaps, burst[size][2])
-    return table
-
-
-def _way(table: Rows) -> Way:
-    times_s, replicates_s, samples = zip(*table.values(), strict=True)
-    return Way(np.array(list(table), dtype=np.float64), np.array(times_s), np.array(replicates_s), samples)
+    both = np.intersect1d(exchange.sizes, burst.sizes)
+    x, y = np.isin(exchange.sizes, both), np.isin(burst.sizes, both)
+    gaps_s = (burst.times_s[y] - exchange.times_s[x]) / (messages - 1)
+    columns_s = (burst.columns_s[y] - exchange.columns_s[x]) / (messages - 1)
+    seen = gaps_s > 0  # the others are lost in the noise: the neighbouring sizes answer for them
+    samples = tuple(np.array(burst.samples)[y][seen].tolist())
+    noise = max(exchange.noise, burst.noise)
+    return Way(both[seen], gaps_s[seen], samples, np.maximum(columns_s[seen], SMALLEST_TIME_S), burst.deviations, noise, linear=True)

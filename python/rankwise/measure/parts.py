@@ -4,30 +4,31 @@ collectives, the link under load."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rankwise.machine.link import Curve, Interval, Parameter
 from rankwise.machine.profile import Loaded, Spread
-from rankwise.measure.cells import Cells
+from rankwise.measure.cells import Cells, log_medians
 from rankwise.measure.samples import Campaign
 from rankwise.measure.workloads import LOADED
-from rankwise.models import hockney, piecewise
+from rankwise.models import hockney, pchip, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Way
-from rankwise.statistics import Array, interval_95
+from rankwise.statistics import Array, Deviations
 
 _ALONE = re.compile(r"bandwidth-|alltoall-")
 _LIMITS = ("send_returns_up_to_bytes", "head_to_head_up_to_bytes")
 ONE_TO_ALL = "one-to-all"
+_LEAST_SESSIONS = 3  # whose medians tell the machine's drift
 _NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
 
 
 def curve_alone(way: Way, statistic: str) -> Curve:
     """Make the curve of one way of sending by itself."""
-    models = {model.name: model for model in (hockney.fit(way), piecewise.fit(way))}
-    return curve_of(way, models, piecewise.NAME, statistic)
+    models = {model.name: model for model in (hockney.fit(way), piecewise.fit(way), pchip.fit(way))}
+    return curve_of(way, models, pchip.NAME, statistic)
 
 
 def variants_of(ways: Mapping[str, Way], statistic: str) -> dict[str, Curve]:
@@ -42,10 +43,12 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
     found: dict[str, Parameter] = {}
     if {"send", "send-overhead", "receive-overhead"} <= ways.keys():
         send, receive, whole = (_first_row(ways[name]) for name in ("send-overhead", "receive-overhead", "send"))
-        found["send_overhead_s"], found["receive_overhead_s"] = _parameter(*send), _parameter(*receive)
-        found["latency_s"] = _parameter(whole[0] - send[0] - receive[0], whole[1] - send[1] - receive[1])
+        deviations = ways["send"].deviations
+        found["send_overhead_s"], found["receive_overhead_s"] = _parameter(*send, deviations), _parameter(*receive, deviations)
+        latency = whole[0] - send[0] - receive[0], whole[1] - send[1] - receive[1]
+        found["latency_s"] = _parameter(*latency, deviations, linear=True)
     if "gap" in ways:
-        found["gap_s"] = _parameter(*_first_row(ways["gap"]))
+        found["gap_s"] = _parameter(*_first_row(ways["gap"]), ways["gap"].deviations)
     if {"send", "exchange"} <= ways.keys() and (common := set(ways["send"].sizes.tolist()) & set(ways["exchange"].sizes.tolist())):
         found["overlap"] = _overlap(ways["send"], ways["exchange"], max(common))
     for name in _LIMITS:
@@ -55,10 +58,11 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
     return found
 
 
-def spread_of(cells: Cells) -> Spread | None:
-    """Return how much plain sends differ between launches and within them; None where there are none."""
+def spread_of(cells: Cells, sessions: Sequence[Cells] = (), statistic: str = "median") -> Spread | None:
+    """Return how much plain sends differ between launches, within them and between sessions; None where there are none."""
     between, within = [], []
-    for launches in cells.get("send", {}).values():
+    for by_launch in cells.get("send", {}).values():
+        launches = list(by_launch.values())
         medians = np.array([np.median(launch) for launch in launches])
         if medians.size > 1:
             between.append(float(medians.std(ddof=1) / medians.mean()))
@@ -66,7 +70,19 @@ def spread_of(cells: Cells) -> Spread | None:
         within.append(float(_NORMAL_PER_MAD * np.mean(deviations)))
     if not within:
         return None
-    return Spread(float(np.median(between)) if between else None, float(np.median(within)))
+    return Spread(
+        float(np.median(between)) if between else None, float(np.median(within)), _between_sessions([cells, *sessions], statistic)
+    )
+
+
+def _between_sessions(sessions: Sequence[Cells], statistic: str) -> float | None:
+    """Return the standard deviation of sessions' common logarithm of plain sends; None for fewer than three."""
+    sends = [session["send"] for session in sessions if session.get("send")]
+    common = set.intersection(*(set(send) for send in sends)) if sends else set()
+    if len(sends) < _LEAST_SESSIONS or not common:
+        return None
+    means = [float(np.mean([log_medians(send[size], statistic).mean() for size in sorted(common)])) for send in sends]
+    return float(np.std(means, ddof=1))
 
 
 def loaded_of(ways: Mapping[str, Way], free: Curve, campaign: Campaign, link: str, statistic: str) -> Loaded | None:
@@ -90,23 +106,24 @@ def loaded_of(ways: Mapping[str, Way], free: Curve, campaign: Campaign, link: st
     )
 
 
-Row = tuple[float, Array]  # a value and its bootstrap replicates
+Row = tuple[float, Array]  # a value, and with one launch left out and so on
 
 
-def _parameter(value: float, replicates: Array) -> Parameter:
-    return Parameter(float(value), interval_95(replicates) if replicates.size else None)
+def _parameter(value: float, refits: Array, deviations: Deviations, linear: bool = False) -> Parameter:
+    return Parameter(float(value), deviations.interval(float(value), refits, linear))
 
 
 def _first_row(way: Way) -> Row:
-    return float(way.times_s[0]), way.replicates_s[0]
+    return float(way.times_s[0]), way.columns_s[0]
 
 
 def _overlap(send: Way, exchange: Way, size: float) -> Parameter:
     """Return how far both directions overlap at a size, the largest common one: 1 fully, 0 one after the other."""
     one, both = int(np.flatnonzero(send.sizes == size)[0]), int(np.flatnonzero(exchange.sizes == size)[0])
     return _parameter(
-        2 - float(exchange.times_s[both] / send.times_s[one]), 2 - exchange.replicates_s[both] / send.replicates_s[one]
-    )
+        2 - float(exchange.times_s[both] / send.times_s[one]), 2 - exchange.columns_s[both] / send.columns_s[one],
+        send.deviations, linear=True,
+    )  # fmt: skip
 
 
 def _ratio(a: float, a_ci: Interval | None, b: float, b_ci: Interval | None) -> Interval | None:

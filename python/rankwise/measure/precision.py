@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 
-import numpy as np
-
-from rankwise.measure.cells import cells_of, timer_cost_s
+from rankwise.measure.cells import cells_of, log_medians, timer_cost_s
 from rankwise.measure.samples import Campaign
-from rankwise.statistics import launch_interval, location
+from rankwise.statistics import Array, launch_interval
 
 
 def imprecise_cells(
@@ -20,14 +18,11 @@ def imprecise_cells(
     return {
         (operation, size)
         for operation, size in cells
-        if half_width([location(launch, statistic) for launch in by_operation.get(operation, {}).get(size, [])])
-        > math.log1p(precision)
+        if half_width(by_operation.get(operation, {}).get(size, {}), statistic) > math.log1p(precision)
     }
 
 
-def half_width(launches_s: Sequence[float]) -> float:
-    """Return half the 95 % interval of launches' figures in their logarithm; infinite where there is none."""
-    if len(launches_s) < 2:
-        return math.inf
-    half = launch_interval(np.log(launches_s)).half_width
-    return math.inf if half is None else half
+def half_width(launches: Mapping[int, Array], statistic: str) -> float:
+    """Return half the 95 % interval of a cell in its logarithm; infinite for a single launch."""
+    found = launch_interval(log_medians(launches, statistic)).half_width if launches else None
+    return math.inf if found is None else found

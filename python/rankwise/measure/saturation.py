@@ -88,6 +88,6 @@ def _rate(pairs: int, size_bytes: int, time_s: float) -> float:
 
 
 def _interval(pairs: int, size_bytes: int, point: Point) -> Interval | None:
-    if not 0 < point.time_lo_s < point.time_hi_s:  # a single sample has no spread
+    if point.interval_s is None or point.interval_s[0] <= 0:
         return None
-    return _rate(pairs, size_bytes, point.time_hi_s), _rate(pairs, size_bytes, point.time_lo_s)
+    return _rate(pairs, size_bytes, point.interval_s[1]), _rate(pairs, size_bytes, point.interval_s[0])

@@ -18,9 +18,9 @@ from rankwise.measure.campaign import Plan, default_sizes, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
-from rankwise.measure.samples import Campaign
+from rankwise.measure.profiles import history_of
+from rankwise.measure.samples import Campaign, read_campaigns
 from rankwise.measure.saturation import uncarried
-from rankwise.measure.trust import judge
 from rankwise.measure.workloads import WHAT
 from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
@@ -102,10 +102,8 @@ def measure_machine(
     profile = _profile_of(campaign, samples_path, statistic)
     for line in _how_it_went(campaign):
         tell(line)
-    trust = judge(campaign, profile)
-    for line in (*profile.warnings, trust.line, *trust.findings):
+    for line in (*profile.warnings, f"profile {output}: {profile.trust.line()}", *profile.trust.further()):
         tell(line)
-    profile = replace(profile, source={**profile.source, "trust": trust.level}, warnings=(*profile.warnings, *trust.findings))
     if output.exists():
         profile = added(Profile.load(output), profile, what)
     profile.save(output)
@@ -115,7 +113,7 @@ def measure_machine(
 def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profile:
     """Fit what a campaign has samples for, with a warning of what it lacks."""
     try:
-        profile = profile_from_campaign(campaign, samples_path, statistic)
+        profile = profile_from_campaign(campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path)))
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:  # nothing that is derived loses samples
         raise RankwiseError(
             f"all samples are in {samples_path}, but nothing could be derived from them ({type(error).__name__}: {error}): "

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from rankwise.machine.profile import OTHER_NODE, Profile
+from rankwise.machine.profile import OTHER_NODE
+from rankwise.machine.trust import Level, Reason, Trust, worst
+from rankwise.measure.cells import Cells, cells_of, log_medians, timer_cost_s
 from rankwise.measure.samples import Campaign
 from rankwise.measure.witness import POOR, switches_per_s
+from rankwise.statistics import INDICATIVE, lag_1, launch_interval
 from rankwise.units import format_size, format_time
-
-Level = Literal["good", "limited", "poor"]
 
 # What is noticed, and what makes figures poor. Ticks of /proc/stat are 10 ms: less than this may be their grain.
 _FOREIGN_CPUS = (0.15, POOR["foreign_cpus"])
@@ -22,79 +23,130 @@ _STEAL = (0.02, POOR["steal_share"])
 _SWITCHES_PER_S = (20.0, POOR["switches_per_s"])  # of each rank; a polling rank that is alone sees a handful
 _SPEED_SPREAD = (0.05, 0.25)  # 95 % of cells lie within it around the median
 _HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
-_MOST_FINDINGS = 2
+_DRIFT = 0.5  # of what launches have in common: autocorrelation from one to the next
+_MOST_REASONS = 2  # beside those that are only told
+_MORE = "give it more --seconds and --launches"
+_ALONE = "leave the ranks' cores to them alone (fewer programs, a cpuset, or isolcpus)"
 # A message between nodes that took so long, and so many times what is usual for its size, met a link that was not there: TCP
 # sends again what was lost after 0.2 s, then twice as long each time.
 _GAP_S, _GAP_TIMES = (0.2, 1.0), 20.0
 
 
-@dataclass(frozen=True)
-class Trust:
-    """The verdict: its level, one line, and one line for each thing that spoiled the figures, the gravest first."""
+def judge(campaigns: Sequence[Campaign]) -> Trust:
+    """Judge campaigns by their samples and witnesses, nothing else; of what several measured the last counts."""
+    of: dict[str, dict[str, Level]] = {}
+    reasons: dict[str, Reason] = {}
+    widths: list[float] = []
+    launches: list[int] = []
+    levels: list[Level] = []
+    for campaign in campaigns:
+        cost_s = timer_cost_s(campaign)
+        for link in dict.fromkeys(str(sample.get("class", "")) for sample in campaign.samples):
+            part = _of_link(campaign, link)
+            cells = cells_of(part, link, cost_s) if link else {}
+            found = [reason for witness in _WITNESSES if (reason := witness(part)) is not None] + _of_launches(cells)
+            for reason in found:
+                if reason.code not in reasons or reason.severity > reasons[reason.code].severity:
+                    reasons[reason.code] = reason
+            seen = _level(reason.severity for reason in found)
+            by_way = {way: _half_widths(cells, way) for way in cells}
+            of.setdefault(link, {}).update(
+                {way: worst([seen, _level_of_width(float(np.median(some)))]) if some else seen for way, some in by_way.items()}
+            )
+            levels.append(seen)
+            widths += by_way.get("send", [])
+            launches.append(len({launch for by_size in cells.values() for row in by_size.values() for launch in row}))
+    half_width = float(np.median(widths)) if widths else None
+    if half_width is not None:
+        levels.append(_level_of_width(half_width))
+        if half_width >= _HALF_WIDTH[0] and not any(reason.severity > 0 for reason in reasons.values()):
+            wide = Reason("launches", half_width / _HALF_WIDTH[1], "the launches differ from each other", _MORE)
+            reasons[wide.code] = wide
+    ordered = sorted(reasons.values(), key=lambda reason: -reason.severity)
+    told = [reason for reason in ordered if reason.severity <= 0]
+    return Trust(
+        worst(levels), (*ordered[: len(ordered) - len(told)][:_MOST_REASONS], *told),
+        {link: ways for link, ways in of.items() if link}, half_width, min(launches, default=None),
+    )  # fmt: skip
 
-    level: Level
-    line: str
-    findings: tuple[str, ...]
+
+def _of_link(campaign: Campaign, link: str) -> Campaign:
+    """Return what a campaign has of one link class."""
+
+    def those(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        return [record for record in records if str(record.get("class", link)) == link]
+
+    return replace(
+        campaign, samples=those(campaign.samples), witnesses=those(campaign.witnesses), limits=those(campaign.limits)
+    )
 
 
-def judge(campaign: Campaign, profile: Profile) -> Trust:
-    """Judge a campaign by its samples and witnesses and the intervals of the profile that was made of it."""
-    witnesses = (_others, _steal, _preempted, _speed, _moved, _uncrossed, _interrupted, _load, _impossible_limits)
-    found = [finding for witness in witnesses if (finding := witness(campaign)) is not None]
-    half_width = _half_width(profile)
-    if half_width >= _HALF_WIDTH[0] and not found:
-        found.append((half_width / _HALF_WIDTH[1], "the launches differ from each other: give it more --seconds and --launches"))
-    found.sort(key=lambda finding: -finding[0])
-    level: Level = "good"
-    if found:
-        level = "poor" if found[0][0] >= 1 or half_width >= _HALF_WIDTH[1] else "limited"
-    words = {"good": "nothing disturbed them", "limited": "with care", "poor": "do not build on them"}
-    line = f"trust in these figures: {level} ({words[level]}); half of the rows are known to ± {100 * half_width:.1f} % or better"
-    return Trust(level, line, tuple(text for _, text in found[:_MOST_FINDINGS]))
+def _level(severities: Iterable[float]) -> Level:
+    worst_one = max(severities, default=0.0)
+    return "good" if worst_one <= 0 else "poor" if worst_one >= 1 else "limited"
 
 
-# How grave (1 and above is poor) and what to say.
-Finding = tuple[float, str]
+def _level_of_width(half_width: float) -> Level:
+    return "good" if half_width < _HALF_WIDTH[0] else "limited" if half_width < _HALF_WIDTH[1] else "poor"
 
 
-def _others(campaign: Campaign) -> Finding | None:
+def _half_widths(cells: Cells, way: str) -> list[float]:
+    found = (launch_interval(log_medians(row, "median")).half_width for row in cells.get(way, {}).values())
+    return [half_width for half_width in found if half_width is not None]
+
+
+def _of_launches(cells: Cells) -> list[Reason]:
+    """Say what the number of launches, and how each depends on the one before, do to the intervals."""
+    rows = [row for by_size in cells.values() for row in by_size.values()]
+    launches = sorted({launch for row in rows for launch in row})
+    if len(launches) == 1:
+        return [Reason("launches", 0.5, "a single launch tells nothing of how launches differ", _MORE)]
+    if 0 < len(launches) < INDICATIVE:
+        told = f"{len(launches)} launches, fewer than {INDICATIVE}: without earlier campaigns intervals are indicative"
+        return [Reason("few", 0.0, told, _MORE)]
+    complete = [log_medians(row, "median") for row in rows if len(row) == len(launches)]
+    r = lag_1(np.mean([row - row.mean() for row in complete], axis=0)) if complete else None
+    if r is None or r <= _DRIFT:
+        return []
+    return [Reason("drift", 0.5, "the machine drifted while it was measured", "measure again, over a longer time")]
+
+
+def _others(campaign: Campaign) -> Reason | None:
     cpus = _mean(campaign, "foreign_cpus")
     waited = _mean(campaign, "pressure_share")
     if cpus < _FOREIGN_CPUS[0]:
         return None
     pressure = f", and tasks waited for one {100 * waited:.0f} % of the time" if waited >= 0.05 else ""
-    return (
+    return Reason(
+        "others",
         cpus / _FOREIGN_CPUS[1],
-        f"other programs kept {cpus:.1f} processors busy meanwhile{pressure}: stop what 'ps -eo pcpu,pid,comm "
-        "--sort=-pcpu | head -5' names, or take a node of your own",
+        f"other programs kept {cpus:.1f} processors busy meanwhile{pressure}",
+        "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, or take a node of your own",
     )
 
 
-def _steal(campaign: Campaign) -> Finding | None:
+def _steal(campaign: Campaign) -> Reason | None:
     share = _mean(campaign, "steal_share")
     if share < _STEAL[0]:
         return None
-    return (
+    return Reason(
+        "steal",
         share / _STEAL[1],
-        f"the hypervisor took {100 * share:.0f} % of the processors' time for others: ask for dedicated cores, or measure "
-        "when 'vmstat 1' shows 0 under st",
+        f"the hypervisor took {100 * share:.0f} % of the processors' time for others",
+        "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
     )
 
 
-def _preempted(campaign: Campaign) -> Finding | None:
+def _preempted(campaign: Campaign) -> Reason | None:
     """Ranks that lost their processor while they sampled."""
     rate = switches_per_s(campaign.samples)
     if rate < _SWITCHES_PER_S[0]:
         return None
-    return (
-        rate / _SWITCHES_PER_S[1],
-        f"each rank lost its processor {rate:.0f} times a second: leave the ranks' cores to them alone "
-        "(fewer programs, a cpuset, or isolcpus)",
-    )
+    return Reason("preempted", rate / _SWITCHES_PER_S[1], f"each rank lost its processor {rate:.0f} times a second", _ALONE)
 
 
-def _speed(campaign: Campaign) -> Finding | None:
-    """A processor whose own speed changed, by the reference loop beside every cell."""
+def _speed(campaign: Campaign) -> Reason | None:
+    """A processor whose own speed changed, by the reference loop beside every cell; or that others took meanwhile."""
     loops = np.array(campaign.reference_loops_s())
     if loops.size < 2:
         return None
@@ -102,25 +154,31 @@ def _speed(campaign: Campaign) -> Finding | None:
     spread = float((high - low) / (2 * middle))
     if spread < _SPEED_SPREAD[0]:
         return None
-    return (
-        spread / _SPEED_SPREAD[1],
-        f"the processor's own speed changed by ± {100 * spread:.0f} % (reference loop): fix its clock ('rankwise doctor' "
-        "shows how), and compare sessions by alpha_loops and beta_loops_per_byte",
+    severity = spread / _SPEED_SPREAD[1]
+    if switches_per_s(campaign.samples) >= _SWITCHES_PER_S[0] or _mean(campaign, "foreign_cpus") >= _FOREIGN_CPUS[0]:
+        words = f"ranks lost their processors to others, by which a reference loop took ± {100 * spread:.0f} %"
+        return Reason("preempted", severity, words, _ALONE)
+    return Reason(
+        "clock",
+        severity,
+        f"the processor's own speed changed by ± {100 * spread:.0f} % (reference loop)",
+        "fix its clock ('rankwise doctor' shows how), and compare sessions by alpha_loops and beta_loops_per_byte",
     )
 
 
-def _moved(campaign: Campaign) -> Finding | None:
+def _moved(campaign: Campaign) -> Reason | None:
     moved = sum(1 for sample in campaign.samples if sample.get("moved_ranks"))
     if not moved:
         return None
-    return (
+    return Reason(
+        "moved",
         5 * moved / len(campaign.samples),
-        f"{moved} of {len(campaign.samples)} visits had a rank that left its processor; they are marked and not part of the "
-        "figures: find out what rebinds ranks (a launcher's or cgroup's binding)",
+        f"{moved} of {len(campaign.samples)} visits had a rank that left its processor; they are marked and not part of the figures",
+        "find out what rebinds ranks (a launcher's or cgroup's binding)",
     )
 
 
-def _uncrossed(campaign: Campaign) -> Finding | None:
+def _uncrossed(campaign: Campaign) -> Reason | None:
     """Nodes whose interfaces saw less than was sent between them: it went another way."""
     between = [s for s in campaign.samples if s.get("class") == OTHER_NODE]
     payload = sum(float(s.get("parts", 2)) * s["size_bytes"] * len(s["time_s"]) for s in between)
@@ -131,14 +189,16 @@ def _uncrossed(campaign: Campaign) -> Finding | None:
                 hosts[host] += sum(sum(counts) for counts in interfaces.values())
     if not payload or min(hosts.values(), default=0) >= payload:
         return None
-    return (
+    return Reason(
+        "uncrossed",
         1.0,
         f"the nodes' interfaces counted {min(hosts.values(), default=0):.3g} bytes of {payload:.3g} that were sent between "
         "them: messages went another way (shared memory, or a network that the system does not count)",
+        "name hosts that are two nodes, or make MPI take the network",
     )
 
 
-def _interrupted(campaign: Campaign) -> Finding | None:
+def _interrupted(campaign: Campaign) -> Reason | None:
     """A link between nodes that was down for a while: its carrier went, or single messages took seconds."""
     lost = Counter(
         f"{interface} of {host}"
@@ -159,17 +219,18 @@ def _interrupted(campaign: Campaign) -> Finding | None:
     host = next(iter(lost)).rpartition(" ")[2] if lost else "each node"
     seconds = longest[0] if longest else 0.0
     grave = 3.0 if lost else 1.5 if seconds >= _GAP_S[1] else 0.5
-    return (
+    return Reason(
+        "interrupted",
         grave,
-        f"the link between nodes was interrupted: {', '.join(words)}: look at 'dmesg' and 'ip -s link' on {host}, mend cable or "
-        "card, and measure again",
+        f"the link between nodes was interrupted: {', '.join(words)}",
+        f"look at 'dmesg' and 'ip -s link' on {host}, mend cable or card, and measure again",
     )
 
 
 def _gaps(campaign: Campaign) -> list[tuple[float, int, float, list[str]]]:
     """Return seconds, size, usual seconds and nodes of messages between nodes that took far too long."""
     hosts = {
-        (start.get("launch"), start.get("class")): sorted({str(placement["host"]) for placement in start["placements"]})
+        (start.get("launch"), start.get("class")): sorted({str(placement["host"]) for placement in start.get("placements", ())})
         for start in campaign.starts
     }
     of_cell: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
@@ -186,19 +247,18 @@ def _gaps(campaign: Campaign) -> list[tuple[float, int, float, list[str]]]:
     return gaps
 
 
-def _load(campaign: Campaign) -> Finding | None:
+def _load(campaign: Campaign) -> Reason | None:
     loaded = [sample for sample in campaign.samples if "load_pairs" in sample]
-    ended = sum(1 for sample in loaded if sample["load_ended_early"])
+    ended = sum(1 for sample in loaded if sample.get("load_ended_early"))
     if ended:
-        return (
-            ended / len(loaded),
-            f"the load ended before {ended} of {len(loaded)} loaded visits did: what it may cost is bounded; give fewer --sizes",
-        )
+        words = f"the load ended before {ended} of {len(loaded)} loaded visits did: what it may cost is bounded"
+        return Reason("load", ended / len(loaded), words, "give fewer --sizes")
     if loaded and _shares_cpus(campaign):
-        return (
+        return Reason(
+            "load",
             0.5,
-            "the pairs of the load share processors with the ranks that measure: what is measured is load on processors and "
-            "link together; take fewer --background pairs or more cores",
+            "the pairs of the load share processors with the ranks that measure, so that it is load on processors and link together",
+            "take fewer --background pairs or more cores",
         )
     return None
 
@@ -209,20 +269,11 @@ def _shares_cpus(campaign: Campaign) -> bool:
     return any(len(places["pairs"]) < asked for places in plan.get("places", {}).values())
 
 
-def _impossible_limits(campaign: Campaign) -> Finding | None:
-    if all(int(limits["ssend_returns_up_to_bytes"]) < 0 for limits in campaign.limits):
+def _impossible_limits(campaign: Campaign) -> Reason | None:
+    if all(int(limits.get("ssend_returns_up_to_bytes", -1)) < 0 for limits in campaign.limits):
         return None
-    return (0.9, "MPI_Ssend returned before its message was received: the protocol limits are not to be trusted")
-
-
-def _half_width(profile: Profile) -> float:
-    """Return the median over all rows of plain sends of half the 95 % interval, relative."""
-    widths = [
-        (point.time_hi_s - point.time_lo_s) / (2 * point.time_s)
-        for link in profile.links.values()
-        for point in link.send.table
-    ]
-    return float(np.median(widths))
+    words = "MPI_Ssend returned before its message was received: the protocol limits are not to be trusted"
+    return Reason("limits", 0.9, words, "take another MPI library for them")
 
 
 def _mean(campaign: Campaign, key: str) -> float:
@@ -230,3 +281,6 @@ def _mean(campaign: Campaign, key: str) -> float:
     seen = [(float(w[key]), float(w["seconds"])) for w in campaign.witnesses if w.get(key) is not None]
     total_s = sum(seconds for _, seconds in seen)
     return sum(value * seconds for value, seconds in seen) / total_s if total_s > 0 else 0.0
+
+
+_WITNESSES = (_others, _steal, _preempted, _speed, _moved, _uncrossed, _interrupted, _load, _impossible_limits)

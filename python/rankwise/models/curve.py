@@ -9,16 +9,11 @@ import numpy as np
 from rankwise.machine.link import AT_ZERO, Curve, LinkModel, Point
 from rankwise.models import hockney, piecewise
 from rankwise.models.measured import Way
-from rankwise.statistics import interval_95
 
 
 def curve_of(way: Way, models: Mapping[str, LinkModel], chosen: str, statistic: str) -> Curve:
     """Make the curve of a measured way of sending; its alpha is T(0) where that was measured."""
-    table = tuple(
-        Point(int(size), float(time_s), *interval_95(row), count)
-        for size, time_s, row, count in zip(way.sizes, way.times_s, way.replicates_s, way.samples, strict=True)
-    )
-    return _curve(way, table, models, chosen, statistic)
+    return _curve(way, way.points(), models, chosen, statistic)
 
 
 def curve_from_table(points: Sequence[Point], statistic: str) -> Curve:
@@ -31,8 +26,8 @@ def curve_from_table(points: Sequence[Point], statistic: str) -> Curve:
     way = Way(
         np.array([point.size_bytes for point in points], dtype=np.float64),
         np.array([point.time_s for point in points]),
-        np.empty((len(points), 0)),
         tuple(point.samples for point in points),
+        np.empty((len(points), 0)),
     )
     table, line = piecewise.interpolate(way), hockney.fit(way)
     return _curve(way, tuple(points), {line.name: line, table.name: table}, table.name, statistic)
@@ -45,7 +40,7 @@ def _curve(
     alpha_s, alpha_ci_s = segments[0].alpha_s, segments[0].alpha_ci_s
     alpha_method = AT_ZERO
     if table[0].size_bytes == 0:
-        alpha_s, alpha_ci_s = table[0].time_s, (table[0].time_lo_s, table[0].time_hi_s)
+        alpha_s, alpha_ci_s = table[0].time_s, table[0].interval_s
     else:
         alpha_method = _alpha_method(way, segments[0].to_bytes)
     return Curve(

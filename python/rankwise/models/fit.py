@@ -1,11 +1,12 @@
 """Fitting link models to a table of times: one line over all sizes, or lines between breaks found from the data.
 
-All fits are relative least squares (each row weighs by its own time), since an absolute one would see only the
-largest messages. A row is (size in bytes, time in seconds).
+Fits are least squares of the logarithms, since an absolute one would see only the largest messages, and a relative one
+favours too small a time; places of breaks are found by the relative one. A row is (size in bytes, time in seconds).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+LineFit = Callable[[Array, Array], tuple[float, float]]
+
+_MOST_STEPS = 30
 _MOST_SEGMENTS = 5
 _LEAST_POINTS = 3
 
@@ -46,6 +50,46 @@ def fit_line(sizes: Array, times_s: Array) -> tuple[float, float]:
     return float(alpha), float(beta)
 
 
+def fit_line_in_logs(sizes: Array, times_s: Array) -> tuple[float, float]:
+    """Return (alpha_s, beta_s_per_byte), both at least 0, of the line with the least squares of log(line / time).
+
+    Gauss-Newton from the relative fit. Raises ValueError for fewer than two sizes.
+    """
+    alpha, beta = fit_line(sizes, times_s)
+    logs = np.log(times_s)
+    if beta <= 0:
+        return float(np.exp(logs.mean())), 0.0
+    if alpha <= 0 and sizes[0] > 0:
+        return 0.0, float(np.exp(np.mean(logs - np.log(sizes))))
+    alpha = max(alpha, 1e-3 * float(times_s[0]))
+
+    def left(a: float, b: float) -> Array:
+        return np.asarray(logs - np.log(a + b * sizes))
+
+    residual = left(alpha, beta)
+    error = float(residual @ residual)
+    for _ in range(_MOST_STEPS):
+        line_s = alpha + beta * sizes
+        u, v = 1 / line_s, sizes / line_s
+        uu, uv, vv, ur, vr = float(u @ u), float(u @ v), float(v @ v), float(u @ residual), float(v @ residual)
+        determinant = uu * vv - uv * uv
+        if determinant <= 0:
+            break
+        to_alpha, to_beta, step = (ur * vv - vr * uv) / determinant, (vr * uu - ur * uv) / determinant, 1.0
+        before = error
+        while step > 1e-3:  # shorter steps until both stay positive and the error falls
+            a, b = alpha + step * to_alpha, beta + step * to_beta
+            if a > 0 and b > 0:
+                tried = left(a, b)
+                if float(tried @ tried) <= error:
+                    alpha, beta, residual, error = a, b, tried, float(tried @ tried)
+                    break
+            step /= 2
+        if before - error <= 1e-12 * before:
+            break
+    return alpha, beta
+
+
 def relative_residuals(sizes: Array, times_s: Array, lines: list[Line]) -> Array:
     """Return (model - time) / time of every row."""
     model = np.empty_like(times_s)
@@ -55,7 +99,9 @@ def relative_residuals(sizes: Array, times_s: Array, lines: list[Line]) -> Array
     return model / times_s - 1.0
 
 
-def find_lines(sizes: Array, times_s: Array, noise: float = 1e-3, most: int = _MOST_SEGMENTS) -> list[Line]:
+def find_lines(
+    sizes: Array, times_s: Array, noise: float = 1e-3, most: int = _MOST_SEGMENTS, line: LineFit = fit_line_in_logs
+) -> list[Line]:
     """Return the piecewise model: the number of lines and their breaks by the Bayesian information criterion.
 
     ``noise`` is the relative standard error of a row: a fit that is closer than that is not better. Every line covers at
@@ -64,7 +110,7 @@ def find_lines(sizes: Array, times_s: Array, noise: float = 1e-3, most: int = _M
     """
     n = sizes.size
     if n < 2 * _LEAST_POINTS:
-        return [Line(0, n - 1, *fit_line(sizes, times_s))]
+        return [Line(0, n - 1, *line(sizes, times_s))]
     cost = _costs(sizes, times_s)
     best = cost[0].copy()  # best[last]: least cost of rows 0..last with the current number of lines
     cuts: list[list[int]] = []
@@ -87,7 +133,7 @@ def find_lines(sizes: Array, times_s: Array, noise: float = 1e-3, most: int = _M
             chosen = (float(criterion), _trace(cuts, n))
     assert chosen is not None
     return [
-        Line(first, last, *fit_line(sizes[first : last + 1], times_s[first : last + 1])) for first, last in chosen[1]
+        Line(first, last, *line(sizes[first : last + 1], times_s[first : last + 1])) for first, last in chosen[1]
     ]
 
 
@@ -126,9 +172,8 @@ def _trace(cuts: list[list[int]], n: int) -> list[tuple[int, int]]:
     return pieces[::-1]
 
 
-def refit(sizes: Array, times_s: Array, lines: list[Line]) -> list[Line]:
-    """Return lines with the same breaks, fitted to other times (a bootstrap replicate)."""
+def refit(sizes: Array, times_s: Array, lines: list[Line], line: LineFit = fit_line_in_logs) -> list[Line]:
+    """Return lines with the same breaks, fitted to other times."""
     return [
-        Line(line.first, line.last, *fit_line(sizes[line.first : line.last + 1], times_s[line.first : line.last + 1]))
-        for line in lines
+        Line(old.first, old.last, *line(sizes[old.first : old.last + 1], times_s[old.first : old.last + 1])) for old in lines
     ]

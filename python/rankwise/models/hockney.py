@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.fit import fit_line
-from rankwise.models.measured import Way, rms_error
-from rankwise.statistics import interval_95
+from rankwise.models.fit import LineFit, fit_line_in_logs
+from rankwise.models.measured import Way, refits, rms_error, with_intervals
 
 NAME = "hockney"
 
 
-def fit(way: Way) -> LinkModel:
-    """Fit one line. Its intervals also resample the sizes, since what one line over all of them misses is an error, too."""
-    x, y = way.sizes, way.times_s
-    alpha, beta = fit_line(x, y)
-    rng = np.random.default_rng(1)
-    fits = []
-    for column in way.replicates_s.T:
-        rows = rng.integers(0, x.size, size=x.size)
-        if np.unique(x[rows]).size >= 2:
-            fits.append(fit_line(x[rows], column[rows]))
-    pairs = np.array(fits)
-    intervals = (interval_95(pairs[:, 0]), interval_95(pairs[:, 1])) if fits else (None, None)
+def fit(way: Way, line: LineFit = fit_line_in_logs) -> LinkModel:
+    """Fit one line, with the intervals of its two parameters."""
+
+    def estimate(sizes_and_times: Way) -> dict[str, float]:
+        alpha_s, beta = line(sizes_and_times.sizes, sizes_and_times.times_s)
+        return {"alpha_s": alpha_s, "beta_s_per_byte": beta}
+
+    found = with_intervals(estimate(way), refits({NAME: way}, lambda ways: estimate(ways[NAME])), way.deviations)
+    alpha, beta = found["alpha_s"], found["beta_s_per_byte"]
     return LinkModel(
         NAME,
-        (Segment(0, None, alpha, beta, *intervals),),
-        "relative least squares over all sizes",
-        rms_error(alpha + beta * x, y),
+        (Segment(0, None, alpha.value, beta.value, alpha.ci, beta.ci),),
+        "least squares of the logarithms over all sizes",
+        rms_error(alpha.value + beta.value * way.sizes, way.times_s),
         parameter_count=2,
     )

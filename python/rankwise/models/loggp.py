@@ -19,13 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.fit import find_lines, fit_line
+from rankwise.models.fit import find_lines, fit_line_in_logs
 from rankwise.models.measured import (
     Array,
     Measured,
     Way,
-    replicate_count,
-    replicate_of,
+    refits,
     rms_error,
     scale,
     squared_error,
@@ -77,19 +76,16 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
         raise ValueError(f"loggp needs both directions at once and bursts: {' and '.join(missing)} not measured")
     structure = _structure(measured)
     estimate = _estimate(measured, structure)
-    refits = [
-        _parameters(_estimate(replicate_of(measured, i), structure), structure, measured)
-        for i in range(replicate_count(measured))
-    ]
-    parameters = with_intervals(_parameters(estimate, structure, measured), refits)
+    found = refits(measured, lambda ways: _parameters(_estimate(ways, structure), structure, measured))
+    parameters = with_intervals(_parameters(estimate, structure, measured), found, measured["send"].deviations)
     if structure.threshold is not None:
         parameters["rendezvous_from_bytes"] = parameters["rendezvous_from_bytes"].exactly()
-    found = f"threshold {structure.threshold:.0f} B" if structure.threshold is not None else "no threshold"
+    threshold = f"threshold {structure.threshold:.0f} B" if structure.threshold is not None else "no threshold"
     return {
         name: LinkModel(
             NAME,
             _segments(estimate, structure, name),
-            f"relative least squares of all ways of sending together, {found}",
+            f"least squares of all ways of sending together, {threshold}",
             rms_error(_times(estimate, structure, name, way.sizes), way.times_s),
             parameters=parameters,
             parameter_count=len(parameters),
@@ -100,7 +96,7 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
 
 def _structure(measured: Measured) -> _Structure:
     send = measured["send"]
-    lines = find_lines(send.sizes, send.times_s, send.noise(), most=2)
+    lines = find_lines(send.sizes, send.times_s, send.noise, most=2)
     threshold = float(send.sizes[lines[1].first]) if len(lines) == 2 else None
     # From which row on do bytes decide? Every row is tried.
     base = _lines(measured, threshold)
@@ -121,7 +117,7 @@ def _lines(measured: Measured, threshold: float | None) -> _Estimate:
     """Estimate what single messages tell."""
     send, ssend = measured["send"], measured.get("ssend")
     early = send.sizes < (np.inf if threshold is None else threshold)
-    alpha, beta = fit_line(send.sizes[early], send.times_s[early])
+    alpha, beta = fit_line_in_logs(send.sizes[early], send.times_s[early])
     if threshold is None:
         handshake = 0.0 if ssend is None else scale(
             np.ones_like(ssend.sizes), ssend.times_s - alpha - beta * ssend.sizes, ssend.times_s
@@ -130,7 +126,7 @@ def _lines(measured: Measured, threshold: float | None) -> _Estimate:
     sizes, times_s = send.sizes[~early], send.times_s[~early]
     if ssend is not None:
         sizes, times_s = np.concatenate([sizes, ssend.sizes]), np.concatenate([times_s, ssend.times_s])
-    late_alpha, late_beta = fit_line(sizes, times_s)
+    late_alpha, late_beta = fit_line_in_logs(sizes, times_s)
     return _Estimate(alpha, beta, late_alpha - alpha, late_beta, 0.0, 0.0, 0.0, 0.0)
 
 

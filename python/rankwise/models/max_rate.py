@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.machine.link import LinkModel, Parameter, Segment
-from rankwise.models.fit import fit_line
+from rankwise.models.fit import fit_line_in_logs
 from rankwise.models.measured import (
     Array,
     Measured,
-    replicate_count,
-    replicate_of,
+    refits,
     rms_error,
     scale,
     squared_error,
@@ -81,12 +80,10 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
         raise ValueError("max-rate needs messages that share a node's limit: exchange not measured")
     from_bytes = _busy_from(measured)
     estimate = _estimate(measured, from_bytes)
-    refits = [
-        _estimate(replicate_of(measured, i), from_bytes).parameters(measured) for i in range(replicate_count(measured))
-    ]
     values = estimate.parameters(measured)
-    refits = [refit for refit in refits if refit.keys() == values.keys()]
-    parameters = with_intervals(values, refits)
+    # A rate that a column does not show (bytes cost nothing) is taken as unmoved.
+    others = refits(measured, lambda ways: values | _estimate(ways, from_bytes).parameters(measured))
+    parameters = with_intervals(values, others, measured["send"].deviations)
     if from_bytes is not None:
         parameters["contention_from_bytes"] = parameters["contention_from_bytes"].exactly()
     if injection is not None:
@@ -96,7 +93,7 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
         name: LinkModel(
             NAME,
             estimate.segments(name),
-            f"relative least squares of all ways of sending together, {found}",
+            f"least squares of all ways of sending together, {found}",
             rms_error(estimate.time_s(name, way.sizes), way.times_s),
             parameters=parameters,
             parameter_count=len(parameters),
@@ -113,7 +110,7 @@ def _at_once(measured: Measured) -> tuple[Array, Array]:
 def _busy_from(measured: Measured) -> float | None:
     """Return the size from which on a factor pays for its two parameters, by the Bayesian information criterion."""
     sizes, times_s = _at_once(measured)
-    noise = max(way.noise() for way in measured.values())
+    noise = max(way.noise for way in measured.values())
     distinct = np.unique(sizes)
 
     def criterion(from_bytes: float | None) -> float:
@@ -128,13 +125,13 @@ def _busy_from(measured: Measured) -> float | None:
 
 def _estimate(measured: Measured, from_bytes: float | None) -> _Estimate:
     send, ssend = measured["send"], measured.get("ssend")
-    alpha, beta = fit_line(send.sizes, send.times_s)
+    alpha, beta = fit_line_in_logs(send.sizes, send.times_s)
     handshake = 0.0 if ssend is None else scale(
         np.ones_like(ssend.sizes), ssend.times_s - alpha - beta * ssend.sizes, ssend.times_s
     )  # fmt: skip
     sizes, times_s = _at_once(measured)
     quiet = sizes < (np.inf if from_bytes is None else from_bytes)
-    shared_alpha, shared = fit_line(sizes[quiet], times_s[quiet])
+    shared_alpha, shared = fit_line_in_logs(sizes[quiet], times_s[quiet])
     if shared < beta:  # Bytes of two messages at once are never faster than those of one alone.
         shared = beta
         shared_alpha = scale(np.ones(quiet.sum()), times_s[quiet] - beta * sizes[quiet], times_s[quiet])

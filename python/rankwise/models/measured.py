@@ -2,64 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.machine.link import Interval, Parameter, Segment
-from rankwise.statistics import interval_95
+from rankwise.machine.link import Interval, Parameter, Point, Segment
+from rankwise.statistics import Deviations
 
 Array = NDArray[np.float64]
+LEAST_NOISE = 1e-3  # a fit that is closer than that is not better
 
 
 @dataclass(frozen=True)
 class Way:
     """A table of times for one way of sending, sizes in order.
 
-    ``replicates_s`` has shape (sizes, replicates): bootstrap values of each row's time, from which intervals come; no
-    replicates, no intervals.
+    ``columns_s`` has shape (sizes, deviations.count): the times with one launch left out, say, from which intervals come; no
+    columns, no intervals. ``noise`` is the relative standard error of a row beside what is common to all rows of a launch.
     """
 
     sizes: Array
     times_s: Array
-    replicates_s: Array
     samples: tuple[int, ...]
+    columns_s: Array
+    deviations: Deviations = Deviations()
+    noise: float = LEAST_NOISE
+    linear: bool = False  # a difference of times, which may be 0 or negative
 
     @staticmethod
     def exact(sizes: Array, times_s: Array) -> Way:
         """Make a way of which nothing but the times is known."""
-        return Way(sizes, times_s, np.empty((sizes.size, 0)), (1,) * sizes.size)
+        return Way(sizes, times_s, (1,) * sizes.size, np.empty((sizes.size, 0)))
 
-    def replicate(self, index: int) -> Way:
-        """Return one bootstrap replicate in place of the times."""
-        return Way.exact(self.sizes, self.replicates_s[:, index])
+    def column(self, index: int) -> Way:
+        """Return the way with one column in place of the times; rows that lack it stay."""
+        times_s = self.columns_s[:, index]
+        return Way.exact(self.sizes, np.where(np.isnan(times_s), self.times_s, times_s))
 
-    def without(self, size: float) -> Way:
-        """Return the rows of all other sizes, without replicates."""
-        others = self.sizes != size
-        return Way.exact(self.sizes[others], self.times_s[others])
+    def without(self, sizes: Iterable[float]) -> Way:
+        """Return the rows of all other sizes, without columns."""
+        others = ~np.isin(self.sizes, list(sizes))
+        return replace(Way.exact(self.sizes[others], self.times_s[others]), noise=self.noise)
 
-    def noise(self) -> float:
-        """Return the relative standard error of a row, at least 0.1 %: a fit that is closer than that is not better."""
-        if not self.replicates_s.shape[1]:
-            return 1e-3
-        return max(float(np.median(self.replicates_s.std(axis=1) / self.times_s)), 1e-3)
+    def intervals(self) -> list[Interval | None]:
+        """Return the 95 % interval of each row; None where nothing is known of its spread."""
+        found = [
+            self.deviations.interval(float(time_s), row, self.linear)
+            for time_s, row in zip(self.times_s, self.columns_s, strict=True)
+        ]
+        return [ends and (max(ends[0], 0.0), ends[1]) for ends in found]
+
+    def points(self) -> tuple[Point, ...]:
+        """Return the rows of a table with their intervals."""
+        return tuple(
+            Point(int(size), float(time_s), ends and ends[0], ends and ends[1], count)
+            for size, time_s, ends, count in zip(self.sizes, self.times_s, self.intervals(), self.samples, strict=True)
+        )
 
 
 # By name: send, ssend, exchange, exchange-gap; there is always a send.
 Measured = Mapping[str, Way]
 
 
-def replicate_count(measured: Measured) -> int:
-    """Return how many bootstrap replicates all ways have."""
-    return min(int(way.replicates_s.shape[1]) for way in measured.values())
-
-
-def replicate_of(measured: Measured, index: int) -> Measured:
-    """Return one bootstrap replicate of all ways together."""
-    return {name: way.replicate(index) for name, way in measured.items()}
+def refits(measured: Measured, estimate: Callable[[Measured], dict[str, float]]) -> list[dict[str, float]]:
+    """Return an estimate of all ways together at each column that they have in common."""
+    count = min(int(way.columns_s.shape[1]) for way in measured.values())
+    return [estimate({name: way.column(i) for name, way in measured.items()}) for i in range(count)]
 
 
 def scale(shape: Array, missing_s: Array, times_s: Array) -> float:
@@ -79,13 +89,15 @@ def rms_error(model_s: Array, times_s: Array) -> float:
     return float(np.sqrt(squared_error(model_s, times_s) / times_s.size))
 
 
-def with_intervals(values: Mapping[str, float], refits: Sequence[Mapping[str, float]]) -> dict[str, Parameter]:
-    """Give each parameter the 95 % interval of its refits to bootstrap replicates."""
+def with_intervals(
+    values: Mapping[str, float], refits: Sequence[Mapping[str, float]], deviations: Deviations
+) -> dict[str, Parameter]:
+    """Give each parameter the 95 % interval of its refits, one for each column."""
 
-    def spread(name: str) -> Interval | None:
-        return interval_95(np.array([refit[name] for refit in refits])) if refits else None
+    def spread(name: str, value: float) -> Interval | None:
+        return deviations.interval(value, np.array([refit[name] for refit in refits])) if refits else None
 
-    return {name: Parameter(value, spread(name)) for name, value in values.items()}
+    return {name: Parameter(value, spread(name, value)) for name, value in values.items()}
 
 
 def steps(*lines: tuple[float, float, float]) -> tuple[Segment, ...]:

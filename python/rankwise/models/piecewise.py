@@ -5,31 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.fit import Line, find_lines, refit, relative_residuals
+from rankwise.models.fit import Line, LineFit, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
 from rankwise.models.measured import Way
-from rankwise.statistics import interval_95
 
 NAME = "piecewise"
 _TABLE_NOISE = 0.05  # relative, of a row in a table that says nothing of its spread
 
 
-def fit(way: Way) -> LinkModel:
+def fit(way: Way, line: LineFit = fit_line_in_logs) -> LinkModel:
     """Fit lines between breaks. An eager or rendezvous limit that the data shows is one of the breaks."""
     x, y = way.sizes, way.times_s
-    lines = find_lines(x, y, way.noise())
-    refits = [refit(x, column, lines) for column in way.replicates_s.T]
+    lines = find_lines(x, y, way.noise, line=line)
+    refits = [refit(x, way.column(i).times_s, lines, line) for i in range(way.columns_s.shape[1])]
     segments = []
-    for i, line in enumerate(lines):
-        found = np.array([[fit[i].alpha_s, fit[i].beta_s_per_byte] for fit in refits])
-        intervals = (interval_95(found[:, 0]), interval_95(found[:, 1])) if refits else (None, None)
-        start = 0 if i == 0 else int(x[line.first])
+    for i, one in enumerate(lines):
+        ends = [
+            way.deviations.interval(value, np.array([getattr(found[i], name) for found in refits]))
+            for name, value in (("alpha_s", one.alpha_s), ("beta_s_per_byte", one.beta_s_per_byte))
+        ]
+        start = 0 if i == 0 else int(x[one.first])
         end = None if i == len(lines) - 1 else int(x[lines[i + 1].first])
-        segments.append(Segment(start, end, line.alpha_s, line.beta_s_per_byte, *intervals))
+        segments.append(Segment(start, end, one.alpha_s, one.beta_s_per_byte, *ends))
     residuals = relative_residuals(x, y, lines)
     return LinkModel(
         NAME,
         tuple(segments),
-        f"relative least squares, {len(lines)} segment(s), breaks by the Bayesian information criterion",
+        f"least squares of the logarithms, {len(lines)} segment(s), breaks by the Bayesian information criterion",
         float(np.sqrt(np.mean(residuals**2))),
         parameter_count=3 * len(lines) - 1,
     )
@@ -37,7 +38,7 @@ def fit(way: Way) -> LinkModel:
 
 def ends(way: Way) -> tuple[Line, Line]:
     """Return the lines fitted to the two ends of a table: two neighbouring rows hold more noise than slope."""
-    lines = find_lines(way.sizes, way.times_s, _TABLE_NOISE)
+    lines = find_lines(way.sizes, way.times_s, _TABLE_NOISE, line=fit_line)
     return lines[0], lines[-1]
 
 

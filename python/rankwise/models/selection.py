@@ -1,13 +1,14 @@
-"""All models fitted to one link class, tested on sizes that they have not seen, and the choice between them in words.
+"""All models fitted to one link class, tested on ranges of sizes that they have not seen, and the choice between them in words.
 
-The test leaves out one message size at a time, in all ways of sending at once: leaving out single rows would flatter a
-model that knows the size from another way. Of the models within one standard error of the best, the one with fewest
-parameters is taken.
+The test leaves out blocks of two neighbouring sizes, in all ways of sending at once: leaving out single rows would flatter
+a model that knows the size from another way or its neighbours. What predicts inside the measured sizes is the table itself,
+joined smoothly (pchip.py), unless a model of few parameters does better on the same blocks by more than a standard error.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,22 +16,44 @@ import numpy as np
 
 from rankwise.machine.link import LinkModel, Parameter
 from rankwise.machine.profile import Choice, Link
-from rankwise.models import hockney, loggp, max_rate, piecewise
+from rankwise.models import hockney, loggp, max_rate, pchip, piecewise
 from rankwise.models.curve import curve_of
-from rankwise.models.measured import Measured
+from rankwise.models.measured import Array, Measured
 
-MODELS = (hockney.NAME, piecewise.NAME, loggp.NAME, max_rate.NAME)
+MODELS = (hockney.NAME, piecewise.NAME, loggp.NAME, max_rate.NAME, pchip.NAME)
 METHODS = ("regression", "table")
-_LEAST_SIZES = 4  # for a test: three are left to fit
+_LEAST_SIZES = 4  # for a test at all: three are left to fit
+_LEAST_TESTED = 8  # to choose by it
+_BLOCK = 2
+_MOST_MISSED = 2.0  # half-widths of a row: many rows are looked at, and one may lie outside its interval by chance
+_ASSUMED = 0.08  # the half-width of a row that says nothing of its spread
+_LEAST_TIME_S = 1e-12
+_NOT_MONOTONE = 0.5  # by what rows that fall as messages grow differ from those that take their place
 
 
 @dataclass(frozen=True)
 class Score:
-    """How far a model is off on unseen sizes: mean over sizes and its standard error, and its parameters."""
+    """How far a model is off on sizes not seen: the mean of the logarithms' error in each block; its parameters and rows."""
 
-    error: float
-    standard_error: float
+    errors: Array
     parameter_count: int
+    rows: int
+    misses: bool  # a measured row by more than that row's own uncertainty
+
+    @property
+    def error(self) -> float:
+        return float(self.errors.mean()) if self.errors.size else math.nan
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether it has few enough parameters to be a fit, no look-up."""
+        return 2 * self.parameter_count <= self.rows
+
+    def beats(self, other: Score) -> bool:
+        """Tell whether it does better on the same blocks by more than a standard error."""
+        gain = self.errors - other.errors
+        # Each size is in as many blocks as a block has sizes: so much fewer are independent.
+        return gain.size > 1 and float(gain.mean() + gain.std(ddof=1) / math.sqrt(gain.size / _BLOCK)) < 0
 
 
 Fit = Callable[[Measured], dict[str, LinkModel]]
@@ -60,17 +83,16 @@ def fit_link(
         except ValueError as error:
             left_out[name] = str(error)
             continue
-        count = _parameter_count(ways)
-        score = _cross_validate(fit, measured, count)
-        if score is not None:
-            scores[name] = score
+        rows = sum(way.sizes.size for way in measured.values())
+        score = Score(_block_errors(fit, measured), _parameter_count(ways), rows, _misses(ways, measured))
+        scores[name] = score
         fitted[name] = {
-            way: dataclasses.replace(found, cross_validated_error=None if score is None else score.error)
+            way: dataclasses.replace(found, cross_validated_error=score.error if score.errors.size else None)
             for way, found in ways.items()
         }
     if model in left_out:
         raise ValueError(f"{left_out[model]}; choose another model")
-    choice = _asked_for(model, scores) if model != "auto" else _choose(scores, left_out)
+    choice = _asked_for(model, scores) if model != "auto" else _choose(scores, left_out, measured)
     curves = {
         way: curve_of(
             measured[way], {name: ways[way] for name, ways in fitted.items()}, choice.model, statistic
@@ -95,6 +117,7 @@ def _fits(method: str, injection: Parameter | None) -> dict[str, Fit]:
         piecewise.NAME: lambda measured: {name: lines(way) for name, way in measured.items()},
         loggp.NAME: loggp.fit,
         max_rate.NAME: lambda measured: max_rate.fit(measured, injection),
+        pchip.NAME: lambda measured: {name: pchip.fit(way) for name, way in measured.items()},
     }
 
 
@@ -105,44 +128,72 @@ def _parameter_count(ways: Mapping[str, LinkModel]) -> int:
     return sum(model.parameter_count or 0 for model in ways.values())
 
 
-def _cross_validate(fit: Fit, measured: Measured, parameter_count: int) -> Score | None:
-    """Return the score, or None where too few sizes were measured to leave one out."""
+def _block_errors(fit: Fit, measured: Measured) -> Array:
+    """Return the mean error of the logarithms in each block of sizes left out; empty where too few were measured."""
     if min(way.sizes.size for way in measured.values()) < _LEAST_SIZES:
-        return None
+        return np.empty(0)
+    inner = np.unique(np.concatenate([way.sizes for way in measured.values()]))[1:-1]
     errors = []
-    for size in np.unique(np.concatenate([way.sizes for way in measured.values()])):
-        ways = fit({name: way.without(size) for name, way in measured.items()})
+    for block in (inner[i : i + _BLOCK] for i in range(max(inner.size - _BLOCK + 1, 1))):
+        left = {name: way.without(block) for name, way in measured.items()}
+        if min(way.sizes.size for way in left.values()) < 2:
+            continue
+        ways = fit(left)
         seen = [
-            abs(ways[name].time_s(int(size)) / float(way.times_s[way.sizes == size][0]) - 1)
+            abs(math.log(max(ways[name].time_s(int(size)), _LEAST_TIME_S) / float(time_s)))
             for name, way in measured.items()
-            if size in way.sizes
+            for size, time_s in zip(way.sizes, way.times_s, strict=True)
+            if size in block and left[name].sizes[0] < size < left[name].sizes[-1]
         ]
-        errors.append(float(np.mean(seen)))
-    return Score(float(np.mean(errors)), float(np.std(errors, ddof=1) / np.sqrt(len(errors))), parameter_count)
+        if seen:
+            errors.append(float(np.mean(seen)))
+    return np.array(errors)
 
 
-def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str]) -> Choice:
-    not_fitted = "".join(f"; {reason}" for reason in left_out.values())
-    if not scores:
-        return Choice(
-            piecewise.NAME, f"fewer than {_LEAST_SIZES} sizes cannot test a model: the table's lines are taken{not_fitted}"
-        )
-    best = min(scores, key=lambda name: scores[name].error)
-    limit = scores[best].error + scores[best].standard_error
-    within = [name for name in scores if scores[name].error <= limit]
-    chosen = min(within, key=lambda name: (scores[name].parameter_count, scores[name].error))
-    told = ", ".join(
-        f"{name} {100 * score.error:.1f} % ({score.parameter_count} parameters)" for name, score in scores.items()
+def _misses(ways: Mapping[str, LinkModel], measured: Measured) -> bool:
+    """Tell whether a model misses a measured row by more than the row's own uncertainty.
+
+    Of rows that say nothing of it some is assumed, where there are too few to test a model otherwise.
+    """
+    few = np.unique(np.concatenate([way.sizes for way in measured.values()])).size < _LEAST_TESTED
+    return any(
+        abs(math.log(max(ways[name].time_s(point.size_bytes), _LEAST_TIME_S) / point.time_s))
+        > _MOST_MISSED * (point.log_half_width or (_ASSUMED if few else math.inf))
+        for name, way in measured.items()
+        for point in way.points()
     )
-    why = f"on sizes not seen: {told}; {best} is best"
-    if chosen != best:
-        why += (
-            f", but {chosen} is within one standard error ({100 * scores[best].standard_error:.1f} %) of it with fewer "
-            "parameters"
-        )
+
+
+def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: Measured) -> Choice:
+    not_fitted = "".join(f"; {reason}" for reason in left_out.values())
+    table = scores[pchip.NAME]
+    sizes = np.unique(np.concatenate([way.sizes for way in measured.values()])).size
+    fits = {name: score for name, score in scores.items() if name != pchip.NAME and score.is_fit and not score.misses}
+    missing = [name for name, score in scores.items() if name != pchip.NAME and score.misses]
+    if missing:
+        not_fitted = f"; {', '.join(missing)} miss measured rows by more than these are uncertain{not_fitted}"
+    if sizes < _LEAST_TESTED:
+        few = f"too few sizes to test ({sizes}, at least {_LEAST_TESTED} are needed)"
+        if hockney.NAME in fits:
+            return Choice(hockney.NAME, f"{few}: one line, which misses no row by more than it is uncertain{not_fitted}")
+        return Choice(pchip.NAME, f"{few}: the table itself is taken{not_fitted}")
+    told = ", ".join(
+        f"{name} {100 * score.error:.1f} % ({f'{score.parameter_count} parameters' if score.is_fit else 'look-up'})"
+        for name, score in scores.items()
+    )
+    better = [name for name, score in fits.items() if score.beats(table)]
+    chosen = min(better, key=lambda name: scores[name].error, default=pchip.NAME)
+    why = f"on ranges of sizes not seen: {told}"
+    if chosen == pchip.NAME:
+        why += "; no model of few parameters does better than the table itself by more than a standard error"
+    else:
+        why += f"; {chosen} does better than the table itself by more than a standard error"
+    if max(np.abs(np.log(pchip.curve(way.sizes, way.times_s)(size) / time_s)) for way in measured.values()
+           for size, time_s in zip(way.sizes, way.times_s, strict=True)) > _NOT_MONOTONE:  # fmt: skip
+        why += "; rows are not monotone: noise"
     return Choice(chosen, why + not_fitted)
 
 
 def _asked_for(model: str, scores: Mapping[str, Score]) -> Choice:
-    told = f": {100 * scores[model].error:.1f} % off on sizes not seen" if model in scores else ""
+    told = f": {100 * scores[model].error:.1f} % off on ranges of sizes not seen" if scores[model].errors.size else ""
     return Choice(model, f"asked for{told}")

@@ -20,7 +20,8 @@ from rankwise.launch.allocation import find_allocation
 from rankwise.machine.link import LEAST_SIZES, LinkModel
 from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
-from rankwise.models.measured import Way
+from rankwise.models.fit import fit_line
+from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.papers.osu_effects import (
     Array,
     Series,
@@ -32,13 +33,13 @@ from rankwise.papers.osu_effects import (
     saturation_of,
 )
 from rankwise.report.reproduction import Picture, Reproduction, Section, Table
+from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time
 
 DATA = Path(__file__).with_name("data")
 BANDWIDTH = "bandwidth-window-64"  # 64 messages in flight, as osu_bw has by default
 _RUNS = 10
 _RESOLUTION_S = 0.01e-6  # latencies are printed so
-_REPLICATES = 200
 # The paper's placements are our link classes.
 LINKS = {"different_cores": "same-socket", "different_sockets": "other-socket", "different_nodes": "other-node"}
 WORDS = {
@@ -152,14 +153,13 @@ def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
 
 def fit(series: Series) -> Fitted:
     """Fit alpha and beta; intervals come from the spread over runs and from how finely latencies were printed."""
-    rng = np.random.default_rng(2024)
     error = np.hypot(series.latency_sigma_s / np.sqrt(series.runs), series.resolution_s / np.sqrt(12))
-    drawn = series.latency_s[:, None] + error[:, None] * rng.standard_normal((series.sizes.size, _REPLICATES))
+    moved = series.latency_s[:, None] + np.diag(error)
     way = Way(
-        series.sizes.astype(np.float64), series.latency_s, np.maximum(drawn, series.latency_s[:, None] / 10),
-        (series.runs,) * series.sizes.size,
+        series.sizes.astype(np.float64), series.latency_s, (series.runs,) * series.sizes.size, moved,
+        Deviations(rows=series.sizes.size), max(LEAST_NOISE, float(np.median(error / series.latency_s))),
     )  # fmt: skip
-    return Fitted(series, hockney.fit(way), piecewise.fit(way))
+    return Fitted(series, hockney.fit(way, fit_line), piecewise.fit(way, fit_line))
 
 
 def effects(series: Series) -> dict[str, Any]:

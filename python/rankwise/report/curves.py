@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.machine.link import Curve, LinkModel, Point, Segment
+from rankwise.machine.link import Curve, Interval, LinkModel, Point, Segment
 from rankwise.machine.profile import Link
 from rankwise.report.style import (
     FONT_PT,
@@ -71,7 +71,7 @@ def draw_latency(axes: Axes, curve: Curve, room_pt: float) -> None:
     for i, (name, model) in enumerate(sorted(curve.models.items())):
         _draw_model(axes, sizes, model, _MODEL_LOOKS.get(name, look(i)))
     places = [sizes.place(point.size_bytes) for point in curve.table]
-    _draw_intervals(axes, places, [(point.time_lo_s, point.time_hi_s) for point in curve.table], INK)
+    _draw_intervals(axes, places, [point.interval_s for point in curve.table], INK)
     axes.plot(
         places,
         [point.time_s for point in curve.table],
@@ -99,7 +99,10 @@ def bandwidth_picture(links: Mapping[str, Link]) -> str:
         sizes = SizeAxis.of(point.size_bytes for table in tables.values() for point in table)
         for i, (name, table) in enumerate(tables.items()):
             shape, places = look(i), [sizes.place(point.size_bytes) for point in table]
-            ends = [(point.size_bytes / point.time_hi_s, point.size_bytes / _low(point)) for point in table]
+            ends = [
+                None if point.interval_s is None else (point.size_bytes / point.interval_s[1], point.size_bytes / _low(point))
+                for point in table
+            ]
             _draw_intervals(axes, places, ends, shape.colour)
             axes.plot(
                 places,
@@ -130,12 +133,12 @@ def bandwidth_picture(links: Mapping[str, Link]) -> str:
 
 def interpolates(model: LinkModel, curve: Curve) -> bool:
     """Tell whether a model only joins the rows of its table, so that its segments say nothing of their own."""
-    return 1 < len(curve.table) - 1 <= len(model.segments)
+    return model.looks_up or 1 < len(curve.table) - 1 <= len(model.segments)
 
 
 def _draw_series(axes: Axes, sizes: SizeAxis, name: str, curve: Curve, shape: Look) -> None:
     places = [sizes.place(point.size_bytes) for point in curve.table]
-    _draw_intervals(axes, places, [(point.time_lo_s, point.time_hi_s) for point in curve.table], shape.colour)
+    _draw_intervals(axes, places, [point.interval_s for point in curve.table], shape.colour)
     axes.plot(
         places,
         [point.time_s for point in curve.table],
@@ -148,9 +151,12 @@ def _draw_series(axes: Axes, sizes: SizeAxis, name: str, curve: Curve, shape: Lo
     )
 
 
-def _draw_intervals(axes: Axes, places: Sequence[float], ends: Iterable[tuple[float, float]], colour: str) -> None:
-    """Draw 95 % intervals as bars with caps; unlike ``errorbar`` these need not enclose the figure itself."""
-    lows, highs = zip(*ends, strict=True)
+def _draw_intervals(axes: Axes, places: Sequence[float], ends: Iterable[Interval | None], colour: str) -> None:
+    """Draw 95 % intervals, where they are known, as bars with caps; these need not enclose the figure itself."""
+    known = [(place, *pair) for place, pair in zip(places, ends, strict=True) if pair is not None]
+    if not known:
+        return
+    places, lows, highs = zip(*known, strict=True)
     axes.vlines(places, lows, highs, color=colour, linewidth=1)
     caps = {"marker": "_", "markersize": 4, "linestyle": "none", "color": colour, "markeredgewidth": 0.9}
     if len(places) <= _MOST_CAPS:
@@ -203,8 +209,8 @@ def _line(segment: Segment, size_bytes: float) -> float:
 
 def _low(point: Point) -> float:
     """Return the low end of a point's interval; a noisy table may have it at or below 0, which has no logarithm."""
-    return max(point.time_lo_s, point.time_s / 100)
+    return max(point.time_s if point.time_lo_s is None else point.time_lo_s, point.time_s / 100)
 
 
 def _values(table: Iterable[Point]) -> list[float]:
-    return [value for point in table for value in (_low(point), point.time_s, max(point.time_hi_s, point.time_s))]
+    return [value for point in table for value in (_low(point), point.time_s, max(point.time_hi_s or 0.0, point.time_s))]

@@ -87,6 +87,8 @@ def draw_pairs(axes: Axes, rows: Sequence[Comparison], room_pt: float) -> None:
         (PREDICTED, 0.13, "predicted, 95 % interval", [row.predicted for row in rows], SURFACE),
     ):
         for place, timing in zip(places, timings, strict=True):
+            if timing.interval_s is None:
+                continue
             axes.vlines(place + shift, *timing.interval_s, color=shape.colour, linewidth=1.3)
             axes.plot([place + shift] * 2, timing.interval_s, "_", color=shape.colour, markersize=6, markeredgewidth=1.3)
         axes.plot(
@@ -147,7 +149,7 @@ def _times(row: Comparison) -> list[float]:
     timings = (row.measured, row.predicted)
     return [
         *(timing.time_s for timing in timings),
-        *(end for timing in timings for end in timing.interval_s if end > 0),
+        *(end for timing in timings for end in timing.interval_s or () if end > 0),
     ]
 
 

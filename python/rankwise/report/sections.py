@@ -141,12 +141,13 @@ def _choices(profile: Profile) -> list[str]:
         link = profile.links[name]
         if link.choice is None:
             continue
+        named = link.explained_by()
         parameters = "; ".join(
-            f"{key} {_parameter(key, found)}" for key, found in link.send.chosen().parameters.items()
+            f"{key} {_parameter(key, found)}" for key, found in link.send.models[named].parameters.items()
         )
         told.append(
             f"{name}: {link.send.model} answers for predictions ({link.choice.reason})."
-            + (f" Its parameters: {parameters}." if parameters else "")
+            + (f" What {named} {'predicts' if named == link.send.model else 'explains'}: {parameters}." if parameters else "")
         )
     return told
 

@@ -33,16 +33,18 @@ def with_interval(value: float, interval: Interval | None, write: Callable[[floa
 
 def point_time(point: Point) -> str:
     """Write the time of a measured size with its interval."""
-    return with_interval(point.time_s, (point.time_lo_s, point.time_hi_s), format_time)
+    return with_interval(point.time_s, point.interval_s, format_time)
 
 
 def point_bandwidth(point: Point) -> str:
     """Write size / time of a measured size above 0 with its interval."""
-    low = point.size_bytes / point.time_hi_s
-    high = point.size_bytes / point.time_lo_s if point.time_lo_s > 0 else float("inf")
+    interval = None
+    if point.interval_s is not None:
+        low_s, high_s = point.interval_s
+        interval = point.size_bytes / high_s, point.size_bytes / low_s if low_s > 0 else float("inf")
     return with_interval(
         point.size_bytes / point.time_s,
-        (low, high),
+        interval,
         lambda value: format_bandwidth(value) if value != float("inf") else "no upper end",
     )
 
@@ -58,6 +60,7 @@ def answer(
     """Say in a few sentences how fast messages are, what an exchange costs, and what a mapping saves."""
     sentences = []
     if profile is not None:
+        sentences.append(f"{profile.trust.line().capitalize()}.")
         sentences += [_link_sentence(profile, name) for name in LINK_CLASSES if name in profile.links]
     if validation is not None:
         sentences += [_exchange_sentence(validation), _trust_sentence(validation)]

@@ -22,11 +22,21 @@ SIMULATED = ("--least", "1", "--most", "1", "--warm-up", "0")  # every repetitio
 
 @dataclass(frozen=True)
 class Span:
-    """A time with its 95 % interval, in seconds."""
+    """A time with its 95 % interval, in seconds; without a width it has none, and both ends are None."""
 
     time_s: float
-    lo_s: float
-    hi_s: float
+    lo_s: float | None
+    hi_s: float | None
+
+    def __post_init__(self) -> None:
+        if self.lo_s is None or self.hi_s is None or not self.lo_s < self.hi_s:
+            object.__setattr__(self, "lo_s", None)
+            object.__setattr__(self, "hi_s", None)
+
+    @property
+    def ends_s(self) -> tuple[float, float]:
+        """The interval, or twice the time where there is none: what a sum or a comparison takes."""
+        return (self.time_s, self.time_s) if self.lo_s is None or self.hi_s is None else (self.lo_s, self.hi_s)
 
     @classmethod
     def of(cls, times_s: Times) -> Span:
@@ -41,7 +51,7 @@ class Span:
     def point(cls, time_s: float) -> Span:
         return cls(time_s, time_s, time_s)
 
-    def to_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float | None]:
         return {"time_s": self.time_s, "time_lo_s": self.lo_s, "time_hi_s": self.hi_s}
 
 
@@ -208,7 +218,7 @@ class Case(ABC):
 
 @dataclass(frozen=True)
 class Row:
-    """An engine's answer for one case.
+    """An engine's answer for one case; without a width its interval is none, and both ends are None.
 
     ``verified`` is None where nothing was sent that could be checked. ``pingpong_time_s`` is the one-way time of a block
     between ranks 0 and 1, measured right before and after a real run: how fast the machine was just then. ``parts`` are
@@ -219,8 +229,8 @@ class Row:
     engine: str
     case: Case
     time_s: float
-    time_lo_s: float
-    time_hi_s: float
+    time_lo_s: float | None
+    time_hi_s: float | None
     messages_per_rank: int | None
     bytes_per_rank: int | None
     verified: bool | None
@@ -242,9 +252,15 @@ class Row:
             engine, case, span.time_s, span.lo_s, span.hi_s, messages, bytes_sent, verified, tuple(dict.fromkeys(notes)), **more
         )
 
+    def __post_init__(self) -> None:
+        span = Span(self.time_s, self.time_lo_s, self.time_hi_s)
+        object.__setattr__(self, "time_lo_s", span.lo_s)
+        object.__setattr__(self, "time_hi_s", span.hi_s)
+
     @property
-    def interval_s(self) -> tuple[float, float]:
-        return self.time_lo_s, self.time_hi_s
+    def interval_s(self) -> tuple[float, float] | None:
+        """The 95 % interval; None where nothing is known of the spread: a simulation is not repeated."""
+        return None if self.time_lo_s is None or self.time_hi_s is None else (self.time_lo_s, self.time_hi_s)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON has it (see docs/json.md)."""

@@ -9,6 +9,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rankwise.json_record import Record
+from rankwise.machine.trust import Trust
 from rankwise.workloads.base import Case, Row
 from rankwise.workloads.exchange import ExchangeCase
 
@@ -146,8 +147,9 @@ class Comparison:
 
     @property
     def inside_interval(self) -> bool:
-        """Whether the measured median lies in the predicted interval."""
-        return self.predicted.time_lo_s <= self.measured.time_s <= self.predicted.time_hi_s
+        """Whether the measured median lies in the predicted interval; not where there is none."""
+        ends = self.predicted.interval_s
+        return ends is not None and ends[0] <= self.measured.time_s <= ends[1]
 
     def phase_errors(self) -> dict[str, float | None]:
         """Return the error of each part; None where the part is less than 2 % of the whole."""
@@ -220,6 +222,7 @@ class Validation:
     profile: str
     comparisons: Sequence[Comparison]
     session: PairedSession | None = None  # of a paired one
+    trust: Trust | None = None  # in the profile's figures
 
     @property
     def drift(self) -> float | None:
@@ -253,6 +256,7 @@ class Validation:
             "schema": 1,
             "workload": case.workload,
             "profile": self.profile,
+            **({} if self.trust is None else {"trust": self.trust.to_dict()}),
             **case.settings(),
             "rows": [comparison.to_dict() for comparison in self.comparisons],
             "summary": self.summary(),

@@ -67,8 +67,8 @@ def with_computing(row: Row, case: FftCase, profile: Profile | None) -> Row:
     return replace(
         row,
         time_s=row.time_s + more_s,
-        time_lo_s=row.time_lo_s + more_s,
-        time_hi_s=row.time_hi_s + more_s,
+        time_lo_s=None if row.time_lo_s is None else row.time_lo_s + more_s,
+        time_hi_s=None if row.time_hi_s is None else row.time_hi_s + more_s,
         parts=parts,
         figures={**row.figures, "terms": {key: terms[key] for key in ("flops_s", "memory_s", "shuffle_s") if key in terms}},
         notes=(*row.notes, f"computing is not simulated: it takes what the profile's rates of {rates.ranks} rank(s) say"),
@@ -131,7 +131,7 @@ def _walk(case: FftCase, model: Pricer) -> Span:
 
 def _sum(spans: Iterable[Span]) -> Span:
     spans = list(spans)
-    return Span(sum(s.time_s for s in spans), sum(s.lo_s for s in spans), sum(s.hi_s for s in spans))
+    return Span(sum(s.time_s for s in spans), sum(s.ends_s[0] for s in spans), sum(s.ends_s[1] for s in spans))
 
 
 def _notes(case: FftCase, fft3d: FftRates, rates: RankRates, network: str) -> Iterator[str]:

@@ -42,7 +42,7 @@ def test_profiles_are_sessions_too(rankwise: Callable[..., Any]) -> None:
         link = profile["links"]["same-socket"]
         table = [{**row, "time_s": 1e-6 * factor * rows[row["size_bytes"]]} for row in link["table"]]
         record = {**profile, "created": f"2026-01-{day:02}T00:00:00+00:00", "links": {"same-socket": {**link, "table": table}}}
-        Path("m.json").write_text(json.dumps({**record, "source": {"kind": "measured", "trust": trust}}))
+        Path("m.json").write_text(json.dumps({**record, "source": {"kind": "measured"}, "trust": {"level": trust}}))
         return rankwise("health", "add", "m.json")
 
     assert [add(day, 1.0).code for day in range(1, 12)] == [5] * 10 + [0]

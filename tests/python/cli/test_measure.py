@@ -20,11 +20,11 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         assert set(VARIANTS) >= link["variants"].keys()
         assert link["alpha_loops"] == pytest.approx(link["alpha_s"] / link["reference_loop_s"])
     assert 1e7 < result.json["shared"]["memory"]["bytes_per_s"] < 1e13
-    assert result.json["source"]["trust"] in ("good", "limited", "poor")
+    assert result.json["trust"]["level"] in ("good", "limited", "poor")
     assert result.json["source"]["precision"] == 0.03
     assert "stopped after 1 launch: " in result.err and "give it more --launches" in result.err
     assert result.json["source"]["launches"] == 1 and result.json["source"]["span_s"] > 0
-    assert f"trust in these figures: {result.json['source']['trust']}" in result.err
+    assert f"trust {result.json['trust']['level']}: " in result.err
     assert all(warning in result.err for warning in result.json["warnings"])
     assert Path("out/m.samples.jsonl").exists()
     assert rankwise("fit", "out/m.samples.jsonl", "--json").json["shared"] == result.json["shared"]

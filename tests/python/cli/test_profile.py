@@ -77,7 +77,7 @@ def test_compare_says_what_is_slower_and_exits_3(rankwise: Callable[..., Any]) -
     assert all(row["ratio_lo"] < row["ratio"] < row["ratio_hi"] for row in times)
     for name in ("a", "b"):  # the same figures, measured on a disturbed machine
         record = json.loads(Path(f"{name}.json").read_text())
-        record["source"]["trust"] = "poor"
+        record["trust"] = {"level": "poor"}
         Path(f"poor-{name}.json").write_text(json.dumps(record))
     for other, code in (("a.json", 5), ("poor-a.json", 6), ("poor-b.json", 0)):
         poor = rankwise("profile", "compare", other, "poor-b.json", "--json")

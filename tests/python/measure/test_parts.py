@@ -1,6 +1,5 @@
 """Parameters that are measured directly, streams and the link under load, from machines whose truth is known."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,17 +123,3 @@ def test_one_to_all_pools_its_peers_and_a_collective_stands_by_itself(tmp_path: 
     assert set(link.variants) == {"one-to-all", "alltoall-ranks-4"}
     assert link.variants["one-to-all"].samples == 3 * link.send.samples
     assert link.variants["alltoall-ranks-4"].alpha_s == pytest.approx(4e-6, rel=0.03)
-
-
-def test_what_is_measured_later_is_added_to_a_profile(tmp_path: Any) -> None:
-    first = profile_from_campaign(_campaign({"send": _line(2.0), "ssend": _line(3.0)}), tmp_path / "x")
-    streams = {"bandwidth-window-64": ((lambda size: 1e-8 + BETA * size), 64)}
-    second = profile_from_campaign(_campaign({"send": _line(), **streams}), tmp_path / "x")
-    both = first.with_additions(second).links["same-socket"]
-    assert both.send == first.links["same-socket"].send
-    assert set(both.variants) == {"ssend", "bandwidth-window-64"}
-    # Of what both have the newer stays, whichever is added to the other.
-    again = profile_from_campaign(_campaign({"send": _line(), "ssend": _line(5.0)}), tmp_path / "x")
-    again = replace(again, created=f"{first.created}-later")
-    for merged in (first.with_additions(again), again.with_additions(first)):
-        assert merged.links["same-socket"].variants["ssend"] == again.links["same-socket"].variants["ssend"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.measure.cells import Cells, ways_of
 from rankwise.measure.samples import SCHEMA
 from rankwise.models.measured import Way
 
@@ -52,22 +53,41 @@ def max_rate_times(sizes: Array = SIZES) -> dict[str, Array]:
     return {"send": one, "ssend": one + p["handshake_s"], "exchange": two, "exchange-gap": two.copy()}
 
 
-def measure(times: Mapping[str, Array], seed: int, samples: int = 100, sigma: float = 0.08) -> dict[str, Way]:
-    """Sample a machine: right-skewed noise whose median is the truth, and bootstrap replicates of the median."""
+def measure(
+    times: Mapping[str, Array], seed: int, launches: int = 10, common: float = 0.0, sigma: float = 0.03, sizes: Array = SIZES
+) -> dict[str, Way]:
+    """Sample a machine in some launches that have noise in common, beside that of each cell of each launch."""
     rng = np.random.default_rng(seed)
-    ways = {}
-    for name, truth in times.items():
-        raw = truth[:, None] * rng.lognormal(0.0, sigma, size=(truth.size, samples))
-        drawn = rng.integers(0, samples, size=(200, samples))
-        ways[name] = Way(
-            SIZES, np.median(raw, axis=1), np.median(raw[:, drawn], axis=2), (samples,) * truth.size
-        )
-    return ways
+    effect = rng.normal(0.0, common, launches)
+    return ways_of(cells_of_effect(times, effect, sigma, rng, sizes), "median")
 
 
-def write_samples(path: Path, times: Mapping[str, Array], seed: int = 1, link: str = "same-socket") -> None:
-    """Write a samples file as 'measure' would, of a machine with these times."""
+def cells_of_effect(
+    times: Mapping[str, Array], effect: Array, sigma: float, rng: np.random.Generator, sizes: Array = SIZES
+) -> Cells:
+    """Return one sample a cell and launch: the truth, times what the launch and the cell in it add."""
+    return {
+        name: {
+            int(size): {
+                launch: np.array([time_s * np.exp(add + rng.normal(0.0, sigma))]) for launch, add in enumerate(effect)
+            }
+            for size, time_s in zip(sizes, truth, strict=True)
+        }
+        for name, truth in times.items()
+    }
+
+
+def known(times: Mapping[str, Array], sizes: Array = SIZES) -> dict[str, Way]:
+    """Return the ways of a machine of which nothing but the times is known."""
+    return {name: Way.exact(sizes, truth) for name, truth in times.items()}
+
+
+def write_samples(
+    path: Path, times: Mapping[str, Array], seed: int = 1, link: str = "same-socket", launches: int = 10, common: float = 0.02
+) -> None:
+    """Write a samples file as 'measure' would, of a machine with these times, whose launches differ."""
     rng = np.random.default_rng(seed)
+    effects = np.exp(rng.normal(0.0, common, launches))
     plan = {"pairs": {link: [0, 1]}, "sizes": [int(s) for s in SIZES], "launches": 1, "visits": 1, "seconds": 1, "seed": 1}
     records: list[dict[str, object]] = [
         {"record": "campaign", "campaign": "a", "schema": SCHEMA, "created": "2026-01-01", "plan": plan,
@@ -83,11 +103,12 @@ def write_samples(path: Path, times: Mapping[str, Array], seed: int = 1, link: s
     }
     for operation, truth in raw.items():
         for size, time_s in zip(SIZES, truth, strict=True):
-            noisy = time_s * rng.lognormal(0.0, 0.05, size=60)
-            records.append(
-                {"record": "samples", "campaign": "a", "launch": 0, "class": link, "operation": operation,
+            noisy = time_s * effects[:, None] * rng.lognormal(0.0, 0.05, size=(launches, 12))
+            records += [
+                {"record": "samples", "campaign": "a", "launch": launch, "class": link, "operation": operation,
                  "size_bytes": int(size), "rounds": 4, "messages": messages if operation == "burst" else 1,
-                 "verified": True, "time_s": noisy.tolist()}
-            )  # fmt: skip
+                 "verified": True, "time_s": noisy[launch].tolist()}
+                for launch in range(launches)
+            ]  # fmt: skip
     records.append({"record": "complete", "campaign": "a"})
     path.write_text("".join(json.dumps(record) + "\n" for record in records))

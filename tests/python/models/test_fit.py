@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.machine.link import Curve, Point
+from rankwise.machine.link import Point
 from rankwise.models import hockney, piecewise
 from rankwise.models.curve import curve_from_table, curve_of
-from rankwise.models.fit import find_lines, fit_line
-from rankwise.models.measured import Way
+from rankwise.models.fit import find_lines, fit_line, fit_line_in_logs
+from synthetic_machine import measure
 
 SIZES = np.array([0, 1, 8, 64, 256, 512, 1024, 2048, 4096, 6000, 8192, 16384, 32768, 65536, 262144, 1048576], float)
 
@@ -51,41 +51,44 @@ def test_noise_alone_makes_no_breaks() -> None:
     assert single >= 45
 
 
-def _measured(rng: np.random.Generator, truth: np.ndarray, samples: int = 150) -> Curve:
-    """A curve from samples of a machine of known truth: right-skewed noise whose median is the truth."""
-    raw = truth[:, None] * rng.lognormal(0.0, 0.08, size=(truth.size, samples))
-    drawn = rng.integers(0, samples, size=(200, samples))
-    replicates = np.median(raw[:, drawn], axis=2)
-    way = Way(SIZES, np.median(raw, axis=1), replicates, (samples,) * truth.size)
-    return curve_of(way, {"hockney": hockney.fit(way), "piecewise": piecewise.fit(way)}, "piecewise", "median")
-
-
 def _covers(interval: tuple[float, float] | None, truth: float) -> bool:
     assert interval is not None
     return interval[0] <= truth <= interval[1]
 
 
-def test_hockney_intervals_cover_known_parameters_in_90_of_100_seeds() -> None:
-    alpha, beta = 2e-6, 0.25e-9
-    covered_alpha = covered_beta = 0
+@pytest.mark.parametrize("launches", [3, 5, 10])
+def test_intervals_hold_alpha_and_beta_where_launches_have_noise_in_common(launches: int) -> None:
+    # Drawing launches anew for every size averages what they have in common away: that holds them in 38 to 70 of 100.
+    alpha, beta = 1e-6, 1e-10
+    covered = [0, 0]
     for seed in range(100):
-        curve = _measured(np.random.default_rng(seed), alpha + beta * SIZES)
-        segment = curve.models["hockney"].segments[0]
-        covered_alpha += _covers(segment.alpha_ci_s, alpha)
-        covered_beta += _covers(segment.beta_ci_s_per_byte, beta)
-    assert covered_alpha >= 90 and covered_beta >= 90, (covered_alpha, covered_beta)
+        way = measure({"send": alpha + beta * SIZES}, seed, launches, common=0.1, sigma=0.02, sizes=SIZES)["send"]
+        segment = hockney.fit(way).segments[0]
+        covered[0] += _covers(segment.alpha_ci_s, alpha)
+        covered[1] += _covers(segment.beta_ci_s_per_byte, beta)
+    assert min(covered) >= 93 - 3, covered
 
 
-def test_piecewise_intervals_cover_known_parameters_in_90_of_100_seeds() -> None:
-    covered_alpha = covered_beta = breaks = 0
-    for seed in range(100):
-        curve = _measured(np.random.default_rng(seed), _two_protocols(SIZES))
-        segments = curve.models["piecewise"].segments
-        breaks += [segment.from_bytes for segment in segments] == [0, 8192]
-        covered_alpha += _covers(curve.alpha_ci_s, 1e-6)
-        covered_beta += _covers(curve.beta_ci_s_per_byte, 0.1e-9)
-    assert breaks >= 90, breaks
-    assert covered_alpha >= 90 and covered_beta >= 90, (covered_alpha, covered_beta)
+def test_piecewise_intervals_hold_what_two_protocols_cost() -> None:
+    covered = [0, 0, 0]
+    for seed in range(60):
+        way = measure({"send": _two_protocols(SIZES)}, seed, common=0.1, sigma=0.01, sizes=SIZES)["send"]
+        model = piecewise.fit(way)
+        curve = curve_of(way, {"hockney": hockney.fit(way), "piecewise": model}, "piecewise", "median")
+        covered[0] += [segment.from_bytes for segment in model.segments] == [0, 8192]
+        covered[1] += _covers(curve.alpha_ci_s, 1e-6)
+        covered[2] += _covers(curve.beta_ci_s_per_byte, 0.1e-9)
+    assert min(covered) >= 0.88 * 60, covered
+
+
+def test_a_line_is_fitted_in_the_logarithm() -> None:
+    # A row twice as slow and one half as slow cancel; relative squares favour too small a time.
+    sizes = np.array([0.0, 0.1, 1e6, 1.1e6])
+    times = np.array([2.0, 0.5, 2.0, 0.5]) * 1e-6 * np.array([1, 1, 1e3, 1e3])
+    assert fit_line_in_logs(sizes, times)[1] == pytest.approx(1e-9, rel=0.1)
+    assert fit_line(sizes, times)[1] < 0.7e-9
+    alpha, beta = fit_line_in_logs(SIZES, 2e-6 + 0.2e-9 * SIZES)
+    assert (alpha, beta) == pytest.approx((2e-6, 0.2e-9), rel=1e-6)
 
 
 def test_an_imported_table_is_interpolated_exactly() -> None:

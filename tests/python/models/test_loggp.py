@@ -41,11 +41,15 @@ def test_without_both_directions_it_says_what_it_needs() -> None:
 
 
 @pytest.mark.parametrize("truth", [LOGGP, STALLING], ids=["LOGGP", "STALLING"])
-def test_intervals_cover_known_parameters_in_90_of_100_seeds(truth: dict[str, float]) -> None:
+def test_intervals_cover_known_parameters_of_a_machine_whose_launches_differ(truth: dict[str, float]) -> None:
     covered: Counter[str] = Counter()
-    for seed in range(100):
-        for name, parameter in loggp.fit(measure(loggp_times(p=truth), seed))["send"].parameters.items():
+    seeds = 40
+    for seed in range(seeds):
+        parameters = loggp.fit(measure(loggp_times(p=truth), seed, common=0.1))["send"].parameters
+        assert parameters["rendezvous_from_bytes"].value == truth["rendezvous_from_bytes"]
+        for name, parameter in parameters.items():
+            # Where launches have nothing but noise in common, what is a ratio of times does not differ at all.
             low, high = parameter.ci or (parameter.value, parameter.value)
-            covered[name] += low <= truth[name] <= high
+            covered[name] += low * (1 - 1e-6) <= truth[name] <= high * (1 + 1e-6)
     assert covered.keys() == truth.keys()
-    assert min(covered.values()) >= 90, covered
+    assert min(covered.values()) >= 0.87 * seeds, covered

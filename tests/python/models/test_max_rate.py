@@ -42,11 +42,12 @@ def test_without_two_messages_at_once_it_says_what_it_needs() -> None:
         fit({"send": Way.exact(SIZES, max_rate_times()["send"])})
 
 
-def test_intervals_cover_known_parameters_in_90_of_100_seeds() -> None:
+def test_intervals_cover_known_parameters_of_a_machine_whose_launches_differ() -> None:
     covered: Counter[str] = Counter()
-    for seed in range(100):
-        for name, parameter in fit(measure(max_rate_times(), seed))["send"].parameters.items():
+    seeds = 40
+    for seed in range(seeds):
+        for name, parameter in fit(measure(max_rate_times(), seed, common=0.1))["send"].parameters.items():
             low, high = parameter.ci or (parameter.value, parameter.value)
             covered[name] += low <= MAX_RATE.get(name, -1.0) <= high
     assert covered.keys() == MAX_RATE.keys()
-    assert min(covered.values()) >= 90, covered
+    assert min(covered.values()) >= 0.87 * seeds, covered

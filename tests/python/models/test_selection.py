@@ -5,36 +5,51 @@ from hypothesis import strategies as st
 
 from rankwise.models.measured import Measured, Way
 from rankwise.models.selection import MODELS, fit_link
-from synthetic_machine import SIZES, loggp_times, max_rate_times, measure
+from synthetic_machine import SIZES, loggp_times, measure
 
 
 def _line(alpha_s: float, beta: float) -> dict[str, np.ndarray]:
     return {"send": alpha_s + beta * SIZES}
 
 
-@pytest.mark.parametrize(
-    ("times", "model"),
-    [(_line(2e-6, 0.2e-9), "hockney"), (loggp_times(), "loggp"), (max_rate_times(), "max-rate")],
-)
-def test_the_model_of_the_machine_is_chosen(times: dict[str, np.ndarray], model: str) -> None:
-    link = fit_link(measure(times, 1), "median")
+FINE = np.unique(np.concatenate([[0], 2 ** np.arange(23), 48 * 2 ** np.arange(16)])).astype(float)
+
+
+@pytest.mark.parametrize(("times", "model"), [({"send": 2e-6 + 0.2e-9 * FINE}, "hockney"), (loggp_times(FINE), "loggp")])
+def test_the_model_of_the_machine_is_chosen_where_it_beats_the_table(times: dict[str, np.ndarray], model: str) -> None:
+    link = fit_link(measure(times, 1, sizes=FINE), "median")
     assert link.send.model == model
     assert {curve.model for curve in link.variants.values()} <= {model}
-    assert link.choice is not None and model in link.choice.reason
+    assert link.choice is not None and f"{model} does better than the table itself" in link.choice.reason
 
 
-def test_two_protocols_in_a_send_alone_are_piecewise() -> None:
-    link = fit_link(measure({"send": loggp_times()["send"]}, 1), "median")
-    assert link.send.model == "piecewise"
-    assert link.choice is not None
+def test_what_no_model_of_few_parameters_describes_is_looked_up() -> None:
+    wavy = 2e-6 * (1 + SIZES / 2000) ** 0.7
+    link = fit_link(measure({"send": wavy}, 1), "median")
+    assert link.send.model == "pchip" and link.choice is not None
+    assert "no model of few parameters does better" in link.choice.reason and "(look-up)" in link.choice.reason
     assert "loggp needs both directions" in link.choice.reason and "max-rate needs" in link.choice.reason
+    for point in link.send.table:  # but for rows that fall, which are pooled with their neighbours
+        assert link.send.time_s(point.size_bytes) == pytest.approx(point.time_s, rel=0.02)
 
 
-def test_of_models_that_are_equally_good_the_smaller_is_taken() -> None:
-    link = fit_link(measure(_line(2e-6, 0.2e-9), 4), "median")
-    errors = {name: model.cross_validated_error for name, model in link.send.models.items()}
-    assert link.send.model == "hockney"
-    assert errors["piecewise"] is not None and errors["hockney"] is not None
+def test_a_model_that_misses_a_row_by_more_than_the_row_is_uncertain_is_not_chosen() -> None:
+    times = _line(2e-6, 0.2e-9)
+    times["send"][6] *= 1.6
+    link = fit_link(measure(times, 1), "median")
+    assert link.send.model == "pchip" and link.choice is not None
+    assert "hockney" in link.choice.reason and "miss measured rows by more than these are uncertain" in link.choice.reason
+
+
+def test_with_few_sizes_a_line_is_taken_only_where_it_holds_all_rows() -> None:
+    sizes = np.array([0.0, 8, 1000, 100_000, 1_000_000])
+    line = fit_link(measure({"send": 2e-6 + 1e-9 * sizes}, 1, sizes=sizes), "median")
+    assert line.send.model == "hockney" and line.choice is not None and "too few sizes to test (5" in line.choice.reason
+    # 100 kB takes ten times what the line through the others says.
+    bent = 2e-6 + 1e-9 * sizes
+    bent[3] *= 10
+    table = fit_link(measure({"send": bent}, 1, sizes=sizes), "median")
+    assert table.send.model == "pchip" and table.send.time_s(100_000) == pytest.approx(bent[3], rel=0.1)
 
 
 def test_every_model_is_there_with_its_error_on_unseen_sizes() -> None:
@@ -51,7 +66,7 @@ def test_leaving_a_size_out_leaves_it_out_in_every_way_of_sending() -> None:
     for time_s in times.values():
         time_s[5] *= 3
     measured: Measured = {
-        name: Way(SIZES, time_s, np.repeat(time_s[:, None], 5, axis=1), (1,) * SIZES.size) for name, time_s in times.items()
+        name: Way.exact(SIZES, time_s) for name, time_s in times.items()
     }
     link = fit_link(measured, "median", "hockney")
     error = link.send.models["hockney"].cross_validated_error
@@ -73,21 +88,13 @@ def test_the_method_table_takes_the_rows_as_they_are() -> None:
         assert link.send.time_s(int(size)) == pytest.approx(time_s, rel=1e-9)
 
 
-def test_two_sizes_are_too_few_to_test_a_model() -> None:
-    way = Way.exact(np.array([0.0, 100.0]), np.array([1e-6, 2e-6]))
-    replicated = Way(way.sizes, way.times_s, np.repeat(way.times_s[:, None], 5, axis=1), (1, 1))
-    link = fit_link({"send": replicated}, "median")
-    assert link.choice is not None and "fewer than 4 sizes" in link.choice.reason
-
-
 @given(st.lists(st.floats(1e-9, 1e-2), min_size=4, max_size=10), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_any_positive_times_give_a_link_with_finite_positive_predictions(times_s: list[float], seed: int) -> None:
     truth = np.array(times_s)
     sizes = np.concatenate([[0.0], np.cumsum(np.random.default_rng(seed).integers(1, 5000, truth.size - 1))])
-    replicates = np.repeat(truth[:, None], 5, axis=1)
     measured: Measured = {
-        name: Way(sizes, truth, replicates, (1,) * truth.size) for name in ("send", "exchange", "exchange-gap")
+        name: Way.exact(sizes, truth) for name in ("send", "exchange", "exchange-gap")
     }
     link = fit_link(measured, "median")
     for curve in (link.send, *link.variants.values()):

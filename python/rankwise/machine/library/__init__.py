@@ -62,9 +62,9 @@ def from_profile(path: Path) -> Description:
 
     What a profile does not hold (peak, memory bandwidth, nodes) is left out. Raises InputError.
     """
-    from rankwise.machine.profile import LINK_CLASSES, Profile
+    from rankwise.machine.profile import LINK_CLASSES, open_profile
 
-    profile = Profile.load(path)
+    profile = open_profile(path)
     farthest = next(name for name in reversed(LINK_CLASSES) if name in profile.links)
     curve = profile.links[farthest].send
     source = f"{farthest} messages of profile {path}"

@@ -133,9 +133,9 @@ def _read_table(
         if "defects" in figures and figures["defects"].value > 0:
             raise InputError(f"{where}: wrong bytes arrived (defects), so this time means nothing: mend the MPI, run again")
         time = figures["t[usec]" if "t[usec]" in titles else "t_avg[usec]"]
-        low, high = time.low, time.high
+        low, high = time.value, time.value  # of one group nothing is known but its mean
         if groups > 1 and "t_min[usec]" in titles:
-            low, high = min(low, figures["t_min[usec]"].low), max(high, figures["t_max[usec]"].high)
+            low, high = min(time.low, figures["t_min[usec]"].low), max(time.high, figures["t_max[usec]"].high)
         if time.value <= 0:
             notes.append(f"{path.name}, line {number}: rounding left nothing of the time at {size} B: row left out")
             continue

@@ -259,7 +259,7 @@ def _read_table(
         if (time_s := _time_s(figure, chosen, size, benchmark.messages(context))) is None:
             context = _with_note(context, f"{path.name}, line {number}: rounding left nothing of the figure at {size} B: row left out")
             continue
-        rows.add(size, *time_s, samples, where)
+        rows.add(size, time_s, None, None, samples, where)
     points = rows.finish(f"{path}, line {start + 1}")
     notes = list(context.notes)
     if skipped:
@@ -309,11 +309,11 @@ def _chosen(titles: list[str], benchmark: _Benchmark, where: str) -> str:
     return found[0]
 
 
-def _time_s(figure: Printed, title: str, size: int, messages: int) -> tuple[float, float, float] | None:
-    """Return the time of one message and its bounds; None where the rounding leaves no time."""
+def _time_s(figure: Printed, title: str, size: int, messages: int) -> float | None:
+    """Return the time of one message; None where the rounding leaves no time."""
     if title.endswith("(us)"):
-        return None if figure.value <= 0 else (figure.value * _MICRO, figure.low * _MICRO, figure.high * _MICRO)
+        return None if figure.value <= 0 else figure.value * _MICRO
     per_message = messages if title == "Messages/s" else messages * size / _MEGA
     if figure.low <= 0 or per_message <= 0:
         return None
-    return per_message / figure.value, per_message / figure.high, per_message / figure.low
+    return per_message / figure.value

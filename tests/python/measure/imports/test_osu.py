@@ -46,7 +46,7 @@ def test_a_pingpong_becomes_the_send_curve(path: Path) -> None:
     column = 2 if "tail" in path.name else 1
     for point, row in zip(curve.table, rows, strict=True):
         assert point.time_s == pytest.approx(float(row[column]) * 1e-6)
-        assert point.time_hi_s - point.time_lo_s == pytest.approx(0.01e-6)  # two decimals of a microsecond
+        assert point.interval_s is None  # how finely it prints says nothing of the spread
         assert curve.time_s(point.size_bytes) == pytest.approx(point.time_s)
     assert curve.statistic == ("median" if "tail" in path.name else "mean")
     # Outside the table, too, times stay positive.
@@ -79,13 +79,13 @@ def test_what_is_no_pingpong_is_refused_alone_and_kept_beside_one(name: str, var
     assert [record["kept_as"] for record in added.source["imports"]] == ["send", variant]
 
 
-def test_a_bandwidth_is_the_time_of_one_message_with_its_rounding(tmp_path: Path) -> None:
+def test_a_bandwidth_is_the_time_of_one_message(tmp_path: Path) -> None:
     latency = SAMPLES / "osu57_latency_default.txt"
     files = [latency, SAMPLES / "osu74_bw_default.txt", SAMPLES / "osu74_bibw.txt", SAMPLES / "osu74_mbw_mr.txt"]
     variants = import_profile(files, "other-node", "x").links["other-node"].variants
     first = variants["bandwidth-window-64"].table[0]  # 0.44 MB/s at 1 B
     assert first.time_s == pytest.approx(1 / 0.44e6)
-    assert (first.time_lo_s, first.time_hi_s) == pytest.approx((1 / 0.445e6, 1 / 0.435e6))
+    assert (first.time_lo_s, first.time_hi_s) == (None, None)
     # Both directions are counted together: one message each way takes 2 x size / bandwidth.
     assert variants["bandwidth-bidirectional-window-64"].time_s(65536) == pytest.approx(2 * 65536 / 2722.37e6)
     # The message rate has more digits than the bandwidth.
@@ -116,11 +116,6 @@ def test_columns_of_options_are_read(tmp_path: Path) -> None:
     assert [(p.size_bytes, p.samples) for p in curve.table] == [(1, 1000), (8, 1000), (16, 1000)]
     assert (curve.statistic, curve.table[0].time_s) == ("median", pytest.approx(1.5e-6))
     assert any("line 6: 1 line(s) of other text" in warning for warning in _import(tmp_path, text).warnings)
-
-
-def test_more_decimals_make_a_narrower_interval(tmp_path: Path) -> None:
-    point = _import(tmp_path, LATENCY + "1 0.160000\n2 0.170000\n4 0.170000\n").links["other-node"].send.table[0]
-    assert point.time_hi_s - point.time_lo_s == pytest.approx(1e-12)
 
 
 def test_of_several_datatypes_the_first_counts(tmp_path: Path) -> None:
@@ -196,7 +191,7 @@ def test_a_damaged_sample_is_refused_or_holds_only_what_was_printed(
     for table in tables:
         sizes = [point.size_bytes for point in table.points]
         assert sizes == sorted(set(sizes)) and len(sizes) >= 3
-        assert all(0 < point.time_s and point.time_lo_s <= point.time_s <= point.time_hi_s for point in table.points)
+        assert all(0 < point.time_s and point.interval_s is None for point in table.points)
 
 
 @pytest.mark.parametrize("sample", PINGPONGS, ids=lambda path: path.stem)

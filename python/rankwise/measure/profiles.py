@@ -1,0 +1,97 @@
+"""From a samples file to a profile: the newest campaign of each kind, one added to the other as 'measure' adds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from rankwise.errors import InputError
+from rankwise.machine.profile import Profile
+from rankwise.machine.trust import worst
+from rankwise.measure.additions import added
+from rankwise.measure.fitting import profile_from_campaign
+from rankwise.measure.samples import Campaign, read_campaigns, require_one_machine
+from rankwise.measure.trust import judge
+
+_MOST_SESSIONS = 5  # of earlier campaigns that tell how much launches differ
+_FAR_APART_S = 3600.0
+
+
+def profile_of_samples(path: Path, statistic: str = "median", model: str = "auto", method: str = "regression") -> Profile:
+    """Fit the newest campaign of each kind in a samples file; older ones tell how much launches and sessions differ.
+
+    Raises InputError for a file without campaigns or with those of several machines.
+    """
+    campaigns = [campaign for campaign in read_campaigns(path) if "plan" in campaign.head]
+    if not campaigns:
+        raise InputError(f"{path} holds no campaign: measure without --resume first")
+    require_one_machine(campaigns, path)
+    newest = newest_of_each_kind(campaigns)
+    warnings = [
+        f"the {kind_of(campaign)} campaign of {campaign.head.get('created')} in {path.name} is left out: of its kind there is a newer one"
+        for campaign in campaigns if all(campaign is not one for one in newest) and campaign.samples
+    ]  # fmt: skip
+    profile: Profile | None = None
+    for campaign in newest:
+        notes = () if campaign.complete else (f"the campaign in {path.name} was interrupted: go on with --resume",)
+        try:
+            one = profile_from_campaign(campaign, path, statistic, notes, model, method, history_of(campaign, campaigns))
+        except InputError as error:
+            if len(newest) == 1:
+                raise
+            warnings.append(f"the {kind_of(campaign)} campaign of {campaign.head.get('created')} adds nothing: {error}")
+            continue
+        profile = one if profile is None else added(profile, one, kind_of(campaign))
+    if profile is None:
+        raise InputError(f"samples {path} hold no campaign that a model can be fitted to: {warnings[-1]}")
+    apart_s = _at(newest[-1]) - _at(newest[0])
+    if apart_s > _FAR_APART_S:
+        warnings.append(f"campaigns {apart_s / 3600:.1f} h apart stand together: the machine may have changed between them")
+    return replace(profile, warnings=tuple(dict.fromkeys((*warnings, *profile.warnings))))
+
+
+def newest_of_each_kind(campaigns: Sequence[Campaign]) -> list[Campaign]:
+    """Return the newest campaign of each kind and set of links, a complete one before an interrupted one, oldest first.
+
+    Those of another MPI library than the newest campaign's tell nothing of it.
+    """
+    mpi = str(campaigns[-1].head.get("machine", {}).get("mpi"))
+    chosen: dict[object, Campaign] = {}
+    for campaign in campaigns:
+        if str(campaign.head.get("machine", {}).get("mpi")) != mpi:
+            continue
+        links = tuple(sorted({str(sample["class"]) for sample in campaign.samples}))
+        kind = kind_of(campaign), links, campaign.head["plan"].get("background", 0) > 0
+        if kind not in chosen or campaign.complete or not chosen[kind].complete:
+            chosen[kind] = campaign
+    return [campaign for campaign in campaigns if any(campaign is one for one in chosen.values())]
+
+
+def history_of(campaign: Campaign, campaigns: Sequence[Campaign]) -> list[Campaign]:
+    """Return what tells how much launches differ: earlier complete campaigns of the same kind and MPI library that were judged
+    no better than this one."""
+    earlier = []
+    for other in campaigns:
+        if other.id == campaign.id:
+            break
+        alike = other.head.get("machine", {}).get("mpi") == campaign.head.get("machine", {}).get("mpi")
+        if other.complete and "plan" in other.head and kind_of(other) == kind_of(campaign) and alike:
+            earlier.append(other)
+    if not earlier:
+        return []
+    level = judge([campaign]).level
+    return [other for other in earlier[-_MOST_SESSIONS:] if worst([known := judge([other]).level, level]) == known]
+
+
+def kind_of(campaign: Campaign) -> str:
+    """Return what a campaign measured: pingpong, bandwidth and so on."""
+    return str(campaign.head.get("plan", {}).get("what", "pingpong"))
+
+
+def _at(campaign: Campaign) -> float:
+    try:
+        return datetime.fromisoformat(str(campaign.head.get("created"))).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,112 @@
+"""A table as it stands, joined smoothly: monotone cubic interpolation in logarithms (Fritsch & Carlson 1980).
+
+Rows that fall as messages grow are noise, and are pooled with their neighbours first (pool adjacent violators). With x =
+log(size + s0) and s0 = max(8, smallest size above 0) an empty message has its place, too. Below the table the time is that of its
+first row; above it the slope of its last three rows goes on, from 0 to 1. Both are extrapolations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from rankwise.machine.link import LinkModel, Segment
+from rankwise.models.measured import Array, Way, rms_error
+
+NAME = "pchip"
+_LEAST_SHIFT = 8.0
+_TOLERANCE = 1e-3  # between the curve and the straight lines that stand for it
+_MOST_HALVINGS = 6  # of the way between two rows
+
+
+def fit(way: Way) -> LinkModel:
+    """Join the rows of a table, as straight lines that stay within 0.1 % of the curve."""
+    time_s = curve(way.sizes, way.times_s)
+    sizes = [int(size) for size in way.sizes]
+    places = [sizes[0]]
+    for low, high in zip(sizes, sizes[1:], strict=False):
+        _places(time_s, low, high, _MOST_HALVINGS, places)
+    times_s = [time_s(size) for size in places]
+    segments = [Segment(0, sizes[0], times_s[0], 0.0)] if sizes[0] > 0 else []
+    for i, (low, high) in enumerate(zip(places, places[1:], strict=False)):
+        beta = (times_s[i + 1] - times_s[i]) / (high - low)
+        segments.append(Segment(low, high, times_s[i] - beta * low, beta))
+    last = places[-1]
+    beta = max(time_s(2 * last) - times_s[-1], 0.0) / last
+    segments.append(Segment(last, None, times_s[-1] - beta * last, beta))
+    model = LinkModel(
+        NAME, tuple(segments), "monotone interpolation of the logarithms between the rows of the table",
+        parameter_count=int(way.sizes.size),
+    )  # fmt: skip
+    at_rows = np.array([model.time_s(size) for size in sizes])
+    return LinkModel(model.name, model.segments, model.method, rms_error(at_rows, way.times_s), parameter_count=model.parameter_count)
+
+
+def pooled(values: Array) -> Array:
+    """Return the closest values that never fall: neighbours that do are replaced by their mean (pool adjacent violators)."""
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        mean, count = float(value), 1
+        while blocks and blocks[-1][0] > mean:
+            before, of = blocks.pop()
+            mean, count = (before * of + mean * count) / (of + count), of + count
+        blocks.append((mean, count))
+    return np.repeat([mean for mean, _ in blocks], [count for _, count in blocks])
+
+
+def curve(sizes: Array, times_s: Array) -> Callable[[float], float]:
+    """Return the time as a function of the size. Raises ValueError for fewer than two sizes."""
+    if sizes.size < 2:
+        raise ValueError("an interpolation needs at least two sizes")
+    shift = max(_LEAST_SHIFT, float(sizes[sizes > 0][0]))
+    x, y = np.log(sizes + shift), pooled(np.log(times_s))
+    slopes = _slopes(x, y)
+    end = min(max(float(np.polyfit(x[-3:], y[-3:], 1)[0]), 0.0), 1.0)
+
+    def time_s(size: float) -> float:
+        at = math.log(size + shift)
+        if at <= x[0]:
+            return math.exp(y[0])
+        if at >= x[-1]:
+            return math.exp(y[-1] + end * (at - x[-1]))
+        i = int(np.searchsorted(x, at, side="right")) - 1
+        h = float(x[i + 1] - x[i])
+        t = (at - float(x[i])) / h
+        rise = (3 - 2 * t) * t * t
+        bend = h * t * (1 - t) * ((1 - t) * slopes[i] - t * slopes[i + 1])
+        return math.exp(float(y[i] + rise * (y[i + 1] - y[i]) + bend))
+
+    return time_s
+
+
+def _slopes(x: Array, y: Array) -> Array:
+    """Return the slope at each place that keeps the curve between places as monotone as they are (Fritsch & Butland 1984)."""
+    h, secants = np.diff(x), np.diff(y) / np.diff(x)
+    if secants.size == 1:
+        return np.repeat(secants, 2)
+    slopes = np.empty_like(y)
+    before, after = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = (before + after) / (before / secants[:-1] + after / secants[1:])
+    slopes[1:-1] = np.where(secants[:-1] * secants[1:] > 0, inner, 0.0)
+    slopes[0] = _end_slope(h[0], h[1], secants[0], secants[1])
+    slopes[-1] = _end_slope(h[-1], h[-2], secants[-1], secants[-2])
+    return slopes
+
+
+def _end_slope(h: float, next_h: float, secant: float, next_secant: float) -> float:
+    slope = ((2 * h + next_h) * secant - h * next_secant) / (h + next_h)
+    return min(max(slope, 0.0), 3 * secant)  # nothing falls
+
+
+def _places(time_s: Callable[[float], float], low: int, high: int, halvings: int, places: list[int]) -> None:
+    """Add the ends of straight lines from ``low``, which is there, to ``high``."""
+    middle = round(math.sqrt(max(low, 1) * high))
+    straight = (time_s(low) * (high - middle) + time_s(high) * (middle - low)) / (high - low)
+    if halvings and low < middle < high and abs(straight / time_s(middle) - 1) > _TOLERANCE:
+        _places(time_s, low, middle, halvings - 1, places)
+        _places(time_s, middle, high, halvings - 1, places)
+    else:
+        places.append(high)

@@ -1,0 +1,97 @@
+"""Every verb that takes a profile says how far its figures can be trusted; and what measuring and fitting keep."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from rankwise.cli.base import app
+from rankwise.cli.verbs import register_verbs
+from rankwise.machine.trust import Reason, Trust
+from synthetic_machine import loggp_times, write_samples
+
+TRUST = Trust("poor", (Reason("others", 2.0, "other programs kept 1.0 processors busy meanwhile", "stop them"),))
+LINE = f"profile poor.json: {TRUST.line()}"
+CALLS = {
+    "predict exchange": ["--cutoff", "1"],
+    "predict stencil": ["--ranks", "8"],
+    "predict alltoall": ["--ranks", "8"],
+    "choose exchange": [],
+    "choose stencil": ["--ranks", "8"],
+    "choose alltoall": ["--ranks", "8"],
+    "map": ["--grid", "4x4", "--nodes", "4", "--ppn", "4"],
+    "report": ["-o", "r.html"],
+}
+# These need an MPI, SimGrid, or the profile's rates of FFTs; they open their profile by the same function.
+ELSEWHERE = {"validate", "simulate", "predict fft3d", "choose fft3d"}
+
+
+def _verbs(group: typer.Typer, before: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
+    for command in group.registered_commands:
+        assert command.callback is not None
+        yield f"{before}{command.name}", command.callback
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        yield from _verbs(inner.typer_instance, f"{before}{inner.typer_instance.info.name or inner.name} ")
+
+
+def test_these_are_all_verbs_that_take_a_profile() -> None:
+    register_verbs([])
+    found = {name for name, function in _verbs(app) if {"profile", "profile_file"} & set(inspect.signature(function).parameters)}
+    assert {name for name in found if name not in ELSEWHERE and name.split()[0] not in ELSEWHERE} == CALLS.keys()
+
+
+@pytest.fixture
+def poor(rankwise: Callable[..., Any], tmp_path: Path) -> Path:
+    write_samples(tmp_path / "m.samples.jsonl", loggp_times(), link="other-node")
+    assert rankwise("fit", tmp_path / "m.samples.jsonl", "-o", "poor.json").code == 0
+    path = Path("poor.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "trust": TRUST.to_dict()}))
+    return path
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_line_is_said_once_and_is_in_the_json(rankwise: Callable[..., Any], poor: Path, call: str) -> None:
+    result = rankwise(*call.split(), *CALLS[call], "--profile", poor, "--json")
+    assert result.code == 0, result.err
+    assert result.err.splitlines().count(LINE) == 1
+    assert result.json["trust"]["level"] == "poor"
+
+
+def test_poor_figures_do_not_tell_candidates_apart(rankwise: Callable[..., Any], poor: Path) -> None:
+    result = rankwise("choose", "exchange", "--profile", poor)
+    assert result.out.startswith("candidates cannot be told apart: the profile's figures are poor")
+
+
+def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Callable[..., Any]) -> None:
+    Path("t.csv").write_text("message_bytes,latency_us\n" + "".join(f"{8 << i},{1 + 0.01 * (8 << i)}\n" for i in range(9)))
+    assert rankwise("profile", "import", "t.csv", "-o", "t.json").code == 0
+    link = json.loads(Path("t.json").read_text())["links"]["other-node"]
+    assert link["spread"] == "unknown" and {row["time_lo_s"] for row in link["table"]} == {None}
+    result = rankwise("predict", "exchange", "--cutoff", "1", "--bytes", "64", "--profile", "t.json", "--json")
+    assert "trust unknown" in result.err
+    (row,) = result.json["rows"]
+    assert row["time_lo_s"] < 0.95 * row["time_s"] and any("± 8 % assumed" in note for note in row["notes"])
+    assert "cannot be told apart" in rankwise("choose", "exchange", "--profile", "t.json").out
+
+
+def test_fit_does_not_lose_what_a_profile_has(rankwise: Callable[..., Any], poor: Path, tmp_path: Path) -> None:
+    alone = [json.loads(line) for line in (tmp_path / "m.samples.jsonl").read_text().splitlines()]
+    few = [record for record in alone if record.get("operation") in (None, "send")]
+    (tmp_path / "few.samples.jsonl").write_text("".join(json.dumps(record) + "\n" for record in few))
+    refused = rankwise("fit", tmp_path / "few.samples.jsonl", "-o", poor)
+    assert refused.code == 2 and "other-node exchange" in refused.err and "other-node model loggp" in refused.err
+    assert json.loads(poor.read_text())["links"]["other-node"]["variants"]
+    assert rankwise("fit", tmp_path / "few.samples.jsonl", "-o", poor, "--force").code == 0
+
+
+def test_every_statistic_gives_the_same_verdict(rankwise: Callable[..., Any], poor: Path, tmp_path: Path) -> None:
+    samples = tmp_path / "m.samples.jsonl"
+    verdicts = [rankwise("fit", samples, "--statistic", one, "--json").json["trust"] for one in ("median", "minimum")]
+    assert verdicts[0] == verdicts[1]
