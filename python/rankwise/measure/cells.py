@@ -72,10 +72,10 @@ def ways_of(cells: Cells, statistic: str, sessions: Sequence[Cells] = ()) -> dic
     """
     launches = sorted({launch for by_size in cells.values() for row in by_size.values() for launch in row})
     logs = {way: _logs(by_size, launches, statistic) for way, by_size in cells.items()}
-    off = {way: table - np.nanmean(table, axis=1, keepdims=True) for way, table in logs.items()}
+    off = {way: table - _mean(table, 1)[:, None] for way, table in logs.items()}
     earlier, deviations = _earlier(cells, statistic, sessions), Deviations()
     if logs:
-        common = np.nanmean(np.concatenate(list(off.values())), axis=0)
+        common = _mean(np.concatenate(list(off.values())), 0)
         own = batches(common).size if len(launches) > 1 else 0
         told = [r for _, r in earlier if r is not None]
         counts = tuple(len(next(iter(session.values()))[0]) for session, _ in earlier)
@@ -94,6 +94,11 @@ def _logs(by_size: Mapping[int, Mapping[int, Array]], launches: Sequence[int], s
     )
 
 
+def _mean(table: Array, axis: int) -> Array:
+    """Return means of what is known, 0 where nothing is."""
+    return np.asarray(np.nansum(table, axis=axis) / np.maximum(np.sum(~np.isnan(table), axis=axis), 1))
+
+
 def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tuple[dict[str, Array], float | None]]:
     """Return for each earlier session what its launches differed by from their mean, for the rows of each way now, and how
     far each launch depended on the one before; what it did not measure differs as the rest did."""
@@ -103,8 +108,8 @@ def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tu
         tables = {way: _logs(by_size, launches, statistic) for way, by_size in session.items() if way in cells}
         if len(launches) < 2:
             continue
-        off = {way: table - np.nanmean(table, axis=1, keepdims=True) for way, table in tables.items() if table.size}
-        common = np.nan_to_num(np.nanmean(np.concatenate(list(off.values())), axis=0))
+        off = {way: table - _mean(table, 1)[:, None] for way, table in tables.items() if table.size}
+        common = _mean(np.concatenate(list(off.values())), 0)
         rows = {way: dict(zip(session.get(way, ()), off.get(way, ()), strict=False)) for way in cells}
         of_ways = {
             way: np.array([np.where(np.isnan(row := rows[way].get(size, common)), common, row) for size in by_size])
@@ -117,7 +122,7 @@ def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tu
 def _way(
     by_size: Mapping[int, Mapping[int, Array]], logs: Array, off: Array, earlier: Sequence[Array], deviations: Deviations
 ) -> Way:
-    centre = np.nanmean(logs, axis=1)
+    centre = _mean(logs, 1)
     columns = []
     if deviations.own:
         batched = deviations.own < deviations.launches
@@ -131,7 +136,8 @@ def _way(
         for row in by_size.values() for times_s in row.values()
     ]  # fmt: skip
     count = max(logs.shape[1], 1)
-    apart = off - np.nanmedian(off, axis=0, keepdims=True)
+    visited = off[:, ~np.isnan(off).all(axis=0)]
+    apart = visited - np.nanmedian(visited, axis=0, keepdims=True)
     between = float(np.nanstd(apart)) / math.sqrt(count) if count > 1 else 0.0
     return Way(
         np.array(list(by_size), dtype=np.float64),

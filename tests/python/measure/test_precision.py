@@ -47,8 +47,9 @@ def test_cells_that_no_launch_or_a_single_one_came_to_are_not_known() -> None:
 
 
 def test_the_half_width_is_student_s_over_launches() -> None:
-    assert half_width([math.exp(y) for y in (0.0, 0.1, 0.2)]) == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
-    assert half_width([1.0]) == math.inf
+    launches = {launch: np.array([math.exp(0.1 * launch)]) for launch in range(3)}
+    assert half_width(launches, "median") == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
+    assert half_width({0: launches[0]}, "median") == half_width({}, "median") == math.inf
 
 
 def test_the_statistic_decides() -> None:

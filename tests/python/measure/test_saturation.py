@@ -181,7 +181,7 @@ def test_osu_s_message_rates_of_pairs_tell_what_they_share(tmp_path: Path, link:
     resource = getattr(profile.shared, kind)
     assert resource.bytes_per_s == pytest.approx(4000 * 262144) and resource.messages_per_s == pytest.approx(1e6)
     assert (resource.most_pairs, len(resource.pairs), resource.both_ways_bytes_per_s) == (8, 6, None)
-    assert resource.ci[0] < resource.bytes_per_s < resource.ci[1] < 1.001 * resource.ci[0]
+    assert resource.ci is None  # a single run says nothing of its spread
     assert list(profile.shared.resources()) == [(kind, resource)]
     # A single pair that is added later does not take its place.
     (tmp_path / "bw").write_text(_osu("Bandwidth", "", {8: 8.0, 65536: 900.0, 262144: 990.0}))

@@ -62,7 +62,7 @@ def test_bytes_between_nodes_must_have_crossed_an_interface(counted: int | None,
     crossed = {} if counted is None else {"a": {"eth0": [counted, counted]}, "b": {"eth0": [counted, counted]}}
     cell = {"class": "other-node", "operation": "send", "launch": 0, "size_bytes": 1000, "parts": 2}
     campaign.samples[:] = [{**sample, **cell} for sample in campaign.samples]
-    campaign.witnesses[:] = [{**w, "class": "other-node", "network_bytes": crossed} for w in campaign.witnesses]
+    campaign.witnesses[:] = [{**w, "class": "other-node", "launch": 0, "network_bytes": crossed} for w in campaign.witnesses]
     trust = judge([campaign])
     assert trust.level == ("limited" if level == "good" else level)  # a single launch
     assert level == "good" or "messages went another way" in str(trust.reasons[0])
