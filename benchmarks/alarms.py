@@ -106,7 +106,7 @@ def change_point_rates(runs: int, seed: int) -> list[tuple[str, float]]:
         for i in range(1, count):
             series[:, i] = 0.3 * series[:, i - 1] + math.sqrt(1 - 0.3**2) * rng.standard_normal(runs)
         rows.append((f"{count} sessions, none there (AR 0.3)", float(np.mean([bool(change_points(0.04 * s)) for s in series]))))
-    for step, at in ((0.1, 20), (0.1, 34), (0.2, 20)):
+    for step, at in ((0.1, 20), (0.1, 34), (0.2, 20), (0.2, 35)):
         series = 0.04 * rng.standard_normal((runs, 40))
         series[:, at:] += math.log1p(step)
         found = [change_points(s) for s in series]

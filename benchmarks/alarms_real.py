@@ -33,7 +33,7 @@ RULES = Rules(apart_s=1.0)
 def session(cable: Nodes, folder: Path) -> None:
     load = os.getloadavg()[0]
     words = [sys.executable, "-m", "rankwise", "health", "--hosts", ",".join(cable.hosts), "--links", "other-node", "--as", "nodes",
-             "--launches", "10", "--seconds", "10", "--confirm-after", "1s", "--json"]  # fmt: skip
+             "--launches", "10", "--seconds", "15", "--confirm-after", "1s", "--json"]  # fmt: skip
     done = subprocess.run(
         cable.command(cable.hosts[0], words), cwd=folder, env=cable.environment(), capture_output=True, text=True, timeout=600
     )

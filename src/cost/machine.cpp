@@ -44,6 +44,15 @@ double TimeCurve::hold_s(Index size_bytes) const {
   return time_s - std::clamp(line(size_bytes).alpha_s, 0.001 * time_s, 0.999 * time_s);
 }
 
+double StepCosts::step_s(bool first, Index messages, Index size_bytes) const {
+  const auto n = static_cast<double>(messages);
+  const double one_s = (first ? start_1 : later_1)(size_bytes);
+  if (messages <= 1) return one_s;
+  const double two_s = std::max(one_s, (first ? start_2 : later_2)(size_bytes));
+  if (!first) return one_s + (n - 1) * (two_s - one_s);
+  return two_s + (n - 2) / 2 * std::max(0.0, start_4(size_bytes) - two_s);
+}
+
 double LinkCost::gap(Index size_bytes) const {
   if (exchange_gap) return (*exchange_gap)(size_bytes);
   return send.lane() > 0 ? static_cast<double>(size_bytes) / send.lane() : 0.0;

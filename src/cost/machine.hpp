@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "grid/grid.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise {
 
@@ -41,6 +42,26 @@ class TimeCurve {
   double lane_ = 0.0;
 };
 
+// What a rank's steps take by one way of sending, timed as exchanges meet them: from a common start, blocks freshly written,
+// each message with a receive of its own. Not given: LinkCost's warm ping-pongs stand in.
+struct StepCosts {
+  // A first step with so many messages each way, posted receives included.
+  TimeCurve start_1;
+  TimeCurve start_2;
+  TimeCurve start_4;
+  // A later one, which forwards what the one before it brought.
+  TimeCurve later_1;
+  TimeCurve later_2;
+  // One message of a blocking mode whose receive is not posted with a send of its own: the first of a round, and later ones.
+  std::optional<TimeCurve> chain_start = {};
+  std::optional<TimeCurve> chain = {};
+  // What a step takes longer as an MPI neighbourhood collective.
+  std::optional<TimeCurve> collective = {};
+
+  // A step of so many messages each way: linear between 1, 2 and 4, and beyond.
+  [[nodiscard]] double step_s(bool first, Index messages, Index size_bytes) const;
+};
+
 // How long messages take over one class of link, for each way of sending.
 struct LinkCost {
   TimeCurve send;      // T(m) of a plain send
@@ -56,6 +77,7 @@ struct LinkCost {
   std::optional<double> acknowledgement_s = {};
   // From which size on a plain send waits for its receiver, as a synchronous one does. Not given: never.
   std::optional<Index> rendezvous_from_bytes = {};
+  std::array<std::optional<StepCosts>, send_mode_count> steps = {};  // by SendMode
 
   [[nodiscard]] double gap(Index size_bytes) const;
   [[nodiscard]] double overhead() const { return overhead_s.value_or(gap(0) / 2); }
@@ -92,6 +114,9 @@ struct Machine {
   std::optional<Resource> socket;   // memory of a socket; likewise
   std::optional<Resource> sockets;  // the link between a node's sockets; likewise
   std::vector<SwitchLevel> levels;  // the inner first
+  // Of so many fresh bytes on one processor, beside messages whose steps were timed; not given: nothing.
+  std::optional<TimeCurve> copy = {};
+  std::optional<TimeCurve> add = {};
 
   // The class whose figures stand for a class: itself, or inside a node the next one that is known, farther ones first.
   // Nothing: none does.

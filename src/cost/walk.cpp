@@ -28,7 +28,7 @@ Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
 }
 
 void Walk::add(LinkedSchedules linked) {
-  Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}};
+  Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}, false};
   part.usual.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.usual.trace.waiting.empty()) {
     invalid("the schedule cannot finish: rank " + std::to_string(part.usual.trace.waiting.front().rank) +
@@ -39,6 +39,8 @@ void Walk::add(LinkedSchedules linked) {
     if (!part.rendezvous.trace.waiting.empty()) part.rendezvous.trace.events.clear();
   }
   ranks_ = part.schedules.size();
+  const auto is_collective = [](const RankSchedule& schedule) { return schedule.neighborhood; };
+  part.collective = std::any_of(part.schedules.begin(), part.schedules.end(), is_collective);
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
     part.first_step.push_back(part.steps.size());
     const std::vector<Step>& steps = part.schedules[rank].steps;
@@ -46,6 +48,7 @@ void Walk::add(LinkedSchedules linked) {
       const Step* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
       while (next != nullptr && next->ops.empty()) next = next == &steps.back() ? nullptr : next + 1;
       describe(steps[i], next, rank, linked.partners, part);
+      describe_work(steps[i], i == 0 && parts_.empty(), part.schedules[rank].adds, part);
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
@@ -122,6 +125,26 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
   }
 }
 
+void Walk::describe_work(const Step& step, bool first, bool adds, Part& part) const {
+  const std::size_t begin = part.transfers.size() - step.ops.size();
+  const auto follows_receive = [&step](const Op& op) {
+    return std::any_of(op.after.begin(), op.after.end(),
+                       [&](std::size_t before) { return step.ops[before].kind != Op::Kind::send; });
+  };
+  const auto messages = std::count_if(step.ops.begin(), step.ops.end(), [](const Op& op) {
+    return op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
+  });
+  const bool posted = is_blocking(mode_) && messages > 1 && std::none_of(step.ops.begin(), step.ops.end(), follows_receive);
+  for (std::size_t i = 0; i < step.ops.size(); ++i) {
+    const Op& op = step.ops[i];
+    Transfer& transfer = part.transfers[begin + i];
+    transfer.posted = posted;
+    transfer.first = first;
+    const bool works = op.kind == Op::Kind::copy || (adds && op.kind == Op::Kind::recv);
+    if (works) (adds ? transfer.added : transfer.copied) = op.blocks();
+  }
+}
+
 // What messages of the sizes of a walk cost over each class of link, each looked up when first needed.
 class Prices {
  public:
@@ -135,11 +158,21 @@ class Prices {
     double overhead_s = 0.0;
     double acknowledgement_s = 0.0;
     double hold_s = 0.0;  // of its send
+    Index bytes = 0;
+    const StepCosts* steps = nullptr;  // null: not timed
   };
 
-  Prices(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine)
-      : sizes_(sizes), block_bytes_(block_bytes), machine_(machine) {
+  Prices(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine, SendMode mode)
+      : sizes_(sizes), block_bytes_(block_bytes), machine_(machine), mode_(mode) {
     for (std::vector<Price>& prices : prices_) prices.resize(sizes.size());
+  }
+
+  // The time of copies and additions of so many blocks.
+  [[nodiscard]] double work_s(Index copied, Index added) const {
+    const auto of = [this](const std::optional<TimeCurve>& curve, Index blocks) {
+      return curve && blocks > 0 ? (*curve)(blocks * block_bytes_) : 0.0;
+    };
+    return of(machine_.copy, copied) + of(machine_.add, added);
   }
 
   const Price& of(const Passage& passage, LinkClass link) {
@@ -158,12 +191,15 @@ class Prices {
     const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
     const Index bytes = sizes_[passage.size] * block_bytes_;
     price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size, true, cost.send(bytes), cost.ssend(bytes), cost.exchange(bytes), cost.gap(bytes), cost.overhead(),
-             cost.acknowledgement_s.value_or(0.0), cost.send.hold_s(bytes)};
+             cost.acknowledgement_s.value_or(0.0), cost.send.hold_s(bytes), bytes, nullptr};
+    const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
+    if (steps) price.steps = &*steps;
   }
 
   const std::vector<Index>& sizes_;
   Index block_bytes_;
   const Machine& machine_;
+  SendMode mode_;
   std::array<std::vector<Price>, link_class_count> prices_;
 };
 
@@ -183,7 +219,8 @@ class Clock {
         begun_s_(mode == SendMode::send ? part.transfers.size() : 0, 0.0),
         shared_s_(begun_s_),
         hop_(mode == SendMode::isend_self ? part.transfers.size() : 0, 0),
-        arrived_s_(ready_s) {
+        arrived_s_(ready_s),
+        work_(prices) {
     prices_.reserve(part.passages.size());
     for (const Passage& passage : part.passages) {
       if (!passage.moves) {
@@ -195,6 +232,9 @@ class Clock {
                                  : part.census->links[passage.link].value_or(LinkClass::same_socket);
       prices_.push_back(&prices.of(passage, link));
     }
+    timed_ = std::all_of(prices_.begin(), prices_.end(), [&](const Prices::Price* price) {
+      return price == nullptr || (price->steps != nullptr && (!is_blocking(mode) || price->steps->chain));
+    });
   }
 
   void run() {
@@ -215,6 +255,19 @@ class Clock {
 
   [[nodiscard]] const Prices::Price& price(Id id) const { return *prices_[id]; }
 
+  // Whether an operation is one of a step whose messages are all in flight at once.
+  [[nodiscard]] bool is_together(Id id) const {
+    return part_.transfers[id].together || (timed_ && part_.transfers[id].posted);
+  }
+  // One message on its own: from when both ends are there, and until its sender goes on.
+  [[nodiscard]] double alone_s(Id id, double otherwise_s) const {
+    if (!timed_) return otherwise_s;
+    const StepCosts& steps = *price(id).steps;
+    if (!is_blocking(mode_)) return steps.step_s(part_.transfers[id].first, 1, price(id).bytes);
+    return (part_.transfers[id].first ? steps.chain_start : steps.chain)->operator()(price(id).bytes);
+  }
+  [[nodiscard]] double gap_s(Id id) const { return timed_ ? std::min(price(id).gap_s, alone_s(id, 0.0)) : price(id).gap_s; }
+
   // How much longer than its own time a message takes for what others send over its way, or its sender's side of it.
   [[nodiscard]] double wait_s(Id id) const { return std::max(0.0, loads_.way_s[id] - price(id).hold_s); }
   [[nodiscard]] double wait_to_leave_s(Id id) const { return std::max(0.0, loads_.out_s[id] - price(id).hold_s); }
@@ -231,21 +284,22 @@ class Clock {
     }
     posted_s_[id] = start_s;
     done_s_[id] = start_s;
-    if (mode_ == SendMode::send && passage.moves && passage.sends) done_s_[id] += price(id).gap_s;
+    if (mode_ == SendMode::send && passage.moves && passage.sends && !(timed_ && is_together(id))) done_s_[id] += gap_s(id);
   }
 
   void match(Id send, Id recv) {
     const double both_s = std::max(posted_s_[send], posted_s_[recv]);
-    if (part_.transfers[recv].together) {
+    if (is_together(recv)) {
       done_s_[recv] = posted_s_[send];  // what counts for the step is when the sender was there
     } else {
       done_s_[recv] = arrival_s(send, recv, both_s);
     }
     const bool waits = mode_ == SendMode::ssend || (mode_ != SendMode::send && mode_ != SendMode::isend_self);
-    if (waits && !part_.transfers[send].together) {
+    if (waits && !is_together(send)) {
       const Prices::Price& cost = price(send);
-      done_s_[send] = both_s + (mode_ == SendMode::ssend ? cost.ssend_s : cost.send_s) + wait_s(send);
-      if (mode_ == SendMode::ssend && !part_.transfers[send].answered) done_s_[send] += cost.acknowledgement_s;
+      done_s_[send] = both_s + alone_s(send, mode_ == SendMode::ssend ? cost.ssend_s : cost.send_s) + wait_s(send);
+      // A chain that was timed ends with its last acknowledgement.
+      if (!timed_ && mode_ == SendMode::ssend && !part_.transfers[send].answered) done_s_[send] += cost.acknowledgement_s;
     }
   }
 
@@ -253,14 +307,18 @@ class Clock {
     const Prices::Price& cost = price(recv);
     switch (mode_) {
       case SendMode::ssend:
-        return both_s + cost.ssend_s + wait_s(recv);
+        return both_s + alone_s(recv, cost.ssend_s) + wait_s(recv);
       case SendMode::send: {
-        const double alone_s = part_.transfers[recv].expected ? cost.exchange_s : cost.send_s;
-        shared_s_[recv] = begun_s_[send] + alone_s + wait_s(recv);
-        return std::max(posted_s_[send] + alone_s, posted_s_[recv] + cost.gap_s);
+        const double own_s = alone_s(recv, part_.transfers[recv].expected ? cost.exchange_s : cost.send_s);
+        shared_s_[recv] = begun_s_[send] + own_s + wait_s(recv);
+        return std::max(posted_s_[send] + own_s, posted_s_[recv] + gap_s(recv));
       }
       case SendMode::isend_self: {
         hop_[recv] = hop_[send];
+        if (timed_) {
+          const bool first = part_.transfers[recv].first && hop_[recv] == 0;
+          return both_s + cost.steps->step_s(first, part_.transfers[recv].chains, cost.bytes) + wait_s(recv);
+        }
         const double all_s = cost.exchange_s + std::max(static_cast<double>(part_.transfers[recv].chains - 1) * cost.gap_s,
                                                         wait_s(recv));
         return both_s + (hop_[recv] < 2 ? all_s : std::max(cost.exchange_s, all_s - 2 * cost.overhead_s));
@@ -269,17 +327,18 @@ class Clock {
       case SendMode::persistent:
         break;
     }
-    return both_s + cost.send_s + wait_s(recv);
+    return both_s + alone_s(recv, cost.send_s) + wait_s(recv);
   }
 
   void complete(Id rank, Id first, Id end) {
     double& ready_s = ready_s_[rank];
-    if (end > first && part_.transfers[first].together) {
-      ready_s = together(rank, first, end);
-      return;
+    if (end > first && is_together(first)) {
+      ready_s = timed_ ? timed_together(rank, first, end) : together(rank, first, end);
+    } else {
+      if (mode_ == SendMode::send) space_arrivals(rank, first, end);
+      for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
     }
-    if (mode_ == SendMode::send) space_arrivals(rank, first, end);
-    for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
+    for (Id i = first; timed_ && i < end; ++i) ready_s += work_.work_s(part_.transfers[i].copied, part_.transfers[i].added);
   }
 
   // Moves the arrivals of a step apart, in the order in which they come; none is there before what shares its way lets it.
@@ -290,7 +349,7 @@ class Clock {
     }
     std::sort(arrivals_.begin(), arrivals_.end(), [this](Id a, Id b) { return done_s_[a] < done_s_[b]; });
     double& last_s = arrived_s_[rank];
-    for (const Id id : arrivals_) last_s = done_s_[id] = std::max(done_s_[id], last_s + price(id).gap_s);
+    for (const Id id : arrivals_) last_s = done_s_[id] = std::max(done_s_[id], last_s + gap_s(id));
     for (const Id id : arrivals_) last_s = done_s_[id] = std::max({done_s_[id], shared_s_[id]});
   }
 
@@ -328,6 +387,32 @@ class Clock {
     return start_s + std::max({own_s, shared_s, busy_s});
   }
 
+  // A step that was timed, of messages that may differ: the longest alone, and what the others add in the mean.
+  [[nodiscard]] double timed_together(Id rank, Id first, Id end) const {
+    std::array<Index, 2> messages{};  // received, sent
+    for (Id id = first; id < end; ++id) {
+      if (part_.passages[id].moves) ++messages[part_.passages[id].sends ? 1 : 0];
+    }
+    const Index most = std::max(messages[0], messages[1]);
+    double start_s = ready_s_[rank];
+    double longest_s = 0.0;
+    double shared_s = 0.0;
+    std::array<double, 2> further_s{};
+    for (Id id = first; id < end; ++id) {
+      if (!part_.passages[id].moves) continue;
+      const bool sends = part_.passages[id].sends;
+      const Prices::Price& cost = price(id);
+      const bool starts = part_.transfers[id].first;
+      double one_s = cost.steps->step_s(starts, 1, cost.bytes);
+      further_s[sends ? 1 : 0] += (cost.steps->step_s(starts, most, cost.bytes) - one_s) / static_cast<double>(most);
+      if (part_.collective && cost.steps->collective) one_s += (*cost.steps->collective)(cost.bytes);
+      if (!sends) start_s = std::max(start_s, done_s_[id]);
+      longest_s = std::max(longest_s, one_s);
+      shared_s = std::max(shared_s, one_s + (sends ? wait_to_leave_s(id) : wait_s(id)));
+    }
+    return start_s + std::max(longest_s + std::max(further_s[0], further_s[1]), shared_s);
+  }
+
   struct Tally {
     const Prices::Price* price;
     int sent;
@@ -348,6 +433,8 @@ class Clock {
   std::vector<double> arrived_s_;     // send: of each rank, when the last message so far arrived
   std::vector<Id> arrivals_;          // of one step
   std::vector<Tally> tally_;          // of one step: how many messages of each price
+  const Prices& work_;
+  bool timed_ = false;                // the steps themselves were timed, on every link in use
 };
 
 void Walk::check(const Placement& placement) const {
@@ -416,7 +503,7 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
               " B are too large: make the blocks smaller");
     }
   }
-  Prices prices(sizes_, block_bytes, machine);
+  Prices prices(sizes_, block_bytes, machine, mode_);
   LoadsOfUses loads(sizes_, block_bytes, machine);
   Cost cost;
   cost.finish_s.assign(ranks_, 0.0);

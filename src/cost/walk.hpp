@@ -15,6 +15,10 @@
 // - a message whose way others share (loads.hpp) takes longer by what the load of its phase is above its own time there:
 //   in max-rate's words (Gropp, Olson, Samfass 2016), T(m) - hold(m) + load;
 // - no round takes less than a resource is held for.
+//
+// Where the steps themselves were timed on every link in use (StepCosts), a step takes what they say in place of T, E and g:
+// the first step of a round as from a start, later ones as forwarding; single messages of blocking modes as links of a
+// chain; with copies and additions beside them.
 #pragma once
 
 #include <memory>
@@ -96,6 +100,10 @@ class Walk {
     bool together = false;  // in a step whose messages are all in flight at once
     bool expected = false;  // a receive that is posted before what its step sends
     bool answered = false;  // a send after which the rank only receives
+    bool posted = false;    // in a step of blocking sends whose receives are all posted before
+    bool first = false;     // in the first step of a round
+    Index copied = 0;       // blocks that a copy copies, and such as a receive or copy adds
+    Index added = 0;
   };
   // A replay, and what is in flight together in it.
   struct Replayed {
@@ -114,12 +122,15 @@ class Walk {
     std::vector<Trace::Id> after;          // the operations that others come after
     std::vector<Trace::Id> steps;          // of each step, rank by rank: its first operation; then the end
     std::vector<std::size_t> first_step;   // of each rank: index into steps
+    bool collective = false;               // carried out as MPI neighbourhood collectives
   };
 
   void add(LinkedSchedules linked);
   void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);
+  // What counts only where steps were timed.
+  void describe_work(const Step& step, bool first, bool adds, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace rankwise {
 
@@ -72,7 +73,11 @@ void add_bytes(std::byte* into, const std::byte* from, std::size_t bytes) {
 
 ImportContent::ImportContent(const ExchangeSpec& spec, Index rank, const RankSchedule& schedule,
                              const std::vector<std::size_t>& bytes_per_slot)
-    : rank_(rank), own_(own_slot(spec, rank)), storage_(schedule, bytes_per_slot), origins_(origins(spec, rank)) {}
+    : ImportContent(rank, own_slot(spec, rank), rankwise::origins(spec, rank), schedule, bytes_per_slot) {}
+
+ImportContent::ImportContent(Index rank, Index own, std::vector<Index> origins, const RankSchedule& schedule,
+                             const std::vector<std::size_t>& bytes_per_slot)
+    : rank_(rank), own_(own), storage_(schedule, bytes_per_slot), origins_(std::move(origins)) {}
 
 void ImportContent::prepare(std::uint64_t repetition) {
   std::fill(storage_.memory().begin(), storage_.memory().end(), std::byte{0xEE});
@@ -90,10 +95,13 @@ std::string ImportContent::mismatch(std::uint64_t repetition) const {
 
 ReduceContent::ReduceContent(const ExchangeSpec& spec, Index rank, const RankSchedule& schedule,
                              const std::vector<std::size_t>& bytes_per_slot)
-    : rank_(rank),
-      own_(own_slot(spec, rank)),
-      storage_(schedule, bytes_per_slot),
-      contributions_(contributions_to(spec, rank)) {}
+    : ReduceContent(rank, {}, schedule, bytes_per_slot) {
+  if (own_slot(spec, rank) >= 0) sums_.push_back({own_slot(spec, rank), contributions_to(spec, rank)});
+}
+
+ReduceContent::ReduceContent(Index rank, std::vector<Sum> sums, const RankSchedule& schedule,
+                             const std::vector<std::size_t>& bytes_per_slot)
+    : rank_(rank), sums_(std::move(sums)), storage_(schedule, bytes_per_slot) {}
 
 void ReduceContent::prepare(std::uint64_t repetition) {
   for (std::size_t slot = 0; slot < slots().size(); ++slot) {
@@ -102,16 +110,18 @@ void ReduceContent::prepare(std::uint64_t repetition) {
 }
 
 std::string ReduceContent::mismatch(std::uint64_t repetition) const {
-  if (own_ < 0) return "";
-  const SlotBuffer& own = slots()[static_cast<std::size_t>(own_)];
-  const bool right = all_words(own.bytes, [&](std::size_t i, auto size) {
-    std::uint64_t expected = 0;
-    for (const auto& [rank, slot] : contributions_) {
-      expected = sum_of_bytes(expected, word(seed_of(rank, slot, repetition), i));
-    }
-    return std::memcmp(own.data + 8 * i, &expected, size) == 0;
-  });
-  return right ? "" : at(rank_, static_cast<std::size_t>(own_)) + "not the sum of all contributions";
+  for (const auto& [slot, contributions] : sums_) {
+    const SlotBuffer& own = slots()[static_cast<std::size_t>(slot)];
+    const bool right = all_words(own.bytes, [&](std::size_t i, auto size) {
+      std::uint64_t expected = 0;
+      for (const auto& [rank, from] : contributions) {
+        expected = sum_of_bytes(expected, word(seed_of(rank, from, repetition), i));
+      }
+      return std::memcmp(own.data + 8 * i, &expected, size) == 0;
+    });
+    if (!right) return at(rank_, static_cast<std::size_t>(slot)) + "not the sum of all contributions";
+  }
+  return "";
 }
 
 }  // namespace rankwise

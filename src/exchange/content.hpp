@@ -19,6 +19,9 @@ class ImportContent {
  public:
   ImportContent(const ExchangeSpec& spec, Index rank, const RankSchedule& schedule,
                 const std::vector<std::size_t>& bytes_per_slot);
+  // own: the slot of the own block, -1: none; origins: of each slot, -1: nothing comes.
+  ImportContent(Index rank, Index own, std::vector<Index> origins, const RankSchedule& schedule,
+                const std::vector<std::size_t>& bytes_per_slot);
 
   [[nodiscard]] const std::vector<SlotBuffer>& slots() const { return storage_.slots(); }
   // Clears what was received and writes the own block anew.
@@ -33,10 +36,18 @@ class ImportContent {
   std::vector<Index> origins_;
 };
 
+// A slot in which contributions are added up.
+struct Sum {
+  Index slot = -1;
+  std::vector<SlotOf> contributions;
+};
+
 // The contributions of one rank to the sums of the way back, and the sum that it gets.
 class ReduceContent {
  public:
   ReduceContent(const ExchangeSpec& spec, Index rank, const RankSchedule& schedule,
+                const std::vector<std::size_t>& bytes_per_slot);
+  ReduceContent(Index rank, std::vector<Sum> sums, const RankSchedule& schedule,
                 const std::vector<std::size_t>& bytes_per_slot);
 
   [[nodiscard]] const std::vector<SlotBuffer>& slots() const { return storage_.slots(); }
@@ -45,9 +56,8 @@ class ReduceContent {
 
  private:
   Index rank_;
-  Index own_;
+  std::vector<Sum> sums_;
   SlotStorage storage_;
-  std::vector<SlotOf> contributions_;
 };
 
 }  // namespace rankwise

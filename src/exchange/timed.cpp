@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
-#include "exchange/content.hpp"
-#include "exchange/executor.hpp"
+#include <utility>
 
 namespace rankwise {
 
@@ -73,50 +71,78 @@ void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block
   if (slots > most_memory_bytes / std::max<std::size_t>(1, block_bytes)) refuse_memory();
 }
 
-TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes, const ClockOffset& clock,
-                        const Repetitions& repetitions) {
+Job::Job(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) : comm_(comm) {
   require_ranks(comm, spec);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  RankSchedule import = make_schedule(spec, rank);
-  import.place.clear();  // all that arrives is kept, to be checked afterwards
-  RankSchedule reduce;
-  if (includes_reduce(spec)) reduce = make_reduce(spec, rank);
-  const std::vector<std::size_t> bytes = exchange_sizes(comm, spec, block_bytes);
-  require_sizes(comm, import, bytes);
-  const std::vector<std::size_t> reduce_bytes(bytes.begin(), bytes.begin() + reduce.slots);
-  ImportContent blocks(spec, rank, import, bytes);
-  ReduceContent sums(spec, rank, reduce, reduce_bytes);
-  Executor importer(comm, import, spec.mode, blocks.slots());
-  Executor reducer(comm, reduce, spec.mode, sums.slots(), {add_bytes, {}});
-  TimedExchange result;
-  const std::array<Index, 2> own{import.messages_sent() + reduce.messages_sent(),
-                                 bytes_sent(import, bytes) + bytes_sent(reduce, reduce_bytes)};
-  std::array<Index, 2> most{};
-  MPI_Allreduce(own.data(), most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
-  result.messages_per_rank = most[0];
-  result.bytes_per_rank = most[1];
+  import_ = make_schedule(spec, rank);
+  import_.place.clear();  // all that arrives is kept, to be checked afterwards
+  if (includes_reduce(spec)) reduce_ = make_reduce(spec, rank);
+  bytes_ = exchange_sizes(comm, spec, block_bytes);
+  require_sizes(comm, import_, bytes_);
+  blocks_.emplace(spec, rank, import_, bytes_);
+  importer_.emplace(comm, import_, spec.mode, blocks_->slots());
+  if (!reduce_.adds) return;
+  sums_.emplace(spec, rank, reduce_, std::vector<std::size_t>(bytes_.begin(), bytes_.begin() + reduce_.slots));
+  reducer_.emplace(comm, reduce_, spec.mode, sums_->slots(), Callbacks{add_bytes, {}});
+}
 
-  const Timed timed = time_repetitions(
-      comm, clock, repetitions,
-      {[&](std::uint64_t number) {
-         blocks.prepare(number);
-         if (reduce.adds) sums.prepare(number);
-       },
-       [&] {
-         importer.run();
-         reducer.run();
-       },
-       [&](std::uint64_t number) {
-         if (result.mismatch.empty()) result.mismatch = blocks.mismatch(number);
-         if (result.mismatch.empty() && reduce.adds) result.mismatch = sums.mismatch(number);
-       }});
-  result.time_s = timed.time_s;
-  result.late = timed.late;
-  int good = result.mismatch.empty() ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm);
-  result.verified = good == 1;
-  return result;
+Job::Job(MPI_Comm comm, const Ingredient& ingredient, std::size_t block_bytes) : comm_(comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  RankSchedule schedule = make_ingredient(ingredient, rank);
+  const bool takes_part = rank == ingredient.a || rank == ingredient.b;
+  bytes_.assign(static_cast<std::size_t>(schedule.slots), takes_part ? block_bytes : 0);
+  require_sizes(comm, schedule, bytes_);
+  if (!schedule.adds) {
+    import_ = std::move(schedule);
+    blocks_.emplace(rank, takes_part ? 0 : -1, ingredient_origins(ingredient, rank), import_, bytes_);
+    importer_.emplace(comm, import_, ingredient.mode, blocks_->slots());
+    return;
+  }
+  reduce_ = std::move(schedule);
+  std::vector<Sum> sums;
+  for (Index slot = 0; slot < ingredient.width; ++slot) sums.push_back({slot, {{rank, slot}, {rank, ingredient.width + slot}}});
+  sums_.emplace(rank, std::move(sums), reduce_, bytes_);
+  reducer_.emplace(comm, reduce_, ingredient.mode, sums_->slots(), Callbacks{add_bytes, {}});
+}
+
+Timed Job::time(const ClockOffset& clock, const Repetitions& repetitions) {
+  return time_repetitions(comm_, clock, repetitions,
+                          {[&](std::uint64_t number) {
+                             if (blocks_) blocks_->prepare(number);
+                             if (sums_) sums_->prepare(number);
+                           },
+                           [&] {
+                             if (importer_) importer_->run();
+                             if (reducer_) reducer_->run();
+                           },
+                           [&](std::uint64_t number) {
+                             if (mismatch_.empty() && blocks_) mismatch_ = blocks_->mismatch(number);
+                             if (mismatch_.empty() && sums_) mismatch_ = sums_->mismatch(number);
+                           }});
+}
+
+bool Job::verified() const {
+  int good = mismatch_.empty() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm_);
+  return good == 1;
+}
+
+std::array<Index, 2> Job::messages_and_bytes() const {
+  const std::array<Index, 2> own{import_.messages_sent() + reduce_.messages_sent(),
+                                 bytes_sent(import_, bytes_) + bytes_sent(reduce_, bytes_)};
+  std::array<Index, 2> most{};
+  MPI_Allreduce(own.data(), most.data(), 2, MPI_INT64_T, MPI_MAX, comm_);
+  return most;
+}
+
+TimedExchange run_timed(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes, const ClockOffset& clock,
+                        const Repetitions& repetitions) {
+  Job job(comm, spec, block_bytes);
+  const auto [messages, bytes] = job.messages_and_bytes();
+  const Timed timed = job.time(clock, repetitions);
+  return {timed.time_s, timed.late, job.verified(), job.mismatch(), messages, bytes};
 }
 
 }  // namespace rankwise

@@ -3,10 +3,15 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "exchange/content.hpp"
+#include "exchange/executor.hpp"
 #include "measure/repetitions.hpp"
+#include "schedule/ingredient.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -23,6 +28,38 @@ struct TimedExchange {
 // Throws std::invalid_argument, on all ranks alike and before anything is sent, when the number of ranks is not the
 // communicator's, the window has more than 2^26 slots, or blocks of one size need more memory than any rank should take.
 void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes);
+
+// An exchange, or an ingredient of one, with its blocks: ready to be repeated. What arrives is kept and compared with what its
+// origin sent, sums with what all contributors put in.
+class Job {
+ public:
+  // Collective. Blocks may differ in size from rank to rank. Throws as require_runnable does.
+  Job(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes);
+  // Likewise, of an ingredient, whose blocks are alike.
+  Job(MPI_Comm comm, const Ingredient& ingredient, std::size_t block_bytes);
+  Job(const Job&) = delete;  // executors point at the schedules
+  Job& operator=(const Job&) = delete;
+
+  // The import (the visits), and the way back where includes_reduce says so.
+  [[nodiscard]] Timed time(const ClockOffset& clock, const Repetitions& repetitions);
+  // Collective: whether on all ranks every slot held the right bytes, every time.
+  [[nodiscard]] bool verified() const;
+  // On the rank that saw one: the first slot that did not.
+  [[nodiscard]] const std::string& mismatch() const { return mismatch_; }
+  // Collective: the most that any rank sends in a repetition.
+  [[nodiscard]] std::array<Index, 2> messages_and_bytes() const;
+
+ private:
+  MPI_Comm comm_;
+  RankSchedule import_;
+  RankSchedule reduce_;
+  std::vector<std::size_t> bytes_;
+  std::optional<ImportContent> blocks_;
+  std::optional<ReduceContent> sums_;
+  std::optional<Executor> importer_;
+  std::optional<Executor> reducer_;
+  std::string mismatch_;
+};
 
 // Collective. Rank r of comm takes the part of rank r of the grid with a block of block_bytes, which may differ from
 // rank to rank. A repetition is the import (the visits), and the way back where includes_reduce says so; all that

@@ -1,11 +1,9 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <stdexcept>
-#include <string_view>
-#include <utility>
 
 #include "exchange/timed.hpp"
+#include "kernels/exchange_case.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/parse_repetitions.hpp"
@@ -14,40 +12,6 @@
 namespace rankwise {
 
 namespace {
-
-// algorithm:mode:k:bytes:shell:replication:team boxes:nodes, the cutoff alike on all axes; the last four may be left out,
-// and the nodes alone: nodes=4, so many ranks a node in order, or the node of every rank, as in nodes=0/0/1/1.
-struct Case {
-  ExchangeSpec spec;
-  long long cutoff;
-  std::size_t block_bytes;
-};
-
-NodeMap parse_nodes(const std::string& text, Index ranks) {
-  constexpr std::string_view key = "nodes=";
-  if (!text.starts_with(key)) throw std::invalid_argument("'" + text + "' is not nodes=N or nodes=N/N/...");
-  std::vector<Index> numbers;
-  for (const std::string& part : split(text.substr(key.size()), '/')) numbers.push_back(to_integer(part, "node"));
-  const bool per_node = numbers.size() == 1 && ranks > 1;
-  return per_node ? NodeMap::blocked(ranks, numbers.front()) : NodeMap::of(numbers);
-}
-
-Case parse_case(const std::string& text, const std::vector<Index>& dims, const std::vector<bool>& periodic) {
-  std::vector<std::string> parts = split(text, ':');
-  if (parts.size() != 4 && parts.size() != 7 && parts.size() != 8) {
-    throw std::invalid_argument("case '" + text + "' is not algorithm:mode:cutoff:bytes[:shell:replication:boxes[:nodes=N]]");
-  }
-  if (parts.size() == 4) parts.insert(parts.end(), {"full", "1", "pooled"});
-  const long long cutoff = to_integer(parts[2], "cutoff");
-  if (cutoff < 0 || cutoff > 1'000'000) throw std::invalid_argument("cutoff " + parts[2] + " is not sensible");
-  const long long block_bytes = to_integer(parts[3], "bytes");
-  if (block_bytes < 0) throw std::invalid_argument("block size " + parts[3] + " is negative");
-  ExchangeSpec spec = make_spec(parts[0], parse_send_mode(parts[1]), dims, periodic,
-                                std::vector<int>(dims.size(), static_cast<int>(cutoff)), parse_shell(parts[4]),
-                                to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
-  if (parts.size() == 8) spec.nodes = parse_nodes(parts[7], spec.ranks());
-  return {std::move(spec), cutoff, static_cast<std::size_t>(block_bytes)};
-}
 
 // A short ping-pong between ranks 0 and 1 while the others wait: how fast the machine is at this minute. Its samples
 // (round trips, rank 0 only) stand beside those of the exchange, so that a drift of the machine can be told from an error
@@ -99,7 +63,7 @@ void run_exchange(Arguments& arguments) {
   for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
   std::vector<bool> periodic;
   for (const long long flag : arguments.integers("periodic", "1")) periodic.push_back(flag != 0);
-  std::vector<Case> cases;
+  std::vector<ExchangeCase> cases;
   for (const std::string& text : arguments.list("cases", "shift:ssend:1:1000")) {
     cases.push_back(parse_case(text, dims, periodic));
     require_runnable(MPI_COMM_WORLD, cases.back().spec, cases.back().block_bytes);

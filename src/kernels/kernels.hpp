@@ -14,6 +14,7 @@ void run_alltoall(Arguments& arguments);
 void run_transpose(Arguments& arguments);
 void run_loggp(Arguments& arguments);
 void run_exchange(Arguments& arguments);
+void run_paired(Arguments& arguments);
 void run_stencil(Arguments& arguments);
 void run_fft3d(Arguments& arguments);
 void run_fft3d_values(Arguments& arguments);

@@ -36,6 +36,7 @@ constexpr Kernel kernels[] = {
     {"transpose", rankwise::run_transpose},
     {"loggp", rankwise::run_loggp},
     {"exchange", rankwise::run_exchange},
+    {"paired", rankwise::run_paired},
     {"stencil", rankwise::run_stencil},
     {"fft3d", rankwise::run_fft3d},
     {"fft3d-values", rankwise::run_fft3d_values},

@@ -73,13 +73,6 @@ std::string network_bytes_json() {
   return line.text();
 }
 
-// Of the system that was started; its containers and namespaces have the same.
-long long machine_id() {
-  std::string text;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-  return static_cast<long long>(std::hash<std::string>{}(text) >> 12);
-}
-
 // How often each network interface lost or found its carrier, and how many packets it damaged: what a loose cable shows.
 std::string network_faults_json() {
   JsonLine line("network");
@@ -96,6 +89,13 @@ std::string network_faults_json() {
     if (name != "lo" && fields) line.add(name, std::vector<long long>{carrier_changes, counts[2] + counts[10]});
   }
   return line.text();
+}
+
+// Of the system that was started; its containers and namespaces have the same.
+long long machine_id() {
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  return static_cast<long long>(std::hash<std::string>{}(text) >> 12);
 }
 
 // The lowest rank of comm with which this one can share memory: what MPI takes for its node.

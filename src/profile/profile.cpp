@@ -120,6 +120,44 @@ std::optional<double> overhead_of(const Json& link) {
   return parameter(link.at("models").find("loggp"), "overhead_s");
 }
 
+// Times at sizes, [[bytes, seconds], ...]: straight lines between them.
+TimeCurve timed_curve(const Json& rows) {
+  std::vector<TimeLine> lines;
+  double before_s = 0.0;
+  for (const Json& row : rows.items()) {
+    if (row.items().size() != 2) wrong(row, "this is not [bytes, seconds]");
+    const Index bytes = size_of(row.items()[0]);
+    const double time_s = row.items()[1].number();
+    if (time_s < 0) wrong(row, "a time is negative");
+    if (!lines.empty() && bytes <= lines.back().from_bytes) wrong(row, "the sizes are not in order");
+    if (!lines.empty()) {
+      TimeLine& line = lines.back();
+      line.beta_s_per_byte = (time_s - before_s) / static_cast<double>(bytes - line.from_bytes);
+      line.alpha_s = before_s - line.beta_s_per_byte * static_cast<double>(line.from_bytes);
+    }
+    lines.push_back({bytes, time_s, 0.0});
+    before_s = time_s;
+  }
+  if (lines.empty()) wrong(rows, "there is no time");
+  if (lines.size() > 1 && lines[lines.size() - 2].beta_s_per_byte > 0) {
+    TimeLine& last = lines.back();
+    last.beta_s_per_byte = lines[lines.size() - 2].beta_s_per_byte;
+    last.alpha_s -= last.beta_s_per_byte * static_cast<double>(last.from_bytes);
+  }
+  return TimeCurve(std::move(lines));
+}
+
+// What steps take by one way of sending.
+StepCosts steps_of(const Json& steps) {
+  const auto known = [&](const char* name) -> std::optional<TimeCurve> {
+    const Json* rows = steps.find(name);
+    return rows == nullptr ? std::nullopt : std::optional(timed_curve(*rows));
+  };
+  return {timed_curve(steps.at("start-1")), timed_curve(steps.at("start-2")), timed_curve(steps.at("start-4")),
+          timed_curve(steps.at("later-1")), timed_curve(steps.at("later-2")), known("chain-start"), known("chain"),
+          known("collective")};
+}
+
 LinkCost link_cost(const Json& link, const ProfileUse& use) {
   const Slowdown slowdown = use.loaded ? slowdown_of(link) : Slowdown{};
   const TimeCurve send = curve_of(lines_of(link, use.link_model), slowdown);
@@ -136,6 +174,11 @@ LinkCost link_cost(const Json& link, const ProfileUse& use) {
     // Each further message of a burst costs a processor one send and one receive. What a single message is seen to cost
     // it can be more, by how long a waiting call takes to notice it.
     if (cost.exchange_gap) cost.overhead_s = std::min(*cost.overhead_s, cost.gap(0) / 2);
+  }
+  if (const Json* steps = use.loaded ? nullptr : link.find("steps")) {
+    for (const auto& [mode, of_mode] : steps->members()) {
+      cost.steps[static_cast<std::size_t>(parse_send_mode(mode))] = steps_of(of_mode);
+    }
   }
   if (ssend) {
     cost.rendezvous_from_bytes = rendezvous_of(link);
@@ -208,6 +251,10 @@ Machine read_machine(const std::string& profile, const ProfileUse& use) {
     read_shared(*shared, machine);
   } else {
     machine.card = injection_of(root.at("links"));
+  }
+  if (const Json* work = root.find("work")) {
+    if (const Json* copy = work->find("copy")) machine.copy = timed_curve(*copy);
+    if (const Json* add = work->find("add")) machine.add = timed_curve(*add);
   }
   machine.check();
   return machine;

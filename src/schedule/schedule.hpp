@@ -17,6 +17,7 @@ namespace rankwise {
 // Which MPI call sends. The order of messages depends on it: ssend and send block; isend and persistent have all of a
 // step in flight; isend-self forwards each block as soon as it has arrived.
 enum class SendMode { ssend, send, isend, isend_self, persistent };
+inline constexpr std::size_t send_mode_count = 5;
 
 [[nodiscard]] SendMode parse_send_mode(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(SendMode mode);

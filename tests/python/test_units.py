@@ -10,6 +10,7 @@ from rankwise.units import (
     format_size,
     format_time,
     parse_ints,
+    parse_seconds,
     parse_shape,
     parse_size,
     parse_sizes,
@@ -83,3 +84,8 @@ def test_figures_are_written_with_three_digits_and_a_unit() -> None:
 )
 def test_a_parameter_is_written_in_the_unit_of_its_name(name: str, value: float, text: str) -> None:
     assert format_parameter(name, value) == text
+
+
+def test_times_are_read_with_their_units() -> None:
+    times = {"10ms": 0.01, "0.5": 0.5, "2min": 120.0, "30m": 1800.0, "1h": 3600.0}
+    assert {text: parse_seconds(text) for text in times} == pytest.approx(times)

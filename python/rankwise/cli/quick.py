@@ -52,7 +52,7 @@ def quick(
     _step(4, "the Shift of werner2023, predicted and run")
     cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))
     validation = compare_engines(
-        profile_path, cases, ("model", "run"), here, directory / "exchange.samples.jsonl", 0.3, twice=False
+        profile_path, cases, ("model", "run"), here, directory / "exchange.samples.jsonl", 0.3, launches=10
     )
     write_json(directory / "validate.json", validation.to_dict())
     show_validation(validation)

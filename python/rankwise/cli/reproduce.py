@@ -58,6 +58,8 @@ def _register(paper: Paper) -> None:
             _show(reproduction)
             for path in written[:1]:
                 tell(f"written: {path} and {len(written) - 1} tables and pictures beside it")
+            if paper.takes_profiles and not measured:
+                tell(f"to measure the same here: {reproduction.next_command}")
             if output is None:
                 tell(f"next: rankwise reproduce {paper.name} -o {paper.name}  # HTML, CSV and pictures")
 

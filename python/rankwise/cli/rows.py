@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankwise.decide.ranking import Ranking
     from rankwise.machine.profile import Profile
     from rankwise.workloads.base import Row, Workload
-    from rankwise.workloads.comparison import Validation
+    from rankwise.workloads.comparison import Paired, Validation
 
 _VERIFIED = {True: "verified", False: "WRONG", None: "–"}
 
@@ -65,31 +65,36 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     if as_json:
         print_json(validation.to_dict())
         return
+    if validation.session is not None:
+        _show_paired(validation)
     # What predictions are held against: real runs, or simulations where nothing runs.
     simulated = all(comparison.measured.engine == "simgrid" for comparison in validation.comparisons)
-    show_table(
-        [
-            {
-                "by": comparison.predicted.engine,
-                **comparison.case.cells(),
-                "ranks": str(comparison.case.ranks),
-                "predicted": format_time(comparison.predicted.time_s),
-                "simulated" if simulated else "measured": format_time(comparison.measured.time_s),
-                "95 % interval": format_interval(comparison.measured.interval_s),
-                "error": format_percent(comparison.error),
-                **{name: _signed(error) for name, error in comparison.phase_errors().items()},
-                "at present speed": _signed(comparison.error_at_present_speed),
-                "checked": _VERIFIED[comparison.measured.verified],
-            }
-            for comparison in validation.comparisons
-        ]
-    )
+    held_against = "simulated" if simulated else "measured"
+    paired = validation.session is not None
+    several = len({comparison.predicted.engine for comparison in validation.comparisons}) > 1
+    lines = []
+    for comparison in validation.comparisons:
+        lines.append({
+            **({"by": comparison.predicted.engine} if several or not paired else {}),
+            **comparison.case.cells(),
+            "ranks": str(comparison.case.ranks),
+            **(_model_columns(comparison.paired) if paired else {}),
+            "predicted": format_time(comparison.predicted.time_s),
+            held_against: format_time(comparison.measured.time_s),
+            **({} if paired else {"95 % interval": format_interval(comparison.measured.interval_s)}),
+            "raw error" if paired else "error": format_percent(comparison.error),
+            **{name: _signed(error) for name, error in comparison.phase_errors().items()},
+            **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
+            "checked": _VERIFIED[comparison.measured.verified],
+        })  # fmt: skip
+    show_table(lines)
     summary = validation.summary()
     floor = summary["noise_floor"]
     noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
     of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.get("phases", {}).items())
     print(
-        f"mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, mean error {_percent(summary['bias'])}, "
+        f"{'by the profile: ' if paired else ''}mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, "
+        f"mean error {_percent(summary['bias'])}, "
         f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted interval"
     )
     for name, value in validation.comparisons[0].case.settings().items():
@@ -97,13 +102,53 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     drift = summary["drift"]
     if drift is not None:
         print(
-            f"ping-pong beside the exchange took {drift:.2f} times what the profile says; with that, the mean absolute "
-            f"error is {_percent(summary['mape_at_present_speed'])}"
+            f"ping-pong beside the {'exchanges' if paired else 'exchange'} took {drift:.2f} times what the "
+            f"profile says; with that, the mean absolute error is {_percent(summary['mape_at_present_speed'])}"
         )
         if not 0.85 < drift < 1.18:
             tell("note: the machine is not as fast as when the profile was measured: measure again for its present speed")
     tell_notes([comparison.predicted for comparison in validation.comparisons])
     tell_notes([comparison.measured for comparison in validation.comparisons])
+
+
+def _show_paired(validation: Validation) -> None:
+    """Print what was found of the model itself, and of each algorithm and way of sending."""
+    summary = validation.summary()["paired"]
+    used = f"{summary['launches']} launches" + (f", {summary['left_out']} left out as noisy or cut off" if summary["left_out"] else "")
+    if summary["unclear"]:
+        print(f"unclear: the machine was too busy to judge the model ({used}); the figures below are of noisy launches")
+    print(
+        f"model error {_percent(summary['error'])}, its floor {_percent(summary['floor'])}; {summary['wrong']} of "
+        f"{sum(group['rows'] for group in summary['groups'])} rows wrong (beyond twice their floor); {used}"
+    )
+    drift = "–" if summary["drift"] is None else f"{summary['drift']:.2f} times what the profile says"
+    fresh = "" if summary["fresh"] is None else f"; messages in exchanges (fresh blocks, a common start) {summary['fresh']:.2f} times these"
+    print(f"drift: warm ping-pongs took {drift}{fresh}")
+    if summary["half_width"] is None:
+        print("fewer than 20 rows of other algorithms and ways: no interval of the model's error can reach 95 %")
+    else:
+        print(
+            f"{_percent(summary['share_inside'])} of the rows lie within the ± {_percent(summary['half_width'])} that other algorithms "
+            "and ways let expect"
+        )
+    show_table(
+        [
+            {
+                "algorithm, mode": group["group"],
+                "rows": str(group["rows"]),
+                "model error": _percent(group["error"]),
+                "floor": _percent(group["floor"]),
+                "wrong": str(group["wrong"]),
+            }
+            for group in summary["groups"]
+        ]
+    )
+
+
+def _model_columns(paired: Paired | None) -> dict[str, str]:
+    if paired is None:
+        return {"model error": "–", "floor": "–", "model": "–"}
+    return {"model error": _signed(paired.error), "floor": _percent(paired.floor), "model": paired.verdict}
 
 
 def show_ranking(workload: Workload, ranking: Ranking, as_json: bool, profile: Profile) -> None:

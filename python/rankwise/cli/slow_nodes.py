@@ -114,10 +114,11 @@ def verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
     blind = [f"  {line}" for size, effects in judgement.effects.items() if (line := _blind(size, effects))]
     if findings:
         conclusion, code = f"{len(findings)} finding{'s' * (len(findings) > 1)}", EXIT_REGRESSION
+    elif busy:
+        others = "too noisy to see what is 20 % slower among the others" if blind else "nothing slow among the others"
+        conclusion, code = f"{len(busy)} busy, {others}", EXIT_UNUSABLE
     elif blind:
         conclusion, code = "too noisy to see what is 20 % slower", EXIT_UNCLEAR
-    elif busy:
-        conclusion, code = f"nothing slow among the others, {len(busy)} busy", EXIT_UNUSABLE
     else:
         conclusion, code = "nothing slow: " + ", ".join(_seen(size, effects) for size, effects in judgement.effects.items()), EXIT_OK
     lines = [f"{_headline(campaign)}: {conclusion}", *findings, *blind, *busy, *silent]

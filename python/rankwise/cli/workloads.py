@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, flattened, group, print_json, verb
+from rankwise.cli.base import Json, flattened, group, print_json, tell, verb
 from rankwise.cli.rows import fail_unless_verified, show_ranking, show_rows, show_table, show_validation
 from rankwise.errors import InputError
 from rankwise.workloads import workloads
@@ -176,26 +176,34 @@ def _validate(workload: Workload) -> Callable[..., None]:
         seconds: Seconds = 0.3,
         samples: Samples = Path("samples.jsonl"),
         simulations: Simulations = Path("simulated"),
+        paired: Annotated[
+            bool, typer.Option("--paired/--unpaired", help="Exchanges: run by turns with what they are made of, so that drift cancels.")
+        ] = True,
+        launches: Annotated[int, typer.Option(min=1, help="Launches of a paired run; fewer than 3 quiet ones are unclear.")] = 10,
         output: Output = None,
         as_json: Json = False,
     ) -> None:
-        from rankwise.engines.session import compare_engines, require_engines
+        from rankwise.engines.session import compare_engines, require_engines, why_not_paired
         from rankwise.files import write_json
 
         names = [name.strip() for name in engines.split(",")]
         require_engines(names)
         here, site = _here("validate", hosts, placement, ranks_per_node) if "run" in names else (None, Site("validate"))
         cases = workload.cases(asked, site)
-        validation = compare_engines(profile, cases, names, here, samples, seconds, simulations)
+        if paired and here is not None and (why := why_not_paired(cases, names, here)) is not None:
+            tell(f"note: not paired: {why}; a second run tells the noise")
+        validation = compare_engines(profile, cases, names, here, samples, seconds, simulations, launches if paired else None)
         if output is not None:
             write_json(output, validation.to_dict())
         show_validation(validation, as_json)
         fail_unless_verified(workload, [comparison.measured for comparison in validation.comparisons])
 
-    validate.__doc__ = f"""Predict {workload.title}, run it twice on this machine, and say how far the prediction was off.
+    validate.__doc__ = f"""Predict {workload.title}, run it on this machine, and say how far the prediction was off.
 
-    The prediction knows the profile alone, never the timings that it is held against. The second run tells the noise: no
-    prediction can be expected to come closer. Without the engine run the simulation takes its place, on as many ranks
+    The prediction knows the profile alone, never the timings that it is held against. Exchanges are run by turns with what they
+    are made of (steps, hops, copies of the same sizes), launch after launch: predicted from these, what is left is the model's
+    own error, whatever the machine drifts; odd against even rounds tell its floor. Other workloads are run twice: no
+    prediction can be expected to come closer than the second run. Without the engine run the simulation takes its place, on as many ranks
     as you like."""
     return validate
 

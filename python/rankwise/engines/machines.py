@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from rankwise import _core
 from rankwise.errors import InputError
@@ -14,10 +15,13 @@ _MOST_LANES = 4  # of one message that a card is as fast as, at most, where noth
 _HALF_LATENCY = "inside a node a message takes half the latency between nodes: the description says nothing of it"
 
 
-def machine_of_profile(profile: Profile, link_model: str | None = None, loaded: bool = False) -> _core.Machine:
-    """Return what messages cost by a profile. Raises InputError for figures that it lacks."""
+def machine_of_profile(
+    profile: Profile, link_model: str | None = None, loaded: bool = False, shared: Mapping[str, Any] | None = None
+) -> _core.Machine:
+    """Return what messages cost by a profile; ``shared`` stands for what its ranks share. Raises InputError for figures that it lacks."""
+    record = profile.to_dict() if shared is None else {**profile.to_dict(), "shared": shared}
     try:
-        return _core.Machine.from_profile(json.dumps(profile.to_dict()), link_model or "", loaded)
+        return _core.Machine.from_profile(json.dumps(record), link_model or "", loaded)
     except ValueError as error:
         raise InputError(str(error)) from None
 

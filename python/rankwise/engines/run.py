@@ -25,7 +25,7 @@ from rankwise.machine.topology import Topology
 from rankwise.measure.cells import SMALLEST_TIME_S
 from rankwise.measure.samples import SamplesFile
 from rankwise.progress import SILENT, Meter
-from rankwise.workloads.base import Case, Row, Span
+from rankwise.workloads.base import Case, Row, Span, joined
 
 
 @dataclass
@@ -116,6 +116,52 @@ class Here:
         )
 
 
+    def start(self, case: Case) -> Start:
+        """Return how the ranks of a case are started. Raises InputError where this machine cannot carry them."""
+        hosts = self.hosts_of(case.ranks)
+        # Who maps cells to nodes has to know the nodes, also those of a launcher that asks nobody.
+        nodes = self.node_of_rank(case.ranks) if hosts or case.nodes is not None else [0] * case.ranks
+        on_node = max(Counter(nodes).values())
+        crowded = on_node > len(self.cpus)
+        require_room(on_node, len(self.cpus), f"ask the model ('rankwise predict {case.workload}')")
+        is_told = bool(hosts) or max(nodes) == 0
+        return Start(hosts, nodes, on_node, crowded, [] if crowded or not is_told else self._cpus_of_ranks(nodes), is_told)
+
+    def stream(self, start: Start, arguments: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Start a kernel and yield its records, once the ranks are seen to be where they should. Raises RankwiseError and its kinds."""
+        ranks = len(start.nodes)
+        bound = ["--cpus", joined(start.cpus)] if start.cpus else []
+        for record in stream_kernel(
+            self.mpi, [*arguments, *bound], ranks, start.crowded, f"running on {ranks} ranks", start.hosts
+        ):
+            if record["record"] in ("start", "end") and start.is_told:
+                require_placement(record["placements"], "of this placement", start.cpus, start.hosts)
+            yield record
+            if record["record"] == "unavailable":
+                raise UnusableEnvironmentError(str(record["what"]))
+
+    def _cpus_of_ranks(self, nodes: Sequence[int]) -> list[int]:
+        """Return the CPU of each rank: on every node the first rank has the first CPU, and so on."""
+        seen: Counter[int] = Counter()
+        cpus = []
+        for node in nodes:
+            cpus.append(self.cpus[seen[node]])
+            seen[node] += 1
+        return cpus
+
+
+@dataclass(frozen=True)
+class Start:
+    """How ranks are started: the host of each (none: all here), its node, and its CPU where it is bound to one."""
+
+    hosts: Sequence[str]
+    nodes: Sequence[int]
+    on_node: int
+    crowded: bool
+    cpus: Sequence[int]
+    is_told: bool  # the launcher is told where each rank goes
+
+
 @dataclass(frozen=True)
 class Runner:
     """Runs cases of one workload, each rank on a CPU of its own while there are enough.
@@ -150,36 +196,22 @@ class Runner:
         return [found[place] for place in range(len(cases))]
 
     def _launch(self, cases: Sequence[Case], samples: SamplesFile, identity: str) -> Iterator[Row]:
-        case, ranks, here = cases[0], cases[0].ranks, self.here
-        hosts = here.hosts_of(ranks)
-        # Who maps cells to nodes has to know the nodes, also those of a launcher that asks nobody.
-        nodes = here.node_of_rank(ranks) if hosts or case.nodes is not None else [0] * ranks
-        on_node = max(Counter(nodes).values())
-        crowded = on_node > len(here.cpus)
-        require_room(on_node, len(here.cpus), f"ask the model ('rankwise predict {case.workload}')")
+        case, start = cases[0], self.here.start(cases[0])
         arguments = [
             case.kernel,
-            *case.arguments([one.item for one in cases], nodes, simulated=False),
-            *case.effort(self.seconds_per_case, crowded),
+            *case.arguments([one.item for one in cases], start.nodes, simulated=False),
+            *case.effort(self.seconds_per_case, start.crowded),
         ]
-        is_told = bool(hosts) or max(nodes) == 0
-        cpus = [] if crowded or not is_told else self._cpus_of_ranks(nodes)
-        if cpus:
-            arguments += ["--cpus", ",".join(map(str, cpus))]
         waiting = iter(cases)
         timer_cost_s = 0.0
         try:
-            for record in stream_kernel(here.mpi, arguments, ranks, crowded, f"running on {ranks} ranks", hosts):
-                if record["record"] in ("start", "end") and is_told:
-                    require_placement(record["placements"], "of this placement", cpus, hosts)
+            for record in self.here.stream(start, arguments):
                 samples.append({**record, "campaign": identity})
                 if record["record"] == "start":
                     timer_cost_s = float(record["timer_cost_s"])
-                elif record["record"] == "unavailable":
-                    raise UnusableEnvironmentError(str(record["what"]))
                 elif record["record"] == "samples":
                     self.meter.advance()
-                    yield self._row(next(waiting), record, timer_cost_s, on_node)
+                    yield self._row(next(waiting), record, timer_cost_s, start.on_node)
         except (InputError, UnusableEnvironmentError):
             raise
         except RankwiseError as error:
@@ -204,12 +236,3 @@ class Runner:
             samples_s=times_s,
             **fields,
         )  # fmt: skip
-
-    def _cpus_of_ranks(self, nodes: Sequence[int]) -> list[int]:
-        """Return the CPU of each rank: on every node the first rank has the first CPU, and so on."""
-        seen: Counter[int] = Counter()
-        cpus = []
-        for node in nodes:
-            cpus.append(self.here.cpus[seen[node]])
-            seen[node] += 1
-        return cpus

@@ -85,13 +85,14 @@ def compare_engines(
     samples: Path,
     seconds: float,
     folder: Path = Path("simulated"),
-    twice: bool = True,
+    launches: int | None = None,
 ) -> Validation:
     """Ask several engines (model, simgrid, run) for all cases with the same placement.
 
     The real run, or else the simulation, is what the others are held against. ``here`` is where it runs, and where the
-    others then place their ranks; None without a real run, when they are placed as the profile's scheduler would. With
-    ``twice`` a second real run tells the noise of the first.
+    others then place their ranks; None without a real run, when they are placed as the profile's scheduler would.
+    ``launches``: of exchanges that are run by turns with what they are made of (engines/paired.py), each rank on a core of its
+    own; elsewhere, and with None, a second real run tells the noise of the first.
     """
     require_engines(engines)
     profile = open_profile(profile_path)
@@ -104,11 +105,13 @@ def compare_engines(
         rows["model"] = predict_rows(profile, cases, placement)
     if "simgrid" in engines:
         rows["simgrid"] = simulate_rows(make_system(profile_path, None), cases, "crossbar", None, placement, folder)
+    if real is not None and launches is not None and why_not_paired(cases, engines, real) is None:
+        return _paired(profile_path, profile, cases, rows, real, samples, seconds, launches)
     if real is not None:
         rows["run"] = run_rows(cases, real, samples, seconds)
     reference = list(rows)[-1]
     again: Sequence[Row | None] = [None] * len(cases)
-    if twice and real is not None:
+    if real is not None:
         again = run_rows(cases, real, samples, seconds)
     return Validation(
         str(profile_path),
@@ -118,7 +121,46 @@ def compare_engines(
             if engine != reference
             for p, m, a in zip(rows[engine], rows[reference], again, strict=True)
         ],
-        profile.trust,
+        trust=profile.trust,
+    )
+
+
+def why_not_paired(cases: Sequence[Case], engines: Sequence[str], here: Here) -> str | None:
+    """Say why cases cannot be run by turns with what they are made of; None where they can."""
+    if "model" not in engines:
+        return "no model is asked"
+    if any(case.kernel != "exchange" for case in cases):
+        return "only exchanges are timed by turns with what they are made of"
+    if any(case.ranks < 2 for case in cases):
+        return "one rank sends nothing"
+    if any(here.start(case).crowded for case in {case.ranks: case for case in cases}.values()):
+        return "ranks share processors"
+    return None
+
+
+def _paired(
+    profile_path: Path, profile: Profile, cases: Sequence[Case], rows: dict[str, list[Row]], here: Here, samples: Path,
+    seconds: float, launches: int,
+) -> Validation:  # fmt: skip
+    from rankwise.engines.paired import PairedRunner
+
+    require_seconds(seconds)
+    here.mpi.require_match()
+    with under_way("running by turns", launches, f"the samples so far are in {samples}") as progress:
+        session, paired, timed = PairedRunner(here, samples, seconds, launches, progress).rows(profile, cases, here.placement(profile))
+    known = rows["model"]
+    measured = _finished([
+        Row.of("real", case, span, model.messages_per_rank, model.bytes_per_rank, verified, (), repetitions=count)
+        for case, model, (span, verified, count) in zip(cases, known, timed, strict=True)
+    ])  # fmt: skip
+    return Validation(
+        str(profile_path),
+        [
+            Comparison(p, m, session.drift, None, one if engine == "model" else None)
+            for engine in rows
+            for p, m, one in zip(rows[engine], measured, paired, strict=True)
+        ],
+        session,
     )
 
 

@@ -98,11 +98,11 @@ class Judgement:
 def judge(session: Session, before: Sequence[Session], rules: Rules = Rules()) -> Judgement:
     """Judge a session by those before it (the oldest first; those of other machines are passed over)."""
     earlier = [s for s in before if s.identity == session.identity and s.verdict != "unusable"]
-    usual = eligible(earlier)[-rules.most :]
+    figures = list(session.value)
+    usual = [s for s in eligible(earlier) if session.value.keys() <= s.value.keys()][-rules.most :]
     if session.disturbed:
         return Judgement("unusable", session.disturbed, len(usual))
-    figures = [name for name in session.value if all(name in s.value for s in usual)]
-    if len(usual) < 2 or not figures:
+    if len(usual) < 2:
         return Judgement("unclear", _too_few(len(usual), rules), len(usual))
     bounds = _bounds(usual)
     references = {name: _reference(np.array([s.value[name] for s in usual]), bounds, rules) for name in figures}
@@ -121,7 +121,11 @@ def judge(session: Session, before: Sequence[Session], rules: Rules = Rules()) -
             Row(name, value[name], level_s, difference, limit, t_quantile(0.975, df) * spread, over,
                 over and _confirms(session, name, earlier, rules.apart_s))  # fmt: skip
         )
-    return _verdict(tuple(rows), known, len(usual), rules)
+    found = _verdict(tuple(rows), known, len(usual), rules)
+    if found.verdict == "same" and (missing := usual[-1].value.keys() - session.value.keys()):
+        reason = f"{', '.join(sorted(missing))} was not measured: give it more --seconds"
+        return Judgement("unclear", reason, found.sessions, found.rows)
+    return found
 
 
 def eligible(sessions: Sequence[Session]) -> list[Session]:

@@ -146,13 +146,14 @@ class Session:
 def value_of(launches: Sequence[Launch]) -> dict[str, float]:
     """Return the lower quartile over the undisturbed launches (over all, where most are not) of each figure's logarithm.
 
-    The quartile survives bursts that hit less than three quarters of the launches.
+    The quartile survives bursts that hit less than three quarters of the launches. A figure that less than half of them came
+    to is left out.
     """
     good = [launch for launch in launches if not launch.poor]
     counted = good if len(good) >= LEAST_LAUNCHES else launches
     names = dict.fromkeys(name for launch in counted for name in launch.figures)
     logs = {name: [math.log(launch.figures[name]) for launch in counted if name in launch.figures] for name in names}
-    return {name: float(np.quantile(of_figure, _QUARTILE)) for name, of_figure in logs.items()}
+    return {name: float(np.quantile(of, _QUARTILE)) for name, of in logs.items() if 2 * len(of) >= len(counted)}
 
 
 def _most(launches: Sequence[Launch]) -> str:

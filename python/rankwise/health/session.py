@@ -20,6 +20,7 @@ import numpy as np
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
+from rankwise.machine.compare import is_poor
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import governors
@@ -96,8 +97,7 @@ def session_of_profile(profile: Profile, name: str | None) -> Session:
             f"the profile has no send of 0 B or 1 MiB and no exchange of 8 KiB: measure these sizes ({', '.join(map(str, _SIZES))})"
         )
     key = _key(profile.machine, name, ", ".join(profile.links), f"{OF_PROFILE}, {profile.source.get('statistic', '')}")
-    poor = profile.trust.level == "poor"
-    return Session(profile.created, key, 0.0, (), value, "", poor=poor)
+    return Session(profile.created, key, 0.0, (), value, "", poor=is_poor(profile))
 
 
 def measure_session(
@@ -122,7 +122,7 @@ def measure_session(
                 meter.say(f"waits {wait_s / 60:.0f} min for launch {i + 1} of {plan.launches}")
                 time.sleep(wait_s)
             meter.say(f"launch {i + 1} of {plan.launches}")
-            one = Plan(plan.places, _SIZES, HEALTH, launches=1, visits=1, seconds=plan.seconds / plan.launches, pairs_share=1.0)
+            one = Plan(plan.places, _SIZES, HEALTH, launches=1, seconds=plan.seconds / plan.launches, seed=i, pairs_share=1.0)
             run_campaign(mpi, one, {**machine, "kernels": digest}, path, resume=False)
             meter.advance()
     except KeyboardInterrupt:
@@ -195,8 +195,8 @@ def _launch(campaign: Campaign, begun: datetime) -> Launch:
     def most(key: str) -> float:
         return max((float(witness.get(key) or 0.0) for witness in campaign.witnesses), default=0.0)
 
-    t = (datetime.fromisoformat(str(campaign.head["created"])) - begun).total_seconds()
-    return Launch(t, figures, most("foreign_cpus"), most("steal_share"), switches_per_s(campaign.samples))
+    t = min(float(witness["begun_unix_s"]) for witness in campaign.witnesses) - begun.timestamp()
+    return Launch(round(t, 3), figures, most("foreign_cpus"), most("steal_share"), switches_per_s(campaign.samples))
 
 
 def _key(machine: Mapping[str, Any], name: str | None, binding: str, statistic: str) -> dict[str, Any]:

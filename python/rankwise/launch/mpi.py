@@ -26,6 +26,9 @@ from rankwise.launch.reach import Reach, require_hosts, seconds_of
 
 _SILENCE_S = 300.0
 _START_S, _START_OF_RANK_S = 60.0, 0.1
+# After such words of those who start its processes elsewhere MPICH's launcher waits for ever.
+_HOPELESS_S = 10.0
+_HOPELESS = re.compile(r"Unable to create step|Host key verification failed|Permission denied|Could not resolve hostname|No route to host")
 # How launchers tell of a rank that died: MPICH's and Intel's, Open MPI's, Slurm's; and an abort of MPI's own.
 _DEATH = re.compile(
     r"BAD TERMINATION|KILLED BY SIGNAL|exited on signal|process returned a non-zero exit code|exited with (non-zero|exit code)"
@@ -205,9 +208,10 @@ def stream_kernel(
         started = ended = False
 
         def meanwhile(quiet_s: float) -> None:
-            if not started and time.monotonic() - begun_s > start_s:
+            waited_s = time.monotonic() - begun_s
+            if not started and waited_s > (min(start_s, _HOPELESS_S) if _HOPELESS.search(child.complaint()) else start_s):
                 raise RankwiseError(
-                    f"the ranks did not start within {start_s:.0f} s while {doing}, and the launcher was ended"
+                    f"the ranks did not start within {waited_s:.0f} s while {doing}, and the launcher was ended"
                     f"{_because(child.error_line())}{_because(_loss())}: see that {_first_try(mpi, hosts)} works, or allow more "
                     "with RANKWISE_START_S"
                 )
@@ -254,7 +258,8 @@ def _why_ended(child: Child, code: int, started: bool, doing: str) -> str:
     complaint, how = child.complaint(), describe_exit(code)
     if _REFUSAL in complaint:
         return f"the kernel gave up while {doing}: {complaint.partition(_REFUSAL)[2].partition(' / ')[0]}"
-    if _DEATH.search(complaint) or (code < 0 and started):
+    # Hydra passes a rank's signal on without a word.
+    if _DEATH.search(complaint) or (started and how.startswith("signal ")):
         return f"a rank died while {doing} ({how}{_because(complaint)})"
     if not started:
         return f"the ranks did not start while {doing} ({how}{_because(child.error_line())})"

@@ -25,7 +25,7 @@ SHARED = "shared"  # what stands for the way of sending where a resource is comp
 _NO_UPPER_END = 1e12
 _LEVEL = 0.05
 _ASSUMED = 0.08  # half the 95 % interval where nothing is known of a figure's spread: that of a single run of a benchmark
-_LAUNCHES = 10  # where a profile does not say how many its intervals rest on
+_LAUNCHES = 10  # that an interval rests on: at most (neighbours are alike), and where a profile does not say
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def compare(a: Profile, b: Profile, tolerance: float) -> Compared:
     for what in ("cpu_model", "mpi"):
         if a.machine.get(what) and b.machine.get(what) and a.machine[what] != b.machine[what]:
             notes.append(f"the profiles differ in {what}: see 'rankwise profile show'")
-    poor = [name for profile, name in ((a, "first"), (b, "second")) if _is_poor(profile)]
+    poor = [name for profile, name in ((a, "first"), (b, "second")) if is_poor(profile)]
     if (a.links, a.shared) == (b.links, b.shared):
         return Compared([replace(comparison, verdict="same") for comparison in comparisons], "same", notes, poor)
     if poor:
@@ -174,13 +174,14 @@ def _outcome(verdicts: list[Verdict]) -> Outcome:
     return "unclear" if 2 * verdicts.count("unclear") > len(verdicts) else "same"
 
 
-def _is_poor(profile: Profile) -> bool:
+def is_poor(profile: Profile) -> bool:
     """Whether a profile's figures are not to be built on."""
     return profile.trust.level == "poor"
 
 
 def _launches(profile: Profile) -> int:
-    return _LAUNCHES
+    count = profile.source.get("launches")
+    return min(count, _LAUNCHES) if isinstance(count, int) and count > 0 else _LAUNCHES
 
 
 def _told_apart(comparisons: list[Comparison]) -> list[Comparison]:

@@ -120,6 +120,8 @@ class Link:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     loaded: Loaded | None = None
     spread: Spread | None = None
+    # What steps take as exchanges meet them (engines/ingredients.py): by way of sending and kind of step, [bytes, seconds].
+    steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def together(self) -> dict[str, Curve]:
@@ -158,6 +160,7 @@ class Link:
             "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
             "loaded": None if self.loaded is None else self.loaded.to_dict(),
             "spread": UNKNOWN if self.spread is None else asdict(self.spread),
+            **({"steps": self.steps} if self.steps else {}),
         }
 
     @staticmethod
@@ -174,6 +177,7 @@ class Link:
             {str(name): Parameter.from_dict(value, str(name)) for name, value in record.get("parameters", {}).items()},
             None if record.get("loaded") is None else Loaded.from_dict(record["loaded"]),
             None if record.get("spread") in (None, UNKNOWN) else Spread.from_dict(record["spread"]),
+            dict(record.get("steps", {})),
         )
 
 
@@ -188,6 +192,7 @@ class Profile:
     warnings: tuple[str, ...] = ()
     fft3d: FftRates | None = None
     shared: Shared = Shared()
+    work: Mapping[str, Any] = field(default_factory=dict)  # with steps: copies and additions of fresh blocks, [bytes, seconds]
     trust: Trust = Trust()
 
     @property
@@ -225,6 +230,7 @@ class Profile:
             "shared": self.shared.to_dict(),
             "links": {name: link.to_dict() for name, link in self.links.items()},
             **({} if self.fft3d is None else {"fft3d": self.fft3d.to_dict()}),
+            **({"work": self.work} if self.work else {}),
         }
 
     def save(self, path: Path) -> None:
@@ -265,6 +271,7 @@ class Profile:
                 warnings=tuple(str(warning) for warning in record.get("warnings", [])),
                 fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
                 shared=shared,
+                work=dict(record.get("work", {})),
                 trust=Trust.from_dict(record.get("trust")),
             )
         except KeyError as error:

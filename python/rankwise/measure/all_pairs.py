@@ -33,6 +33,7 @@ from rankwise.measure.slow_nodes import (
     candidates,
     decompose,
     least_sweeps,
+    not_explained,
     slow_nodes,
     slow_pairs,
 )
@@ -48,6 +49,7 @@ _PROBE_S, _PROBES_AT_ONCE = 30.0, 32
 _LAUNCHER_NOISE = re.compile(r"mpiexec@|/hydra/|/pm/|proxy")
 _WINDOW_S = 0.2  # the system counts what processors work in steps of 10 ms
 _BUSY_CPUS = 0.25  # of processors, beyond all but one of those that a node has
+_BUSY_MARGIN = 0.1  # and more than the median node has
 _BUSY_SHARE = 0.05  # of a node's rounds, from which on it is not judged
 
 
@@ -69,13 +71,13 @@ class AllPairs:
     busy: NDArray[np.bool_]
 
     def times(self, size_bytes: int, again: bool = False) -> Times:
-        """Return the logs of the sweeps' times at one size, or of those measured again; without those of busy nodes.
+        """Return the logs of the sweeps' times at one size, or of those measured again; without those of busy moments.
 
-        A round that thereby loses more than a quarter of its times is left out: what is left would not tell its level.
+        What is not judged anyway stays: for the medians it is a slow node like others. A round that thereby loses more than a quarter of its times is left out: what is left would not tell its level.
         """
         rows = (self.sweep < 0) == again
         partner = self.partner[rows]
-        busy = self.busy[rows]
+        busy = self.busy[rows] & self.judged()
         either = busy | np.take_along_axis(busy, np.maximum(partner, 0), axis=1)
         either |= np.sum(either & (partner >= 0), axis=1, keepdims=True) > 0.25 * np.sum(partner >= 0, axis=1, keepdims=True)
         times_s = self.time_s[size_bytes][rows]
@@ -116,7 +118,7 @@ def judge(campaign: AllPairs, leaf_of: Sequence[str | None] = ()) -> Judgement:
     pairs = [
         found for size in effects for found in slow_pairs(effects[size], campaign.times(size, again=True), again, size, figures)
     ]
-    return Judgement(effects, (*nodes, *pairs), judged)
+    return Judgement(effects, (*nodes, *not_explained(pairs, nodes)), judged)
 
 
 def _candidates(effects: Mapping[int, Effects], judged: NDArray[np.bool_]) -> list[Pair]:
@@ -399,10 +401,12 @@ def _busy(placements: Sequence[Mapping[str, Any]], work: Sequence[Mapping[str, A
     """
     of_cpus = [frozenset(placement["cpus_allowed"]) for placement in placements]
     machines = [placement.get("machine", i) for i, placement in enumerate(placements)]
-    inside = np.eye(len(of_cpus))
+    inside, alike = np.eye(len(of_cpus)), np.eye(len(of_cpus))
     if len(set(machines)) < len(machines):  # hosts that are containers: what other ranks of ours do there is not other work
         for i, j in np.ndindex(inside.shape):
             inside[i, j] = machines[i] == machines[j] and of_cpus[j] <= of_cpus[i]
+        alike = inside * inside.T
+        alike /= alike.sum(axis=1, keepdims=True)
     spare = np.array([len(cpus) - 1 for cpus in of_cpus])
     seconds, busy_s, own_s = (np.asarray([record[key] for record in work]) for key in ("seconds", "busy_s", "own_s"))
     found = np.zeros(seconds.shape, dtype=bool)
@@ -413,7 +417,7 @@ def _busy(placements: Sequence[Mapping[str, Any]], work: Sequence[Mapping[str, A
         if lasted_s.min() < _WINDOW_S and end < len(work):
             continue
         if lasted_s.min() >= _WINDOW_S / 2:
-            foreign = (busy_s[window].sum(axis=0) - inside @ own_s[window].sum(axis=0)) / lasted_s
-            found[window] = (foreign > spare + _BUSY_CPUS) & (foreign > np.median(foreign) + _BUSY_CPUS)
+            foreign = alike @ ((busy_s[window].sum(axis=0) - inside @ own_s[window].sum(axis=0)) / lasted_s)
+            found[window] = (foreign > spare + _BUSY_CPUS) & (foreign > np.median(foreign) + _BUSY_MARGIN)
         begin = end
     return found

@@ -18,6 +18,7 @@ from typing import Any
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement
+from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns, require_one_machine
@@ -226,7 +227,7 @@ class _Run:
         byte_s = self.byte_s.get(link, 0.0)
         for progress in self.progresses:
             if progress.link == link and progress.aside:
-                fitted = [fitted_stream(cell, byte_s) for cell in self.plan.cells(progress.part)]
+                fitted = [fitted_stream(cell, byte_s, link == OTHER_NODE) for cell in self.plan.cells(progress.part)]
                 progress.cells = tuple(dict.fromkeys(cell for cell in fitted if cell is not None))
         return byte_s
 
@@ -279,7 +280,7 @@ class _Run:
         plan, campaign = self.plan, self.samples_so_far()
         counted = [progress for progress in self.progresses if not progress.aside] or self.progresses
         before = [progress for progress in counted if not progress.precise]
-        left_out = sum(cell not in progress.seen for progress in counted for cell in progress.cells)
+        left_out = sum(progress.left_out() for progress in counted)
         stop: dict[str, Any] = {
             "launches": min(progress.launches for progress in counted),
             "span_s": max(lasted_s, campaign.span_s) if campaign.was_resumed else lasted_s,

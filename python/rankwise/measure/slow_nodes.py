@@ -24,8 +24,10 @@ LEAST_RATIO = 1.1  # what is slower by less is no finding
 ASKED_RATIO = 1.2  # what a campaign must be able to see
 NOISE_ASKED = 0.04  # of the log of a pair's time, over all sweeps
 CONFIRMATIONS = 7
+_CONFIRMED = 0.8  # of the repetitions must be slow: 6 of 7
 _ALARM = 0.01  # probability of a finding where there is none, for nodes and for pairs of one size
 _POLISHES = 3
+_OWN_FAULT = 4.0  # a pair whose residual is so many standard deviations is left out when its nodes are judged
 _MEDIAN_COST = 1.25  # a median's standard error against a mean's
 _SIGMA_OF_MAD = 1.4826
 _POWER_95 = 1.645
@@ -124,32 +126,43 @@ def low_median(values: Array, axis: int) -> Array:
 def decompose(times: Times, figures: int = 1) -> Effects:
     """Take the times of one size apart. ``figures``: how many sizes are judged together."""
     log_s, nodes = times.log_s, times.log_s.shape[1]
-    sends, receives = np.zeros(nodes), np.zeros(nodes)
-    to = np.maximum(times.partner, 0)
-    for _ in range(_POLISHES):
-        of_round = low_median(log_s - sends - receives[to], axis=1)
-        sends = _centred(low_median(log_s - of_round - receives[to], axis=0)[0])
-        into = _received(log_s - of_round - sends, times.partner)
-        receives = _centred(low_median(into, axis=0)[0])
-    error = log_s - sends - receives[to]
-    error = error - low_median(error, axis=1)
-    residual = _by_pairs(error, times)
+    kept = log_s
+    for _ in range(2):  # again without pairs that are slow by themselves: among few nodes one such pair moves both its nodes' medians
+        sends, receives, error = _polished(log_s, kept, times.partner)
+        residual = _by_pairs(error, times)
+        slow = residual > max(math.log(LEAST_RATIO), _OWN_FAULT * _spread(residual))
+        slow &= (3 * slow.sum(axis=1, keepdims=True) <= nodes - 1) & (3 * slow.sum(axis=0, keepdims=True) <= nodes - 1)
+        kept = np.where(slow[np.arange(nodes), np.maximum(times.partner, 0)], np.nan, log_s)
     values, pairs = int(np.sum(~np.isnan(error))), int(np.sum(~np.isnan(residual)))
     own = 2 * nodes - 1
     noise = _spread(error) * _fitted_away(values, own + len(log_s))
     pair_noise = _spread(residual) * _fitted_away(pairs, own)
     rounds = max(1.0, pairs / nodes)
-    se = _MEDIAN_COST * pair_noise / math.sqrt(rounds)
+    se = _MEDIAN_COST * max(pair_noise, noise / math.sqrt(times.sweeps)) / math.sqrt(rounds)
     freedom = max(2.0, pairs - own)
     quantile = t_quantile(1 - _ALARM / (3 * nodes * figures), freedom)
+    small = nodes / (nodes - 1.2)  # the deviation of few values is too small in the mean (Croux & Rousseeuw 1992)
     thresholds = [
-        max(quantile * max(_spread(effect), of_effect), math.log(LEAST_RATIO))
+        max(quantile * max(small * _spread(effect), of_effect), math.log(LEAST_RATIO))
         for effect, of_effect in ((sends, se), (receives, se), ((sends + receives) / 2, se / math.sqrt(2)))
     ]
     return Effects(
         sends, receives, residual, noise, pair_noise, times.sweeps, t_quantile(0.975, freedom) * se, se,
         (thresholds[0], thresholds[1], thresholds[2]), pairs // 2,
     )  # fmt: skip
+
+
+def _polished(log_s: Array, kept: Array, partner: Partners) -> tuple[Array, Array, Array]:
+    """Return sends, receives and what they leave of all times, by sweeps of medians of those that are kept."""
+    sends, receives = np.zeros(log_s.shape[1]), np.zeros(log_s.shape[1])
+    to = np.maximum(partner, 0)
+    # A round's level stays as it is first found: among four nodes a slow pair could else become its nodes' fault and its round's.
+    above = kept - low_median(kept, axis=1)
+    for _ in range(_POLISHES):
+        sends = _centred(low_median(above - receives[to], axis=0)[0])
+        receives = _centred(low_median(_received(above - sends, partner), axis=0)[0])
+    of_round = low_median(kept - sends - receives[to], axis=1)
+    return sends, receives, log_s - sends - receives[to] - of_round
 
 
 def _centred(effects: Array) -> Array:
@@ -168,7 +181,7 @@ def _by_pairs(values: Array, times: Times) -> Array:
     by_sweep = np.full((len(sweeps), nodes, nodes), np.nan)
     rows, senders = np.nonzero(times.partner >= 0)
     by_sweep[np.searchsorted(sweeps, times.sweep[rows]), senders, times.partner[rows, senders]] = values[rows, senders]
-    return low_median(by_sweep, axis=0)[0]
+    return np.asarray(low_median(by_sweep, axis=0)[0], dtype=np.float64)
 
 
 def _spread(values: Array) -> float:
@@ -263,19 +276,31 @@ def slow_pairs(effects: Effects, again: Times, pairs: Sequence[tuple[int, int]],
         ways = ways[~np.isnan(ways).any(axis=1)]
         if len(ways) == 0:
             continue
-        noise = max(effects.noise, _spread(ways - np.median(ways, axis=0)))
-        beside = int(np.median(np.sum(~np.isnan(error[rounds]), axis=1)))
-        se = effects.confirmation_error(noise, len(ways), beside)
+        beside = max(1, int(np.median(np.sum(~np.isnan(error[rounds]), axis=1))))
         up, down = (float(way) for way in np.median(ways, axis=0))
-        if max(up, down) <= effects.confirmation_threshold(2 * len(pairs) * figures, se):
-            continue
         both = min(up, down) > max(up, down) / 2
         ends, values = ((a, b), ways.mean(axis=1)) if both else ((a, b), ways[:, 0]) if up > down else ((b, a), ways[:, 1])
-        confirmed = int(np.sum(values > math.log(LEAST_RATIO))), len(values)
-        width = t_quantile(0.975, max(1, len(ways) - 1)) * se / (math.sqrt(2) if both else 1)
+        noise = max(effects.noise, _spread(ways - np.median(ways, axis=0)), _spread(values) * (math.sqrt(2) if both else 1))
+        se = effects.confirmation_error(noise, len(values), beside)
+        slow = int(np.sum(values > math.log(LEAST_RATIO) / 2))
+        if max(up, down) <= effects.confirmation_threshold(2 * len(pairs) * figures, se) or slow < _CONFIRMED * len(values):
+            continue
+        width = t_quantile(0.975, max(1, len(values) - 1)) * se / (math.sqrt(2) if both else 1)
         effect = float(np.median(values)), width
-        found.append(_finding("pair" if both else "one-way", ends, effect, size_bytes, confirmed=confirmed))
+        found.append(_finding("pair" if both else "one-way", ends, effect, size_bytes, confirmed=(slow, len(values))))
     return sorted(found, key=lambda finding: -finding.ratio)
+
+
+def not_explained(pairs: Sequence[Finding], nodes: Sequence[Finding]) -> list[Finding]:
+    """Leave out pairs of which a node is named already at the same size, unless what the pair adds is more than half of that."""
+    return [
+        pair
+        for pair in pairs
+        if not any(
+            node.size_bytes == pair.size_bytes and set(node.nodes) & set(pair.nodes) and 2 * math.log(pair.ratio) <= math.log(node.ratio)
+            for node in nodes
+        )
+    ]
 
 
 def exclude(findings: Sequence[Finding]) -> list[int]:

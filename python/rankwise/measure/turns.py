@@ -26,7 +26,7 @@ _FIRST_BUDGET_S = 1e-3  # of a visit in it
 _ALWAYS_SHARE = 2 / 3  # of a launch for the cells that every launch visits, where not all fit
 _LEAST_SHARE = 0.06  # of a part's time for each of the launches that there are at least, also where the first ones took too long
 _LEAST_S = 0.02
-_UNSEEN_ROUNDS = 3  # that a visit makes at least: warm-up, check, sample
+_UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
 
 
@@ -98,6 +98,11 @@ class Progress:
         self.launches += 1
         self.cut.clear()
 
+    def left_out(self) -> int:
+        """Count the planned visits that were not made: of each cell in each launch asked for, or one at all."""
+        seen = {cell: self.seen[cell].visits if cell in self.seen else 0 for cell in self.cells}
+        return sum(max(0, (self.launches if self.asked else 1) - visits) for visits in seen.values())
+
     def start_s(self) -> float:
         """Return what starting and ending the ranks takes, in the mean."""
         return self.starts_s / self.launches if self.launches else 0.0
@@ -118,7 +123,8 @@ class Progress:
         """Return the next launch, with so much left of its time; ``byte_s`` is a byte's time over this link, as far as known."""
         rng = random.Random(f"{seed}/{self.launches}/{self.link}/{self.index}")
         cells = list(self.cells)
-        rng.shuffle(cells)
+        if self.launches or not self.aside:  # a first launch of those aside goes by what tells most
+            rng.shuffle(cells)
         seconds = self._seconds(left_s, byte_s)
         if self.launches == 0 and not self.aside:
             # The sizes of small messages first; what the time cuts off is what would have taken most of it.
@@ -175,7 +181,7 @@ class Progress:
         low, high = 1e-6, max(seconds, 2e-6)
         for _ in range(30):
             middle = math.sqrt(low * high)
-            if sum(self.cost_s(cell, middle, byte_s) for cell in cells) > 0.9 * seconds:
+            if sum(self.cost_s(cell, middle, byte_s) for cell in cells) > 0.8 * seconds:
                 high = middle
             else:
                 low = middle

@@ -32,7 +32,8 @@ _LARGEST_IN_WINDOW_BYTES = 1 << 18
 # before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
 _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
 _LIMITS_UP_TO_BYTES = 1 << 22
-_LONG_WINDOW_S, _LONGEST_WINDOW_S = 0.25, 0.35  # of all messages that pairs at once have in flight beside a ping-pong
+_LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight beside a ping-pong
+_LARGE_BYTES = 4096
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?:-bidirectional)?-window-(?P<window>\d+)")
 
 Cell = tuple[str, int]  # operation and size
@@ -113,20 +114,21 @@ def bytes_in_a_row(operation: str, size_bytes: int) -> int:
     return {"exchange": 1, "burst": BURST}.get(operation, 2) * size_bytes
 
 
-def fitted_stream(cell: Cell, byte_s: float) -> Cell | None:
+def fitted_stream(cell: Cell, byte_s: float, between_nodes: bool) -> Cell | None:
     """Return a stream with as many messages in flight as a link of so many seconds a byte carries in some tenths of a second.
 
-    None where a single message takes longer.
+    That keeps a slow one not busy for long; ``between_nodes`` it also makes windows long enough that how ranks start and end
+    is little beside them. None where a single message takes longer.
     """
     operation, size = cell
     stream = _STREAM.fullmatch(operation)
-    if stream is None or byte_s <= 0:
+    if stream is None or byte_s <= 0 or size < _LARGE_BYTES:
         return cell
     message_s = int(stream["pairs"] or 1) * size * byte_s
-    if message_s > _LONGEST_WINDOW_S:
+    if message_s > _LONG_WINDOW_S:
         return None
-    window = max(1, min(int(stream["window"]), int(_LONG_WINDOW_S / message_s) if message_s > 0 else WINDOW))
-    return f"{operation.rpartition('-')[0]}-{window}", size
+    most = WINDOW if between_nodes else int(stream["window"])
+    return f"{operation.rpartition('-')[0]}-{max(1, min(most, int(_LONG_WINDOW_S / message_s)))}", size
 
 
 def largest_bytes(operation: str) -> int | None:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.machine.link import LinkModel
+from rankwise.launch.allocation import find_allocation
+from rankwise.machine.link import LEAST_SIZES, LinkModel
 from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
@@ -93,41 +94,61 @@ def single_run() -> dict[str, dict[int, tuple[float, float]]]:
     return found
 
 
-def measured(paths: Sequence[Path]) -> list[Series]:
-    """Return the tables of repeated ``measure bandwidth``: profiles, or folders that hold them (of a job array, say).
+def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
+    """Return the tables of repeated ``measure bandwidth``, and in words which runs lack a part: the others give that one.
 
-    Raises InputError when there are fewer than two runs, or they are of different machines or sizes.
+    ``paths`` are profiles, or folders that hold them (of a job array, say). Raises InputError when no placement has two runs, or
+    they are of different machines.
     """
     files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
-    profiles = [Profile.load(file) for file in files if file.name != "jobs.json"]
-    if len(profiles) < 2:
-        raise InputError(
-            f"--measured names {len(profiles)} profile(s): a spread needs two runs or more, as by "
-            "'rankwise slurm submit measure bandwidth --array 1-10%1'"
-        )
-    machines = {(str(profile.machine.get("cpu_model")), profile.machine.get("cores")) for profile in profiles}
+    runs: dict[Path, Profile] = {}
+    lacking: list[str] = []
+    for file in files:
+        if file.name == "jobs.json":
+            continue
+        try:
+            runs[file] = Profile.load(file)
+        except InputError as error:
+            lacking.append(f"{file} is left out: {error}")
+    # A task of a job array that wrote no profile left a folder all the same.
+    lacking += [
+        f"{folder} has no profile" for path in paths if path.is_dir() for folder in sorted(path.glob("task-*"))
+        if not any(file.is_relative_to(folder) for file in files)
+    ]  # fmt: skip
+    mend = "as by 'rankwise slurm submit measure bandwidth --array 1-10%1'"
+    if len(runs) < 2:
+        why = f" ({lacking[0]})" if lacking else ""
+        raise InputError(f"--measured names {len(runs)} profile(s){why}: a spread needs two runs or more, {mend}")
+    machines = {(str(profile.machine.get("cpu_model")), profile.machine.get("cores")) for profile in runs.values()}
     if len(machines) > 1:
         raise InputError(f"--measured mixes {len(machines)} kinds of machines: give the runs of one")
-    common = [name for name in WORDS if all(name in profile.links for profile in profiles)]
     series = []
-    for name in common:
-        links = [profile.links[name] for profile in profiles]
-        if any(BANDWIDTH not in link.variants for link in links):
-            raise InputError(f"--measured has a profile without bandwidth of {name}: measure with 'rankwise measure bandwidth'")
+    for name in (name for name in WORDS if any(name in profile.links for profile in runs.values())):
+        whole = {file: p for file, p in runs.items() if name in p.links and BANDWIDTH in p.links[name].variants}
+        for file in (file for file in runs if file not in whole):
+            lacking.append(f"{file} has no {'bandwidth' if name in runs[file].links else 'figures'} between {WORDS[name]}")
+        if len(whole) < 2:
+            lacking.append(f"{WORDS[name]} are left out: {len(whole)} run(s) have both latency and bandwidth")
+            continue
+        links = [profile.links[name] for profile in whole.values()]
         times = [{point.size_bytes: point.time_s for point in link.send.table} for link in links]
         rates = [{p.size_bytes: p.size_bytes / p.time_s for p in link.variants[BANDWIDTH].table} for link in links]
         sizes = sorted(set.intersection(*(set(table) for table in times)))
+        if len(sizes) < LEAST_SIZES:
+            lacking.append(f"{WORDS[name]} are left out: their runs have {len(sizes)} size(s) in common")
+            continue
         latency = np.array([[table[size] for size in sizes] for table in times])
         rate = np.array([[table.get(size, np.nan) if size else np.nan for size in sizes] for table in rates])
         series.append(
             Series(
-                name, len(profiles), np.array(sizes), latency.mean(axis=0), latency.std(axis=0, ddof=1),
-                rate.mean(axis=0), rate.std(axis=0, ddof=1), hosts=tuple(sorted({str(p.machine["hostname"]) for p in profiles})),
+                name, len(whole), np.array(sizes), latency.mean(axis=0), latency.std(axis=0, ddof=1),
+                rate.mean(axis=0), rate.std(axis=0, ddof=1),
+                hosts=tuple(sorted({str(p.machine["hostname"]) for p in whole.values()})),
             )  # fmt: skip
         )
     if not series:
-        raise InputError("--measured has no link class that all runs share: measure the same --links in each")
-    return series
+        raise InputError(f"--measured has no link class with two whole runs ({'; '.join(lacking)[:300]}): measure again, {mend}")
+    return series, lacking
 
 
 def fit(series: Series) -> Fitted:
@@ -161,7 +182,8 @@ def effects(series: Series) -> dict[str, Any]:
 def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     """Compute everything from the paper's tables, and from ``profiles`` of repeated runs where there are any."""
     theirs = [fit(series) for series in published()]
-    ours = [fit(series) for series in measured(profiles)] if profiles else []
+    found, lacking = measured(profiles) if profiles else ([], [])
+    ours = [fit(series) for series in found]
     answer = _answer(theirs)
     sections = [
         Section(
@@ -181,14 +203,17 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
         ),
     ]
     if ours:
+        counts = sorted({fitted.series.runs for fitted in ours})
+        runs = " or ".join(map(str, counts))
         hosts = sorted({host for fitted in ours for host in fitted.series.hosts})
         sections.append(
             Section(
                 "ours",
                 "The same tables, measured here",
                 (
-                    f"Mean and standard deviation over {ours[0].series.runs} runs on {', '.join(hosts)}; each rank's place was "
+                    f"Mean and standard deviation over {runs} runs on {', '.join(hosts)}; each rank's place was "
                     "read back from inside it.",
+                    *(f"{words[0].upper()}{words[1:]}." for words in lacking),
                     *(sentence for fitted in ours for sentence in _sentences(fitted)),
                 ),
                 (
@@ -198,7 +223,9 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
                 ),
             )
         )
-        answer = (*answer, f"Here, {'; '.join(_line(fitted) for fitted in ours)} ({ours[0].series.runs} runs).")
+        answer = (*answer, f"Here, {'; '.join(_line(fitted) for fitted in ours)} ({runs} runs).")
+        if lacking:
+            answer = (*answer, f"Of the runs that were given, {'; '.join(lacking)}; the others were used.")
     return Reproduction(
         paper="wagner2024",
         title="Wagner 2024: latency and bandwidth by placement under Slurm",
@@ -209,14 +236,27 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
             "placements": [_record(fitted) for fitted in theirs],
             "farther_is_faster_bytes": crossings(theirs[0].series, theirs[1].series),
             "measured": [_record(fitted) for fitted in ours],
+            "lacking": lacking,
         },
         sources=(
             "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1, 2024. Tables 2 and 3: OSU micro-benchmarks 5.8 "
             "with Open MPI 3.1.6 on LCC3 (two sockets of six cores, InfiniBand); all other figures on this page are computed "
             "from them.",
         ),
-        next_command="rankwise slurm submit measure bandwidth --array 1-10%1 --nodes 2   # then: rankwise reproduce "
-        "wagner2024 --measured rankwise-job",
+        next_command=_next_command(),
+    )
+
+
+def _next_command() -> str:
+    """Return what measures the same here: as a job, or inside the allocation that we are in."""
+    if find_allocation() is None:
+        return (
+            "rankwise slurm submit measure bandwidth --array 1-10%1 --nodes 2   # then: rankwise reproduce "
+            "wagner2024 --measured rankwise-job"
+        )
+    return (
+        "for run in 1 2 3 4 5 6 7 8 9 10; do rankwise measure bandwidth -o ten/run-$run.json; done; "
+        "rankwise reproduce wagner2024 --measured ten"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import expm1, log1p
 from statistics import fmean, median
 from typing import Any
 
@@ -14,6 +15,91 @@ from rankwise.workloads.exchange import ExchangeCase
 
 # A part below this share of the whole is not judged by its relative error: it is next to nothing on both sides.
 _LEAST_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The model's own error of one case: ingredients and exchange were timed by turns in the same launches.
+
+    ``group``: the algorithm and way of sending. ``error``: predicted from the launch's ingredients / measured - 1, the median
+    over launches (None: no launch was whole). ``floor``: what odd rounds differ from even ones, the mean over launches.
+    ``half_width``: of the interval in which 95 % of rows should lie, in logs, from the errors of the other groups (None: too
+    few). ``unclear``: too few launches were quiet.
+    """
+
+    group: str
+    error: float | None
+    floor: float | None
+    half_width: float | None
+    unclear: bool
+
+    @property
+    def verdict(self) -> str:
+        """``holds``, ``wrong`` (more than twice the floor) or ``unclear``."""
+        if self.unclear or self.error is None or self.floor is None:
+            return "unclear"
+        return "wrong" if abs(self.error) > 2 * self.floor else "holds"
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the measurement lies in the interval around the prediction."""
+        if self.error is None or self.half_width is None:
+            return None
+        return abs(log1p(self.error)) <= self.half_width
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "group": self.group,
+            "error": self.error,
+            "floor": self.floor,
+            "half_width": None if self.half_width is None else expm1(self.half_width),
+            "inside_interval": self.inside,
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class PairedSession:
+    """The launches of a paired validation: how many counted, how many were left out as too noisy or cut off, their mean floor,
+    and how many times what the profile says its own ping-pongs took meanwhile (``drift``, the median; None: it has none of
+    these sizes). ``fresh``: how many times a warm ping-pong of the same launch the same message takes in an exchange's step."""
+
+    launches: int
+    left_out: int
+    floor: float | None
+    drift: float | None
+    fresh: float | None
+    unclear: bool
+
+    def summary(self, rows: Sequence[Paired]) -> dict[str, Any]:
+        """Return the mean absolute errors: of all, and of each group; rows that are wrong; what the intervals hold."""
+        groups: dict[str, list[Paired]] = {}
+        for row in rows:
+            groups.setdefault(row.group, []).append(row)
+        inside = [row.inside for row in rows if row.inside is not None]
+        widths = [row.half_width for row in rows if row.half_width is not None]
+        return {
+            "launches": self.launches,
+            "left_out": self.left_out,
+            "unclear": self.unclear,
+            "error": _mean_size(row.error for row in rows),
+            "floor": self.floor,
+            "drift": self.drift,
+            "fresh": self.fresh,
+            "wrong": sum(row.verdict == "wrong" for row in rows),
+            "share_inside": fmean(inside) if inside else None,
+            "half_width": expm1(median(widths)) if widths else None,
+            "groups": [
+                {
+                    "group": name,
+                    "rows": len(of_group),
+                    "error": _mean_size(row.error for row in of_group),
+                    "floor": _mean_size(row.floor for row in of_group),
+                    "wrong": sum(row.verdict == "wrong" for row in of_group),
+                }
+                for name, of_group in groups.items()
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -28,6 +114,7 @@ class Comparison:
     measured: Row
     drift: float | None
     again: Row | None = None
+    paired: Paired | None = None
 
     @property
     def case(self) -> Case:
@@ -101,6 +188,7 @@ class Comparison:
             "verified": self.measured.verified,
             "repetitions": self.measured.repetitions,
             "oversubscribed": self.measured.oversubscribed,
+            **({} if self.paired is None else {"paired": self.paired.to_dict()}),
             **whole,
             "notes": self.notes,
         }
@@ -133,6 +221,7 @@ class Validation:
 
     profile: str
     comparisons: Sequence[Comparison]
+    session: PairedSession | None = None  # of a paired one
     trust: Trust | None = None  # in the profile's figures
 
     @property
@@ -157,6 +246,7 @@ class Validation:
             "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
             "mape_at_present_speed": _mean_size(c.error_at_present_speed for c in self.comparisons),
             "drift": self.drift,
+            **({} if self.session is None else {"paired": self.session.summary([c.paired for c in self.comparisons if c.paired])}),
             **({"phases": {name: _mean_size(of[name] for of in phases) for name in phases[0]}} if phases[0] else {}),
         }
 

@@ -208,6 +208,24 @@ TEST(Timed, ChecksAndCountsARound) {
   }
 }
 
+TEST(Timed, ChecksEveryIngredientBetweenTheFirstAndTheLastRank) {
+  if (world_size() < 2) return;
+  using Kind = Ingredient::Kind;
+  const Index last = world_size() - 1;
+  for (const Ingredient& one :
+       {Ingredient{Kind::step, SendMode::send, 3, 2, last, 0}, {Kind::step, SendMode::isend_self, 3, 2, 0, last},
+        {Kind::step, SendMode::persistent, 1, 4, 0, last}, {Kind::chain, SendMode::ssend, 3, 1, last, 0},
+        {Kind::collective, SendMode::isend, 1, 1, 0, last}, {Kind::copy, SendMode::isend, 1, 3, 0, last},
+        {Kind::add, SendMode::isend, 1, 3, 0, last}}) {
+    for (const std::size_t bytes : {0, 13, 20000}) {
+      Job job(MPI_COMM_WORLD, one, bytes);
+      const Timed timed = job.time({}, {0.01, 2, 2, 0});
+      EXPECT_TRUE(job.verified()) << job.mismatch();
+      EXPECT_EQ(timed.time_s.size(), world_rank() == 0 ? 2U : 0U);
+    }
+  }
+}
+
 TEST(Timed, RefusesAGridOfAnotherSizeOnAllRanks) {
   const ExchangeSpec spec = make_spec("shift", SendMode::isend, {world_size() + 1}, {true}, {1});
   EXPECT_THROW((void)run_timed(MPI_COMM_WORLD, spec, 8, ClockOffset{}, few), std::invalid_argument);

@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "../world.hpp"
+#include "measure/all_pairs.hpp"
 #include "measure/alltoall.hpp"
 #include "measure/background.hpp"
 #include "measure/overhead.hpp"
@@ -89,6 +93,45 @@ TEST(Stream, WindowsOverAnyNumberOfPairsBothWaysOrOne) {
   }
   EXPECT_THROW(require_stream(halves, {4, false, halves.pairs() + 1}, 8), std::invalid_argument);
   EXPECT_THROW(require_stream(halves, {64, false, 1}, std::size_t{1} << 30), std::invalid_argument);
+}
+
+TEST(AllPairs, OnTheCircleEveryPairMeetsOnce) {
+  for (const int ranks : {2, 3, 4, 7, 8}) {
+    std::vector<long long> order;
+    for (int rank = 0; rank < ranks; ++rank) order.insert(order.begin() + rank / 2, rank);
+    std::set<std::pair<int, int>> met;
+    for (long long round = 0; round < circle_rounds(ranks); ++round) {
+      const std::vector<int> partner = circle_partners(order, round);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const int other = partner[static_cast<std::size_t>(rank)];
+        if (other == nobody) continue;
+        EXPECT_EQ(partner[static_cast<std::size_t>(other)], rank);
+        EXPECT_TRUE(met.emplace(rank, other).second);
+      }
+    }
+    EXPECT_EQ(met.size(), static_cast<std::size_t>(ranks * (ranks - 1)));
+    EXPECT_THROW(static_cast<void>(circle_partners(order, circle_rounds(ranks))), std::invalid_argument);
+  }
+  EXPECT_THROW(static_cast<void>(circle_partners({0, 2}, 0)), std::invalid_argument);
+}
+
+TEST(AllPairs, BothEndsOfAPairSendInTurnAndOthersAreSilent) {
+  if (world_size() > 4) return;  // too many for the cores of small machines
+  PairStreams streams(MPI_COMM_WORLD, {{8, 0, 0}, {20000, 2, 3}});
+  std::vector<int> partner(static_cast<std::size_t>(world_size()), nobody);
+  if (world_size() > 1) {
+    partner[0] = 1;
+    partner[1] = 0;
+  }
+  const int own = partner[static_cast<std::size_t>(world_rank())];
+  streams.find_shapes(own, 1e-4);
+  EXPECT_GE(streams.shapes()[0].messages, 1);
+  EXPECT_LE(streams.shapes()[0].messages, 20);
+  EXPECT_EQ(streams.shapes()[1].messages, 2);
+  const std::vector<double> times_s = streams.round(own);
+  EXPECT_EQ(times_s.size(), static_cast<std::size_t>(streams.shapes()[0].repeats + 3));
+  for (const double time_s : times_s) EXPECT_EQ(time_s > 0.0, own != nobody);
+  EXPECT_TRUE(streams.verified());
 }
 
 TEST(Alltoall, EveryBlockArrives) {

@@ -66,6 +66,25 @@ TEST(Profile, KnowsFromWhichSizeOnPlainSendsWait) {
   EXPECT_EQ(other_node(read_machine(profile(loggp, ways + seen))).rendezvous_from_bytes.value(), 8113);
 }
 
+TEST(Profile, ReadsStepsThatWereTimedAsLinesBetweenTheirSizes) {
+  const std::string steps = R"(, "steps": {"isend": {"start-1": [[8, 1e-6], [16, 3e-6]], "start-2": [[8, 1e-6]],
+      "start-4": [[8, 1e-6]], "later-1": [[8, 1e-6]], "later-2": [[8, 1e-6]], "collective": [[8, 2e-6]]}})";
+  const Machine machine = read_machine(profile(curve("piecewise", two_lines), steps));
+  const StepCosts& timed = other_node(machine).steps[static_cast<std::size_t>(SendMode::isend)].value();
+  EXPECT_DOUBLE_EQ(timed.start_1(8), 1e-6);
+  EXPECT_DOUBLE_EQ(timed.start_1(12), 2e-6);
+  EXPECT_DOUBLE_EQ(timed.start_1(16), 3e-6);
+  EXPECT_DOUBLE_EQ(timed.start_1(20), 4e-6);
+  EXPECT_DOUBLE_EQ(timed.start_2(100), 1e-6);
+  EXPECT_DOUBLE_EQ(timed.collective.value()(8), 2e-6);
+  EXPECT_FALSE(timed.chain);
+  EXPECT_FALSE(other_node(machine).steps[static_cast<std::size_t>(SendMode::ssend)]);
+  const std::string unordered = R"(, "steps": {"isend": {"start-1": [[8, 1e-6], [8, 3e-6]]}})";
+  EXPECT_THROW(read_machine(profile(curve("piecewise", two_lines), unordered)), std::invalid_argument);
+  const std::string unknown = R"(, "steps": {"pigeon": {}})";
+  EXPECT_THROW(read_machine(profile(curve("piecewise", two_lines), unknown)), std::invalid_argument);
+}
+
 TEST(Profile, NoOverheadIsMoreThanHalfOfABurstsGap) {
   const std::string burst = R"(, "variants": {"exchange-gap": {)" + curve("hockney", two_lines) + "}}";
   const std::string measured = R"(, "parameters": {"send_overhead_s": {"value": 2e-6}, "receive_overhead_s": {"value": 6e-6}})";

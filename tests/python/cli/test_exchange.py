@@ -1,6 +1,7 @@
 """predict, run and validate exchange, as a person calls them."""
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -231,21 +232,43 @@ def test_what_cannot_be_shown_is_exit_2(rankwise: Callable[..., Any], arguments:
 def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., Any]) -> None:
     measured = rankwise("measure", "--seconds", "4", "--launches", "1", "--json")
     assert measured.code == 0, measured.err
-    result = rankwise("validate", "exchange", "--seconds", "0.05", "-o", "validate.json", "--json")
+    result = rankwise("validate", "exchange", "--launches", "3", "--seconds", "0.1", "-o", "validate.json", "--json")
     assert result.code == 0, result.err
     rows = result.json["rows"]
     assert [(row["mode"], row["cutoff"]) for row in rows] == [(m, k) for m in ("ssend", "isend") for k in (1, 2, 3, 4)]
+    paired = result.json["summary"]["paired"]
+    assert paired["launches"] + paired["left_out"] <= 3 and paired["drift"] > 0 and paired["fresh"] > 0
+    assert [group["group"] for group in paired["groups"]] == ["shift, ssend", "shift, isend"]
     for row in rows:
         assert row["verified"] is True
         assert row["error"] == pytest.approx(row["predicted_time_s"] / row["measured_time_s"] - 1)
-        assert row["error_at_present_speed"] == pytest.approx(
-            row["drift"] * row["predicted_time_s"] / row["measured_time_s"] - 1
-        )
-        assert row["error_of_second_run"] == pytest.approx(row["measured_again_time_s"] / row["measured_time_s"] - 1)
-    summary = result.json["summary"]
-    assert summary.keys() == {"mape", "noise_floor", "bias", "share_inside", "drift", "mape_at_present_speed"}
-    assert summary["noise_floor"] == pytest.approx(sum(abs(row["error_of_second_run"]) for row in rows) / len(rows))
-    assert Path("validate.json").exists()
+        assert row["drift"] == paired["drift"]
+        assert row["paired"].keys() == {"group", "error", "floor", "half_width", "inside_interval", "verdict"}
+        assert row["paired"]["verdict"] in ("holds", "wrong", "unclear")
+    assert paired["error"] == pytest.approx(sum(abs(row["paired"]["error"]) for row in rows) / len(rows))
+    samples = [json.loads(line) for line in Path("exchange.samples.jsonl").read_text().splitlines()]
+    items = {record["item"] for record in samples if record["record"] == "samples"}
+    assert {"shift:ssend:4:1000:full:1:pooled", "+step:isend:3:2:1000:0/1", "+chain:ssend:3:1:1000:0/1", "+warm:send:1000:0/1"} <= items
+    assert rankwise("report", "--validation", "validate.json").code == 0
+
+
+@pytest.mark.mpi
+def test_without_pairing_a_second_run_tells_the_noise(rankwise: Callable[..., Any], jureca: Path) -> None:
+    result = rankwise(
+        "validate", "exchange", "--profile", jureca, "--cutoff", "1", "--mode", "isend", "--seconds", "0.02", "--unpaired", "--json"
+    )
+    assert result.code == 2 and "no link class" in result.err  # of one network, not of this node
+    Path("here.json").write_text(jureca.read_text().replace('"other-node"', '"same-core"'))
+    for workload, told in (("exchange", False), ("alltoall", True)):
+        asked = ["--unpaired", "--cutoff", "1", "--mode", "isend"] if workload == "exchange" else []
+        result = rankwise("validate", workload, "--profile", "here.json", "--seconds", "0.02", "--json", *asked)
+        assert result.code == 0, result.err
+        assert ("not paired: only exchanges" in result.err) is told
+        summary = result.json["summary"]
+        assert summary.keys() == {"mape", "noise_floor", "bias", "share_inside", "drift", "mape_at_present_speed"}
+        rows = result.json["rows"]
+        assert summary["noise_floor"] == pytest.approx(sum(abs(row["error_of_second_run"]) for row in rows) / len(rows))
+        assert all(row["error_of_second_run"] == pytest.approx(row["measured_again_time_s"] / row["measured_time_s"] - 1) for row in rows)
 
 
 @pytest.mark.mpi

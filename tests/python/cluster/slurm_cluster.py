@@ -139,6 +139,7 @@ JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=5
 {compute}
 PartitionName=main Nodes=ALL Default=YES MaxTime=60 State=UP OverSubscribe=NO
+PartitionName=lva Nodes=ALL MaxTime=60 State=UP OverSubscribe=NO
 PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
 """
 
@@ -174,7 +175,7 @@ PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
     def environment(self) -> dict[str, str]:
         """Return the environment of a login."""
         own = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
-        return {**own, "SLURM_CONF": str(self._conf), "PATH": _PATH}
+        return {**own, **nodes.YIELDING, "SLURM_CONF": str(self._conf), "PATH": _PATH}
 
     def run(
         self, *words: str, cwd: Path | None = None, extra: Mapping[str, str] | None = None, timeout_s: float = 120.0
@@ -192,6 +193,10 @@ PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
         """Cut a node's power; Slurm is told at once rather than after its own time-out."""
         self.nodes.kill_all(host)
         self.run("scontrol", "update", f"node={host}", "state=down", "reason=power")
+
+    def link(self, host: str, state: str) -> None:
+        """Take a node's link down, or up again."""
+        subprocess.run(["ip", "-n", host, "link", "set", "eth0", state], check=True)
 
     def boot(self, host: str) -> None:
         """Start a node's daemon."""

@@ -19,6 +19,7 @@ from rankwise.measure.slow_nodes import (
     candidates,
     decompose,
     least_sweeps,
+    not_explained,
     slow_nodes,
     slow_pairs,
 )
@@ -91,7 +92,7 @@ class Fleet:
             for a, b in pairs:
                 row[a], row[b] = b, a
         found = slow_nodes(effects, SIZE_BYTES, judged)
-        return effects, [*found, *slow_pairs(effects, self.times(partner, len(parts)), again, SIZE_BYTES)]
+        return effects, [*found, *not_explained(slow_pairs(effects, self.times(partner, len(parts)), again, SIZE_BYTES), found)]
 
 
 def joined(parts: Sequence[Times]) -> Times:

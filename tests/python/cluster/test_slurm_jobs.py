@@ -153,7 +153,14 @@ def test_what_sbatch_refuses_is_told_with_its_words_and_the_mend(
     code, out, err = on_login("slurm", "submit", "measure", *options)
     assert code == 2 and out == "", (code, out, err)
     assert err.count("\n") == 1 and all(word in err for word in words), err
-    assert not (tmp_path / "rankwise-job/jobs.json").exists()
+    assert not (tmp_path / "rankwise-job").exists()
+
+
+def test_a_folder_that_cannot_be_one_is_told(on_login: Login, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    for folder, words in (("taken", "taken is a file: name a folder"), ("/proc/1/job", "cannot be written"), ("taken/job", "taken")):
+        code, out, err = on_login("slurm", "submit", "measure", "--folder", folder)
+        assert code == 2 and out == "" and err.count("\n") == 1 and words in err, err
 
 
 def test_jobs_that_slurm_does_not_know(on_login: Login) -> None:
@@ -172,11 +179,11 @@ def test_without_a_controller_the_environment_is_unusable(cluster: Slurm, on_log
 
 def test_a_placement_that_srun_gives_up_on_is_refused(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     first, second = cluster.hosts[:2]
-    # Not in the order of the allocation: srun places such ranks one by one, and those of a node share no memory.
+    # Neither blocked nor cyclic: srun places such ranks one by one, and those of a node share no memory.
     program = (
         "from rankwise.launch import find_mpi, stream_kernel\n"
         "from rankwise.launch.placement import require_placement\n"
-        f"hosts = ['{first}', '{second}', '{first}', '{second}']\n"
+        f"hosts = ['{first}', '{second}', '{second}', '{first}']\n"
         "start = next(r for r in stream_kernel(find_mpi(), ['hello'], 4, False, 'testing', hosts) if r['record'] == 'start')\n"
         "print([p['host'] for p in start['placements']] == hosts)\n"
         "require_placement(start['placements'], 'same-socket', hosts=hosts)\n"

@@ -82,6 +82,13 @@ def test_what_is_slower_is_no_usual_until_it_is_accepted() -> None:
     assert judge(_after(0.039, 60), creeping, SINGLE).rows[0].usual == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_figure_that_was_not_measured_is_told_and_spoils_no_later_session() -> None:
+    lacking = session(40, {FIGURES[0]: 0.0})
+    found = judge(lacking, EQUAL, SINGLE)
+    assert found.verdict == "unclear" and FIGURES[1] in found.reason and [row.figure for row in found.rows] == [FIGURES[0]]
+    assert len(judge(_after(0.0, 43), [*EQUAL, lacking], SINGLE).rows) == 3
+
+
 def test_other_machines_and_unusable_sessions_are_passed_over() -> None:
     others = [session(3 * i, 5.0, key={**KEY, "mpi": "Open MPI 5"}) for i in range(20)]
     broken = [session(3 * i, 5.0, verdict="unusable") for i in range(20)]

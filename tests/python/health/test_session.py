@@ -34,7 +34,7 @@ class _Stop:
 def test_a_session_cut_off_goes_on_with_its_launches(mpi: Mpi, tmp_path: Path) -> None:
     topology = discover()
     places = find_places(topology)
-    plan = sessions.SessionPlan(places, launches=10, spread_s=0.0, seconds=2.0)
+    plan = sessions.SessionPlan(places, launches=10, spread_s=0.0, seconds=200.0)  # far more than it takes
     key, machine = sessions.key_of(topology, mpi, places, "here"), machine_record(topology, mpi)
     history = tmp_path / "health.jsonl"
     path = sessions.samples_path(history, key)

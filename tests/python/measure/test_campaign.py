@@ -131,6 +131,15 @@ def test_launches_go_on_until_the_time_is_spent_or_all_is_known(mpi: Mpi, plan: 
     }  # fmt: skip
 
 
+def test_launches_are_spread_by_waiting_between_them(mpi: Mpi, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("rankwise.measure.campaign.time.sleep", waits.append)
+    plan = replace(plan, launches=3, seconds=0.5, spread_s=600.0)
+    measure(mpi, plan, {"hostname": "here"}, tmp_path / "x.samples.jsonl", resume=False)
+    starts = plan.launches * sum(len(plan.parts(link)) for link in plan.places)
+    assert len(waits) <= starts - 1 and 0 < sum(waits) <= 600.0 and max(waits) > 1.0
+
+
 def test_what_the_time_does_not_hold_is_large_and_told(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
     sizes = (8, *range(2 << 20, 4 << 20, 100_000))
     plan = replace(plan, sizes=sizes, launches=None, precision=1e6, seconds=0.05)

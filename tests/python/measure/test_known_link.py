@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nodes
-from nodes import Nodes
+from nodes import FOUR, Nodes
 
 _WHY_NOT = nodes.why_not()
 pytestmark = [
@@ -79,3 +79,22 @@ def test_a_busy_link_is_slower_and_its_profile_says_how_much(tmp_path: Path, mon
     # A window of the load, 256 KiB each way, stands in the queue before each message: tens of milliseconds.
     assert loaded["alpha_s"] > 1e-3 and loaded["alpha_ratio"] > 5
     assert loaded["alpha_ratio"] == pytest.approx(loaded["alpha_s"] / profile["links"]["other-node"]["alpha_s"])
+
+
+def test_a_slow_link_between_four_nodes_is_measured_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")  # as above
+    with Nodes("10mbit", FOUR, frame_bytes=4500) as cable:
+        profile = _measure(cable, tmp_path, "--seconds", "5")
+        hosts = set(cable.hosts)
+    records = [json.loads(line) for line in (tmp_path / "m.samples.jsonl").read_text().splitlines()]
+    samples = [record for record in records if record["record"] == "samples"]
+    assert {host for sample in samples for host in sample["hosts"]} == hosts
+    assert all(len(sample["hosts"]) == 2 for sample in samples)
+    # 4 MiB there and back alone would take seven seconds: what large messages take is not what small ones get.
+    sent = [sample for sample in samples if sample["operation"] == "send"]
+    assert max(sample["size_bytes"] for sample in sent) < 1 << 20
+    assert {0, 1, 8, 64, 1024} <= {sample["size_bytes"] for sample in sent}
+    assert profile["source"]["launches"] >= 5 and profile["source"]["stopped_by"] == "time"
+    # Headers are 1.5 % of what crosses; a message that the shaper lets pass at once may be 4 %.
+    card = profile["shared"]["card"]
+    assert card["bytes_per_s"] < 1.05 * 1.25e6 and max(size for _, size, _ in card["pairs"]) >= 4096

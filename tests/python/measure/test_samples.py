@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.measure.samples import SCHEMA, SamplesFile, read_campaigns
+from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, read_campaigns
 
 HEAD = {"record": "campaign", "campaign": "a", "schema": SCHEMA, "plan": {}}
 SAMPLE = {"record": "samples", "campaign": "a", "time_s": [1e-6, 2e-6]}
@@ -80,3 +80,20 @@ def test_any_bytes_give_campaigns_or_an_input_error(tmp_path_factory: pytest.Tem
         read_campaigns(path)
     except InputError:
         pass
+
+
+def _witness(begun_unix_s: float, seconds: float, jump_s: float) -> dict[str, float]:
+    return {"begun_unix_s": begun_unix_s, "seconds": seconds, "clock_jump_s": jump_s}
+
+
+def test_a_clock_that_was_set_is_seen_and_one_that_slews_is_not() -> None:
+    steady = Campaign({}, [], [], [_witness(1000.0, 0.5, 1e-4), _witness(1030.0, 0.5, -0.2)])
+    assert (steady.span_s, steady.clock_jump_s) == (30.5, 0.0)
+    assert Campaign({}, [], [], [_witness(1000.0, 0.5, -3600.0), _witness(1001.0, 0.5, 2.0)]).clock_jump_s == 3602.0
+    assert (Campaign({}, [], []).span_s, Campaign({}, [], [], [{"seconds": 1.0}]).span_s) == (0.0, 0.0)
+
+
+def test_nodes_that_no_launch_came_to_are_named() -> None:
+    head = {"plan": {"places": {"other-node": {"hosts": ["n1", "n2", "n3"]}, "same-socket": {"hosts": []}}}}
+    assert Campaign(head, [{"hosts": ["n1", "n2"]}, {}], []).hosts_left_out() == ["n3"]
+    assert Campaign(head, [{}], []).hosts_left_out() == []  # of before samples named their hosts

@@ -68,6 +68,29 @@ def test_bytes_between_nodes_must_have_crossed_an_interface(counted: int | None,
     assert level == "good" or "messages went another way" in str(trust.reasons[0])
 
 
+@pytest.mark.parametrize(
+    ("longest_s", "carrier", "words"),
+    [
+        (5.2, 0, ["a message of 1000 B between n1 and n2 took 5.2 s, where 1.00 ms is usual", "'ip -s link' on each node"]),
+        (1e-3, 2, ["eth0 of n2 lost its carrier", "on n2"]),
+        (5.2, 2, ["took 5.2 s", "eth0 of n2 lost its carrier"]),
+        (0.015, 0, []),
+    ],
+)
+def test_a_link_that_was_down_for_a_while_is_told(longest_s: float, carrier: int, words: list[str]) -> None:
+    campaign = _campaign()
+    cell = {"class": "other-node", "operation": "send", "size_bytes": 1000, "launch": 0, "parts": 2}
+    campaign.samples[:] = [{**sample, **cell} for sample in campaign.samples]
+    campaign.samples[7] = {**campaign.samples[7], "time_s": [*[1e-3] * 99, longest_s]}
+    campaign.starts.append({"launch": 0, "class": "other-node", "placements": [{"host": "n1"}, {"host": "n2"}]})
+    seen = {"class": "other-node", "network_bytes": {"n1": {"eth0": [10**9, 0]}}, "network_faults": {"n2": {"eth0": [carrier, 0]}}}
+    campaign.witnesses[:] = [{**witness, **seen} for witness in campaign.witnesses[:1]]
+    trust = judge(campaign, _profile())
+    told = "; ".join(finding for finding in trust.findings if "the link between nodes was interrupted" in finding)
+    assert all(word in told for word in words) and bool(words) == bool(told)
+    assert trust.level == ("poor" if words else "good")
+
+
 def test_a_load_that_ended_early_or_shares_processors_is_told() -> None:
     campaign = _campaign()
     campaign.samples[:] = [{**sample, "load_pairs": 1, "load_ended_early": 0} for sample in campaign.samples]

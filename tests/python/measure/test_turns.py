@@ -45,7 +45,7 @@ def run(plan: Plan, machine: Machine) -> tuple[list[Progress], float]:
         progress, left_s = following
         byte_s = machine.byte_s[progress.link] if progress.launches or progress.index else 0.0
         if progress.aside:
-            progress.cells = tuple(fit for cell in plan.cells(progress.part) if (fit := fitted_stream(cell, byte_s)) is not None)
+            progress.cells = tuple(fit for cell in plan.cells(progress.part) if (fit := fitted_stream(cell, byte_s, True)) is not None)
         turn = progress.turn(left_s, byte_s, 1)
         if progress.link not in first and not progress.aside and plan.launches is None:
             sizes = [bytes_in_a_row(*cell) for cell in turn.cells]

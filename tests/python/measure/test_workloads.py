@@ -73,9 +73,10 @@ def test_what_crosses_a_link_and_what_a_slow_one_carries_at_once() -> None:
     counted = {"send": 2, "ssend": 2, "exchange": 1, "burst": 4, "bandwidth-window-64": 64, "bandwidth-pairs-3-window-4": 12, "alltoall-ranks-8": 8}
     assert {operation: bytes_in_a_row(operation, 1000) // 1000 for operation in counted} == counted
     at_once = ("bandwidth-pairs-2-bidirectional-window-16", 64_000)
-    assert fitted_stream(at_once, 1 / 125e6) == at_once == fitted_stream(at_once, 0.0)
-    assert fitted_stream(at_once, 1 / 1.25e6) == ("bandwidth-pairs-2-bidirectional-window-1", 64_000)
-    assert fitted_stream(at_once, 1 / 1e5) is None and fitted_stream(("send", 64_000), 1.0) == ("send", 64_000)
+    assert fitted_stream(at_once, 1 / 12.5e9, False) == at_once == fitted_stream(at_once, 0.0, True)
+    for bytes_per_s, window in ((12.5e9, 64), (125e6, 64), (12.5e6, 32), (1.25e6, 3), (0.4e6, 1)):
+        assert fitted_stream(at_once, 1 / bytes_per_s, True) == (f"bandwidth-pairs-2-bidirectional-window-{window}", 64_000)
+    assert fitted_stream(at_once, 1 / 1e5, True) is None and fitted_stream(("send", 64_000), 1.0, True) == ("send", 64_000)
 
 
 def test_collectives_take_a_rank_of_each_host_and_pairs_two_hosts() -> None:

@@ -13,8 +13,11 @@ import pytest
 
 from rankwise.errors import InputError
 from rankwise.launch import Mpi
+from rankwise.machine.link import Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.models.curve import curve_from_table
 from rankwise.papers.osu_effects import Series, constant_up_to, drop_of, growth_exponent, saturation_of
-from rankwise.papers.wagner2024 import fit, measured, published, reproduce, single_run
+from rankwise.papers.wagner2024 import BANDWIDTH, fit, measured, published, reproduce, single_run
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +111,51 @@ def test_the_same_tables_measured_here(rankwise: Callable[..., Any], mpi: Mpi) -
     assert row["latency_s"] == pytest.approx(np.mean(times)) and row["latency_sigma_s"] == pytest.approx(np.std(times, ddof=1))
     assert "measured here" in Path("out/wagner2024.html").read_text()
     assert {"out/wagner2024-our-latency.svg", "out/wagner2024-ours-same-socket.csv"} <= set(result.json["files"])
+
+
+def _run(path: Path, links: dict[str, bool], shift: float = 1.0) -> None:
+    """Write the profile of a run: its placements, and whether each has the bandwidth too."""
+    points = tuple(Point(size, t := shift * (1e-6 + size * 1e-9), t, t, 10) for size in (0, 8, 1000, 10_000, 100_000))
+    streams = tuple(Point(p.size_bytes, p.time_s / 2, p.time_s / 2, p.time_s / 2, 10) for p in points if p.size_bytes)
+    profile = Profile(
+        {"hostname": "n1", "cpu_model": "x", "cores": 4},
+        {
+            name: Link(curve_from_table(points, "median"), {BANDWIDTH: curve_from_table(streams, "median")} if whole else {})
+            for name, whole in links.items()
+        },
+        "",
+        {},
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    profile.save(path)
+
+
+def test_runs_that_lack_a_part_are_named_and_the_others_used(tmp_path: Path) -> None:
+    both = {"same-socket": True, "other-node": True}
+    _run(tmp_path / "task-1/m.json", both)
+    _run(tmp_path / "task-2/m.json", both, 1.1)
+    _run(tmp_path / "task-3/m.json", {"same-socket": True, "other-node": False}, 1.2)
+    (tmp_path / "task-4").mkdir()
+    (tmp_path / "task-5").mkdir()
+    (tmp_path / "task-5/m.json").write_text('{"schema"')
+    series, lacking = measured([tmp_path])
+    assert [(one.name, one.runs) for one in series] == [("same-socket", 3), ("other-node", 2)]
+    told = "; ".join(lacking)
+    assert "task-3/m.json has no bandwidth between nodes" in told and "task-4 has no profile" in told and "task-5/m.json" in told
+    assert "the others were used" in reproduce([tmp_path]).answer[-1]
+    (tmp_path / "task-2/m.json").unlink()
+    series, lacking = measured([tmp_path])
+    assert [one.name for one in series] == ["same-socket"] and "nodes are left out: 1 run(s)" in "; ".join(lacking)
+
+
+def test_inside_an_allocation_the_command_that_measures_is_another(
+    monkeypatch: pytest.MonkeyPatch, rankwise: Callable[..., Any]
+) -> None:
+    assert "slurm submit measure bandwidth" in reproduce().next_command
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    said = rankwise("reproduce", "wagner2024")
+    assert "to measure the same here: for run in 1 2 3 4 5 6 7 8 9 10; do rankwise measure bandwidth -o ten/run-$run.json" in said.err
 
 
 def test_one_run_has_no_spread(tmp_path: Path) -> None:

@@ -158,5 +158,5 @@ def test_the_commands_of_the_cluster_page_are_understood(rankwise: Callable[...,
         result = rankwise("slurm", "script", *shlex.split(line)[3:])
         assert result.code == 0 and result.out.startswith("#!/bin/bash\n#SBATCH"), (line, result.err)
     (mapped,) = [line for line in blocks.splitlines() if line.startswith("rankwise map")]
-    result = rankwise(*shlex.split(mapped)[1:])
+    result = rankwise(*shlex.split(mapped.partition(">")[0])[1:])
     assert result.code == 0 and sorted(result.out.split()) == sorted(f"n{i}" for i in range(1, 5) for _ in range(4))
