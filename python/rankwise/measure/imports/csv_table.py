@@ -2,7 +2,7 @@
 
 ``message_bytes`` (or ``size_bytes``), and one of ``latency_s``, ``latency_ms``, ``latency_us``, ``latency_ns`` (or
 ``time_...``), the one-way time of a message. The 95 % interval comes from columns ``..._lo_...`` and ``..._hi_...``
-(``time_lo_s``, ``time_hi_s``), else from ``sigma_...`` in the same unit; ``samples`` counts what a row stands for. With
+(``time_lo_s``, ``time_hi_s``; both empty: not known), else from ``sigma_...`` in the same unit; ``samples`` counts what a row stands for. With
 ``link`` and ``sending`` columns one file holds all tables of a profile.
 """
 
@@ -116,7 +116,7 @@ class _Header:
             name = self._header[self._time]
             raise InputError(f"{where}: {name} {cells[self._time]} is not a time: give one above 0")
         low_s = high_s = time_s
-        if self._low is not None and self._high is not None:
+        if self._low is not None and self._high is not None and (_text(cells, self._low) or _text(cells, self._high)):
             low_s = self._number(cells, self._low, where) * self._scale
             high_s = self._number(cells, self._high, where) * self._scale
             if not 0 <= low_s <= high_s:
