@@ -228,7 +228,10 @@ def dependence(own: float | None, launches: int, history: History | None) -> flo
 
 
 def median_interval_95(samples: Array) -> tuple[float, float]:
-    """Return a non-parametric 95 % interval of the median by order statistics (Hoefler & Belli 2015, rule 5)."""
+    """Return a non-parametric 95 % interval of the median by order statistics (Hoefler & Belli 2015, rule 5).
+
+    Where a clock's grain makes its ends one, it reaches to the next values that were seen.
+    """
     ordered = np.sort(samples)
     n = ordered.size
     if n < 6:  # too few for 95 %: the range is all that can be said
@@ -236,6 +239,9 @@ def median_interval_95(samples: Array) -> tuple[float, float]:
     half_width = 1.96 * np.sqrt(n) / 2
     low = max(0, int(np.floor(n / 2 - half_width)))
     high = min(n - 1, int(np.ceil(n / 2 + half_width)))
+    if ordered[low] == ordered[high]:
+        low = max(0, int(np.searchsorted(ordered, ordered[low], "left")) - 1)
+        high = min(n - 1, int(np.searchsorted(ordered, ordered[high], "right")))
     return float(ordered[low]), float(ordered[high])
 
 

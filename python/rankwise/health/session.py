@@ -190,7 +190,7 @@ def _launch(campaign: Campaign, begun: datetime) -> Launch:
         cells = cells_of(campaign, link, cost_s)
         for figure, (operation, size) in _FIGURES.items():
             if times := cells.get(operation, {}).get(size):
-                figures[f"{link}.{figure}"] = float(np.median(np.concatenate(times))) / (size if figure == "s_per_byte" else 1)
+                figures[f"{link}.{figure}"] = float(np.median(np.concatenate(list(times.values())))) / (size if figure == "s_per_byte" else 1)
 
     def most(key: str) -> float:
         return max((float(witness.get(key) or 0.0) for witness in campaign.witnesses), default=0.0)

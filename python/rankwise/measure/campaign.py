@@ -181,6 +181,7 @@ class _Run:
     progresses: list[Progress]
     waited_s: float = 0.0
     shown: int = 0  # seconds, on the meter
+    last_seen: dict[str, Any] = field(default_factory=dict)  # of each host, the last reading of where a rank sits
     byte_s: dict[str, float] = field(default_factory=dict)  # of each link class, by its first launch
     line: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))  # time of a plain send by size
 
@@ -347,7 +348,9 @@ class _Run:
             raise RankwiseError(
                 f"{error}; {taken} of {len(turn.cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
-        seen = {"measuring_s": ended_s - begun_s, **network_changes(*placements)}
+        # A link that was down between two launches was down, too.
+        seen = {"measuring_s": ended_s - begun_s, **network_changes(*placements, list(self.last_seen.values()))}
+        self.last_seen.update({str(placement["host"]): placement for placement in placements[-1]})
         witness = {"record": "witness", **watch.witness(), **seen, **tags}
         self.samples.append(witness)
         progress.ended(witness)

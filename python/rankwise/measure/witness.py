@@ -56,12 +56,16 @@ def switches_per_s(samples: Sequence[Mapping[str, Any]]) -> float:
     return sum(int(sample.get("involuntary_switches", 0)) for sample in samples) / seconds if seconds > 0 else 0.0
 
 
-def network_changes(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+def network_changes(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, object]:
     """Return ``network_bytes`` ([received, sent]) and ``network_faults`` ([changes of the carrier, damaged packets]).
 
-    Each is by host and interface, between two readings of the placements.
+    Each is by host and interface, between two readings of the placements; faults since an ``earlier`` one where there is one.
     """
-    return {key: _counted(before, after, key) for key in ("network_bytes", "network_faults")}
+    hosts = {str(placement["host"]) for placement in earlier}
+    since = [*earlier, *(placement for placement in before if placement["host"] not in hosts)]
+    return {"network_bytes": _counted(before, after, "network_bytes"), "network_faults": _counted(since, after, "network_faults")}
 
 
 def _counted(

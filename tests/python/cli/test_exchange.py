@@ -93,7 +93,10 @@ def test_real_ranks_deliver_every_byte(rankwise: Callable[..., Any]) -> None:
     for row in rows:
         assert row.keys() >= CONTRACT
         assert row["verified"] is True and row["engine"] == "real"
-        assert 0 < row["time_lo_s"] <= row["time_s"] <= row["time_hi_s"]
+        if row["time_lo_s"] is None:  # an interval needs repetitions that differ
+            assert row["repetitions"] < 6
+        else:
+            assert 0 < row["time_lo_s"] <= row["time_s"] <= row["time_hi_s"]
         assert row["messages_per_rank"] == 2 * row["cutoff"]
         assert row["bytes_per_rank"] == 2 * row["cutoff"] * row["message_bytes"]
     assert Path("exchange.samples.jsonl").stat().st_size > 0
