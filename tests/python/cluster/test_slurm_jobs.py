@@ -79,7 +79,7 @@ def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, 
     end = datetime.now() + timedelta(seconds=1)
     cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%Y-%m-%dT%H:%M:%S}")
     state = _ended(cluster, on_login, job)
-    assert state["state"] == "TIMEOUT" and "time limit" in state["words"]
+    assert state["state"] == "TIMEOUT" and "time limit" in state["words"], (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
     kept = [record for record in _records(samples) if record["record"] == "samples"]
     assert kept and not any(record["record"] == "complete" for record in _records(samples))
     assert "--resume" in (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
