@@ -218,7 +218,7 @@ def _interrupted(campaign: Campaign) -> Reason | None:
     words += [f"{name} lost its carrier" for name in lost]
     host = next(iter(lost)).rpartition(" ")[2] if lost else "each node"
     seconds = longest[0] if longest else 0.0
-    grave = 3.0 if lost else 1.5 if seconds >= _GAP_S[1] else 0.5
+    grave = 100.0 if lost else 1.5 if seconds >= _GAP_S[1] else 0.5
     return Reason(
         "interrupted",
         grave,
