@@ -25,6 +25,9 @@ LEAST_VERSION = (3, 32)
 INSTALL = "install SimGrid 3.32 or later (Debian, Ubuntu: apt-get install libsimgrid-dev)"
 _SILENCE_S = 7200.0
 _REFUSAL = "rankwise-kernels: "
+# SimGrid's solver stops where shares of a link nearly fill it, and asks for this.
+_ROUNDING = "maxmin/precision"
+_COARSER = ("--cfg=maxmin/precision:1e-3",)
 _OPTIONS = (
     "-quiet",
     # The kernels have no global variables that ranks could spoil for each other; a copy for each rank costs seconds.
@@ -85,10 +88,15 @@ def find_simgrid() -> SimGrid:
 
 
 def run_simulation(
-    simgrid: SimGrid, simulation: Simulation, log: Path, started: Callable[[Child], None] = lambda child: None
+    simgrid: SimGrid,
+    simulation: Simulation,
+    log: Path,
+    started: Callable[[Child], None] = lambda child: None,
+    precision: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Run one simulation; return the kernel's records without its witnesses' placements.
 
+    ``precision`` is SimGrid's option for its solver; where that stops for rounding, the run is done again with a coarser one.
     ``started`` is given the child process, by which another thread can end it. A run that fails leaves SimGrid's log in
     ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
     """
@@ -99,7 +107,7 @@ def run_simulation(
         hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
         command = [
-            str(simgrid.smpirun), *_OPTIONS, *folding,
+            str(simgrid.smpirun), *_OPTIONS, *folding, *precision,
             "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
             str(simgrid.kernels), *simulation.arguments,
         ]  # fmt: skip
@@ -120,6 +128,8 @@ def run_simulation(
         if code == EXIT_USAGE and _REFUSAL in complaint:
             raise InputError(complaint.partition(_REFUSAL)[2].partition(" / ")[0])
         text = said.getvalue().decode("utf-8", "replace")
+        if _ROUNDING in text and not precision:
+            return run_simulation(simgrid, simulation, log, started, _COARSER)
         write_whole(log, text)
         raise RankwiseError(
             f"the simulation of {len(simulation.hosts)} ranks failed ({cause_of_failure(text, code)}): "
