@@ -349,7 +349,7 @@ class _Run:
                 f"{error}; {taken} of {len(turn.cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
         # A link that was down between two launches was down, too.
-        seen = {"measuring_s": ended_s - begun_s, **network_changes(*placements, list(self.last_seen.values()))}
+        seen = {"measuring_s": ended_s - begun_s, **network_changes(placements[0], placements[-1], list(self.last_seen.values()))}
         self.last_seen.update({str(placement["host"]): placement for placement in placements[-1]})
         witness = {"record": "witness", **watch.witness(), **seen, **tags}
         self.samples.append(witness)
