@@ -154,6 +154,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
     if (of_kind.size() <= kind) of_kind.resize(kind + 1);
     of_kind[kind].push_back(i);
   }
+  std::size_t looks = 0;  // of one rank, at most
+  for (const std::vector<std::size_t>& own : of_kind) looks = std::max(looks, own.size());
   Beside beside(grid, partners, reach);
   std::set<UnitCounts> found;
   std::vector<std::pair<Index, UnitCounts>> sockets;  // of the node at hand
@@ -216,7 +218,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
   const std::size_t size = partners.size() * census.spans;
   const Index each = std::max<Index>(1, placement_.is_blocked() ? placement_.ranks_per_node() : 1);
   const Index count = std::max(most_nodes, least_ranks / each);
-  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), partners.size(), count)) {
+  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), looks, count)) {
     UnitCounts unit{UnitCounts::Of::node, 0, std::vector<std::uint32_t>(size, 0)};
     sockets.clear();
     visit(node, unit);
@@ -226,7 +228,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
   for (std::size_t level = 0; level < levels; ++level) {
     const Index nodes = placement_.levels()[level];
     const Index units = (placement_.nodes() - 1) / nodes + 1;
-    for (const Index u : chosen(units, placement_.ranks(), partners.size(), most_units)) {
+    for (const Index u : chosen(units, placement_.ranks(), looks, most_units)) {
       UnitCounts unit{UnitCounts::Of::level, level, std::vector<std::uint32_t>(size, 0)};
       for (Index node = u * nodes; node < std::min(placement_.nodes(), (u + 1) * nodes); ++node) visit(node, unit);
       found.insert(std::move(unit));

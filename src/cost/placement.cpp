@@ -1,6 +1,7 @@
 #include "cost/placement.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -44,17 +45,28 @@ void require_one_node(const std::vector<Location>& locations, Index Location::* 
   }
 }
 
-// Of nodes that are filled one after the other, each alike: how many ranks each has; 0 for others.
-Index blocks_of(const std::vector<Location>& locations) {
+// How nodes are filled one after the other, each alike, and their sockets likewise; nothing for others.
+struct Blocks {
+  Index per_node;
+  Index per_socket;
+};
+
+std::optional<Blocks> blocks_of(const std::vector<Location>& locations) {
   const auto ranks = static_cast<Index>(locations.size());
-  Index size = 0;
-  while (size < ranks && locations[static_cast<std::size_t>(size)].node == locations[0].node) ++size;
+  const auto first_elsewhere = [&](Index Location::* part) {
+    return std::find_if(locations.begin(), locations.end(), [&](const Location& l) { return l.*part != locations[0].*part; }) -
+           locations.begin();
+  };
+  const Blocks blocks{first_elsewhere(&Location::node), first_elsewhere(&Location::socket)};
+  if (blocks.per_socket > blocks.per_node) return {};
+  const Index sockets = (blocks.per_node - 1) / blocks.per_socket + 1;
   for (Index rank = 0; rank < ranks; ++rank) {
     const Location& location = locations[static_cast<std::size_t>(rank)];
-    const bool as_blocked = location.node == rank / size && location.socket == location.node && location.cache < 0;
-    if (!as_blocked || location.core != rank) return 0;
+    const Index node = rank / blocks.per_node;
+    const Index socket = node * sockets + rank % blocks.per_node / blocks.per_socket;
+    if (location != Location{node, socket, rank, -1}) return {};
   }
-  return size;
+  return blocks;
 }
 
 }  // namespace
@@ -69,8 +81,8 @@ Placement::Placement(std::vector<Location> locations) : locations_(std::move(loc
     nodes_ = std::max(nodes_, location.node + 1);
   }
   if (nodes_ > (Index{1} << 31)) invalid("the placement numbers its nodes beyond 2^31: number them from 0");
-  if (const Index size = blocks_of(locations_); size > 0) {
-    *this = blocked(ranks_, size);
+  if (const std::optional<Blocks> blocks = blocks_of(locations_)) {
+    *this = blocked(ranks_, blocks->per_node, blocks->per_socket);
     return;
   }
   require_one_node(locations_, &Location::socket, "socket");
@@ -93,7 +105,7 @@ Placement Placement::on_nodes(std::span<const std::int32_t> node_of_rank, std::s
     locations.push_back({node, socket_of_rank.empty() ? node : socket_of_rank[rank], static_cast<Index>(rank), -1});
   }
   Placement placement(std::move(locations));
-  placement.only_nodes_ = true;
+  placement.only_nodes_ = !placement.has_sockets_;
   return placement;
 }
 

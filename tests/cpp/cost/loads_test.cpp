@@ -155,6 +155,24 @@ TEST(Loads, MoreCardIsNeverSlowerAndNothingIsQuickerThanWithoutSharing) {
   }
 }
 
+TEST(Loads, RanksListedOneByOneAreKnownAsBlocked) {
+  for (const auto& [per_node, per_socket] : {std::pair<Index, Index>{6, 6}, {6, 3}, {6, 4}, {6, 1}, {1, 1}}) {
+    const Placement blocked = Placement::blocked(20, per_node, per_socket);
+    std::vector<std::int32_t> nodes;
+    std::vector<std::int32_t> sockets;
+    for (Index rank = 0; rank < 20; ++rank) {
+      nodes.push_back(static_cast<std::int32_t>(blocked[rank].node));
+      sockets.push_back(static_cast<std::int32_t>(blocked[rank].socket));
+    }
+    const Placement listed = Placement::on_nodes(nodes, sockets);
+    EXPECT_TRUE(listed.is_blocked()) << per_node << " a node, " << per_socket << " a socket";
+    for (Index rank = 0; rank < 20; ++rank) EXPECT_EQ(listed[rank], blocked[rank]);
+    std::swap(sockets.front(), sockets.back());
+    std::swap(nodes.front(), nodes.back());
+    EXPECT_FALSE(Placement::on_nodes(nodes, sockets).is_blocked());
+  }
+}
+
 TEST(Loads, ANodesNumberMakesNoDifference) {
   Draws draw;
   for (int i = 0; i < 100; ++i) {
