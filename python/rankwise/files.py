@@ -29,13 +29,13 @@ def make_folder(path: Path) -> list[Path]:
     return missing
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that a reader sees the old content or the new, never a part. Raises OSError."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file (text as UTF-8) so that a reader sees the old content or the new, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         umask = os.umask(0)

@@ -1,0 +1,1 @@
+"""Observed programs: who sends what to whom, and when."""

@@ -1,0 +1,220 @@
+"""What was observed of a program, and the file that holds it.
+
+The file: 8 bytes of magic, the header's length (u64), the header (JSON), the arrays one after the other, all little-endian. The
+header's ``arrays`` lists each as ``[name, dtype, items, stored bytes]``; one stored in fewer bytes than its items take is deflated.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.errors import InputError
+from rankwise.files import write_whole
+
+MAGIC = b"RWcomm\r\n"
+SCHEMA = 1
+HISTOGRAM_BINS = 32  # bin i counts messages of 2^(i-1) to 2^i - 1 bytes, the first empty ones, the last all larger ones
+KINDS = ("send", "receive", "blocking send", "blocking receive", "completion", "collective", "time only")
+EVENT = np.dtype(
+    [
+        ("start_ns", "<i8"),
+        ("end_ns", "<i8"),
+        ("bytes", "<i8"),
+        ("peer", "<i4"),
+        ("tag", "<i4"),
+        ("request", "<u4"),
+        ("comm", "<u2"),
+        ("call", "u1"),
+        ("kind", "u1"),
+    ]
+)
+_MEND = "observe the program again"
+Array: TypeAlias = NDArray[Any]
+
+
+def _none(dtype: str, *shape: int) -> Any:
+    return field(default_factory=lambda: np.zeros(shape, dtype))
+
+
+@dataclass(frozen=True)
+class Record:
+    """An observed program; ranks are those of MPI_COMM_WORLD.
+
+    The messages are a CSR matrix with a row for each sender: its edges are ``pointer[rank]:pointer[rank + 1]`` of ``peer``
+    (ascending), ``messages``, ``bytes`` (sent), ``pulled`` (bytes that ``peer`` fetched from the row's rank, one-sided) and
+    ``histogram`` (messages by size, ``HISTOGRAM_BINS``).
+    ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many calls the
+    rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns`` (ranks x
+    ``header["calls"]``) hold how often each call was made and, where it is timed, how long all of them took.
+    """
+
+    header: dict[str, Any]
+    ranks: int
+    hosts: tuple[str, ...]
+    node_of_rank: Array
+    socket_of_rank: Array
+    core_of_rank: Array
+    pointer: Array
+    peer: Array
+    messages: Array
+    bytes: Array
+    pulled: Array
+    histogram: Array
+    events: dict[int, Array] = field(default_factory=dict)
+    call_counts: Array = _none("<u8", 0, 0)
+    call_ns: Array = _none("<i8", 0, 0)
+
+
+_OF_RANKS = ("node_of_rank", "socket_of_rank", "core_of_rank")
+_OF_EDGES = {"peer": "<u4", "messages": "<u8", "bytes": "<u8", "pulled": "<u8"}
+_DTYPES = {
+    **dict.fromkeys(_OF_RANKS, "<i4"),
+    "pointer": "<i8",
+    **_OF_EDGES,
+    "histogram": "<u4",
+    "call_counts": "<u8",
+    "call_ns": "<i8",
+}
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record as a whole file or not at all. Raises OSError, and InputError for a record that is none."""
+    parts, listed = [], []
+    for name, array in _arrays(record):
+        plain = array.tobytes()
+        packed = zlib.compress(plain, 1)
+        parts.append(packed if len(packed) < len(plain) else plain)
+        dtype = "event" if name.startswith("events/") else _DTYPES[name]
+        listed.append([name, dtype, array.size, len(parts[-1])])
+    header = {**record.header, "schema": SCHEMA, "ranks": record.ranks, "hosts": list(record.hosts), "arrays": listed}
+    _check(record, str(path))
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    write_whole(path, b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *parts]))
+
+
+def _arrays(record: Record) -> Iterator[tuple[str, Array]]:
+    for name, dtype in _DTYPES.items():
+        yield name, np.ascontiguousarray(getattr(record, name), dtype)
+    for rank, events in sorted(record.events.items()):
+        yield f"events/{rank}", np.ascontiguousarray(events, EVENT)
+
+
+def read_record(path: Path) -> Record:
+    """Read a record. Raises InputError, in one line, for a file that is none or is damaged."""
+    where = str(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{where} cannot be read ({error.strerror}): name a file that 'rankwise observe' wrote") from None
+    if content[:8] != MAGIC:
+        raise InputError(f"{where} is no record of an observed program: name a file that 'rankwise observe' wrote")
+    end = 16 + int.from_bytes(content[8:16], "little")
+    if len(content) < 16 or end > len(content):
+        raise _damaged(where, "it ends within its header")
+    try:
+        header = json.loads(content[16:end])
+    except (ValueError, RecursionError):
+        raise _damaged(where, "its header is no JSON") from None
+    if not isinstance(header, dict) or not isinstance(header.get("schema"), int):
+        raise _damaged(where, "its header has no schema")
+    if header["schema"] > SCHEMA:
+        raise InputError(f"{where} has schema {header['schema']}, newer than this program's {SCHEMA}: update rankwise to read it")
+    ranks, hosts, listed = header.get("ranks"), header.get("hosts"), header.pop("arrays", None)
+    if not isinstance(ranks, int) or not _count(ranks) or not isinstance(hosts, list) or not isinstance(listed, list):
+        raise _damaged(where, "its header lacks ranks, hosts or arrays")
+    arrays = _unpacked(listed, memoryview(content)[end:], where)
+    if missing := _DTYPES.keys() - arrays.keys():
+        raise _damaged(where, f"it lacks {min(missing)}")
+    events = {int(name.removeprefix("events/")): arrays.pop(name) for name in list(arrays) if name.startswith("events/")}
+    calls = header.get("calls", [])
+    columns = len(calls) if isinstance(calls, list) else 0
+    try:
+        for name, shape in (("histogram", (-1, HISTOGRAM_BINS)), ("call_counts", (-1, columns)), ("call_ns", (-1, columns))):
+            arrays[name] = arrays[name].reshape(shape if arrays[name].size else (0, shape[1]))
+    except ValueError:
+        raise _damaged(where, f"{name} has a wrong length") from None
+    record = Record(header, ranks, tuple(map(str, hosts)), events=events, **arrays)
+    _check(record, where)
+    return record
+
+
+def _unpacked(listed: list[Any], rest: memoryview, where: str) -> dict[str, Array]:
+    """Return the arrays by name; those of no known name are left out."""
+    arrays: dict[str, Array] = {}
+    for entry in listed:
+        if not isinstance(entry, list) or len(entry) != 4 or not isinstance(entry[0], str) or not all(map(_count, entry[2:])):
+            raise _damaged(where, "its list of arrays is none")
+        name, _, items, stored = entry
+        part, rest = rest[:stored], rest[stored:]
+        if len(part) < stored:
+            raise _damaged(where, f"it ends within {name}")
+        of_events = name.startswith("events/") and name[7:].isdecimal() and name[7:].isascii() and len(name) < 20
+        if not of_events and name not in _DTYPES:
+            continue
+        dtype = EVENT if of_events else np.dtype(_DTYPES[name])
+        plain: bytes | memoryview = part
+        if stored < items * dtype.itemsize:
+            try:  # never more than is said, whatever it would inflate to
+                plain = zlib.decompressobj().decompress(part, items * dtype.itemsize + 1)
+            except (zlib.error, OverflowError, MemoryError):
+                raise _damaged(where, f"{name} cannot be inflated") from None
+        if len(plain) != items * dtype.itemsize:
+            raise _damaged(where, f"{name} has a wrong length")
+        arrays[name] = np.frombuffer(plain, dtype)
+    return arrays
+
+
+def _check(record: Record, where: str) -> None:
+    """Raise InputError where arrays do not fit each other, so that readers may index without a look."""
+    ranks, edges, pointer = record.ranks, len(record.peer), record.pointer
+    lengths = dict.fromkeys(_OF_RANKS, ranks) | dict.fromkeys((*_OF_EDGES, "histogram"), edges) | {"pointer": ranks + 1}
+    for name, length in lengths.items():
+        if len(getattr(record, name)) != length:
+            raise _damaged(where, f"{name} has {len(getattr(record, name))} entries, not {length}")
+    if pointer[0] != 0 or pointer[-1] != edges or (np.diff(pointer) < 0).any():
+        raise _damaged(where, "pointer does not ascend from 0 to the number of edges")
+    rows = np.repeat(np.arange(ranks), np.diff(pointer))
+    ascending = (rows[1:] != rows[:-1]) | (record.peer[1:] > record.peer[:-1])
+    if (record.peer >= ranks).any() or not ascending.all():
+        raise _damaged(where, "peer does not ascend within the ranks")
+    nodes = record.node_of_rank
+    if ((nodes < -1) | (nodes >= len(record.hosts))).any():
+        raise _damaged(where, "node_of_rank names no host")
+    calls = record.header.get("calls", [])
+    if not isinstance(calls, list) or not all(isinstance(name, str) for name in calls):
+        raise _damaged(where, "calls is not a list of names")
+    for name in ("call_counts", "call_ns"):
+        array = getattr(record, name)
+        if array.size and array.shape != (ranks, len(calls)):
+            raise _damaged(where, f"{name} is not a row of {len(calls)} calls for each rank")
+    for rank, events in record.events.items():
+        wrong = (events["peer"] < -1) | (events["peer"] >= ranks) | (events["kind"] >= len(KINDS)) | (events["call"] >= len(calls))
+        if rank >= ranks or wrong.any():
+            raise _damaged(where, f"the events of rank {rank} name no rank, call or kind")
+    _check_windows(record, where)
+
+
+def _check_windows(record: Record, where: str) -> None:
+    windows = record.header.get("windows", [])
+    keys = ("rank", "first_call", "first_event", "events")
+    if not isinstance(windows, list) or not all(isinstance(w, Mapping) and all(_count(w.get(key)) for key in keys) for w in windows):
+        raise _damaged(where, "windows is not a list of windows")
+    for window in windows:
+        if window["first_event"] + window["events"] > len(record.events.get(window["rank"], ())):
+            raise _damaged(where, f"a window of rank {window['rank']} ends behind its events")
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 48
+
+
+def _damaged(where: str, why: str) -> InputError:
+    return InputError(f"{where} is damaged ({why}): {_MEND}")

@@ -1,0 +1,123 @@
+"""The file of an observed program: what is written is read, and what is damaged is told in one line."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.errors import InputError
+from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record, read_record, write_record
+
+
+def a_record(ranks: int, seed: int, events: int = 5) -> Record:
+    """A record of random messages."""
+    draw = np.random.default_rng(seed)
+    matrix = draw.random((ranks, ranks)) < 0.3
+    edges = int(matrix.sum())
+    calls = ["MPI_Send", "MPI_Recv"]
+    listed = {}
+    for rank in range(0, ranks, 2):
+        listed[rank] = np.zeros(events, EVENT)
+        for name in ("start_ns", "end_ns", "bytes"):
+            listed[rank][name] = draw.integers(0, 1 << 40, events)
+        listed[rank]["peer"] = draw.integers(-1, ranks, events)
+        listed[rank]["call"] = draw.integers(0, 2, events)
+        listed[rank]["kind"] = draw.integers(0, 7, events)
+    windows = [{"rank": rank, "first_call": 7, "first_event": 0, "events": events} for rank in listed]
+    return Record(
+        header={"calls": calls, "windows": windows, "command": ["mpiexec", "ä"], "complete": True},
+        ranks=ranks,
+        hosts=("n0", "n1"),
+        node_of_rank=draw.integers(-1, 2, ranks).astype("<i4"),
+        socket_of_rank=np.full(ranks, -1, "<i4"),
+        core_of_rank=np.arange(ranks, dtype="<i4"),
+        pointer=np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]).astype("<i8"),
+        peer=np.nonzero(matrix)[1].astype("<u4"),
+        messages=draw.integers(0, 1 << 62, edges).astype("<u8"),
+        bytes=draw.integers(0, 1 << 62, edges).astype("<u8"),
+        pulled=np.zeros(edges, "<u8"),
+        histogram=draw.integers(0, 1 << 32, (edges, HISTOGRAM_BINS)).astype("<u4"),
+        events=listed,
+        call_counts=draw.integers(0, 1 << 62, (ranks, 2)).astype("<u8"),
+        call_ns=draw.integers(0, 1 << 62, (ranks, 2)).astype("<i8"),
+    )
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(1, 40), st.integers(0, 1 << 30), st.integers(0, 100))
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, ranks: int, seed: int, events: int) -> None:
+    path = tmp_path_factory.mktemp("record") / "app.comm"
+    record = a_record(ranks, seed, events)
+    write_record(path, record)
+    read = read_record(path)
+    assert (read.ranks, read.hosts) == (record.ranks, record.hosts)
+    assert record.header.items() <= read.header.items()
+    assert read.header["schema"] == 1
+    for name, value in vars(record).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(getattr(read, name), value)
+            assert getattr(read, name).dtype == value.dtype
+    assert read.events.keys() == record.events.keys()
+    for rank, wanted in record.events.items():
+        np.testing.assert_array_equal(read.events[rank], wanted)
+
+
+def test_any_damage_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "app.comm"
+    write_record(path, a_record(6, 1))
+    content = path.read_bytes()
+    draw = random.Random(20)
+    for trial in range(1500):
+        bad = bytearray(content)
+        if trial % 3 == 0:
+            bad = bad[: draw.randrange(len(bad))]
+        else:
+            for _ in range(draw.choice((1, 1, 2, 10))):
+                bad[draw.randrange(len(bad) if trial % 3 == 1 else 900)] = draw.choice(b'\x00\xff0123456789[]{}"-,') if trial % 2 else draw.randrange(256)
+        path.write_bytes(bad)
+        try:
+            read_record(path)  # a flipped figure is still a record
+        except InputError as error:
+            assert str(path) in str(error) and "\n" not in str(error) and len(str(error)) < 300
+        else:
+            assert trial % 3, "a file cut off was read"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is no record of an observed program"),
+        (b"RWcomm\r\n" + b"\xff" * 8, "ends within its header"),
+        (b"RWcomm\r\n" + b"\x02" + bytes(7) + b"{}", "has no schema"),
+        (b"RWcomm\r\n" + b"\x0c" + bytes(7) + b'{"schema":9}', "has schema 9, newer"),
+        (b"RWcomm\r\n" + (40000).to_bytes(8, "little") + b"[" * 40000, "is no JSON"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_record(tmp_path / "x")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_record(tmp_path / "absent")
+
+
+def test_a_deflated_array_never_takes_more_than_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "app.comm"
+    write_record(path, a_record(30, 3))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"socket_of_rank","<i4",30,', b'"socket_of_rank","<i4",20,'))
+    with pytest.raises(InputError, match="socket_of_rank has a wrong length"):
+        read_record(path)
+
+
+def test_a_record_that_is_none_is_not_written(tmp_path: Path) -> None:
+    record = a_record(4, 1)
+    record.peer[:] = 9
+    with pytest.raises(InputError, match="peer does not ascend"):
+        write_record(tmp_path / "app.comm", record)
+    assert not list(tmp_path.iterdir())
