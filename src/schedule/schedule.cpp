@@ -89,6 +89,12 @@ Index RankSchedule::places() const {
 
 Index RankSchedule::place_of(Index slot) const { return place.empty() ? slot : place[static_cast<std::size_t>(slot)]; }
 
+Index RankSchedule::operations() const {
+  Index count = 0;
+  for (const Step& step : steps) count += static_cast<Index>(step.ops.size());
+  return count;
+}
+
 Index RankSchedule::messages_sent() const {
   Index messages = 0;
   for (const Step& step : steps) {

@@ -98,6 +98,7 @@ struct RankSchedule {
 
   [[nodiscard]] Index places() const;
   [[nodiscard]] Index place_of(Index slot) const;
+  [[nodiscard]] Index operations() const;
   [[nodiscard]] Index messages_sent() const;
   [[nodiscard]] Index blocks_sent() const;
 };
