@@ -36,6 +36,28 @@ class Beside {
     for (Axis& axis : axes_) axis.adds.resize(axis.steps.size());
   }
 
+  // Partners that follow each other, each a step further along the last axis.
+  struct Run {
+    std::size_t first;
+    std::size_t end;
+    std::size_t step;  // of the first
+  };
+  // Those of some partners, given in ascending order.
+  [[nodiscard]] std::vector<Run> runs(const std::vector<std::size_t>& partners) const {
+    std::vector<Run> list;
+    const std::size_t last = axes_.size() - 1;
+    for (const std::size_t i : partners) {
+      const std::uint32_t* which = which_.data() + i * axes_.size();
+      if (!list.empty() && i == list.back().end && which[last] == list.back().step + i - list.back().first &&
+          std::equal(which, which + last, which - axes_.size())) {
+        ++list.back().end;
+      } else {
+        list.push_back({i, i + 1, which[last]});
+      }
+    }
+    return list;
+  }
+
   void stand_at(Index rank, const Coords& coords) {
     rank_ = rank;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -48,7 +70,34 @@ class Beside {
         const bool is_there = moved >= 0 && (reach_.empty() || (-reach_[i].lower <= by && by <= reach_[i].upper));
         axis.adds[step] = is_there ? by * axis.stride : nowhere;
       }
+      const auto is_there = [](Index by) { return by != nowhere; };
+      const auto first = std::find_if(axis.adds.begin(), axis.adds.end(), is_there);
+      axis.first = static_cast<std::size_t>(first - axis.adds.begin());
+      axis.end = static_cast<std::size_t>(std::find_if_not(first, axis.adds.end(), is_there) - axis.adds.begin());
+      axis.is_whole = std::none_of(axis.adds.begin() + static_cast<std::ptrdiff_t>(axis.end), axis.adds.end(), is_there);
     }
+  }
+
+  // Calls all(first, end, inside) for partners of a run that are there, all of them in or all out of the ranks from begin to
+  // end, else one(partner, rank) for each.
+  template <class All, class One>
+  void look(const Run& run, Index begin, Index end, All&& all, One&& one) const {
+    const std::uint32_t* which = which_.data() + run.first * axes_.size();
+    Index row = rank_ - axes_.back().at;  // where it begins
+    for (std::size_t axis = 0; axis + 1 < axes_.size(); ++axis) row += axes_[axis].adds[which[axis]];
+    if (row < 0) return;
+    const Index row_end = row + grid_.dims().back();
+    const bool inside = row >= begin && row_end <= end;
+    if (!axes_.back().is_whole || !(inside || row >= end || row_end <= begin)) {
+      for (std::size_t i = run.first; i < run.end; ++i) {
+        const Index other = rank_of(i);
+        if (other >= 0) one(i, other);
+      }
+      return;
+    }
+    const std::size_t first = std::max(run.step, axes_.back().first);
+    const std::size_t stop = std::min(run.step + (run.end - run.first), axes_.back().end);
+    if (first < stop) all(run.first + (first - run.step), run.first + (stop - run.step), inside);
   }
 
   // Below 0 where there is none.
@@ -66,6 +115,9 @@ class Beside {
     Index at = -1;
     std::vector<Index> steps;
     std::vector<Index> adds;
+    std::size_t first = 0;  // of the steps that lead somewhere
+    std::size_t end = 0;
+    bool is_whole = false;  // no other step does
   };
   const Grid& grid_;
   const std::vector<Reach>& reach_;
@@ -157,6 +209,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
   std::size_t looks = 0;  // of one rank, at most
   for (const std::vector<std::size_t>& own : of_kind) looks = std::max(looks, own.size());
   Beside beside(grid, partners, reach);
+  std::vector<std::vector<Beside::Run>> runs_of_kind;
+  for (const std::vector<std::size_t>& own : of_kind) runs_of_kind.push_back(beside.runs(own));
   std::set<UnitCounts> found;
   std::vector<std::pair<Index, UnitCounts>> sockets;  // of the node at hand
 
@@ -167,6 +221,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
     const Index end = placement_.is_blocked() ? std::min(placement_.ranks(), begin + placement_.ranks_per_node())
                                               : static_cast<Index>(first_[static_cast<std::size_t>(node) + 1]);
     const bool plain = levels == 0 && placement_.knows_only_nodes();
+    const bool by_node = plain && placement_.is_blocked();
+    std::vector<std::int32_t> more(by_node ? 2 * (partners.size() + 1) : 0, 0);  // than the partner before: in the node, outside
     const bool by_socket = unit.of == UnitCounts::Of::node && placement_.has_sockets();
     Coords coords(grid.dims().size());
     for (Index at = begin; at < end; ++at) {
@@ -177,11 +233,29 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
       beside.stand_at(rank, coords);
       std::int64_t distances = 0;
+      if (by_node) {
+        for (const Beside::Run& run : runs_of_kind[static_cast<std::size_t>(kind)]) {
+          beside.look(
+              run, begin, end,
+              [&](std::size_t first, std::size_t stop, bool inside) {
+                ++more[2 * first + (inside ? 0 : 1)];
+                --more[2 * stop + (inside ? 0 : 1)];
+                distances += static_cast<std::int64_t>(stop - first) * (inside ? inside_distance : outside_distance);
+              },
+              [&](std::size_t i, Index other) {
+                const bool inside = other >= begin && other < end;
+                ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
+                distances += inside ? inside_distance : outside_distance;
+              });
+        }
+        lonely.note(static_cast<std::size_t>(kind), rank, distances);
+        continue;
+      }
       if (plain) {
         for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
           const Index other = beside.rank_of(i);
           if (other < 0) continue;
-          const bool inside = node_of_.empty() ? other >= begin && other < end : node_of_[static_cast<std::size_t>(other)] == node;
+          const bool inside = node_of_[static_cast<std::size_t>(other)] == node;
           ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
           distances += inside ? inside_distance : outside_distance;
         }
@@ -212,6 +286,13 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
         distances += Farthest::distance(link);
       }
       lonely.note(static_cast<std::size_t>(kind), rank, distances);
+    }
+    for (std::size_t outside = 0; outside < 2; ++outside) {
+      std::int32_t ranks = 0;
+      for (std::size_t i = 0; by_node && i < partners.size(); ++i) {
+        ranks += more[2 * i + outside];
+        unit.counts[i * census.spans + (outside == 0 ? in_socket : between_nodes)] += static_cast<std::uint32_t>(ranks);
+      }
     }
   };
 
