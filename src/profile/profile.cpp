@@ -211,7 +211,7 @@ std::optional<Resource> resource_of(const Json& shared, const char* name) {
     resource.least_s = 1 / rate(*messages, "messages_per_s");
   }
   if (const Json* both = found->find("both_ways_bytes_per_s")) {
-    constexpr double full_duplex = 1.5;  // of both directions against one
+    constexpr double full_duplex = 1.25;  // of both directions against one; acknowledgements behind data leave 1.4 of 2
     resource.half_duplex = rate(*both, "both_ways_bytes_per_s") < full_duplex * resource.bytes_per_s;
   }
   return resource;

@@ -57,10 +57,10 @@ class Hydra(Launcher):
     understands = ("mpich", "intel")
 
     def placed(self, hosts: Sequence[str]) -> list[str]:
-        if ranks_of_each(hosts) is not None:
+        names = sorted(distinct(hosts), key=natural_order)  # as Slurm orders the nodes of a step, whatever the list says
+        if ranks_of_each(hosts) is not None and distinct(hosts) == names:
             return super().placed(hosts)
         # Not by a list of hosts in the order of ranks: each run in it would be a node that shares no memory with the others.
-        names = distinct(hosts)
         return ["-hosts", ",".join(names), "-rankmap", ",".join(str(names.index(host)) for host in hosts)]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:

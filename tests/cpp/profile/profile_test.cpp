@@ -105,7 +105,7 @@ TEST(Profile, SlowsEveryWayDownAsAPlainSendWasBesideTraffic) {
 
 TEST(Profile, KnowsWhatRanksShare) {
   const std::string shared = R"({"schema": 2, "shared": {
-    "card": {"bytes_per_s": 3e9, "messages_per_s": 4e6, "both_ways_bytes_per_s": 4e9}, "memory": {"bytes_per_s": 5e10},
+    "card": {"bytes_per_s": 3e9, "messages_per_s": 4e6, "both_ways_bytes_per_s": 3.5e9}, "memory": {"bytes_per_s": 5e10},
     "levels": [{"nodes": 4, "up_bytes_per_s": 6e9}]}, "links": {"other-node": {)" + curve("hockney", two_lines) + "}}}";
   const Machine machine = read_machine(shared);
   EXPECT_DOUBLE_EQ(machine.card->bytes_per_s, 3e9);

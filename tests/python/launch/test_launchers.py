@@ -74,6 +74,7 @@ BLOCKED, CYCLIC, UNEVEN = ["a", "a", "b", "b"], ["a", "b", "a", "b"], ["a", "b",
     ("kind", "hosts", "options"),
     [
         (Hydra, BLOCKED, ["-hosts", "a,b", "-ppn", "2"]),
+        (Hydra, ["b", "b", "a", "a"], ["-hosts", "a,b", "-rankmap", "1,1,0,0"]),  # Slurm starts nodes in its own order
         (Hydra, CYCLIC, ["-hosts", "a,b", "-rankmap", "0,1,0,1"]),
         (Hydra, UNEVEN, ["-hosts", "a,b", "-rankmap", "0,1,1,1"]),
         (IntelHydra, BLOCKED, ["-hosts", "a,b", "-ppn", "2"]),

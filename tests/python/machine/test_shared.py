@@ -112,7 +112,7 @@ def test_schema_1_has_the_card_in_either_of_two_places_or_in_none() -> None:
 
 
 def test_what_hardly_counts_is_said() -> None:
-    assert not CARD.half_duplex and not MEMORY.half_duplex and replace(CARD, both_ways_bytes_per_s=5e9).half_duplex
+    assert not CARD.half_duplex and not MEMORY.half_duplex and replace(CARD, both_ways_bytes_per_s=4e9).half_duplex
     assert (CARD.most_pairs, MEMORY.most_pairs) == (4, None)
     one = Shared(card=CARD, memory=replace(MEMORY, pairs=((1, 8, 1e7),)))
     assert one.notes() == ["memory: of one pair: more were not measurable there"]
