@@ -100,14 +100,13 @@ def profile_from_campaign(
     _require_names(model, method)
     cost_s, trust = timer_cost_s(campaign), judge([campaign])
     links, left_out, shared = {}, [], dict[str, Resource]()
+    unfit: list[str] = []  # link classes, and why
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
             mend = "measure anew with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
-            raise InputError(
-                f"samples {samples_path} hold {len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least "
-                f"{LEAST_SIZES}; {mend}"
-            )
+            unfit.append(f"{len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least {LEAST_SIZES}; {mend}")
+            continue
         sessions = [cells_of(earlier, name, timer_cost_s(earlier)) for earlier in history]
         tables = _tables(cells, _messages_in_burst(campaign), statistic, sessions)
         ways = {operation: table for operation, table in tables.items() if table.sizes.size >= LEAST_SIZES}
@@ -124,7 +123,8 @@ def profile_from_campaign(
         try:
             link = fit_link(fitted, statistic, model, method, at_most)
         except ValueError as error:
-            raise InputError(f"samples {samples_path}, {name}: {error}") from None
+            unfit.append(f"samples of {name} that no model fits: {error}")
+            continue
         links[name] = replace(
             link,
             variants={**link.variants, **variants_of(ways, statistic)},
@@ -134,7 +134,8 @@ def profile_from_campaign(
             spread=spread_of(cells, sessions, statistic),
         )
     if not links:
-        raise InputError(f"samples {samples_path} hold no sample yet: measure on with --resume")
+        raise InputError(f"samples {samples_path} hold {unfit[0] if unfit else 'no sample yet: measure on with --resume'}")
+    left_out += [f"left out: {words}" for words in unfit]
     return Profile(
         machine=campaign.head["machine"],
         links=links,

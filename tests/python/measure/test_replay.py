@@ -104,6 +104,16 @@ def test_whatever_the_time_has_left_of_a_campaign_is_fitted_or_refused_in_words(
     assert ends["fitted"] >= 5 and ends["refused"] >= 5
 
 
+def test_a_link_of_too_few_sizes_is_told_and_the_others_are_fitted(tmp_path: Path) -> None:
+    path = tmp_path / "known.samples.jsonl"
+    write_samples(path, loggp_times())
+    (campaign,) = read_campaigns(path)
+    campaign.samples += [{**sample, "class": "other-node"} for sample in campaign.samples if sample["size_bytes"] in SIZES[:2]]
+    profile = profile_from_campaign(campaign, path)
+    assert list(profile.links) == ["same-socket"]
+    assert "left out: 2 size(s) of other-node: a model needs at least 3; measure anew with more --seconds or --sizes" in profile.warnings
+
+
 @pytest.mark.parametrize(("parts", "time_s"), [(2, 5e-6), (64, 10e-6 / 64)])
 def test_a_sample_stands_for_as_many_messages_as_it_says(tmp_path: Path, parts: int, time_s: float) -> None:
     path = tmp_path / "known.samples.jsonl"
