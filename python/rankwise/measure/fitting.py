@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.errors import InputError
 from rankwise.machine.link import LEAST_SIZES, Parameter, Point
-from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Profile
+from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, VARIANTS, Profile
 from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.cells import SMALLEST_TIME_S, Cells, cells_of, timer_cost_s, ways_of
 from rankwise.measure.imports import read_tables
@@ -20,6 +20,7 @@ from rankwise.measure.places import Places
 from rankwise.measure.samples import Campaign, now
 from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of
 from rankwise.measure.trust import judge
+from rankwise.models.curve import limited
 from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
 from rankwise.statistics import STATISTICS, Array, Deviations
@@ -125,6 +126,9 @@ def profile_from_campaign(
         except ValueError as error:
             unfit.append(f"samples of {name} that no model fits: {error}")
             continue
+        if name == OTHER_NODE and (card := shared.get("card")) is not None:
+            rate = Parameter(card.bytes_per_s, card.ci)
+            link = replace(link, send=limited(link.send, rate), variants={way: limited(c, rate) for way, c in link.variants.items()})
         links[name] = replace(
             link,
             variants={**link.variants, **variants_of(ways, statistic)},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from rankwise.machine.link import AT_ZERO, Curve, LinkModel, Point
+from rankwise.machine.link import AT_ZERO, Curve, LinkModel, Parameter, Point, Segment
 from rankwise.models import hockney, piecewise
 from rankwise.models.measured import Way
 
@@ -31,6 +32,28 @@ def curve_from_table(points: Sequence[Point], statistic: str) -> Curve:
     )
     table, line = piecewise.interpolate(way), hockney.fit(way)
     return _curve(way, tuple(points), {line.name: line, table.name: table}, table.name, statistic)
+
+
+def limited(curve: Curve, rate: Parameter) -> Curve:
+    """Let no model pass messages larger than the table's faster than a card does: ``rate`` in bytes/s, as streams found it."""
+    models = {name: _limited(model, curve.table[-1].size_bytes, rate) for name, model in curve.models.items()}
+    last = models[piecewise.NAME].segments[-1]
+    return replace(
+        curve, models=models, beta_s_per_byte=last.beta_s_per_byte, beta_ci_s_per_byte=last.beta_ci_s_per_byte
+    )
+
+
+def _limited(model: LinkModel, largest_bytes: int, rate: Parameter) -> LinkModel:
+    if model.segments[-1].beta_s_per_byte * rate.value >= 1:
+        return model
+    segments = [segment for segment in model.segments if segment.from_bytes < largest_bytes]
+    if segments:
+        segments[-1] = replace(segments[-1], to_bytes=largest_bytes)
+    beta = 1 / rate.value
+    ends = None if rate.ci is None else (1 / rate.ci[1], 1 / rate.ci[0])
+    alpha = model.time_s(largest_bytes) - beta * largest_bytes
+    segments.append(Segment(largest_bytes, None, alpha, beta, beta_ci_s_per_byte=ends))
+    return replace(model, segments=tuple(segments), method=f"{model.method}; beyond {largest_bytes} B at the card's rate")
 
 
 def _curve(
