@@ -20,7 +20,7 @@ function(rankwise_add_preload name folders)
   target_include_directories(${name} PRIVATE ${RANKWISE_SOURCE_FOLDER}/src ${RANKWISE_SOURCE_FOLDER}/include)
   target_include_directories(${name} SYSTEM PRIVATE ${folders})
   target_compile_definitions(${name} PRIVATE ${ARGN})
-  target_compile_options(${name} PRIVATE -include ${RANKWISE_SOURCE_FOLDER}/src/preload/weak_mpi.hpp)
+  target_compile_options(${name} PRIVATE -include ${RANKWISE_SOURCE_FOLDER}/src/preload/late_mpi.hpp)
   target_link_libraries(${name} PRIVATE rankwise_core rankwise_options ${CMAKE_DL_LIBS})
   target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,lazy
     LINKER:--version-script=${RANKWISE_SOURCE_FOLDER}/src/preload/exports.map)

@@ -2,13 +2,17 @@
 
 #include <mpi.h>
 
-#include <cstdio>
+#include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "api/cart.hpp"
-#include "api/environment.hpp"
 #include "api/failure.hpp"
+#include "preload/look_up.hpp"
+#include "preload/told.hpp"
 
 namespace rankwise::preload {
 
@@ -18,15 +22,6 @@ using api::Cart;
 using api::CartArguments;
 
 MPI_Comm comm_of(Handle handle) { return (MPI_Comm)handle; }  // an int or a pointer, as MPI has it
-
-// Whether the names that were left open when this library was loaded mean something by now.
-bool is_reachable() {
-#if defined(OPEN_MPI)
-  if (static_cast<const void*>(&ompi_mpi_comm_null) == nullptr) return false;
-#endif
-  // Functions are looked up when they are first called, unless the user wants them all at the start.
-  return &MPI_Comm_size != nullptr || std::getenv("LD_BIND_NOW") == nullptr;
-}
 
 std::string size_text(int ndims, const int dims[]) {
   std::string text;
@@ -78,14 +73,93 @@ bool is_ordinary(MPI_Comm comm, int ndims, const int dims[], const int periods[]
   return true;
 }
 
+// What ranks of a communicator and its grid were given before, to be given again without a search: a communicator of the same
+// order, kept for as long as the program runs.
+struct Known {
+  MPI_Group group = MPI_GROUP_NULL;  // of the communicator that the program passed
+  std::uint64_t key = 0;
+  MPI_Comm order = MPI_COMM_NULL;    // null on ranks beyond the grid
+  std::string mapping;
+};
+std::vector<Known> all_known;
+std::mutex guarding;
+constexpr std::size_t most_known = 16;
+
+// 63 bits of what the mapping depends on beside the group: the grid, and what the environment asks for.
+std::uint64_t key_of(int ndims, const int dims[], const int periods[]) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3ULL; };
+  for (int axis = 0; axis < ndims; ++axis) {
+    mix(static_cast<std::uint64_t>(dims[axis]));
+    mix(periods[axis] != 0 ? 1 : 0);
+  }
+  for (const char* name : {"RANKWISE_STENCIL", "RANKWISE_MAPPING", "RANKWISE_EFFORT", "RANKWISE_VERBOSE"}) {
+    const char* value = std::getenv(name);
+    for (const char* c = value != nullptr ? value : ""; *c != '\0'; ++c) mix(static_cast<unsigned char>(*c));
+    mix(256);
+  }
+  return hash >> 1;
+}
+
+// Makes the communicator of one that was made before, if all ranks have one. Errors are those of the caller's communicator.
+bool make_again(MPI_Comm comm, std::uint64_t key, int ndims, const int dims[], const int periods[], MPI_Comm* made) {
+  Known* known = nullptr;
+  MPI_Group group = MPI_GROUP_NULL;
+  if (MPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
+  for (Known& one : all_known) {
+    int result = MPI_UNEQUAL;
+    if (one.key == key && MPI_Group_compare(group, one.group, &result) == MPI_SUCCESS && result == MPI_IDENT) known = &one;
+  }
+  MPI_Group_free(&group);
+  // Ranks that do not agree, and such that have not kept it, find out together: the largest key, and the largest complement.
+  const auto own = static_cast<std::int64_t>(known != nullptr ? key : 0);
+  std::int64_t both[] = {own, ~own};
+  std::int64_t largest[2];
+  if (MPI_Allreduce(both, largest, 2, MPI_INT64_T, MPI_MAX, comm) != MPI_SUCCESS) return false;
+  if (known == nullptr || largest[0] != ~largest[1]) return false;
+  if (known->order == MPI_COMM_NULL) {
+    *made = MPI_COMM_NULL;
+  } else {
+    if (MPI_Cart_create(known->order, ndims, dims, periods, 0, made) != MPI_SUCCESS) return false;
+    MPI_Errhandler callers = MPI_ERRHANDLER_NULL;
+    if (MPI_Comm_get_errhandler(comm, &callers) == MPI_SUCCESS) {
+      MPI_Comm_set_errhandler(*made, callers);
+      MPI_Errhandler_free(&callers);
+    }
+  }
+  count_placed(known->mapping.empty() ? nullptr : known->mapping.c_str());
+  return true;
+}
+
+// Collective over those that have a cell; a rank that can keep no more just asks anew next time, as then do all.
+void keep(MPI_Comm comm, std::uint64_t key, const Cart& cart) {
+  Known known{MPI_GROUP_NULL, key, MPI_COMM_NULL, cart.mapping};
+  if (cart.comm != MPI_COMM_NULL && MPI_Comm_dup(cart.comm, &known.order) != MPI_SUCCESS) return;
+  if (MPI_Comm_group(comm, &known.group) != MPI_SUCCESS) return;
+  all_known.push_back(std::move(known));
+}
+
 bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[], MPI_Comm* made) {
-  if (!is_reachable() || !is_ordinary(comm, ndims, dims, periods)) return false;
+  static const char* const lacks = lacking();
+  if (lacks != nullptr) {
+    remember_left((std::string("MPI_Cart_create is left as it is: this MPI has no ") + lacks).c_str());
+    return false;
+  }
+  if (!is_ordinary(comm, ndims, dims, periods)) {
+    remember_left("MPI_Cart_create is left as it is: its arguments are not those of a grid of an ordinary communicator");
+    return false;
+  }
   Cart cart;
   try {
+    const std::lock_guard guard(guarding);
+    const std::uint64_t key = key_of(ndims, dims, periods);
+    if (make_again(comm, key, ndims, dims, periods, made)) return true;
     CartArguments arguments{ndims, dims, periods};
     const char* stencil = std::getenv("RANKWISE_STENCIL");
     arguments.stencil_name = stencil != nullptr && *stencil != '\0' ? stencil : "nearest-neighbor";
     cart = api::make_cart(comm, arguments);
+    count_placed(cart.mapping.empty() ? nullptr : cart.mapping.c_str());
+    if (all_known.size() < most_known) keep(comm, key, cart);
     if (cart.verbose && cart.comm != MPI_COMM_NULL) {
       const std::string text = described(comm, cart, arguments);
       if (is_first(comm)) say(text.c_str());
@@ -93,7 +167,9 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
   } catch (...) {
     const std::string why = api::current_failure().what();
     if (cart.comm == MPI_COMM_NULL) {
-      if (is_first(comm)) say(("MPI_Cart_create is left as it is: " + why).c_str());
+      const std::string text = "MPI_Cart_create is left as it is: " + why;
+      remember_left(text.c_str());
+      if (is_first(comm)) say(text.c_str());
       return false;
     }
     say(("the score is unknown: " + why).c_str());
@@ -141,10 +217,6 @@ bool arrange_fortran(int comm, int ndims, const int dims[], const int periods[],
   *cart = MPI_Comm_c2f(made);
 #endif
   return true;
-}
-
-void say(const char* text) noexcept {
-  if (api::environment_flag("RANKWISE_VERBOSE")) std::fprintf(stderr, "rankwise: %s\n", text);
 }
 
 }  // namespace rankwise::preload

@@ -11,6 +11,7 @@ using Handle = std::uintptr_t;
 // Which MPIs exchange handles of one kind: their libraries can be had with one build of this part.
 enum class Family { mpi_abi, mpich, open_mpi, unknown };
 [[nodiscard]] Family compiled_for() noexcept;
+[[nodiscard]] Family running() noexcept;  // that of the program
 [[nodiscard]] const char* name_of(Family family) noexcept;
 
 // Collective over comm. Makes a communicator with few messages across nodes; cart: a pointer to an MPI_Comm. False:
@@ -19,8 +20,5 @@ enum class Family { mpi_abi, mpich, open_mpi, unknown };
 
 // The same with Fortran's handles.
 [[nodiscard]] bool arrange_fortran(int comm, int ndims, const int dims[], const int periods[], int* cart) noexcept;
-
-// What the user sees with RANKWISE_VERBOSE=1: one line on stderr.
-void say(const char* text) noexcept;
 
 }  // namespace rankwise::preload

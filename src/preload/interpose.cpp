@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "preload/arrange.hpp"
+#include "preload/look_up.hpp"
+#include "preload/told.hpp"
 
 namespace rankwise::preload {
 
@@ -34,57 +36,27 @@ class Inside {
   bool was_ = inside;
 };
 
-// An MPI that an extension module has loaded for itself (Python's, say) is invisible to us until made visible to all.
-void make_mpi_visible() {
-  for (const char* name : {"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12", "libmpich.so.12", "libmpi.so.40"}) {
-    if (dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) != nullptr) return;
-  }
-}
-
-// The function of that name that would be called without us; null where there is none.
-void* next(const char* name) {
-  void* found = dlsym(RTLD_NEXT, name);
-  if (found != nullptr) return found;
-  make_mpi_visible();
-  return dlsym(RTLD_NEXT, name);
-}
-
 const char* file_of(void* function) {
   Dl_info info{};
   return function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-Family running() {
-  static const Family family = [] {
-    const char* path = file_of(next("MPI_Get_library_version"));
-    const char* slash = std::strrchr(path, '/');
-    const char* file = slash != nullptr ? slash + 1 : path;
-    if (std::strstr(file, "mpi_abi") != nullptr) return Family::mpi_abi;
-    if (dlsym(RTLD_DEFAULT, "ompi_mpi_comm_null") != nullptr) return Family::open_mpi;
-    // MPICH's ABI initiative: MPICH, Intel's, Cray's and others' are libmpi*.so.12.
-    if (std::strstr(file, ".so.12") != nullptr) return Family::mpich;
-    return Family::unknown;
-  }();
-  return family;
-}
-
-// Whether it is for this library to act; tells once, on rank 0, where no library of the chain fits.
+// Whether it is for this library to act; remembers why not where no library of the chain fits.
 bool fits() {
   if (running() == compiled_for()) return true;
-  static const bool told = [] {
-    const bool last = std::strcmp(file_of(next("MPI_Cart_create")), file_of(next("MPI_Get_library_version"))) == 0;
-    const char* rank = std::getenv("PMI_RANK");
-    if (rank == nullptr) rank = std::getenv("OMPI_COMM_WORLD_RANK");
-    if (!last || (rank != nullptr && std::strcmp(rank, "0") != 0)) return false;
+  static const bool known = [] {
+    const bool last = std::strcmp(file_of(look_up("MPI_Cart_create")), file_of(look_up("MPI_Get_library_version"))) == 0;
+    if (!last || some_library_is_for(static_cast<int>(running()))) return false;
     char text[300];
     std::snprintf(text, sizeof text,
                   "MPI_Cart_create is left as it is: librankwise_preload was built for %s and this is %s; "
                   "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
                   name_of(compiled_for()), name_of(running()));
-    say(text);
+    if (is_rank_0()) say(text);
+    remember_left(text);
     return true;
   }();
-  static_cast<void>(told);
+  static_cast<void>(known);
   return false;
 }
 
@@ -94,11 +66,12 @@ using FortranFunction = void (*)(const int*, const int*, const int*, const int*,
 constexpr int no_mpi = 16;  // no MPI has been found at all: an error, whatever it is called there
 
 int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reorder, void* cart) {
+  if (!inside) count_call(reorder != 0);
   if (reorder != 0 && !inside && cart != nullptr && fits()) {
     const Inside guard;
     if (arrange(comm, ndims, dims, periods, cart)) return 0;
   }
-  const auto original = reinterpret_cast<CFunction>(next("MPI_Cart_create"));
+  const auto original = reinterpret_cast<CFunction>(look_up("MPI_Cart_create"));
   if (original == nullptr) return no_mpi;
   return original(comm, ndims, dims, periods, reorder, cart);
 }
@@ -108,6 +81,7 @@ int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reor
 void from_fortran(const char* name, const int* comm, const int* ndims, const int* dims, const int* periods,
                   const int* reorder, int* cart, int* ierror) {
   const Inside guard;
+  count_call(*reorder != 0);
   if (*reorder != 0 && *ndims > 0 && fits()) {
     std::vector<int> flags;
     try {
@@ -120,7 +94,7 @@ void from_fortran(const char* name, const int* comm, const int* ndims, const int
       return;
     }
   }
-  const auto original = reinterpret_cast<FortranFunction>(next(name));
+  const auto original = reinterpret_cast<FortranFunction>(look_up(name));
   if (original == nullptr) {
     if (ierror != nullptr) *ierror = no_mpi;
     return;
@@ -130,12 +104,30 @@ void from_fortran(const char* name, const int* comm, const int* ndims, const int
 
 }  // namespace
 
+Family running() noexcept {
+  static const Family family = [] {
+    const char* path = file_of(look_up("MPI_Get_library_version"));
+    const char* slash = std::strrchr(path, '/');
+    const char* file = slash != nullptr ? slash + 1 : path;
+    if (std::strstr(file, "mpi_abi") != nullptr) return Family::mpi_abi;
+    if (look_up("ompi_mpi_comm_null") != nullptr) return Family::open_mpi;
+    // MPICH's ABI initiative: MPICH, Intel's, Cray's and others' are libmpi*.so.12.
+    if (std::strstr(file, ".so.12") != nullptr) return Family::mpich;
+    return Family::unknown;
+  }();
+  return family;
+}
+
 }  // namespace rankwise::preload
 
 #define RANKWISE_VISIBLE extern "C" __attribute__((visibility("default")))
 
-RANKWISE_VISIBLE int MPI_Cart_create(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods,
-                                     int reorder, void* cart) {
+RANKWISE_VISIBLE int rankwise_preload_family() { return static_cast<int>(rankwise::preload::compiled_for()); }
+
+// MPI's own declaration is of one MPI's handles: ours has another name, and the same symbol.
+RANKWISE_VISIBLE int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods,
+                                        int reorder, void* cart) __asm__("MPI_Cart_create");
+int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods, int reorder, void* cart) {
   return rankwise::preload::from_c(comm, ndims, dims, periods, reorder, cart);
 }
 

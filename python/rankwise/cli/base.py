@@ -86,7 +86,7 @@ def flattened(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=defaults.get(name, field.default),
-            annotation=Annotated[hints[name], typer.Option(*_spelling(name, field), help=field.metadata["help"])],
+            annotation=Annotated[hints[name], _parameter(name, field)],
         )
         for name, field in fields.items()
     ]
@@ -110,8 +110,12 @@ def flattened(
     return call
 
 
-def _spelling(name: str, field: Any) -> tuple[str, ...]:
-    return field.metadata["names"] or ("--" + name.replace("_", "-"),)
+def _parameter(name: str, field: Any) -> Any:
+    """Return how a field is given: as an option, or, named in capitals, in its place."""
+    names, text = field.metadata["names"], field.metadata["help"]
+    if names and not names[0].startswith("-"):
+        return typer.Argument(metavar=names[0], help=text)
+    return typer.Option(*(names or ("--" + name.replace("_", "-"),)), help=text)
 
 
 def print_json(value: object) -> None:

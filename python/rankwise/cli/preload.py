@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rankwise.cli.base import verb
-from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
 
 
 @verb(
@@ -34,11 +34,15 @@ def preload(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Test whether the program is safe under reordering: three runs, compared by what they print.")
+    ] = False,
 ) -> None:
     """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
 
     Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
-    everything else goes to the program's own MPI. The exit code is the program's.
+    everything else goes to the program's own MPI. One line says what was done, or why nothing. The exit code is the program's; with
+    --check 0 for safe, 3 for unsafe, 5 where the runs do not show it.
     """
     from rankwise import _core
     from rankwise.launch.preload import preload_environment
@@ -58,6 +62,25 @@ def preload(
     found = shutil.which(command[0])
     if found is None:
         raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
+    if check:
+        raise typer.Exit(_check([found, *command[1:]], environment))
     sys.stdout.flush()
     # The program takes our place: signals, terminal and exit code are its own.
     os.execve(found, command, environment)
+
+
+def _check(command: list[str], environment: dict[str, str]) -> int:
+    """Tell whether a program is safe under reordering, and return the exit code."""
+    from rankwise.launch.reorder_check import SAFE, UNSAFE, check_reordering
+
+    moving = {"RANKWISE_MAPPING": "random", "RANKWISE_VERBOSE": ""}
+    listed = environment["OMPI_MCA_mca_base_env_list"]
+    moving["OMPI_MCA_mca_base_env_list"] = listed if "RANKWISE_MAPPING" in listed else f"{listed};RANKWISE_MAPPING"
+    finding = check_reordering(command, os.environ, environment | moving)
+    print(f"{finding.verdict.capitalize()} under reordering{' as far as these runs show' if finding.verdict == SAFE else ''}: {finding.why}.")
+    if finding.verdict != SAFE:
+        print(
+            "A placement by the launcher is safe for every program: rankwise observe -o app.comm -- ..., then "
+            "rankwise map --observed app.comm --format openmpi-rankfile (or another launcher's)."
+        )
+    return EXIT_OK if finding.verdict == SAFE else EXIT_REGRESSION if finding.verdict == UNSAFE else EXIT_UNCLEAR

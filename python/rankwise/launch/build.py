@@ -41,7 +41,7 @@ def build_preload(compiler: Path) -> Path:
     """Return librankwise_preload.so, built likewise; as in cmake/RankwisePreload.cmake it is linked with no MPI."""
     files = _sources(_PRELOAD)
     folder = files[0].parent.parent / "preload"
-    flags = ("-fPIC", "-fvisibility=hidden", "-include", str(folder / "weak_mpi.hpp"))
+    flags = ("-fPIC", "-fvisibility=hidden", "-include", str(folder / "late_mpi.hpp"))
     link = (
         "-shared", "-static-libstdc++", "-static-libgcc", "-Wl,-z,lazy", f"-Wl,--version-script={folder / 'exports.map'}",
         "-ldl", "-Wl,--as-needed",  # what a wrapper appends

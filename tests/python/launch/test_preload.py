@@ -87,7 +87,7 @@ def test_mpi_keeps_its_meaning(mpi: Mpi, build: Build, compiler: str) -> None:
         assert "moved 0" in plain.stdout
         assert ranks != "8" or "moved 1" in placed.stdout
         assert plain.stdout.replace("moved 0", "moved 1") == placed.stdout.replace("moved 0", "moved 1")
-        assert placed.stderr == ""
+        assert re.fullmatch(r"rankwise: MPI_Cart_create was called \d times with reorder true: \d placed.*\n", placed.stderr)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,48 @@ def test_ranks_that_disagree_are_left_alone(mpi: Mpi, build: Build) -> None:
     done = _run(launcher, program, "10", "1", preload=["--verbose"])
     assert "checksum" in _result(done)
     assert "is left as it is: rank 4: stencil 'nonsense'" in done.stderr
+
+
+MPI4PY = """
+import os, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+for _ in range(3):
+    cart = world.Create_cart([world.size // 2, 2], [False, False], reorder=True)
+    assert cart.allreduce(cart.rank) == sum(range(world.size))
+    moved = MPI.Comm.Compare(world, cart) == MPI.SIMILAR
+    cart.Free()
+if world.rank == 0:
+    print("moved", moved)
+"""
+
+
+@pytest.mark.parametrize(("family", "launcher"), [("mpich", "mpiexec"), ("openmpi", "mpiexec.openmpi")])
+def test_an_mpi_that_python_loads_for_itself_is_found(mpi: Mpi, tmp_path: Path, family: str, launcher: str) -> None:
+    pytest.importorskip("mpi4py")
+    (tmp_path / "cart.py").write_text(MPI4PY)
+    words, environment = [_wheel(mpi, launcher), "-n", "8"], {}
+    if family == "openmpi":
+        _need("mpicxx.openmpi", launcher)
+        (tmp_path / "mpicxx").symlink_to(str(shutil.which("mpicxx.openmpi")))
+        words = [launcher, "--allow-run-as-root", "--oversubscribe", "-n", "8"]
+        environment = {"MPI4PY_MPIABI": family, "RANKWISE_MPI": "system", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = _run([*words, sys.executable], tmp_path / "cart.py", preload=["--mapping", "random"], **environment)
+    assert (done.returncode, done.stdout) == (0, "moved True\n"), done.stderr
+    assert done.stderr.endswith("rankwise: MPI_Cart_create was called 3 times with reorder true: 3 placed by random, 0 best as they were\n")
+
+
+@pytest.mark.parametrize(
+    ("reorder", "verbose", "says"),
+    [("0", {}, "nothing was placed: MPI_Cart_create was called 4 times, always with reorder false; "),
+     ("1", {}, "4 times with reorder true: 4 placed by stencil-strips"), ("1", {"RANKWISE_VERBOSE": "0"}, "")],
+)  # fmt: skip
+def test_one_line_tells_what_was_done(mpi: Mpi, build: Build, reorder: str, verbose: dict[str, str], says: str) -> None:
+    """Four creations of one grid: the first is computed, the others are given what it found."""
+    program = build(_wheel(mpi, "mpicc"), PROBE.with_name("preload_creations.c"))
+    done = _run([str(mpi.launcher_path), "-n", "8"], program, "3", reorder, preload=[], **verbose)
+    assert done.returncode == 0 and "us a creation" in done.stdout
+    assert says in done.stderr and done.stderr.count("\n") == (says != "")
 
 
 def test_other_programs_are_not_harmed() -> None:
@@ -187,3 +229,21 @@ def test_programs_of_open_mpi(
     placed = _run(launcher, program, "100", "3", preload=["--verbose", "--mapping", "random"], **environment)
     assert _result(placed) == _result(plain)
     assert "MPI_Cart_create 4x2 on 1 node, nearest-neighbor: random turns J_sum 0 into 0, J_max 0 into 0" in placed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [([], 0, "Safe under reordering as far as these runs show: "), (["mixed"], 3, "Unsafe under reordering: with its ranks moved it does not print 'sum")],
+)  # fmt: skip
+def test_a_program_that_mixes_ranks_is_found_out(mpi: Mpi, build: Build, arguments: list[str], code: int, says: str) -> None:
+    program = build(_wheel(mpi, "mpicc"), PROBE.with_name("mixed_ranks.c"))
+    done = _run([str(mpi.launcher_path), "-n", "8"], program, *arguments, preload=["--check"])
+    assert (done.returncode, done.stdout.startswith(says)) == (code, True), done.stdout + done.stderr
+    assert ("map --observed" in done.stdout) == (code != 0)
+
+
+def test_a_check_that_shows_nothing_says_so() -> None:
+    done = _run(["sh", "-c"], "echo a", preload=["--check"])
+    assert done.returncode == 5 and "no rank was moved" in done.stdout
+    done = _run(["sh", "-c"], "exit 3", preload=["--check"])
+    assert done.returncode == 5 and "fails as it is (exit code 3)" in done.stdout

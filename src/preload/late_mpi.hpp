@@ -1,0 +1,21 @@
+// Included before everything else in each source of librankwise_preload.so, which is linked with no MPI: what it takes of MPI
+// is looked up when it is first used (mpi_calls.cpp), for MPI may come after it, loaded by Python for itself alone. The library is
+// loaded into every program that is started under it, launchers and shells included, and must harm none.
+#pragma once
+
+// MPI's old C++ bindings would ask for more.
+#define MPICH_SKIP_MPICXX 1
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include "look_up.hpp"
+
+// Open MPI's handles are the addresses of objects in its library.
+#if defined(OPEN_MPI)
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global)                                  \
+  ([]() -> type {                                                             \
+    static void* const found = ::rankwise::preload::look_up_object(#global);  \
+    return static_cast<type>(found);                                          \
+  }())
+#endif

@@ -1,0 +1,17 @@
+// MPI's functions and objects by their names.
+#pragma once
+
+namespace rankwise::preload {
+
+// The function of that name that the program would get without us, wherever its MPI was loaded; null where there is none.
+[[nodiscard]] void* look_up(const char* name) noexcept;
+// Likewise an object, which may have moved into the executable (a copy relocation).
+[[nodiscard]] void* look_up_object(const char* name) noexcept;
+
+// Whether some library of the chain is built for this MPI: the number of a Family.
+[[nodiscard]] bool some_library_is_for(int family) noexcept;
+
+// The first function that this library needs and the program's MPI lacks; null where it has them all.
+[[nodiscard]] const char* lacking() noexcept;
+
+}  // namespace rankwise::preload

@@ -1,0 +1,72 @@
+// The functions of MPI that this library calls, each passed on to the program's MPI, which is looked up at the first call. They
+// are visible in this library alone.
+#include <initializer_list>
+
+#include "preload/look_up.hpp"
+
+// name, parameters, arguments
+#define RANKWISE_CALLS(CALL)                                                                                                     \
+  CALL(MPI_Allgather, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c), (s, n, t, r, m, u, c)) \
+  CALL(MPI_Allreduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))                 \
+  CALL(MPI_Bcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))                                    \
+  CALL(MPI_Cart_get, (MPI_Comm c, int n, int d[], int p[], int at[]), (c, n, d, p, at))                                          \
+  CALL(MPI_Cartdim_get, (MPI_Comm c, int* n), (c, n))                                                                            \
+  CALL(MPI_Comm_dup, (MPI_Comm c, MPI_Comm* d), (c, d))                                                                          \
+  CALL(MPI_Comm_free, (MPI_Comm * c), (c))                                                                                       \
+  CALL(MPI_Comm_get_errhandler, (MPI_Comm c, MPI_Errhandler * e), (c, e))                                                        \
+  CALL(MPI_Comm_group, (MPI_Comm c, MPI_Group * g), (c, g))                                                                      \
+  CALL(MPI_Comm_rank, (MPI_Comm c, int* r), (c, r))                                                                              \
+  CALL(MPI_Comm_set_errhandler, (MPI_Comm c, MPI_Errhandler e), (c, e))                                                          \
+  CALL(MPI_Comm_size, (MPI_Comm c, int* n), (c, n))                                                                              \
+  CALL(MPI_Comm_split, (MPI_Comm c, int colour, int key, MPI_Comm* d), (c, colour, key, d))                                      \
+  CALL(MPI_Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* d), (c, type, key, i, d))                      \
+  CALL(MPI_Comm_test_inter, (MPI_Comm c, int* f), (c, f))                                                                        \
+  CALL(MPI_Errhandler_free, (MPI_Errhandler * e), (e))                                                                           \
+  CALL(MPI_Error_string, (int e, char* text, int* n), (e, text, n))                                                              \
+  CALL(MPI_Exscan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))                    \
+  CALL(MPI_Finalized, (int* f), (f))                                                                                             \
+  CALL(MPI_Gather, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),                 \
+       (s, n, t, r, m, u, root, c))                                                                                              \
+  CALL(MPI_Group_compare, (MPI_Group g, MPI_Group h, int* result), (g, h, result))                                               \
+  CALL(MPI_Group_free, (MPI_Group * g), (g))                                                                                     \
+  CALL(MPI_Info_get, (MPI_Info i, const char* key, int n, char* value, int* f), (i, key, n, value, f))                           \
+  CALL(MPI_Initialized, (int* f), (f))                                                                                           \
+  CALL(MPI_Irecv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r), (b, n, t, from, tag, c, r))   \
+  CALL(MPI_Isend, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r), (b, n, t, to, tag, c, r)) \
+  CALL(MPI_Scatter, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),                \
+       (s, n, t, r, m, u, root, c))                                                                                              \
+  CALL(MPI_Topo_test, (MPI_Comm c, int* kind), (c, kind))                                                                        \
+  CALL(MPI_Waitall, (int n, MPI_Request r[], MPI_Status s[]), (n, r, s))
+
+#define RANKWISE_PASS_ON(NAME, PARAMETERS, ARGUMENTS)                                      \
+  extern "C" int NAME PARAMETERS {                                                         \
+    static const auto original = reinterpret_cast<int(*) PARAMETERS>(rankwise::preload::look_up(#NAME)); \
+    return original != nullptr ? original ARGUMENTS : MPI_ERR_OTHER;                       \
+  }
+RANKWISE_CALLS(RANKWISE_PASS_ON)
+
+// Handles by number: functions in the MPI-5 ABI and in Open MPI.
+#define RANKWISE_HANDLE(RESULT, NAME, FROM, NONE)                                                                        \
+  extern "C" RESULT NAME(FROM handle) {                                                                                  \
+    static const auto original = reinterpret_cast<RESULT (*)(FROM)>(rankwise::preload::look_up(#NAME));                  \
+    return original != nullptr ? original(handle) : NONE;                                                                \
+  }
+#if defined(MPI_ABI)
+RANKWISE_HANDLE(MPI_Comm, MPI_Comm_fromint, int, MPI_COMM_NULL)
+RANKWISE_HANDLE(int, MPI_Comm_toint, MPI_Comm, 0)
+#elif defined(OPEN_MPI)
+RANKWISE_HANDLE(MPI_Comm, MPI_Comm_f2c, MPI_Fint, MPI_COMM_NULL)
+RANKWISE_HANDLE(MPI_Fint, MPI_Comm_c2f, MPI_Comm, 0)
+#endif
+
+namespace rankwise::preload {
+
+const char* lacking() noexcept {
+#define RANKWISE_NAME(NAME, PARAMETERS, ARGUMENTS) #NAME,
+  for (const char* name : {RANKWISE_CALLS(RANKWISE_NAME)}) {
+    if (look_up(name) == nullptr) return name;
+  }
+  return nullptr;
+}
+
+}  // namespace rankwise::preload
