@@ -7,3 +7,4 @@ void bind_mapping(nanobind::module_& m);
 void bind_schedule(nanobind::module_& m);
 void bind_decide(nanobind::module_& m);
 void bind_cost(nanobind::module_& m);
+void bind_pattern(nanobind::module_& m);

@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "judged.hpp"
 #include "profile/profile.hpp"
+#include "schedule/phased.hpp"
 
 namespace nb = nanobind;
 
@@ -21,7 +22,15 @@ using rankwise::Placement;
 
 using Lines = std::vector<std::tuple<Index, double, double>>;
 using Rates = std::map<std::string, double>;
-using Nodes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig>;
+template <typename T>
+using Of = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+std::span<const T> span_of(const Of<T>& array) {
+  return {array.data(), array.size()};
+}
+
+using Nodes = Of<std::int32_t>;
 
 rankwise::TimeCurve curve(const Lines& lines) {
   std::vector<rankwise::TimeLine> time_lines;
@@ -218,6 +227,17 @@ void bind_cost(nb::module_& m) {
       },
       nb::arg("dims"), nb::arg("periodic"), nb::arg("offsets"), nb::arg("weights"), nb::arg("placement"),
       nb::arg("mode") = "isend", "One step of messages to all offsets, of so many blocks as their weights (empty: one).");
+  m.def(
+      "judge_phases",
+      [](const Of<std::int32_t>& phase, const Of<std::int32_t>& from, const Of<std::int32_t>& to, const Of<Index>& bytes,
+         const Of<double>& compute_s, const Placement& placement) {
+        const rankwise::PhasedMessages messages{span_of(phase), span_of(from), span_of(to), span_of(bytes)};
+        rankwise::Walk walk(rankwise::SendMode::isend,
+                            rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)));
+        return Judged{std::move(walk).at(placement)};
+      },
+      nb::arg("phase"), nb::arg("from_rank"), nb::arg("to_rank"), nb::arg("bytes"), nb::arg("compute_s"), nb::arg("placement"),
+      "An observed program: messages by phase, after computing (of each phase and rank). Blocks are of one byte.");
   m.def(
       "judge_transpose",
       [](std::vector<Index> dims, const std::vector<int>& axes, bool pairwise, const Placement& placement) {

@@ -24,6 +24,7 @@
 #include "mapping/levels.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
+#include "mapping/search.hpp"
 
 namespace nb = nanobind;
 
@@ -219,6 +220,37 @@ std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dim
   return {std::move(parts), std::move(inner.sizes)};
 }
 
+using Words = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A division of any graph into parts of given sizes: the best of some, improved by a search.
+Array<NodeId> divide_graph(const Words& first, const Words& others, const Words& out, const Words& in,
+                           const std::vector<Index>& sizes, const std::vector<NodeOfCell>& starts, Index steps,
+                           const std::string& objective, std::uint64_t seed) {
+  if (others.size() != out.size() || others.size() != in.size()) rankwise::invalid("edges and weights differ in number");
+  std::vector<rankwise::StencilGraph::Edge> edges(others.size());
+  for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {others.data()[i], out.data()[i], in.data()[i]};
+  const rankwise::StencilGraph graph({first.data(), first.data() + first.size()}, std::move(edges));
+  const NodeSizes parts(sizes);
+  if (parts.ranks() != graph.cells()) rankwise::invalid("the parts do not hold as many as the graph has");
+  if (starts.empty()) rankwise::invalid("a search needs a division to start from");
+  std::vector<rankwise::Partition> begun;
+  for (const NodeOfCell& start : starts) {
+    if (static_cast<std::int32_t>(start.size()) != graph.cells()) rankwise::invalid("a start has another number of cells");
+    std::vector<Index> held(sizes.size());
+    for (std::size_t i = 0; i < start.size(); ++i) {
+      const NodeId part = start.data()[i];
+      if (part < 0 || part >= parts.nodes()) rankwise::invalid("a start has a part that is none");
+      ++held[static_cast<std::size_t>(part)];
+    }
+    if (held != sizes) rankwise::invalid("a start does not fill the parts");
+    begun.emplace_back(graph, parts, std::span<const NodeId>(start.data(), start.size()));
+  }
+  return filled_array<NodeId>(graph.cells(), [&](std::span<NodeId> result) {
+    const rankwise::Partition best = rankwise::search(std::move(begun), options(steps, objective, seed, 0), 0);
+    std::ranges::copy(best.part_of_cell(), result.begin());
+  });
+}
+
 Index total_edges(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
                   std::vector<Index> weights) {
   const Grid grid(std::move(dims), std::move(periodic));
@@ -286,6 +318,13 @@ void bind_mapping(nb::module_& m) {
         "Divide each node (or part of one) into ways parts, nearly equal, by a search of about steps steps; 0: in the "
         "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
         "ValueError.");
+  m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"),
+        nb::arg("sizes"), nb::arg("starts"), nb::arg("steps"), nb::arg("objective") = "j_sum",
+        nb::arg("seed") = MappingOptions().seed,
+        "Divide any graph into parts of these sizes, by a search of about steps steps from the best of starts (the part of each "
+        "vertex). The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
+        "other ends, and the weights that go there and come from there; each edge stands at both ends, all weights together "
+        "come to less than 2^31. Return the part of each vertex. Raises ValueError.");
   m.def("total_edges", &total_edges, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(),
         "Return the weight of all edges of the stencil, within nodes and between them. Raises ValueError.");

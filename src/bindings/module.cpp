@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
   bind_cost(m);
   bind_schedule(m);
   bind_decide(m);
+  bind_pattern(m);
 }

@@ -140,6 +140,7 @@ void Walk::describe_work(const Step& step, bool first, bool adds, Part& part) co
     Transfer& transfer = part.transfers[begin + i];
     transfer.posted = posted;
     transfer.first = first;
+    transfer.compute_s = op.compute_s;
     const bool works = op.kind == Op::Kind::copy || (adds && op.kind == Op::Kind::recv);
     if (works) (adds ? transfer.added : transfer.copied) = op.blocks();
   }
@@ -283,7 +284,7 @@ class Clock {
       if (!hop_.empty() && !part_.passages[other].sends) hop_[id] = std::max(hop_[id], hop_[other] + 1);
     }
     posted_s_[id] = start_s;
-    done_s_[id] = start_s;
+    done_s_[id] = start_s + transfer.compute_s;
     if (mode_ == SendMode::send && passage.moves && passage.sends && !(timed_ && is_together(id))) done_s_[id] += gap_s(id);
   }
 

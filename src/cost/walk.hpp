@@ -104,6 +104,7 @@ class Walk {
     bool first = false;     // in the first step of a round
     Index copied = 0;       // blocks that a copy copies, and such as a receive or copy adds
     Index added = 0;
+    double compute_s = 0.0;
   };
   // A replay, and what is in flight together in it.
   struct Replayed {

@@ -284,6 +284,8 @@ void Executor::run_local(const Action& action) {
         }
       }
       break;
+    case Op::Kind::compute:  // of observed programs, which their own kernel carries out
+      break;
     case Op::Kind::visit:
       if (callbacks_.visit) callbacks_.visit(*action.op);
       break;

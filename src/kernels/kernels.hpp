@@ -20,5 +20,6 @@ void run_fft3d(Arguments& arguments);
 void run_fft3d_values(Arguments& arguments);
 void run_local_fft(Arguments& arguments);
 void run_triad(Arguments& arguments);
+void run_replay(Arguments& arguments);
 
 }  // namespace rankwise

@@ -41,7 +41,8 @@ constexpr Kernel kernels[] = {
     {"fft3d", rankwise::run_fft3d},
     {"fft3d-values", rankwise::run_fft3d_values},
     {"local-fft", rankwise::run_local_fft},
-    {"triad", rankwise::run_triad}};
+    {"triad", rankwise::run_triad},
+    {"replay", rankwise::run_replay}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];

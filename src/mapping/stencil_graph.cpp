@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace rankwise {
 
@@ -100,6 +101,30 @@ void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index cou
     }
   }
   first_.push_back(static_cast<std::uint32_t>(edges_.size()));
+  set_mean(weight, weighted);
+}
+
+StencilGraph::StencilGraph(std::vector<std::uint32_t> first, std::vector<Edge> edges)
+    : first_(std::move(first)), edges_(std::move(edges)) {
+  if (first_.empty() || first_.front() != 0 || first_.back() != edges_.size() || !std::ranges::is_sorted(first_)) {
+    invalid("the rows of the graph do not hold its edges");
+  }
+  std::int64_t weight = 0;
+  std::int64_t weighted = 0;
+  std::int64_t balance = 0;  // what goes out of one cell comes in at another
+  for (const Edge& edge : edges_) {
+    if (edge.cell < 0 || edge.cell >= cells() || edge.out < 0 || edge.in < 0) invalid("the graph has an edge that is none");
+    const std::int64_t both = std::int64_t{edge.out} + edge.in;
+    weight += both;
+    weighted += both > 0 ? 1 : 0;
+    balance += std::int64_t{edge.out} - edge.in;
+  }
+  if (balance != 0) invalid("the graph's edges do not stand at both of their cells");
+  if (weight >= std::int64_t{1} << 31) invalid("the graph's edges are too heavy");
+  set_mean(weight, weighted);
+}
+
+void StencilGraph::set_mean(std::int64_t weight, std::int64_t weighted) {
   if (weighted > 0) mean_weight_ = std::max<std::int64_t>(1, weight / weighted);
 }
 

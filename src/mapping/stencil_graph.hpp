@@ -1,4 +1,4 @@
-// The graph that a stencil spans over a grid, stored for searches that look at the same cells again and again.
+// The graph that a stencil spans over a grid, or any other, stored for searches that look at the same cells again and again.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,10 @@ class StencilGraph {
   // The part of the graph among some cells, in ascending order; edges and the graph's cells count within these.
   StencilGraph(const Grid& grid, const Stencil& stencil, std::span<const Index> cells);
 
+  // Any graph: the edges of cell c are first[c] to first[c + 1] - 1, and each stands at both of its cells. Throws
+  // std::invalid_argument where that is not so, or the weights of all edges come to 2^30.
+  StencilGraph(std::vector<std::uint32_t> first, std::vector<Edge> edges);
+
   // Whether the graph of that problem is small enough to be held: edges in both directions of all cells.
   static bool fits(const Grid& grid, const Stencil& stencil) { return fits(grid.size(), stencil); }
   // Likewise for a part of the graph with so many cells.
@@ -42,6 +46,7 @@ class StencilGraph {
   // index_of(cell): its number in this graph, negative where it is not part of it.
   template <typename IndexOf>
   void add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells, IndexOf index_of);
+  void set_mean(std::int64_t weight, std::int64_t weighted);
 
   std::vector<std::uint32_t> first_;  // where each cell's edges begin
   std::vector<Edge> edges_;

@@ -126,7 +126,7 @@ class Replayer {
   void post(Id own) {
     record(Trace::Kind::posted, own, 0);
     const Op::Kind kind = op(own).kind;
-    if (kind == Op::Kind::copy || kind == Op::Kind::visit) {
+    if (kind != Op::Kind::send && kind != Op::Kind::recv) {
       finish(own);
       return;
     }

@@ -67,15 +67,16 @@ struct SlotRange {
 };
 
 // One thing a rank does in a step: send the blocks in some slots, receive into some slots, copy slots to others of the
-// same number where a rank is its own neighbour, or (team-shift) let the own blocks interact with visiting ones.
+// same number where a rank is its own neighbour, (team-shift) let the own blocks interact with visiting ones, or compute.
 struct Op {
-  enum class Kind { send, recv, copy, visit };
+  enum class Kind { send, recv, copy, visit, compute };
   Kind kind = Kind::send;
-  Index peer = 0;  // the rank sent to or received from; the own rank for a copy or visit
+  Index peer = 0;  // the rank sent to or received from; the own rank for the other kinds
   int tag = 0;     // messages between two ranks match in order within a tag; of a visit: which offset of the team window
   std::vector<SlotRange> slots;    // what is sent or visits, or where it lands
   std::vector<SlotRange> source;   // copy only: where it comes from
   std::vector<std::size_t> after;  // the operations of this step (by position) that must have completed before
+  double compute_s = 0.0;          // compute only: how long it takes, as was observed
 
   [[nodiscard]] Index blocks() const;
 };

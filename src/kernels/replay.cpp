@@ -1,0 +1,202 @@
+// The step of an observed program, carried out again: the same messages between the same ranks, phase by phase, with computing
+// (as sleep) before them, from a file:
+//     rankwise-step 1 RANKS PHASES
+// and of each phase the number of ranks that compute and of messages, then a line for each: rank seconds; from to bytes.
+#include <mpi.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/json_line.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/parse_repetitions.hpp"
+#include "measure/sampling.hpp"
+#include "mpi/error.hpp"
+
+namespace rankwise {
+
+namespace {
+
+struct ReplayedMessage {
+  int peer = 0;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;  // into what is sent or received
+};
+
+struct ReplayedPhase {
+  double compute_s = 0.0;
+  std::vector<ReplayedMessage> sends;
+  std::vector<ReplayedMessage> receives;
+};
+
+struct ReplayedStep {
+  std::vector<ReplayedPhase> phases;
+  std::size_t sent = 0;  // bytes
+  std::size_t received = 0;
+  long long messages = 0;
+};
+
+// Rank 0 reads: others may not see the file. Empty where it cannot be read.
+std::string broadcast_file(const std::string& path) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::string text;
+  if (rank == 0) {
+    std::ifstream file(path);
+    std::ostringstream all;
+    if (file) all << file.rdbuf();
+    text = all.str();
+  }
+  auto length = static_cast<long long>(text.size());
+  MPI_Bcast(&length, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+  if (length > 0x7FFFFFFF) throw std::invalid_argument("--step " + path + " has more than 2 GiB");
+  text.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
+  return text;
+}
+
+ReplayedStep read_step(const std::string& path) {
+  std::istringstream text(broadcast_file(path));
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::string magic;
+  int version = 0;
+  int ranks = 0;
+  std::size_t phases = 0;
+  if (!(text >> magic >> version >> ranks >> phases) || magic != "rankwise-step" || version != 1) {
+    throw std::invalid_argument("--step " + path + " is no step of an observed program, or cannot be read");
+  }
+  if (ranks != size) {
+    throw std::invalid_argument("--step " + path + " is of " + std::to_string(ranks) + " ranks, not " + std::to_string(size));
+  }
+  ReplayedStep step;
+  for (std::size_t number = 0; number < phases; ++number) {
+    ReplayedPhase phase;
+    std::size_t computing = 0;
+    std::size_t messages = 0;
+    text >> computing >> messages;
+    for (std::size_t i = 0; text && i < computing; ++i) {
+      int who = 0;
+      double seconds = 0.0;
+      text >> who >> seconds;
+      if (who == rank) phase.compute_s = seconds;
+    }
+    for (std::size_t i = 0; text && i < messages; ++i) {
+      int from = 0;
+      int to = 0;
+      std::size_t bytes = 0;
+      text >> from >> to >> bytes;
+      if (from < 0 || from >= size || to < 0 || to >= size || bytes > 0x7FFFFFFF) text.setstate(std::ios::failbit);
+      if (from == rank) {
+        phase.sends.push_back({to, bytes, step.sent});
+        step.sent += bytes;
+        ++step.messages;
+      }
+      if (to == rank) {
+        phase.receives.push_back({from, bytes, step.received});
+        step.received += bytes;
+      }
+    }
+    if (!text) throw std::invalid_argument("--step " + path + " ends early, or has a message that cannot be");
+    step.phases.push_back(std::move(phase));
+  }
+  return step;
+}
+
+// The computing of a program, without holding the processor; in a simulation it costs simulated time.
+void compute(double seconds) {
+  if (seconds <= 0) return;
+  timespec left{};
+  left.tv_sec = static_cast<time_t>(seconds);
+  left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
+  nanosleep(&left, nullptr);
+}
+
+void require_mpi(int code) {
+  if (code != MPI_SUCCESS) throw MpiError(code);
+}
+
+}  // namespace
+
+void run_replay(Arguments& arguments) {
+  const std::string path = arguments.text("step", "");
+  const Repetitions repetitions = parse_repetitions(arguments);
+  arguments.expect_all_used();
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const ReplayedStep step = read_step(path);
+  std::vector<unsigned char> out(std::max<std::size_t>(1, step.sent));
+  std::vector<unsigned char> in(std::max<std::size_t>(1, step.received));
+  std::vector<MPI_Request> requests;
+
+  const auto content = [](std::uint64_t number, std::size_t phase, int to) {
+    return static_cast<unsigned>(number) + 131U * static_cast<unsigned>(phase) + static_cast<unsigned>(to);
+  };
+  const auto fill = [&](std::uint64_t number) {
+    for (std::size_t i = 0; i < step.phases.size(); ++i) {
+      for (const ReplayedMessage& message : step.phases[i].sends) {
+        fill_payload(out.data() + message.offset, message.bytes, rank, content(number, i, message.peer));
+      }
+    }
+    std::fill(in.begin(), in.end(), static_cast<unsigned char>(0));
+  };
+  const auto run = [&] {
+    for (std::size_t i = 0; i < step.phases.size(); ++i) {
+      const ReplayedPhase& phase = step.phases[i];
+      const int tag = static_cast<int>(i % 32768);
+      compute(phase.compute_s);
+      requests.clear();
+      for (const ReplayedMessage& message : phase.receives) {
+        requests.emplace_back();
+        require_mpi(MPI_Irecv(in.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                              MPI_COMM_WORLD, &requests.back()));
+      }
+      for (const ReplayedMessage& message : phase.sends) {
+        requests.emplace_back();
+        require_mpi(MPI_Isend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                              MPI_COMM_WORLD, &requests.back()));
+      }
+      require_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+    }
+  };
+  int wrong = -1;
+  const auto check = [&](std::uint64_t number) {
+    for (std::size_t i = 0; i < step.phases.size() && wrong < 0; ++i) {
+      for (const ReplayedMessage& message : step.phases[i].receives) {
+        if (!payload_arrived(in.data() + message.offset, message.bytes, message.peer, content(number, i, rank))) {
+          wrong = message.peer;
+        }
+      }
+    }
+  };
+  const ClockOffset clock = synchronise(MPI_COMM_WORLD);
+  const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions, {fill, run, check});
+  if (wrong >= 0) std::fprintf(stderr, "rankwise-kernels: rank %d: a message of rank %d did not arrive\n", rank, wrong);
+  int good = wrong < 0 ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  std::array<long long, 2> most{step.messages, static_cast<long long>(step.sent)};
+  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+  if (rank != 0) return;
+  JsonLine("samples")
+      .add("kernel", "replay")
+      .add("ranks", static_cast<long long>(ranks))
+      .add("messages_per_rank", most[0])
+      .add("bytes_per_rank", most[1])
+      .add("late", static_cast<long long>(timed.late))
+      .add("verified", good == 1)
+      .add("time_s", timed.time_s)
+      .print();
+}
+
+}  // namespace rankwise

@@ -1,0 +1,16 @@
+// Grids in which ranks are numbered row by row (or, the axes taken the other way round, column by column).
+#pragma once
+
+#include "pattern/describe.hpp"
+
+namespace rankwise {
+
+// The shortest description over all ordered factorisations of the number of ranks into one to four factors. Among more
+// than 1024 ranks a sample of rows chooses twelve factorisations that all rows decide between.
+// flows: sorted by sender. ranks: at least 2.
+Description describe_natural(std::span<const Flow> flows, Index ranks);
+
+// The row-major cell of each rank.
+std::vector<Cell> natural_cells(const std::vector<Index>& dims);
+
+}  // namespace rankwise
