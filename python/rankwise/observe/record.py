@@ -126,7 +126,9 @@ def read_record(path: Path) -> Record:
     if not isinstance(header, dict) or not isinstance(header.get("schema"), int):
         raise _damaged(where, "its header has no schema")
     if header["schema"] > SCHEMA:
-        raise InputError(f"{where} has schema {header['schema']}, newer than this program's {SCHEMA}: update rankwise to read it")
+        raise InputError(
+            f"{where} has schema {header['schema']}, newer than this program's {SCHEMA}: update rankwise to read it"
+        )
     ranks, hosts, listed = header.get("ranks"), header.get("hosts"), header.pop("arrays", None)
     if not isinstance(ranks, int) or not _count(ranks) or not isinstance(hosts, list) or not isinstance(listed, list):
         raise _damaged(where, "its header lacks ranks, hosts or arrays")
@@ -196,7 +198,9 @@ def _check(record: Record, where: str) -> None:
         if array.size and array.shape != (ranks, len(calls)):
             raise _damaged(where, f"{name} is not a row of {len(calls)} calls for each rank")
     for rank, events in record.events.items():
-        wrong = (events["peer"] < -1) | (events["peer"] >= ranks) | (events["kind"] >= len(KINDS)) | (events["call"] >= len(calls))
+        wrong = (
+            (events["peer"] < -1) | (events["peer"] >= ranks) | (events["kind"] >= len(KINDS)) | (events["call"] >= len(calls))
+        )
         if rank >= ranks or wrong.any():
             raise _damaged(where, f"the events of rank {rank} name no rank, call or kind")
     _check_windows(record, where)
@@ -205,7 +209,9 @@ def _check(record: Record, where: str) -> None:
 def _check_windows(record: Record, where: str) -> None:
     windows = record.header.get("windows", [])
     keys = ("rank", "first_call", "first_event", "events")
-    if not isinstance(windows, list) or not all(isinstance(w, Mapping) and all(_count(w.get(key)) for key in keys) for w in windows):
+    if not isinstance(windows, list) or not all(
+        isinstance(w, Mapping) and all(_count(w.get(key)) for key in keys) for w in windows
+    ):
         raise _damaged(where, "windows is not a list of windows")
     for window in windows:
         if window["first_event"] + window["events"] > len(record.events.get(window["rank"], ())):

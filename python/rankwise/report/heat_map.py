@@ -1,4 +1,4 @@
-"""The heat map of slow nodes: who sends to whom how many times as slow as usual, as one self-contained picture."""
+"""Heat maps, as one self-contained picture each: how slow pairs of nodes are, how much pairs of ranks send."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwise.report.page import environment, themed
 from rankwise.report.style import INK, WIDTH_PT, drawing, new_figure, to_svg
@@ -46,14 +47,32 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
         return to_svg(figure, "slow-nodes", "How slow each pair of nodes is", " ".join(words))
 
 
-def heat_map_page(svg: str, words: Sequence[str]) -> str:
+def traffic_map(matrix: NDArray[np.float64], words: Sequence[str]) -> str:
+    """Draw who sends how many bytes to whom: rows send, columns receive, both in the order of ranks."""
+    from matplotlib.colors import LogNorm
+
+    heaviest = max(float(matrix.max()), 1.0)
+    least = float(matrix[matrix > 0].min()) if (matrix > 0).any() else 1.0
+    with drawing():
+        figure = new_figure(WIDTH_PT, WIDTH_PT - 70)
+        panel = figure.subplots()
+        shown = np.ma.masked_equal(matrix, 0)
+        image = panel.imshow(shown, cmap="viridis_r", norm=LogNorm(min(least, heaviest / 10), heaviest), interpolation="nearest")
+        panel.set_xlabel("rank that receives")
+        panel.set_ylabel("rank that sends")
+        panel.spines[["left", "bottom"]].set_visible(False)
+        figure.colorbar(image, ax=panel, shrink=0.6).set_label("bytes")
+        return to_svg(figure, "traffic", "Who sends how many bytes to whom", " ".join(words))
+
+
+def heat_map_page(svg: str, words: Sequence[str], title: str = "Slow nodes") -> str:
     """Return the picture on a page of its own, below what was found."""
     template = environment().from_string(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-        '<title>Slow nodes</title>\n<style>\n{% include "style.css" %}\n</style>\n</head>\n<body>\n<main>\n<h1>Slow nodes</h1>\n'
+        '<title>{{ title }}</title>\n<style>\n{% include "style.css" %}\n</style>\n</head>\n<body>\n<main>\n<h1>{{ title }}</h1>\n'
     )
     first, *rest = [html.escape(line) for line in words]
     listed = "".join(f"<li>{line}</li>\n" for line in rest)
     body = f'<p class="answer">{first}</p>\n<ul>\n{listed}</ul>\n<figure><div class="scroll">{themed(svg)}</div></figure>\n'
-    return template.render() + body + "</main>\n</body>\n</html>\n"
+    return template.render(title=title) + body + "</main>\n</body>\n</html>\n"

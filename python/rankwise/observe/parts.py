@@ -1,0 +1,348 @@
+"""What the tracer (src/observe) leaves on each node, put together: a Record, however the program ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.observe.clocks import aligned
+from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Array, Record
+
+LAYOUT = 1  # and all below as in src/observe/store.h
+_MAX_CALLS, _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 256, 8192, 1024, 1024, 16, 8, 3
+_WINDOW_EVENTS = 65536
+_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9437184
+_COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
+_RUNNING, _FINALIZED, _ABORTED = 1, 2, 3
+_LOST_EDGES, _LOST_EVENTS = 1, 2
+_OTHERS = 2**32 - 1
+_NO_COMM = 2**16 - 1
+FAMILIES = ("MPICH", "Open MPI", "MPI ABI")
+
+_COLLECTIVE = np.dtype([("calls", "<u8"), ("bytes", "<u8"), ("root", "<i4"), ("call", "<u2"), ("comm", "<u2")])
+_COMM = np.dtype([("id", "<u8"), ("size", "<u4"), ("leader", "<i4")])
+_COMMS_AT = _COLLECTIVES_AT + _MAX_COLLECTIVES * _COLLECTIVE.itemsize
+_CART = np.dtype([("dimensions", "<i4"), ("reorder", "<i4"), ("size", "<i4", _MAX_DIMS), ("periodic", "<i4", _MAX_DIMS)])
+_WINDOW = np.dtype([("first_call", "<u8"), ("events", "<u4"), ("number", "<u4")])
+_CLOCK = np.dtype([("ticks", "<u8"), ("ns", "<i8")])
+_EDGE = np.dtype(
+    [
+        ("peer", "<u4"),
+        ("unused", "<u4"),
+        ("messages", "<u8"),
+        ("bytes", "<u8"),
+        ("pulled", "<u8"),
+        ("histogram", "<u4", HISTOGRAM_BINS),
+    ]
+)
+_PAGE = np.dtype(
+    [("layout", "<u8")]
+    + [
+        (name, "<i4")
+        for name in ("rank", "ranks", "state", "family", "lost", "spawned", "core", "socket", "cores", "cores_allowed")
+    ]
+    + [(name, "<u4") for name in ("threads", "edges", "collectives", "comms", "carts", "windows")]
+    + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK), ("begun", "<u8"), ("ended", "<u8")]
+    + [("host", "S64"), ("library", "S192"), ("cart", _CART, _MAX_CARTS), ("window", _WINDOW, _MAX_WINDOWS)]
+    + [(name, "<u8", _MAX_CALLS) for name in ("calls", "timed", "ticks")]
+)
+
+
+@dataclass
+class _Part:
+    """What one rank left."""
+
+    page: Any
+    edges: Array
+    collectives: Array
+    comms: Array
+    windows: list[tuple[Any, Array]]  # by time
+    names: list[str]
+
+    @property
+    def rank(self) -> int:
+        return int(self.page["rank"])
+
+    @property
+    def host(self) -> str:
+        return str(self.page["host"].decode("utf-8", "replace"))
+
+    @property
+    def end_tick(self) -> int:
+        """The last tick that is known of it."""
+        ends = [int(events["end_ns"].max()) for _, events in self.windows if len(events)]
+        return int(self.page["ended"]) or max([int(self.page["last"]["ticks"]), *ends])
+
+
+def merged(folder: Path, header: dict[str, Any]) -> Record | None:
+    """Return what the ranks left in a folder, as a record with ``header`` and more; None where there is nothing."""
+    notes: list[str] = []
+    parts = _one_world([part for path in sorted(folder.glob("*.node")) for part in _parts(path)], notes)
+    if not parts:
+        return None
+    ranks = int(parts[0].page["ranks"])
+    hosts = list(dict.fromkeys(part.host for part in parts))
+    clocks = {host: _clock([part for part in parts if part.host == host]) for host in hosts}
+    begun = {part.rank: clocks[part.host](part.page["begun"]) for part in parts}
+    origin = min(begun.values())
+    seconds = {part.rank: max(0.0, (clocks[part.host](part.end_tick) - begun[part.rank]) * 1e-9) for part in parts}
+    last = max(clocks[part.host](part.end_tick) for part in parts)
+    numbers, communicators = _communicators(parts, ranks)
+    used = np.flatnonzero(sum(part.page["calls"] for part in parts))
+    column = np.zeros(_MAX_CALLS, np.uint8)
+    column[used] = np.arange(len(used))
+    calls = [parts[0].names[i] for i in used]
+    _tell_ends(parts, ranks, notes)
+    events, windows = _events(parts, clocks, origin, numbers, column)
+    counts, ns, sampled = np.zeros((ranks, len(used)), "<u8"), np.zeros((ranks, len(used)), "<i8"), np.zeros(len(used), bool)
+    places = {name: np.full(ranks, -1, "<i4") for name in ("node", "socket", "core")}
+    for part in parts:
+        page, rank = part.page, part.rank
+        counts[rank] = page["calls"][used]
+        timed = np.maximum(page["timed"][used], 1)
+        sampled |= page["timed"][used] < counts[rank]
+        ns[rank] = page["ticks"][used] * clocks[part.host].ns_per_tick * (counts[rank] / timed)
+        places["node"][rank], places["socket"][rank], places["core"][rank] = (
+            hosts.index(part.host),
+            page["socket"],
+            page["core"],
+        )
+    record = Record(
+        header={
+            **header,
+            "mpi": parts[0].page["library"].decode("utf-8", "replace").split("\n")[0].strip(),
+            "family": FAMILIES[int(parts[0].page["family"]) % len(FAMILIES)],
+            "seconds": (last - origin) * 1e-9,
+            "seconds_of_rank": [round(seconds.get(rank, 0.0), 9) for rank in range(ranks)],
+            "complete": len(parts) == ranks and all(part.page["state"] == _FINALIZED for part in parts),
+            "notes": notes,
+            "calls": calls,
+            "sampled_calls": [name for name, some in zip(calls, sampled, strict=True) if some],
+            "communicators": communicators,
+            "collectives": _collectives(parts, numbers, calls, column),
+            "carts": _carts(parts),
+            "others": _others(parts),
+            "windows": windows,
+            "cores_of_host": [max(int(part.page["cores"]) for part in parts if part.host == host) for host in hosts],
+            "involuntary_switches": [int(part.page["involuntary_switches"]) for part in parts],
+        },
+        ranks=ranks,
+        hosts=tuple(hosts),
+        node_of_rank=places["node"],
+        socket_of_rank=places["socket"],
+        core_of_rank=places["core"],
+        **_matrix(parts, ranks),
+        events=events,
+        call_counts=counts,
+        call_ns=ns,
+    )
+    return aligned(record)
+
+
+def _parts(path: Path) -> Iterator[_Part]:
+    """Yield what the ranks of a node left in its file."""
+    with path.open("rb") as stream:
+        start, size = stream.read(_REGIONS_AT), os.fstat(stream.fileno()).st_size
+        if len(start) < _REGIONS_AT:
+            return
+        names = start[_NAMES_AT:].partition(b"\0")[0].decode().splitlines()
+
+        def array(at: int, dtype: np.dtype[Any], items: int) -> Array:
+            stream.seek(at)
+            content = stream.read(items * dtype.itemsize)
+            return np.frombuffer(content[: len(content) // dtype.itemsize * dtype.itemsize], dtype)
+
+        for slot in range(min(int.from_bytes(start[:8], "little"), (size - _REGIONS_AT) // _REGION + 1)):
+            at = _REGIONS_AT + slot * _REGION
+            pages = array(at, _PAGE, 1)
+            if not len(pages) or pages[0]["layout"] != LAYOUT or not names:
+                continue
+            page = pages[0]
+            edges = array(at + _EDGES_AT, _EDGE, min(int(page["edges"]), _MAX_EDGES + 1))
+            collectives = array(at + _COLLECTIVES_AT, _COLLECTIVE, _MAX_COLLECTIVES)
+            windows = []
+            for i in range(min(int(page["windows"]), _MAX_WINDOWS)):
+                count = min(int(page["window"][i]["events"]), _WINDOW_EVENTS)
+                events = array(at + _EVENTS_AT + i * _WINDOW_EVENTS * EVENT.itemsize, EVENT, count)
+                windows.append(
+                    (page["window"][i], events[events["end_ns"] > 0])
+                )  # of one being written at the end there is none
+            comms = array(at + _COMMS_AT, _COMM, min(int(page["comms"]), _MAX_COMMS))
+            windows.sort(key=lambda window: int(window[0]["number"]))
+            yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names)
+
+
+def _one_world(parts: Sequence[_Part], notes: list[str]) -> list[_Part]:
+    """Return one part for each rank, in order: of the last world that the command made."""
+    spawned = sum(bool(part.page["spawned"]) for part in parts)
+    if spawned:
+        notes.append(f"{spawned} ranks that the program spawned are not in the record")
+    own = [part for part in parts if not part.page["spawned"]]
+    if not own:
+        return []
+    latest = max(own, key=lambda part: int(part.page["last"]["ns"]))
+    newest: dict[int, _Part] = {}
+    for part in sorted(own, key=lambda part: int(part.page["first"]["ns"])):
+        if part.page["ranks"] == latest.page["ranks"]:
+            newest[part.rank] = part
+    if len(newest) < len(own):
+        notes.append(
+            f"the command ran several programs with MPI: {len(own) - len(newest)} ranks of those before the last are left out"
+        )
+    return [newest[rank] for rank in sorted(newest)]
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Ticks of a node to ns of its clock."""
+
+    ticks: int
+    ns: int
+    ns_per_tick: float
+
+    def __call__(self, tick: int) -> int:
+        return self.ns + round((int(tick) - self.ticks) * self.ns_per_tick)
+
+
+def _clock(parts: Sequence[_Part]) -> _Clock:
+    """Return a node's clock: of the rank that could compare for longest, since all share their ticks."""
+    page = max((part.page for part in parts), key=lambda page: int(page["last"]["ns"]) - int(page["first"]["ns"]))
+    first, last = page["first"], page["last"]
+    ticks, ns = int(last["ticks"]) - int(first["ticks"]), int(last["ns"]) - int(first["ns"])
+    return _Clock(int(last["ticks"]), int(last["ns"]), ns / ticks if ticks > 0 and ns > 0 else 1.0)
+
+
+def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
+    def tell(which: Sequence[int], words: str) -> None:
+        if which:
+            notes.append(f"rank{'s' * (len(which) > 1)} {ranges(which)} {words}")
+
+    tell(sorted(set(range(ranks)) - {part.rank for part in parts}), "left no record")
+    for state, words in ((_RUNNING, "ended without Finalize; counts up to the last call"), (_ABORTED, "called MPI_Abort")):
+        tell([part.rank for part in parts if part.page["state"] == state], words)
+    tell(
+        [part.rank for part in parts if part.page["lost"] & _LOST_EDGES],
+        "found the disk full: later partners are counted together",
+    )
+    tell(
+        [part.rank for part in parts if part.page["lost"] & _LOST_EVENTS],
+        "found the disk full: later calls are counted, not listed",
+    )
+    crowded = [part.rank for part in parts if part.edges[0]["messages"] and not part.page["lost"] & _LOST_EDGES]
+    tell(crowded, f"sent to more than {_MAX_EDGES} partners: further ones are counted together")
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as a person writes them: 1-3, 7."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def _communicators(parts: Sequence[_Part], ranks: int) -> tuple[dict[int, Array], list[dict[str, Any]]]:
+    """Return for each rank the common numbers of its communicators, and what is known of each."""
+    lines: dict[int, list[Any]] = {}  # id: first use, size, ranks
+    for part in parts:
+        for i, line in enumerate(part.comms):
+            entry = lines.setdefault(int(line["id"]), [i, int(line["size"]), []])
+            entry[0] = min(entry[0], i)
+            entry[2].append(part.rank)
+    order = sorted(lines, key=lambda key: (lines[key][0], lines[key][2][0], key))
+    number = {key: min(i, _NO_COMM) for i, key in enumerate(order)}
+    of_rank = {}
+    for part in parts:
+        of_rank[part.rank] = np.full(_NO_COMM + 1, _NO_COMM, "<u2")
+        of_rank[part.rank][: len(part.comms)] = [number[int(key)] for key in part.comms["id"]]
+    known = [{"size": lines[key][1], "ranks": None if len(lines[key][2]) == ranks else lines[key][2]} for key in order]
+    return of_rank, known
+
+
+def _events(
+    parts: Sequence[_Part], clocks: dict[str, _Clock], origin: int, numbers: dict[int, Array], column: Array
+) -> tuple[dict[int, Array], list[dict[str, int]]]:
+    """Return the events of each rank in ns since the common begin, and their windows."""
+    events, windows = {}, []
+    for part in parts:
+        clock, first = clocks[part.host], 0
+        for window, listed in part.windows:
+            place = {"rank": part.rank, "first_call": int(window["first_call"]), "first_event": first, "events": len(listed)}
+            windows.append(place)
+            first += len(listed)
+        if not first:
+            continue
+        joined = np.concatenate([listed for _, listed in part.windows])
+        for name in ("start_ns", "end_ns"):
+            ticks = joined[name] - np.int64(clock.ticks)
+            joined[name] = np.round(ticks * clock.ns_per_tick).astype(np.int64) + (clock.ns - origin)
+        joined["comm"], joined["call"] = numbers[part.rank][joined["comm"]], column[joined["call"]]
+        events[part.rank] = joined
+    return events, [window for window in windows if window["events"]]
+
+
+def _collectives(parts: Sequence[_Part], numbers: dict[int, Array], calls: list[str], column: Array) -> list[dict[str, Any]]:
+    """Return the collectives: ``bytes`` of a call and rank, ``calls`` of all ranks together, how many ``ranks`` made some."""
+    table: dict[tuple[str, int, int, int], list[int]] = {}
+    for part in parts:
+        for line in part.collectives:
+            key = (calls[column[line["call"]]], int(numbers[part.rank][line["comm"]]), int(line["bytes"]), int(line["root"]))
+            entry = table.setdefault(key, [0, 0])
+            entry[0] += int(line["calls"])
+            entry[1] += 1
+    return [
+        {
+            "call": key[0],
+            "comm": key[1],
+            "bytes": key[2],
+            "root": None if key[3] < 0 else key[3],
+            "calls": value[0],
+            "ranks": value[1],
+        }
+        for key, value in sorted(table.items())
+    ]
+
+
+def _carts(parts: Sequence[_Part]) -> list[dict[str, Any]]:
+    """Return the Cartesian communicators that were asked for, each once."""
+    found: dict[tuple[Any, ...], None] = {}
+    for part in parts:
+        for cart in part.page["cart"][: min(int(part.page["carts"]), _MAX_CARTS)]:
+            d = int(cart["dimensions"])
+            found[tuple(cart["size"][:d].tolist()), tuple((cart["periodic"][:d] != 0).tolist()), bool(cart["reorder"])] = None
+    return [{"dims": list(dims), "periodic": list(periodic), "reorder": reorder} for dims, periodic, reorder in found]
+
+
+def _others(parts: Sequence[_Part]) -> list[dict[str, int]]:
+    """Return what was sent to partners that have no edge of their own."""
+    return [
+        {"rank": part.rank, "messages": int(part.edges[0]["messages"]), "bytes": int(part.edges[0]["bytes"])}
+        for part in parts
+        if part.edges[0]["messages"]
+    ]
+
+
+def _matrix(parts: Sequence[_Part], ranks: int) -> dict[str, Array]:
+    """Return the messages as CSR; what a rank pulled goes to the row of the rank that had it."""
+    edges = np.concatenate([part.edges[1:] for part in parts])
+    source = np.repeat([part.rank for part in parts], [len(part.edges) - 1 for part in parts]).astype(np.int64)
+    peer = edges["peer"].astype(np.int64)
+    sent, pulled = (edges["messages"] > 0) & (peer < ranks), (edges["pulled"] > 0) & (peer < ranks)
+    keys = np.concatenate([source[sent] * ranks + peer[sent], peer[pulled] * ranks + source[pulled]])
+    cells, cell = np.unique(keys, return_inverse=True)
+    at_sent, at_pulled = cell[: sent.sum()], cell[sent.sum() :]
+    matrix: dict[str, Array] = {name: np.zeros(len(cells), "<u8") for name in ("messages", "bytes", "pulled")}
+    histogram = np.zeros((len(cells), HISTOGRAM_BINS), "<u4")
+    for name in ("messages", "bytes"):
+        np.add.at(matrix[name], at_sent, edges[name][sent])
+    np.add.at(histogram, at_sent, edges["histogram"][sent])
+    np.add.at(matrix["pulled"], at_pulled, edges["pulled"][pulled])
+    pointer = np.searchsorted(cells, np.arange(ranks + 1) * ranks).astype("<i8")
+    return {**matrix, "histogram": histogram, "peer": (cells % ranks).astype("<u4"), "pointer": pointer}

@@ -1,0 +1,261 @@
+"""An observed step as a schedule: phase after phase, in which ranks compute and then have messages in flight together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise import _core
+from rankwise.errors import InputError
+from rankwise.files import write_whole
+from rankwise.observe.steps import (
+    BLOCKING_RECEIVE,
+    BLOCKING_SEND,
+    COLLECTIVE,
+    COMPLETION,
+    RECEIVE,
+    SEND,
+    TIME_ONLY,
+    Steps,
+    actual_receives,
+    common_steps,
+)
+
+if TYPE_CHECKING:
+    from rankwise.observe.record import Record
+
+Array = NDArray[Any]
+_ASSUMED = "collectives are carried out as a dissemination of their bytes, which is assumed: what the library does inside is its own"
+_AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
+
+
+@dataclass(frozen=True, eq=False)
+class PhasedStep:
+    """One step of an observed program.
+
+    Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x ranks) is what
+    each rank computes before its messages of a phase. ``notes``: what it leaves out.
+    """
+
+    phase: Array
+    source: Array
+    dest: Array
+    bytes: Array
+    compute_s: Array
+    notes: tuple[str, ...] = ()
+
+    kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
+
+    @classmethod
+    def at_once(cls, source: Array, dest: Array, sizes: Array, ranks: int) -> PhasedStep:
+        """Return a step in which all messages are in flight together, and nothing is computed."""
+        return cls(np.zeros(len(sizes), np.int32), source, dest, sizes, np.zeros((1, ranks)))
+
+    @property
+    def ranks(self) -> int:
+        return int(self.compute_s.shape[1])
+
+    @property
+    def phases(self) -> int:
+        return len(self.compute_s)
+
+    def judged(self, placement: _core.Placement) -> _core.Judged:
+        """Return the step on a placement, to be priced with blocks of one byte. Raises ValueError."""
+        phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
+        compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
+        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement)
+
+    @cached_property
+    def text(self) -> str:
+        """The step as the kernel that carries it out reads it (src/kernels/replay.cpp)."""
+        lines = [f"rankwise-step 1 {self.ranks} {self.phases}"]
+        borders = np.searchsorted(self.phase, np.arange(self.phases + 1))
+        for number, compute_s in enumerate(self.compute_s):
+            busy = np.nonzero(compute_s)[0].tolist()
+            mine = slice(borders[number], borders[number + 1])
+            lines.append(f"{len(busy)} {mine.stop - mine.start}")
+            lines += [f"{rank} {compute_s[rank]:.9f}" for rank in busy]
+            messages = zip(self.source[mine].tolist(), self.dest[mine].tolist(), self.bytes[mine].tolist(), strict=True)
+            lines += [f"{source} {dest} {size}" for source, dest, size in messages]
+        return "\n".join(lines) + "\n"
+
+    def write_beside(self, record: Path) -> Path:
+        """Write the step's file beside a record, under a name of its own content, and return where."""
+        digest = hashlib.sha256(self.text.encode()).hexdigest()[:8]
+        path = record.resolve().with_name(f"{record.name}.{digest}.step")
+        if not path.is_file():
+            write_whole(path, self.text)
+        return path
+
+
+def observed_step(record: Record) -> PhasedStep:
+    """Return the representative step of a record. Raises InputError where it has no events of all ranks, or no common step."""
+    events = first_events(record)
+    if len(events) < record.ranks:
+        raise InputError(f"the record has the calls of {len(events)} of {record.ranks} ranks: observe the program again")
+    steps = common_steps(events)
+    if steps is None:
+        raise InputError("no step repeats on all ranks: observe more steps, or a shorter program")
+    return phased(events, steps)
+
+
+def first_events(record: Record) -> dict[int, Array]:
+    """Return each rank's events from the beginning of the program on: those of the first window."""
+    events = dict(record.events)
+    for window in record.header.get("windows", []):
+        if window["first_call"] == 0:
+            first = window["first_event"]
+            events[window["rank"]] = record.events[window["rank"]][first : first + window["events"]]
+    return events
+
+
+def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
+    """Return the representative step: messages that ranks wait for together are a phase, and so are the others' ends of them."""
+    ranks = max(events) + 1
+    for fine in (False, True):
+        parts = {rank: _parts(rank, events[rank], steps, fine) for rank in events}
+        levels = _levels(parts)
+        if levels is not None:
+            break
+    else:
+        levels = None
+    notes = [_AT_ONCE] if levels is None else []
+    sent: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)  # phase and bytes of each message, by its key
+    rows: list[tuple[int, int, int, int]] = []
+    last = 0
+    compute: dict[tuple[int, int], float] = defaultdict(float)
+    collectives: dict[tuple[int, ...], list[tuple[int, int, int]]] = defaultdict(list)
+    for rank, of_rank in parts.items():
+        for number, part in enumerate(of_rank):
+            level = 0 if levels is None else levels[rank, number]
+            last = max(last, level)
+            compute[level, rank] += part.compute_s
+            for key, size in part.sends:
+                sent[key].append((level, size))
+            if part.collective is not None:
+                collectives[part.collective].append((rank, part.collective_bytes, level))
+    for key, messages in sent.items():
+        rows += [(level, key[0], key[1], size) for level, size in messages]
+    for members in collectives.values():
+        notes.append(_ASSUMED)
+        members.sort()
+        for turn in range(_rounds(len(members))):
+            for place, (rank, size, level) in enumerate(members):
+                rows.append((level + turn, rank, members[(place + 2**turn) % len(members)][0], size))
+                last = max(last, level + turn)
+    rows.sort()
+    phase, source, dest, sizes = np.array(rows, np.int64).reshape(-1, 4).T
+    compute_s = np.zeros((last + 1, ranks))
+    for (level, rank), seconds in compute.items():
+        compute_s[level, rank] = seconds
+    return PhasedStep(phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)))
+
+
+@dataclass
+class _Part:
+    """What a rank does until it has waited for all that it began."""
+
+    compute_s: float
+    sends: list[tuple[tuple[int, ...], int]]
+    receives: list[tuple[int, ...]]
+    collective: tuple[int, ...] | None = None
+    collective_bytes: int = 0
+
+
+def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
+    """Return the parts of a rank's step; ``fine``: blocking calls are parts of their own even where a receive follows."""
+    first, after = (int(steps.cuts[steps.representative + i, rank]) for i in (0, 1))
+    places, peers, tags = actual_receives(events)
+    received = {int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
+    parts = [_Part(0.0, [], [])]
+    under_way = 0
+    seen: dict[int, int] = defaultdict(int)
+    until = int(events["end_ns"][first - 1]) if first else int(events["start_ns"][first])
+    for place in range(first, after):
+        event = events[place]
+        kind = int(event["kind"])
+        part = parts[-1]
+        part.compute_s += max(0, int(event["start_ns"]) - until) * 1e-9
+        until = max(until, int(event["end_ns"]))
+        if kind == TIME_ONLY:
+            continue
+        if kind in (SEND, BLOCKING_SEND) and event["peer"] >= 0:
+            part.sends.append(((rank, int(event["peer"]), int(event["tag"]), int(event["comm"])), int(event["bytes"])))
+        elif kind in (RECEIVE, BLOCKING_RECEIVE) and received[place][0] >= 0:
+            part.receives.append((received[place][0], rank, received[place][1], int(event["comm"])))
+        under_way += (kind in (SEND, RECEIVE)) - (kind == COMPLETION) if event["request"] else 0
+        under_way = max(under_way, 0)
+        ends = kind in (BLOCKING_RECEIVE, COMPLETION) or (fine and kind == BLOCKING_SEND)
+        if kind == COLLECTIVE:
+            if part.sends or part.receives:
+                parts.append(_Part(0.0, [], []))
+            comm = int(event["comm"])
+            parts[-1].collective, parts[-1].collective_bytes = (comm, seen[comm]), int(event["bytes"])
+            seen[comm] += 1
+            ends = True
+        follows = events[place + 1] if place + 1 < after else None
+        same_call = follows is not None and follows["start_ns"] == event["start_ns"] and follows["end_ns"] == event["end_ns"]
+        if ends and under_way == 0 and not same_call:
+            parts.append(_Part(0.0, [], []))
+    return parts
+
+
+def _levels(parts: Mapping[int, Sequence[_Part]]) -> dict[tuple[int, int], int] | None:
+    """Return the phase of each rank's parts, the same for both ends of a message; None where these contradict each other."""
+    group: dict[tuple[int, int], tuple[int, int]] = {(rank, i): (rank, i) for rank in parts for i in range(len(parts[rank]))}
+
+    def root(place: tuple[int, int]) -> tuple[int, int]:
+        while group[place] != place:
+            group[place] = group[group[place]]
+            place = group[place]
+        return place
+
+    sends: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+    receives: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+    length: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+    for rank, of_rank in parts.items():
+        for i, part in enumerate(of_rank):
+            for key, _ in part.sends:
+                sends[key].append((rank, i))
+            for key in part.receives:
+                receives[key].append((rank, i))
+            if part.collective is not None:
+                length[part.collective].append((rank, i))
+    for key, of_key in sends.items():
+        for a, b in zip(of_key, receives[key], strict=False):
+            group[root(a)] = root(b)
+    for members in length.values():
+        for member in members[1:]:
+            group[root(member)] = root(members[0])
+    rounds = {root(members[0]): max(1, _rounds(len(members))) for members in length.values()}
+    following: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+    waits: dict[tuple[int, int], int] = {root(place): 0 for place in group}
+    for rank, of_rank in parts.items():
+        for i in range(1, len(of_rank)):
+            before, behind = root((rank, i - 1)), root((rank, i))
+            if before == behind:
+                return None
+            if behind not in following[before]:
+                following[before].add(behind)
+                waits[behind] += 1
+    level = dict.fromkeys(waits, 0)
+    ready = [together for together, count in waits.items() if count == 0]
+    for together in ready:
+        for behind in following[together]:
+            level[behind] = max(level[behind], level[together] + rounds.get(together, 1))
+            waits[behind] -= 1
+            if waits[behind] == 0:
+                ready.append(behind)
+    return {place: level[root(place)] for place in group} if len(ready) == len(waits) else None
+
+
+def _rounds(members: int) -> int:
+    return max(0, members - 1).bit_length()

@@ -1,0 +1,162 @@
+// The functions that take MPI's places. Each call is noted once, however the MPI's own parts (Fortran, say) call each other.
+// Cases for other numbers of arguments fall away, but only after the compiler has looked at them.
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#include "handlers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static __thread int inside __attribute__((tls_model("initial-exec")));
+
+#define PARAMETERS_1 word a0
+#define PARAMETERS_2 PARAMETERS_1, word a1
+#define PARAMETERS_3 PARAMETERS_2, word a2
+#define PARAMETERS_4 PARAMETERS_3, word a3
+#define PARAMETERS_5 PARAMETERS_4, word a4
+#define PARAMETERS_6 PARAMETERS_5, word a5
+#define PARAMETERS_7 PARAMETERS_6, word a6
+#define PARAMETERS_8 PARAMETERS_7, word a7
+#define PARAMETERS_9 PARAMETERS_8, word a8
+#define PARAMETERS_10 PARAMETERS_9, word a9
+#define PARAMETERS_11 PARAMETERS_10, word a10
+#define PARAMETERS_12 PARAMETERS_11, word a11
+#define PARAMETERS_13 PARAMETERS_12, word a12
+#define WORDS_1 a0
+#define WORDS_2 WORDS_1, a1
+#define WORDS_3 WORDS_2, a2
+#define WORDS_4 WORDS_3, a3
+#define WORDS_5 WORDS_4, a4
+#define WORDS_6 WORDS_5, a5
+#define WORDS_7 WORDS_6, a6
+#define WORDS_8 WORDS_7, a7
+#define WORDS_9 WORDS_8, a8
+#define WORDS_10 WORDS_9, a9
+#define WORDS_11 WORDS_10, a10
+#define WORDS_12 WORDS_11, a11
+#define WORDS_13 WORDS_12, a12
+
+#define DEFINE(symbol, name, n, handler, timed, extra, big, profiling)                           \
+  EXPORT int symbol(PARAMETERS_##n) {                                                            \
+    word a[] = {WORDS_##n};                                                                      \
+    const struct site site = {CALL_##name, n, big, timed, extra, profiling, original(CALL_##name, profiling, big)}; \
+    if (UNLIKELY(inside || !me)) return invoke(site, a);                                         \
+    inside = 1;                                                                                  \
+    if (UNLIKELY(threaded)) lock_threads();                                                      \
+    int result = handler(site, a);                                                               \
+    if (UNLIKELY(threaded)) unlock_threads();                                                    \
+    inside = 0;                                                                                  \
+    return result;                                                                               \
+  }
+#define DEFINE_S(name, n, handler, timed, extra)                \
+  DEFINE(MPI_##name, name, n, handler, timed, extra, 0, 0)      \
+  DEFINE(PMPI_##name, name, n, handler, timed, extra, 0, 1)
+#define DEFINE_B(name, n, handler, timed, extra)                \
+  DEFINE_S(name, n, handler, timed, extra)                      \
+  DEFINE(MPI_##name##_c, name, n, handler, timed, extra, 1, 0)  \
+  DEFINE(PMPI_##name##_c, name, n, handler, timed, extra, 1, 1)
+#define CALL(flavour, name, n, handler, timed, extra, letters) DEFINE_##flavour(name, n, handler, timed, extra)
+#include "calls.h"
+
+// Beginning and end.
+
+static int level;  // of threads, as the MPI gives it
+
+static void begin(word session) {
+  const char *folder = getenv("RANKWISE_OBSERVE_DIR");
+  int rank = -1, ranks = 0;
+  if (me || !folder || !*folder || !family_find() || !world_open(session, &rank, &ranks)) return;
+  if (!store_open(folder, rank, ranks, call_names, CALL_COUNT)) return;
+  threaded = level >= mpi.thread_multiple;
+  me->family = (uint32_t)mpi.number;
+  me->threads = (uint32_t)level;
+  number_of(comm_of(mpi.world, 0));
+  int (*version)(char *, int32_t *);
+  *(void **)&version = mpi_symbol("MPI_Get_library_version");
+  char text[16384];
+  int32_t length = 0;
+  if (version(text, &length) == 0) {
+    length = length < (int32_t)sizeof me->library - 1 ? length : (int32_t)sizeof me->library - 1;
+    memcpy(me->library, text, (size_t)length);
+  }
+  int (*parent)(word *);
+  *(void **)&parent = mpi_symbol("PMPI_Comm_get_parent");
+  word handle = 0;
+  me->spawned = !session && parent && parent(&handle) == 0 && handle != mpi.null_comm;
+}
+
+static int first(const char *name, int n, word a0, word a1, word a2, word a3, int *result) {
+  const word a[] = {a0, a1, a2, a3};
+  void *function = mpi_symbol(name);
+  if (!function && name[0] == 'P') function = mpi_symbol(name + 1);
+  if (!function) {
+    *result = 15;
+    return 0;
+  }
+  int outermost = !inside;
+  inside = 1;
+  *result = invoke_words(function, n, a);
+  if (outermost) inside = 0;
+  return outermost && *result == 0;
+}
+
+#define DEFINE_FIRST(prefix)                                                                          \
+  EXPORT int prefix##_Init(word count, word arguments) {                                              \
+    int result;                                                                                       \
+    if (first(#prefix "_Init", 2, count, arguments, 0, 0, &result)) begin_inside(0);                  \
+    return result;                                                                                    \
+  }                                                                                                   \
+  EXPORT int prefix##_Init_thread(word count, word arguments, word required, word provided) {         \
+    int result;                                                                                       \
+    if (first(#prefix "_Init_thread", 4, count, arguments, required, provided, &result)) {            \
+      level = *(const int32_t *)provided;                                                             \
+      begin_inside(0);                                                                                \
+    }                                                                                                 \
+    return result;                                                                                    \
+  }                                                                                                   \
+  EXPORT int prefix##_Session_init(word info, word handler, word session) {                           \
+    int result;                                                                                       \
+    if (first(#prefix "_Session_init", 3, info, handler, session, 0, &result)) begin_of_session(session); \
+    return result;                                                                                    \
+  }                                                                                                   \
+  EXPORT int prefix##_Finalize(void) {                                                                \
+    int result;                                                                                       \
+    if (!inside) end(STATE_FINALIZED);                                                                \
+    first(#prefix "_Finalize", 0, 0, 0, 0, 0, &result);                                               \
+    return result;                                                                                    \
+  }                                                                                                   \
+  EXPORT int prefix##_Session_finalize(word session) {                                                \
+    int result;                                                                                       \
+    if (!inside && me) store_close(STATE_FINALIZED);                                                  \
+    first(#prefix "_Session_finalize", 1, session, 0, 0, 0, &result);                                 \
+    return result;                                                                                    \
+  }                                                                                                   \
+  EXPORT int prefix##_Abort(word comm, word code) {                                                   \
+    int result;                                                                                       \
+    if (!inside && me) store_close(STATE_ABORTED);                                                    \
+    first(#prefix "_Abort", 2, comm, code, 0, 0, &result);                                            \
+    return result;                                                                                    \
+  }
+
+static void begin_inside(word session) {
+  inside = 1;
+  begin(session);
+  inside = 0;
+}
+
+static void begin_of_session(word session) {
+  if (me || !family_find()) return;
+  level = mpi.thread_multiple;
+  begin_inside(handle_at(session, 0));
+}
+
+static void end(uint32_t state) {
+  if (!me) return;
+  store_close(state);
+  me = NULL;
+}
+
+DEFINE_FIRST(MPI)
+DEFINE_FIRST(PMPI)

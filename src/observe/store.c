@@ -1,0 +1,234 @@
+#define _GNU_SOURCE
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+struct rank_page *me;
+struct edge sink;
+int recording;
+int threaded;
+uint64_t next_check;
+
+enum { CHUNK = 65536, EDGE_SLOTS = 4 * MAX_EDGES };
+
+static char *region;
+static int descriptor = -1;
+static off_t region_at;
+static pid_t owner;
+static size_t edges_end, events_end[MAX_WINDOWS];  // how far the file has blocks, from the region's begin
+static uint16_t edge_slot[EDGE_SLOTS];             // world rank, hashed, to edge; 0: none
+static struct clock_pair loaded;
+static uint64_t ticks_per_second, next_window;
+static uint32_t current;  // window
+
+static struct clock_pair clocks(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (struct clock_pair){ticks(), now.tv_sec * INT64_C(1000000000) + now.tv_nsec};
+}
+
+__attribute__((constructor)) static void at_load(void) { loaded = clocks(); }
+
+// Gives a part of the file blocks before it is written through the mapping, where a full disk would be a SIGBUS.
+static int reserve(off_t at, size_t length) {
+  if (fallocate(descriptor, 0, at, (off_t)length) == 0) return 1;
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return 0;
+  static const char zeros[4096];
+  for (size_t done = 0; done < length; done += sizeof zeros) {
+    if (pwrite(descriptor, zeros, sizeof zeros, at + (off_t)done) != (ssize_t)sizeof zeros) return 0;
+  }
+  return 1;
+}
+
+// Whether there is room for events beside what all ranks of the node need for their counts.
+static int room_for_events(void) {
+  struct statvfs disk;
+  if (fstatvfs(descriptor, &disk)) return 1;
+  uint64_t ranks = me->ranks < 256 ? (uint64_t)me->ranks : 256;
+  return (uint64_t)disk.f_bavail * disk.f_frsize >= ranks * (EDGES_AT + CHUNK);
+}
+
+// Makes the region writable up to an offset; chunk by chunk.
+static int grow(size_t *end, size_t needed) {
+  while (*end < needed) {
+    if (!reserve(region_at + (off_t)*end, CHUNK)) return 0;
+#ifdef MADV_POPULATE_WRITE
+    madvise(region + *end, CHUNK, MADV_POPULATE_WRITE);
+#endif
+    *end += CHUNK;
+  }
+  return 1;
+}
+
+static int read_number(const char *path) {
+  int value = -1;
+  FILE *file = fopen(path, "re");
+  if (file) {
+    if (fscanf(file, "%d", &value) != 1) value = -1;
+    fclose(file);
+  }
+  return value;
+}
+
+static void note_place(struct rank_page *page) {
+  gethostname(page->host, sizeof page->host - 1);
+  page->core = sched_getcpu();
+  char path[96];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", page->core);
+  page->socket = read_number(path);
+  cpu_set_t allowed;
+  page->cores_allowed = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : -1;
+  page->cores = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static void write_names(const char *const *names, int count) {
+  char text[REGIONS_AT - NAMES_AT] = "";
+  size_t length = 0;
+  for (int i = 0; i < count; i++) length += (size_t)snprintf(text + length, sizeof text - length, "%s\n", names[i]);
+  if (pwrite(descriptor, text, sizeof text, NAMES_AT) < 0) return;  // it has its blocks
+}
+
+int store_open(const char *folder, int rank, int ranks, const char *const *names, int name_count) {
+  char host[64] = "", path[4096];
+  gethostname(host, sizeof host - 1);
+  if (snprintf(path, sizeof path, "%s/%s.node", folder, host) >= (int)sizeof path) return 0;
+  descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return 0;
+  if (!reserve(0, REGIONS_AT)) goto failed;
+  _Atomic uint64_t *claimed = mmap(NULL, REGIONS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (claimed == MAP_FAILED) goto failed;
+  uint64_t slot = atomic_fetch_add(claimed, 1);
+  if (slot == 0) write_names(names, name_count);
+  region_at = REGIONS_AT + (off_t)(slot * REGION);
+  munmap((void *)claimed, REGIONS_AT);
+  if (!reserve(region_at, EDGES_AT + CHUNK)) goto failed;
+  region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region_at);
+  if (region == MAP_FAILED) goto failed;
+  edges_end = EDGES_AT + CHUNK;
+  for (int i = 0; i < MAX_WINDOWS; i++) events_end[i] = EVENTS_AT + (size_t)i * WINDOW_EVENTS * sizeof(struct event);
+  struct rank_page *page = (struct rank_page *)(void *)region;
+  page->rank = rank;
+  page->ranks = ranks;
+  page->edges = 1;
+  ((struct edge *)(void *)(region + EDGES_AT))->peer = UINT32_MAX;
+  note_place(page);
+  page->first = loaded;
+  page->last = clocks();
+  double seconds = (double)(page->last.ns - page->first.ns) * 1e-9;
+  ticks_per_second = (uint64_t)((double)(page->last.ticks - page->first.ticks) / (seconds > 1e-6 ? seconds : 1e-6));
+  page->begun = page->last.ticks;
+  next_check = page->begun + ticks_per_second;
+  next_window = page->begun + 2 * ticks_per_second;
+  page->state = STATE_RUNNING;
+  atomic_thread_fence(memory_order_release);
+  page->layout = LAYOUT;
+  owner = getpid();
+  page->windows = 1;
+  recording = 1;
+  me = page;
+  return 1;
+failed:
+  close(descriptor);
+  return 0;
+}
+
+void store_close(uint32_t state) {
+  if (!me || getpid() != owner) return;
+  me->last = clocks();
+  me->ended = me->last.ticks;
+  struct rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) == 0) me->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+  if (state) me->state = state;
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  if (me && me->state == STATE_RUNNING) store_close(0);
+}
+
+struct edge *edge_of(int world) {
+  if (world < 0 || !me) return &sink;
+  struct edge *edges = (struct edge *)(void *)(region + EDGES_AT);
+  uint32_t slot = (uint32_t)world * UINT32_C(2654435769) % EDGE_SLOTS;
+  for (; edge_slot[slot]; slot = (slot + 1) % EDGE_SLOTS) {
+    if (edges[edge_slot[slot]].peer == (uint32_t)world) return &edges[edge_slot[slot]];
+  }
+  if (me->edges > MAX_EDGES) return edges;
+  if (!grow(&edges_end, EDGES_AT + (me->edges + 1) * sizeof(struct edge))) {
+    me->lost |= LOST_EDGES;
+    return edges;
+  }
+  edges[me->edges].peer = (uint32_t)world;
+  edge_slot[slot] = (uint16_t)me->edges;
+  return &edges[me->edges++];
+}
+
+void count_collective(int call, int comm, int root, uint64_t bytes) {
+  struct collective *table = (struct collective *)(void *)(region + COLLECTIVES_AT);
+  if (me->collectives > MAX_COLLECTIVES * 3 / 4 && bytes) {
+    bytes = UINT64_C(1) << (63 - __builtin_clzll(bytes));  // a table that fills goes on by powers of 2
+  }
+  uint64_t place = (uint64_t)(uint32_t)root << 24 ^ (uint64_t)comm << 8 ^ (uint64_t)call;
+  uint64_t hash = ((bytes * UINT64_C(0x9E3779B97F4A7C15) ^ place) * UINT64_C(0x9E3779B97F4A7C15)) >> 40;
+  for (uint32_t i = 0; i < MAX_COLLECTIVES; i++) {
+    struct collective *line = &table[(hash + i) % MAX_COLLECTIVES];
+    if (!line->calls) {
+      *line = (struct collective){0, bytes, root, (uint16_t)call, (uint16_t)comm};
+      me->collectives++;
+    }
+    if (line->bytes == bytes && line->root == root && line->call == call && line->comm == comm) {
+      line->calls++;
+      return;
+    }
+  }
+}
+
+int number_comm(uint64_t id, uint32_t size, int leader) {
+  if (!me || me->comms >= MAX_COMMS) return MAX_COMMS;
+  struct comm_line *lines = (struct comm_line *)(void *)(region + COMMS_AT);
+  lines[me->comms] = (struct comm_line){id, size, leader};
+  return (int)me->comms++;
+}
+
+struct event *next_event(void) {
+  struct window *window = &me->window[current];
+  size_t first = EVENTS_AT + (size_t)current * WINDOW_EVENTS * sizeof(struct event);
+  if (window->events >= WINDOW_EVENTS) {
+    recording = 0;
+    return NULL;
+  }
+  size_t end = first + (window->events + 1) * sizeof(struct event);
+  if (end > events_end[current] && !(room_for_events() && grow(&events_end[current], end))) {
+    me->lost |= LOST_EVENTS;
+    recording = 0;
+    return NULL;
+  }
+  return (struct event *)(void *)(region + first) + window->events++;
+}
+
+void check_clock(uint64_t now) {
+  me->last = clocks();
+  ticks_per_second = (uint64_t)((double)(me->last.ticks - me->first.ticks) / ((double)(me->last.ns - me->first.ns) * 1e-9));
+  next_check = now + ticks_per_second;
+  if (now < next_window) return;
+  // All ranks open a window at the same instants, whether their last one is full or not.
+  if (!recording && !(me->lost & LOST_EVENTS)) {
+    uint64_t calls = 0;
+    for (int i = 0; i < MAX_CALLS; i++) calls += me->calls[i];
+    uint32_t number = me->window[current].number + 1;
+    current = current == 1 ? 2 : 1;
+    me->window[current] = (struct window){calls, 0, number};
+    if (me->windows < current + 1) me->windows = current + 1;
+    recording = 1;
+  }
+  while (next_window <= now) next_window = me->begun + 4 * (next_window - me->begun);
+}

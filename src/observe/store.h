@@ -1,0 +1,155 @@
+// What a rank keeps in memory that outlives it: a region of a file that all ranks of a node map.
+// python/rankwise/observe/parts.py reads the same layout; change LAYOUT with it.
+#ifndef RANKWISE_OBSERVE_STORE_H
+#define RANKWISE_OBSERVE_STORE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define LAYOUT 1
+enum {
+  MAX_CALLS = 256,
+  MAX_EDGES = 8192,  // of a rank; edge 0 takes what goes to further ones
+  MAX_COLLECTIVES = 1024,
+  MAX_COMMS = 1024,
+  MAX_CARTS = 16,
+  MAX_DIMS = 8,
+  MAX_WINDOWS = 3,  // the first, and by turns the last and the one before
+  WINDOW_EVENTS = 65536,
+  HISTOGRAM_BINS = 32
+};
+
+struct edge {
+  uint32_t peer, unused;
+  uint64_t messages, bytes, pulled;  // pulled: what this rank fetched from the peer
+  uint32_t histogram[HISTOGRAM_BINS];
+};
+
+struct event {
+  int64_t start, end;  // ticks
+  int64_t bytes;
+  int32_t peer, tag;
+  uint32_t request;
+  uint16_t comm;
+  uint8_t call, kind;
+};
+
+struct collective {
+  uint64_t calls, bytes;  // bytes of each call
+  int32_t root;           // world rank, -1 without
+  uint16_t call, comm;
+};
+
+struct comm_line {
+  uint64_t id;  // the same on all ranks of the communicator, where that can be known
+  uint32_t size;
+  int32_t leader;
+};
+
+struct cart {
+  int32_t dimensions, reorder, size[MAX_DIMS], periodic[MAX_DIMS];
+};
+
+struct window {
+  uint64_t first_call;  // calls that the rank had made before
+  uint32_t events, number;
+};
+
+struct clock_pair {
+  uint64_t ticks;
+  int64_t ns;
+};
+
+enum { STATE_CLAIMED, STATE_RUNNING, STATE_FINALIZED, STATE_ABORTED };
+enum { LOST_EDGES = 1, LOST_EVENTS = 2 };
+
+struct rank_page {
+  uint64_t layout;
+  int32_t rank, ranks;
+  uint32_t state, family;
+  uint32_t lost, spawned;
+  int32_t core, socket;
+  int32_t cores, cores_allowed;
+  uint32_t threads, edges;
+  uint32_t collectives, comms;
+  uint32_t carts, windows;
+  uint64_t involuntary_switches;
+  struct clock_pair first, last;  // ticks against CLOCK_REALTIME
+  uint64_t begun, ended;          // ticks at the end of Init and the beginning of Finalize
+  char host[64], library[192];
+  struct cart cart[MAX_CARTS];
+  struct window window[MAX_WINDOWS];
+  uint64_t calls[MAX_CALLS];
+  uint64_t timed[MAX_CALLS];  // how many of these were timed
+  uint64_t ticks[MAX_CALLS];  // how long they took together
+};
+
+// The region: page, collectives, communicators, edges, events.
+#define COLLECTIVES_AT 16384
+#define COMMS_AT (COLLECTIVES_AT + MAX_COLLECTIVES * 24)
+#define EDGES_AT 65536
+#define EVENTS_AT 1441792
+#define REGION 9437184
+#define REGIONS_AT 16384  // the file begins with the number of slots that ranks have claimed, and the names of calls
+#define NAMES_AT 64       // one a line
+
+_Static_assert(sizeof(struct edge) == 160 && sizeof(struct event) == 40, "as parts.py reads");
+_Static_assert(sizeof(struct collective) == 24, "as parts.py reads");
+_Static_assert(sizeof(struct rank_page) <= COLLECTIVES_AT, "the page ends before the collectives");
+_Static_assert(COMMS_AT + MAX_COMMS * sizeof(struct comm_line) <= EDGES_AT, "communicators end before the edges");
+_Static_assert(EDGES_AT + (MAX_EDGES + 1) * sizeof(struct edge) <= EVENTS_AT, "edges end before the events");
+_Static_assert(EVENTS_AT + (uint64_t)MAX_WINDOWS * WINDOW_EVENTS * 40 <= REGION, "events end before the next region");
+
+extern struct rank_page *me;  // null while nothing is recorded
+extern struct edge sink;      // takes what is not to be counted
+extern int recording;         // within a window of events
+extern int threaded;          // several threads may call at once
+extern uint64_t next_check;   // ticks at which the clocks are compared again
+
+// Claims a region in the node's file; returns whether there is one. Never prints: the launcher's side says what is missing.
+int store_open(const char *folder, int rank, int ranks, const char *const *names, int name_count);
+void store_close(uint32_t state);
+
+// The edge to a world rank, made at first use.
+struct edge *edge_of(int world);
+
+void count_collective(int call, int comm, int root, uint64_t bytes);
+
+// Room for one more event; null, and the window ends, where there is none.
+struct event *next_event(void);
+
+// Compares the clocks about each second, and opens later windows at 2, 8, 32 ... seconds.
+void check_clock(uint64_t now);
+
+// A number for a new communicator.
+int number_comm(uint64_t id, uint32_t size, int leader);
+
+static inline uint64_t ticks(void) {
+#if defined(__x86_64__)
+  uint32_t low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  return (uint64_t)high << 32 | low;
+#elif defined(__aarch64__)
+  uint64_t value;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+#error "no tick counter is known for this processor"
+#endif
+}
+
+static inline void count_message(struct edge *edge, uint64_t bytes) {
+  edge->messages++;
+  edge->bytes += bytes;
+  int bin = bytes ? 64 - __builtin_clzll(bytes) : 0;
+  edge->histogram[bin < HISTOGRAM_BINS ? bin : HISTOGRAM_BINS - 1]++;
+}
+
+static inline void uncount_message(struct edge *edge, uint64_t bytes) {
+  edge->messages--;
+  edge->bytes -= bytes;
+  int bin = bytes ? 64 - __builtin_clzll(bytes) : 0;
+  edge->histogram[bin < HISTOGRAM_BINS ? bin : HISTOGRAM_BINS - 1]--;
+}
+
+#endif

@@ -1,0 +1,65 @@
+"""Planted clock offsets are found again within what is said of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.observe.clocks import aligned, host_offsets
+from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record
+
+AHEAD_NS = np.array([0, 5_000_000, -70_000_000, 123_456])
+
+
+def a_ring(seed: int, cut: bool = False) -> Record:
+    """Two ranks on each of four hosts send around rings, in both directions, with latencies of 20 to 80 us; clocks are ahead as planted."""
+    draw = np.random.default_rng(seed)
+    ranks = 8
+    node = np.arange(ranks) // 2
+    lines: list[list[tuple[int, ...]]] = [[] for _ in range(ranks)]
+    for step in range(60):
+        for rank in range(ranks):
+            for way in (1, -1):
+                peer, sent = (rank + way) % ranks, 1_000_000 * step + int(draw.integers(0, 500_000))
+                if cut and 3 in (node[rank], node[peer]) and node[rank] != node[peer]:
+                    continue
+                came = sent + int(draw.integers(20_000, 80_000))
+                a, b = AHEAD_NS[node[rank]], AHEAD_NS[node[peer]]
+                serial, posted = 2 * step + (way > 0) + 1, 1_000_000 * step - 10
+                lines[rank].append((sent + a, sent + 100 + a, 8, peer, way, 0, 0, 0, 2))
+                lines[peer].append((posted + b, posted + 5 + b, 8, -1, -1, serial, 0, 1, 1))  # from anyone, as posted
+                lines[peer].append((came - 5 + b, came + b, 8, rank, way, serial, 0, 2, 4))
+    events = {rank: np.sort(np.array(line, EVENT), order="start_ns") for rank, line in enumerate(lines)}
+    windows = [{"rank": rank, "first_call": 0, "first_event": 0, "events": len(line)} for rank, line in enumerate(lines)]
+    none, edges = np.full(ranks, -1, "<i4"), np.zeros(0, "<u8")
+    return Record(
+        header={"calls": ["MPI_Send", "MPI_Irecv", "MPI_Wait"], "windows": windows},
+        ranks=ranks,
+        hosts=("a", "b", "c", "d"),
+        node_of_rank=node.astype("<i4"),
+        socket_of_rank=none,
+        core_of_rank=none,
+        pointer=np.zeros(ranks + 1, "<i8"),
+        peer=edges.astype("<u4"),
+        messages=edges,
+        bytes=edges,
+        pulled=edges,
+        histogram=np.zeros((0, HISTOGRAM_BINS), "<u4"),
+        events=events,
+    )
+
+
+def test_offsets_lie_within_their_uncertainty() -> None:
+    for seed in range(5):
+        offsets, uncertainty = host_offsets(a_ring(seed))
+        assert (uncertainty[1:] < 200_000).all() and uncertainty[0] == 0
+        assert (np.abs(offsets - AHEAD_NS) <= uncertainty).all()
+        record = aligned(a_ring(seed))
+        assert max(record.header["clock_uncertainty_ns"]) < 200_000
+        again, _ = host_offsets(record)
+        assert np.abs(again).max() < 10
+
+
+def test_a_host_without_messages_cannot_be_told() -> None:
+    record = aligned(a_ring(1, cut=True))
+    assert record.header["clock_uncertainty_ns"][3] is None
+    assert None not in record.header["clock_uncertainty_ns"][:3]

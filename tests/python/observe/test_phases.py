@@ -1,0 +1,83 @@
+"""An observed step becomes phases in which both ends of every message meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise import _core
+from rankwise.observe.phases import PhasedStep, phased
+from rankwise.observe.steps import common_steps
+from synthetic_events import Op, ring, simulate
+
+
+def step_of(programs: list[list[Op]]) -> PhasedStep:
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None
+    return phased(events, steps)
+
+
+def rows(step: PhasedStep) -> list[tuple[Any, ...]]:
+    return sorted(zip(*(a.tolist() for a in (step.phase, step.source, step.dest, step.bytes)), strict=True))
+
+
+def test_a_halo_is_one_phase_after_its_computing() -> None:
+    step = step_of(ring(5, 30, 40_000, 700))
+    messages = [(step.phase[0], r, (r + d) % 5, 700) for r in range(5) for d in (1, -1)]
+    assert rows(step) == sorted(messages)
+    np.testing.assert_allclose(step.compute_s.sum(axis=0), 40e-6, rtol=0.01)
+    assert step.notes == ()
+
+
+def test_exchanges_one_after_the_other_are_phases_and_a_reduction_is_assumed() -> None:
+    programs: list[list[Op]] = []
+    for rank in range(4):
+        ops: list[Op] = []
+        for _ in range(30):
+            for distance in (1, 2):
+                ops += [("irecv", (rank - distance) % 4, 7), ("send", (rank + distance) % 4, 7, 10 * distance), ("waitall",)]
+            ops += [("allreduce", 8), ("compute", 9000)]
+        programs.append(ops)
+    step = step_of(programs)
+    sizes = [set(step.bytes[step.phase == phase].tolist()) for phase in sorted(set(step.phase.tolist()))]
+    assert sorted(map(min, sizes)) == [8, 8, 10, 20]
+    assert all(len(size) == 1 for size in sizes)
+    assert len(step.bytes) == 16
+    assert any("assumed" in note for note in step.notes)
+
+
+def test_ranks_that_order_their_calls_differently_meet() -> None:
+    programs: list[list[Op]] = [[], []]
+    for _ in range(30):
+        programs[0] += [("send", 1, 1, 100), ("recv", 1, 2), ("compute", 5000)]
+        programs[1] += [("recv", 0, 1), ("send", 0, 2, 300), ("compute", 5000)]
+    step = step_of(programs)
+    assert sorted(row[1:] for row in rows(step)) == [(0, 1, 100), (1, 0, 300)]
+    assert step.phase[0] != step.phase[1]
+    assert step.notes == ()
+
+
+def test_the_judge_adds_computing_to_messages() -> None:
+    step = step_of(ring(4, 30, 40_000, 1000))
+    lines = [(0, 1e-6, 1e-9)]
+    machine = _core.Machine({"same-socket": {"send": lines}, "other-node": {"send": lines}})
+    placement = _core.Placement.on_nodes(np.arange(4, dtype=np.int32))
+    cost = step.judged(placement).cost(1, machine)
+    still = PhasedStep(step.phase, step.source, step.dest, step.bytes, step.compute_s * 0)
+    alone = still.judged(placement).cost(1, machine)
+    assert cost.time_s == pytest.approx(alone.time_s + 40e-6, rel=0.01)
+    assert alone.time_s >= 2e-6
+    assert (cost.messages_per_rank, cost.blocks_per_rank) == (2, 2000)
+
+
+def test_the_text_for_the_kernel_has_all_messages() -> None:
+    step = step_of(ring(3, 30, 1000, 50))
+    lines = step.text.splitlines()
+    assert lines[0] == f"rankwise-step 1 3 {step.phases}"
+    assert sum(len(line.split()) == 3 for line in lines[1:]) == len(step.bytes)
+    with pytest.raises(ValueError, match="rank that does not exist"):
+        bad = PhasedStep(step.phase, step.source + 9, step.dest, step.bytes, step.compute_s)
+        bad.judged(_core.Placement.on_nodes(np.zeros(3, dtype=np.int32)))

@@ -1,0 +1,139 @@
+"""However a program ends, what it did until then is kept, and its exit code; what cannot be observed is told with the mend."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.observe.record import read_record
+from rankwise.observe.start import observe, with_variables
+from rankwise.observe.summary import pairs
+
+pytestmark = pytest.mark.mpi
+Build = Callable[..., Path]
+Start = Callable[[str, int], list[str]]
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "note"),
+    [
+        (["exit"], 0, "ranks 0-3 ended without Finalize; counts up to the last call"),
+        (["abort"], 7, "rank 1 called MPI_Abort"),
+        *((["kill", str(rank)], 9, "ended without Finalize") for rank in range(4)),
+    ],
+)
+def test_ends_before_finalize(build: Build, start: Start, tmp_path: Path, how: list[str], code: int, note: str) -> None:
+    program = build("pip", "known_answer.c")
+    found, _ = observe([*start("pip", 4), str(program), *how], tmp_path / "app.comm")
+    assert found in (code, 128 + code)
+    record = read_record(tmp_path / "app.comm")
+    assert {(pair["messages"], pair["bytes"]) for pair in pairs(record)} == {(16, 409), (1, 16)}
+    assert any(note in line for line in record.header["notes"])
+    assert not record.header["complete"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    if os.geteuid() != 0:
+        pytest.skip("needs root: mounts a small disk")
+    mounted = []
+
+    def mount(size: str) -> Path:
+        folder = tmp_path / size
+        folder.mkdir()
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], capture_output=True, check=False
+        )
+        if done.returncode != 0:
+            pytest.skip("no disk can be mounted here")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", str(folder)], check=False)
+
+
+@pytest.mark.parametrize(("size", "what"), [("16k", None), ("580k", "later calls are counted, not listed"), ("2m", "")])
+def test_a_full_disk(
+    build: Build,
+    start: Start,
+    small_disk: Callable[[str], Path],
+    capfd: pytest.CaptureFixture[str],
+    size: str,
+    what: str | None,
+) -> None:
+    output = small_disk(size) / "app.comm"
+    code, record = observe([*start("pip", 4), str(build("pip", "known_answer.c")), "finalize", "5"], output)
+    assert code == 5
+    if what is None:
+        assert record is None and "there is no room in" in capfd.readouterr().err
+        return
+    assert {(pair["messages"], pair["bytes"]) for pair in pairs(read_record(output))} == {(16, 409), (1, 16)}
+    assert any(what in line for line in read_record(output).header["notes"])
+
+
+def test_what_cannot_be_observed_is_told(build: Build, start: Start, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "app.comm"
+
+    def told(*command: str) -> str:
+        assert observe(command, output)[1] is None
+        return capfd.readouterr().err
+
+    assert "called no MPI" in told(*start("pip", 2), "/bin/true")
+    (tmp_path / "still.c").write_text('char MPI_Init[] = "MPI_Init"; int main(void) { return MPI_Init[0] == 0; }')
+    subprocess.run(["gcc", "-w", str(tmp_path / "still.c"), "-o", str(tmp_path / "still")], check=True)
+    assert "linked statically" in told(str(tmp_path / "still"))
+    program = build("pip", "known_answer.c")
+    assert "dropped LD_PRELOAD" in told("env", "-u", "RANKWISE_OBSERVE_DIR", *start("pip", 4), str(program))
+    with pytest.raises(UnusableEnvironmentError, match="no-such cannot be started"):
+        observe(["no-such"], output)
+    with pytest.raises(InputError, match="is a folder: name a file"):
+        observe(["true"], tmp_path)
+
+
+@pytest.mark.system_mpi
+def test_another_mpis_launcher_is_told_before_the_start(build: Build, start: Start, tmp_path: Path) -> None:
+    command = [*start("openmpi", 2), str(build("pip", "known_answer.c"))]
+    with pytest.raises(UnusableEnvironmentError, match=r"belongs to MPICH \(libmpi.*to Open MPI: start it with its own"):
+        observe(command, tmp_path / "app.comm")
+
+
+def test_two_jobs_do_not_write_one_file(tmp_path: Path) -> None:
+    (tmp_path / ".app.comm.parts").mkdir()
+    with (tmp_path / ".app.comm.parts" / "lock").open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="being written by another"):
+            observe(["true"], tmp_path / "app.comm")
+    assert observe(["true"], tmp_path / "app.comm") == (0, None)  # what one that was killed left is no hindrance
+
+
+def test_words_for_open_mpi() -> None:
+    words = with_variables(["mpiexec", "-n", "1", "./a", ":", "-n", "2", "./b"])
+    extra = ["-x", "LD_PRELOAD", "-x", "RANKWISE_OBSERVE_DIR"]
+    assert words == ["mpiexec", *extra, "-n", "1", "./a", ":", *extra, "-n", "2", "./b"]
+
+
+def test_a_command_without_mpi_is_not_harmed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    script = "ls / > /dev/null; echo $0 $1; exit 7"
+    assert observe(["sh", "-c", script, "a", "b c"], tmp_path / "app.comm") == (7, None)
+    assert capfd.readouterr().out == "a b c\n"
+
+
+def test_the_command_line(build: Build, start: Start, rankwise: Callable[..., Any], tmp_path: Path) -> None:
+    program = build("pip", "known_answer.c")
+    done = rankwise("observe", "-o", "app.comm", "--", *start("pip", 4), program)
+    assert done.code == 0, done.err
+    assert done.err.startswith("app.comm: 4 ranks, ") and "next: rankwise observe show app.comm" in done.err
+    assert rankwise("observe", "-o", "app.comm", "--", "sh", "-c", "exit 3").code == 3
+    assert rankwise("observe", "-o", "app.comm", "--", "true").code == 1
+    shown = rankwise("observe", "show", "app.comm", "--json").json
+    assert (shown["ranks"], len(shown["pairs"]), shown["complete"]) == (4, 8, True)
+    assert 0 < shown["mpi_share"] <= 1 and 0 < shown["seconds"] < 600

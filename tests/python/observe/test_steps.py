@@ -1,0 +1,107 @@
+"""The repeating step is found in a rank's events and cut out of all ranks at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.observe.steps import Steps, actual_receives, common_steps, levels_of
+from synthetic_events import Op, ring, simulate
+
+
+def staged(ranks: int, steps: int, neighbours: int, every: int) -> list[list[Op]]:
+    """Return staged exchanges with one neighbour after the other (as in molecular dynamics), and more calls now and then."""
+    programs: list[list[Op]] = []
+    for rank in range(ranks):
+        ops: list[Op] = []
+        for step in range(steps):
+            for distance in range(1, neighbours + 1):
+                to, source = (rank + distance) % ranks, (rank - distance) % ranks
+                ops += [("irecv", source, 7), ("send", to, 7, 100 * distance + step), ("waitall",)]
+            ops.append(("compute", 10_000 + 100 * rank))
+            if (step + 1) % every == 0:
+                ops += [("sendrecv", (rank + 1) % ranks, (rank - 1) % ranks, 9, 50_000), ("allreduce", 8)]
+        programs.append(ops)
+    return programs
+
+
+def assert_consistent(events: dict[int, Any], steps: Steps) -> None:
+    """Of each sender, receiver, tag and communicator as many sends as receives lie before each cut."""
+    for cut in steps.cuts:
+        count: Counter[tuple[int, ...]] = Counter()
+        for rank, of_rank in events.items():
+            before = of_rank[: cut[rank]]
+            for event in before[(before["kind"] == 0) | (before["kind"] == 2)]:
+                count[rank, int(event["peer"]), int(event["tag"]), int(event["comm"])] += 1
+            at, peers, tags = actual_receives(of_rank)
+            for place, peer, tag in zip(at, peers, tags, strict=True):
+                if place < cut[rank]:
+                    count[int(peer), rank, int(tag), int(of_rank["comm"][place])] -= 1
+        assert not any(count.values())
+
+
+def test_inner_loop_step_and_super_step_are_found_on_every_rank() -> None:
+    events = simulate(staged(7, 120, 4, every=10))
+    for of_rank in events.values():
+        levels = levels_of(of_rank)
+        assert (levels.inner, levels.step, levels.super_step) == (3, 12, 123)
+        assert levels.cover > 0.8
+
+
+@settings(max_examples=20, deadline=None)
+@given(ranks=st.integers(3, 7), neighbours=st.integers(1, 3), every=st.sampled_from([7, 1000]), seed=st.integers(0, 9))
+def test_the_cut_is_consistent_on_all_ranks(ranks: int, neighbours: int, every: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    programs = staged(ranks, 40, min(neighbours, ranks - 1), every)
+    for program in programs:  # what comes before the steps differs
+        program[:0] = [("compute", int(random.integers(0, 90_000)))]
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None
+    assert_consistent(events, steps)
+    step = steps.levels[0].step
+    assert all(level.step == step for level in steps.levels.values())
+    assert len(steps.events(events, 0)) in (step, step + 3)
+    assert steps.to_dict()["time_lo_s"] <= steps.to_dict()["time_s"] <= steps.to_dict()["time_hi_s"]
+
+
+def test_ranks_at_a_border_have_shorter_steps() -> None:
+    programs = []
+    for rank in range(5):
+        ops: list[Op] = []
+        for _ in range(30):
+            beside = [peer for peer in (rank - 1, rank + 1) if 0 <= peer < 5]
+            ops += [("irecv", -1 if peer == 1 and rank == 0 else peer, 3) for peer in beside]
+            ops += [("isend", peer, 3, 500) for peer in beside] + [("waitall",), ("compute", 5000)]
+        programs.append(ops)
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None
+    assert [steps.levels[rank].step for rank in range(5)] == [4, 8, 8, 8, 4]
+    assert_consistent(events, steps)
+
+
+@pytest.mark.parametrize("calls", [0, 4, 200])
+def test_what_does_not_repeat_has_no_step(calls: int) -> None:
+    random = np.random.default_rng(calls)
+    programs: list[list[Op]] = [[], []]
+    for tag in random.permutation(calls).tolist():
+        programs[0].append(("send", 1, tag, 8))
+        programs[1].append(("recv", 0, tag))
+    events = simulate(programs)
+    assert levels_of(events[1]).step == 0
+    assert common_steps(events) is None
+
+
+def test_a_ring_with_a_reduction_now_and_then() -> None:
+    events = simulate(ring(6, 60, 30_000, reduce_every=5))
+    steps = common_steps(events)
+    assert steps is not None
+    assert steps.levels[0].step == 8
+    assert steps.levels[0].super_step == 41
+    assert_consistent(events, steps)
