@@ -88,6 +88,14 @@ def format_size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def format_volume(size_bytes: int) -> str:
+    """Write bytes with three digits, in powers of ten."""
+    for unit, scale in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size_bytes >= scale:
+            return f"{size_bytes / scale:.3g} {unit}" if size_bytes < 1000 * scale else f"{size_bytes / scale:.0f} {unit}"
+    return f"{size_bytes} B"
+
+
 def format_bandwidth(bytes_per_s: float) -> str:
     """Write a bandwidth with three significant digits: ``11.2 GB/s``."""
     for unit, scale in (("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):

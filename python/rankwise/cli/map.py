@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     rankwise map --grid 50x48 --nodes 50 --ppn 48 --effort 1s --format slurm-hostfile --hosts "n[001-050]" > hosts.txt
     rankwise map --grid 16x8 --node-sizes 48,48,32 --stencil "1,0*8;-1,0*8;0,2" --algorithm kd-tree,refined --json
     rankwise map --mesh 1000x800x400 --ranks 2400 --ppn 48 --levels socket:2 --profile machine.json
+    rankwise map --observed app.comm --format openmpi-rankfile > ranks
     """,
 )
 def map_ranks(
@@ -91,10 +92,24 @@ def map_ranks(
         str | None,
         typer.Option(
             "--format",
-            help="Print the recommended mapping instead: slurm-hostfile, openmpi-rankfile, hydra-hostfile, "
-            "cray-rank-order, json or csv. Rank r goes to the node of cell r, row-major.",
+            help="Print the recommended mapping instead: slurm-hostfile, openmpi-rankfile, openmpi-seq, hydra-hostfile, "
+            "intel-machinefile, cray-rank-order, flux-taskmap, json or csv. Rank r goes to the node of cell r, row-major.",
         ),
     ] = None,
+    observed: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of --grid: the traffic that 'rankwise observe' recorded, on the nodes where it ran, or on those asked for."
+        ),
+    ] = None,
+    graph: Annotated[
+        Path | None,
+        typer.Option(help="Instead of --grid: traffic from a file, MatrixMarket (row sends to column) or METIS, in bytes."),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Start ranks where --observed or --graph puts them, and see that they are there."),
+    ] = False,
     hosts: Annotated[
         str | None,
         typer.Option(help="Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ..."),
@@ -125,26 +140,43 @@ def map_ranks(
     from rankwise.files import write_json
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping import map_grid
-    from rankwise.mapping.formats import USES, default_hosts, write_mapping
+    from rankwise.mapping.formats import FORMATS, Placed, default_hosts, require_format, use_of, write_mapping
     from rankwise.mapping.levels import levels_of, parse_levels
     from rankwise.mapping.reading import read_mapping
 
-    sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
-    flags = parse_periodic(periodic, len(shape))
     algorithms = [name.strip() for name in algorithm.split(",")]
     effort_s = parse_seconds(effort, "--effort")
     if objective not in ("j_sum", "j_max"):
         raise InputError(f"--objective '{objective}' is unknown: take j_sum or j_max")
     if not 0 <= seed < 2**64:
         raise InputError(f"--seed {seed} is out of range: give 0 to 2^64 - 1")
-    names = default_hosts(len(sizes)) if hosts is None else parse_hosts(hosts)
     if file_format is not None:
         if as_json:
             raise InputError("--format prints the mapping and --json the scores: give one of them")
-        write_mapping(file_format, [1], [0], names)  # refuse an unknown format before the work
+        require_format(file_format)
+    if observed is None and graph is None:
+        if check:
+            raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
+        sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
+        flags = parse_periodic(periodic, len(shape))
+        names = default_hosts(len(sizes)) if hosts is None else parse_hosts(hosts)
+    elif grid is not None or mesh is not None:
+        raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
     size_bytes = parse_size(message_bytes, "--bytes")
     on, known = _machine(profile, machine, settings)
     inner = parse_levels(levels) if levels is not None else [] if known is None else levels_of(known)
+    if observed is not None or graph is not None:
+        from rankwise.cli.map_traffic import Asked, map_traffic
+        from rankwise.mapping.traffic import Search
+
+        units = () if on is None else tuple(nodes_of_unit for nodes_of_unit, _ in on.machine.levels)
+        search = Search(effort_s, objective, seed, inner, units)
+        asked = Asked(
+            observed, graph, nodes, ppn, node_sizes, hosts, algorithms, search, file_format, compare, check, with_mapping, output,
+            as_json,
+        )  # fmt: skip
+        map_traffic(asked, on, known)
+        return
     price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if weights is None else parse_ints(weights, "--weights")
     choices: GridChoices | None = None
@@ -188,8 +220,11 @@ def map_ranks(
         best = mappings.best
         assert best.node_of_cell is not None
         parts = {level: part.tolist() for level, part in best.parts.items()}
-        print(write_mapping(file_format, shape, best.node_of_cell.tolist(), names, parts), end="")
-        tell(f"{best.algorithm}: J_sum {best.j_sum}, J_max {best.j_max}. Use it with: {USES[file_format]}")
+        placed = Placed(shape, best.node_of_cell.tolist(), names, parts)
+        print(write_mapping(file_format, shape, placed.node_of_cell, names, parts), end="")
+        tell(f"{best.algorithm}: J_sum {best.j_sum}, J_max {best.j_max}. Use it with: {use_of(file_format, placed)}")
+        if FORMATS[file_format].warning:
+            tell(f"beware: {FORMATS[file_format].warning}")
         return
     if as_json:
         print_json(record)

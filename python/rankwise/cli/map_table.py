@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankwise.cli.base import console, tell
-from rankwise.units import format_bandwidth, format_percent, format_time
+from rankwise.units import format_bandwidth, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings, MapResult
@@ -37,7 +37,7 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
             _gap(mappings, result),
             str(result.j_max),
             _change(result.j_max, blocked.j_max),
-            _bytes(result.levels[0].bytes),
+            format_volume(result.levels[0].bytes),
             *(str(level.edges) for level in result.levels[1:]),
             *_time(result, blocked),
             format_time(result.seconds),
@@ -47,7 +47,7 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
     console().print(table)
     print(f"Recommended: {_reason(best, blocked, mappings)}")
     if best.step is not None:
-        print(_why(best.step))
+        print(why_so_long(best.step))
     if mappings.levels:
         print(_where(best))
     print(_possible(mappings, best))
@@ -78,7 +78,7 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
         assert choice.j_sum is not None and choice.j_max is not None
         sent = (choice.j_sum, choice.j_max, choice.total, choice.bound)
         shape, block = ("x".join(map(str, sizes)) for sizes in (choice.grid, choice.block))
-        return [shape, block, *(_bytes(cell_bytes * count) for count in sent), f"{100 * choice.imbalance:.1f} %"]
+        return [shape, block, *(format_volume(cell_bytes * count) for count in sent), f"{100 * choice.imbalance:.1f} %"]
 
     for choice in shown:
         notes = [*(["best"] if choice is best else []), *(["as MPI_Dims_create"] if choice.grid == usual.grid else [])]
@@ -90,18 +90,10 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
         print(f"Recommended grid: {shape}, the most cubic one: no other sends less between nodes.")
     else:
         print(
-            f"Recommended grid: {shape} sends {_bytes(cell_bytes * best.j_sum)} between nodes where the most cubic one, "
-            f"{'x'.join(map(str, usual.grid))}, sends {_bytes(cell_bytes * usual.j_sum)} "
+            f"Recommended grid: {shape} sends {format_volume(cell_bytes * best.j_sum)} between nodes where the most cubic one, "
+            f"{'x'.join(map(str, usual.grid))}, sends {format_volume(cell_bytes * usual.j_sum)} "
             f"({_change(best.j_sum, usual.j_sum)}), both mapped by refined."
         )
-
-
-def _bytes(count: int) -> str:
-    """Bytes with three digits, in powers of ten."""
-    for unit, scale in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}" if count < 1000 * scale else f"{count / scale:.0f} {unit}"
-    return f"{count} B"
 
 
 def _between(level: str) -> str:
@@ -113,7 +105,7 @@ def _where(best: MapResult) -> str:
     parts = []
     for level in best.levels:
         place = "the rest" if level.level == "core" else _between(level.level)
-        parts.append(f"{level.edges} {place} ({_bytes(level.bytes)})")
+        parts.append(f"{level.edges} {place} ({format_volume(level.bytes)})")
     return f"Its messages: {', '.join(parts)}."
 
 
@@ -129,7 +121,7 @@ _SHARED = {
 }
 
 
-def _why(step: StepTime) -> str:
+def why_so_long(step: StepTime) -> str:
     """Say what takes the time of a step."""
     if step.held_s <= 0:
         return "What takes the time: the messages themselves; they share nothing."
@@ -138,7 +130,7 @@ def _why(step: StepTime) -> str:
     share = min(1.0, step.held_s / step.time_s)
     itself = "" if share >= 0.5 else "the messages themselves; of what they share, "
     rate = format_bandwidth(step.bytes / step.held_s)
-    return f"What takes the time: {itself}{shared}: {_bytes(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
+    return f"What takes the time: {itself}{shared}: {format_volume(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
 
 
 def _time(result: MapResult, blocked: MapResult) -> list[str]:
@@ -188,7 +180,7 @@ class _Sent:
         self.as_many = "as many messages" if self._unit_bytes is None else "as much"
 
     def __call__(self, amount: int) -> str:
-        return str(amount) if self._unit_bytes is None else _bytes(amount * self._unit_bytes)
+        return str(amount) if self._unit_bytes is None else format_volume(amount * self._unit_bytes)
 
 
 def _possible(mappings: Mappings, best: MapResult) -> str:

@@ -43,7 +43,8 @@ def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
 def judged(program: Program, placement: _core.Placement) -> _core.Judged:
     """Return a program on a placement; the same one when asked again, where that is no burden. Raises InputError."""
     try:
-        find: Callable[..., _core.Judged] = _kept if placement.ranks <= _MOST_KEPT else _judged
+        lasting = placement.ranks <= _MOST_KEPT and getattr(program.schedules, "kept", True)
+        find: Callable[..., _core.Judged] = _kept if lasting else _judged
         return find(program.schedules, program.mode, placement)
     except ValueError as error:
         raise InputError(str(error)) from None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from rankwise import _core
 from rankwise.engines.judge import judge, price_of
 from rankwise.errors import InputError
 from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.problem import Problem
+from rankwise.observe.phases import PhasedStep
 from rankwise.workloads.base import Halo, Price, Program
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankwise.mapping.mapper import StepPricer
+    from rankwise.mapping.traffic import Traffic
+
+    Nodes: TypeAlias = NDArray[np.int32]
 
 _MOST_BYTES = 2**40  # of a message
 
@@ -44,20 +48,44 @@ class Described:
 
 def step_pricer(on: Priced, message_bytes: int) -> StepPricer:
     """Return what prices mappings: all messages of a step are sent at once, from where the map puts the cells."""
-    levels = [nodes for nodes, _ in on.machine.levels]
 
-    def price(problem: Problem, node_of_cell: NDArray[np.int32], parts: Mapping[str, NDArray[np.int32]]) -> StepTime:
-        if max(problem.weights, default=1) * message_bytes > _MOST_BYTES:
-            raise InputError(f"messages of more than {_MOST_BYTES} B cannot be priced: make --bytes or the weights smaller")
-        placement = _core.Placement.on_nodes(node_of_cell, parts.get("socket"))
-        if levels:
-            placement = placement.with_levels(levels)
+    def price(problem: Problem, node_of_cell: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
         offsets = tuple(map(tuple, problem.offsets))
         halo = Halo(tuple(problem.dims), tuple(problem.periodic), offsets, tuple(problem.weights))
-        found = on.price(Program(halo), message_bytes, placement)
-        span, busiest = found.span, found.busiest
-        return StepTime(
-            span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.notes
-        )
+        return _priced(on, Program(halo), max(problem.weights, default=1), message_bytes, _placed(on, node_of_cell, parts))
 
     return price
+
+
+def traffic_pricer(on: Priced) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
+    """Return what prices placements of a program: of each pair one message is sent, all at once, of its bytes a round."""
+
+    def price(traffic: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
+        sent = traffic.step_bytes
+        program = Program(PhasedStep.at_once(traffic.source, traffic.peer, sent, traffic.ranks))
+        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, node_of_rank, parts))
+
+    return price
+
+
+def program_pricer(on: Priced, program: Program) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
+    """Return what prices placements of a program whose step is known: its own schedule, whatever the traffic adds up to."""
+
+    def price(_: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
+        return _priced(on, program, 1, 1, _placed(on, node_of_rank, parts))
+
+    return price
+
+
+def _placed(on: Priced, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> _core.Placement:
+    placement = _core.Placement.on_nodes(node_of_rank, parts.get("socket"))
+    levels = [nodes for nodes, _ in on.machine.levels]
+    return placement.with_levels(levels) if levels else placement
+
+
+def _priced(on: Priced, program: Program, most_blocks: int, block_bytes: int, placement: _core.Placement) -> StepTime:
+    if most_blocks * block_bytes > _MOST_BYTES:
+        raise InputError(f"messages of more than {_MOST_BYTES} B cannot be priced: make --bytes or the weights smaller")
+    found = on.price(program, block_bytes, placement)
+    span, busiest = found.span, found.busiest
+    return StepTime(span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.notes)

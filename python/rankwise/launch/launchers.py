@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.launch.process import output_of
 from rankwise.machine.hosts import distinct, natural_order
 
 ANY_HOST = "*"  # with a number after it: a host that the launcher chooses, for all ranks with that number
@@ -61,12 +63,31 @@ class Hydra(Launcher):
         if ranks_of_each(hosts) is not None and distinct(hosts) == names:
             return super().placed(hosts)
         # Not by a list of hosts in the order of ranks: each run in it would be a node that shares no memory with the others.
-        return ["-hosts", ",".join(names), "-rankmap", ",".join(str(names.index(host)) for host in hosts)]
+        if _knows_rankmap(self.path):
+            return ["-hosts", ",".join(names), "-rankmap", ",".join(str(names.index(host)) for host in hosts)]
+        if ranks_of_each(hosts) is not None:
+            return super().placed(hosts)
+        names = distinct(hosts)
+        if list(hosts) == names * (len(hosts) // len(names)):
+            return ["-hosts", ",".join(names), "-ppn", "1"]
+        raise InputError(
+            f"{self.path} ({self.version}) knows no -rankmap: it places ranks blocked or cyclic, and this placement is neither; it "
+            "needs MPICH 5's mpiexec and library, or Slurm"
+        )
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         # Ranks that share a core must give it up while they wait, or each message costs a time slice. The collectives for ranks
         # of one node never do; those made of messages take a twentieth of the time of these.
         return {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", **_OF_MESSAGES} if oversubscribed else {}
+
+
+@cache
+def _knows_rankmap(hydra: Path) -> bool:
+    """Whether MPICH's launcher can place any rank on any node; a launcher that is not there, as in a plan, can."""
+    try:
+        return "-rankmap" in output_of([str(hydra), "--help"])[1]
+    except UnusableEnvironmentError:
+        return True
 
 
 _OF_MESSAGES = {

@@ -5,6 +5,7 @@ KaHIP is an optional extra (``pip install 'rankwise[graph]'``) and is imported o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankwise import _core
@@ -21,26 +22,33 @@ def map_graph(problem: Problem, seed: int) -> NDArray[np.int32]:
 
     Raises InputError where KaHIP is not installed.
     """
+    first, others, heavy = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    nodes = divided_by_kahip(first, others, heavy, problem.nodes, seed)
+    return _core.balance_map(problem.dims, problem.nodes, problem.offsets, nodes, problem.weights, problem.periodic)
+
+
+def divided_by_kahip(
+    first: NDArray[np.int32], others: NDArray[np.int32], heavy: NDArray[np.int32], node_sizes: Sequence[int], seed: int
+) -> NDArray[np.int32]:
+    """Return KaHIP's part of each vertex of a graph in compressed rows; parts are nearly equal, the largest for the largest node.
+
+    Raises InputError where KaHIP is not installed.
+    """
     try:
         import kahip
     except ImportError:
         raise InputError("the algorithm graph needs KaHIP: install it with pip install 'rankwise[graph]'") from None
     import numpy as np
 
-    node_sizes = problem.nodes
-    first, others, heavy = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
     if len(node_sizes) == 1 or len(others) == 0:
-        parts = np.repeat(np.arange(len(node_sizes), dtype=np.int32), node_sizes)
-    else:
-        _, blocks = kahip.kaffpa(
-            [1] * (len(first) - 1), first.tolist(), heavy.tolist(), others.tolist(), len(node_sizes), 0.0, True,
-            seed, kahip.STRONG,
-        )  # fmt: skip
-        parts = np.array(blocks, dtype=np.int32)
-    # Blocks come in no order of size: the largest goes to the largest node.
+        return np.repeat(np.arange(len(node_sizes), dtype=np.int32), node_sizes)
+    _, blocks = kahip.kaffpa(
+        [1] * (len(first) - 1), first.tolist(), heavy.tolist(), others.tolist(), len(node_sizes), 0.0, True,
+        seed, kahip.STRONG,
+    )  # fmt: skip
+    parts = np.array(blocks, dtype=np.int32)
+    # Blocks come in no order of size.
     held = np.bincount(parts, minlength=len(node_sizes))
     node_of_part = np.empty(len(node_sizes), dtype=np.int32)
     node_of_part[np.argsort(-held, kind="stable")] = np.argsort(-np.array(node_sizes), kind="stable")
-    return _core.balance_map(
-        problem.dims, node_sizes, problem.offsets, node_of_part[parts], problem.weights, problem.periodic
-    )
+    return node_of_part[parts]

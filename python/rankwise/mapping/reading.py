@@ -17,7 +17,7 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
 
     Takes JSON (``rankwise map --json --with-mapping``, or an object with ``node_of_cell``), CSV with a column ``node``
     in the order of cells, a rank order (ranks separated by commas, node by node), an Open MPI rankfile, or hosts in the
-    order of ranks (one a line, ``host:count`` for several ranks in a row). Hosts become nodes in the order of their first
+    order of ranks (one a line, ``host:count`` for several ranks in a row; or in the order that a comment's -rankmap says). Hosts become nodes in the order of their first
     ranks. ``option`` named the file. Raises InputError.
     """
     mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
@@ -36,6 +36,9 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
             found = {name: _from_rank_order("".join(f"{line.strip(',')}," for line in lines), node_sizes)}
         elif lines[0].startswith("rank"):
             found = {name: _numbered(_from_rankfile(lines, sum(node_sizes)))}
+        elif (rankmap := re.search(r"^#.*-rankmap ([\d,]+) ", text, re.MULTILINE)) is not None:
+            hosts = [line.partition(":")[0] for line in lines]
+            found = {name: _numbered([hosts[int(word)] for word in rankmap[1].split(",")])}
         else:
             found = {name: _numbered(_from_hosts(lines, sum(node_sizes)))}
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, csv.Error):

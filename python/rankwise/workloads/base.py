@@ -59,7 +59,7 @@ class Span:
 class Program:
     """What the judge prices: who sends what to whom, and how it is sent."""
 
-    schedules: Any  # of a kind that engines/judge.py knows: can be hashed
+    schedules: Any  # of a kind that engines/judge.py knows, or with a method judged(placement): can be hashed
     mode: str = "isend"
     notes: Sequence[str] = ()  # what weakens its price
 
@@ -284,7 +284,7 @@ class Row:
 
 
 def option(default: Any, help: str, *names: str, verbs: Sequence[str] = ()) -> Any:
-    """Declare an option of a workload; ``names`` where its spelling is not the field's, ``verbs`` where only some take it."""
+    """Declare an option of a workload; ``names`` where its spelling is not the field's (in capitals: given in its place), ``verbs`` where only some take it."""
     return field(default=default, metadata={"help": help, "names": names, "verbs": tuple(verbs)})
 
 

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.machine.link import Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.models.curve import curve_from_table
+
 FOLDER = Path(__file__).parent / "golden"
 
 
@@ -20,3 +24,21 @@ def golden() -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return compare
+
+
+@pytest.fixture
+def two_level_profile(tmp_path: Path) -> Path:
+    """A profile of nodes with two sockets, and beside it one-node.json, which knows nothing between nodes."""
+    line = {"same-socket": (2e-7, 1e-10), "other-socket": (5e-7, 4e-10), "other-node": (1e-6, 1e-9)}
+    sizes = (0, 1000, 1_000_000)
+    links = {
+        name: Link(
+            curve_from_table([Point(size, a + b * size, a + b * size, a + b * size, 9) for size in sizes], "median")
+        )
+        for name, (a, b) in line.items()
+    }
+    profile = Profile({"sockets": 2, "cores": 48}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"})
+    profile.save(tmp_path / "two.json")
+    inside = {name: link for name, link in links.items() if name != "other-node"}
+    Profile(profile.machine, inside, profile.created, profile.source).save(tmp_path / "one-node.json")
+    return tmp_path / "two.json"

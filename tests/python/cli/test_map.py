@@ -8,30 +8,9 @@ from typing import Any
 
 import pytest
 
-from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
-from rankwise.models.curve import curve_from_table
 from rankwise.report.inputs import load_mappings
 
 Rankwise = Callable[..., Any]
-
-
-@pytest.fixture
-def two_level_profile(tmp_path: Path) -> Path:
-    """A profile of nodes with two sockets, and beside it one-node.json, which knows nothing between nodes."""
-    line = {"same-socket": (2e-7, 1e-10), "other-socket": (5e-7, 4e-10), "other-node": (1e-6, 1e-9)}
-    sizes = (0, 1000, 1_000_000)
-    links = {
-        name: Link(
-            curve_from_table([Point(size, a + b * size, a + b * size, a + b * size, 9) for size in sizes], "median")
-        )
-        for name, (a, b) in line.items()
-    }
-    profile = Profile({"sockets": 2, "cores": 48}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"})
-    profile.save(tmp_path / "two.json")
-    inside = {name: link for name, link in links.items() if name != "other-node"}
-    Profile(profile.machine, inside, profile.created, profile.source).save(tmp_path / "one-node.json")
-    return tmp_path / "two.json"
 
 
 UNTIMED = ("time_s", "time_lo_s", "time_hi_s", "busiest")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.mapping.formats import USES, default_hosts, write_mapping
+from rankwise.mapping.formats import FORMATS, default_hosts, write_mapping
 from rankwise.mapping.reading import read_mapping
 
 SIZES = [3, 4, 5]
@@ -57,7 +57,7 @@ def test_any_file_is_a_mapping_or_one_line(tmp_path: Path, content: bytes) -> No
             assert sorted(nodes.count(node) for node in range(len(SIZES))) == sorted(SIZES)
 
 
-@given(seed=st.integers(0, 2**32), kind=st.sampled_from(sorted(USES)))
+@given(seed=st.integers(0, 2**32), kind=st.sampled_from(sorted(FORMATS)))
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read_back(tmp_path: Path, seed: int, kind: str) -> None:
     nodes = list(NODE_OF_CELL)

@@ -1,0 +1,109 @@
+"""The workload "observed": the step that a program repeats, as it was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.errors import InputError
+from rankwise.workloads.base import Case, Options, Pricer, Program, Row, Site, Times, Workload, option
+
+if TYPE_CHECKING:
+    from rankwise.observe.phases import PhasedStep
+
+_COMPUTING = "computing as it was observed is part of the time"
+
+
+@dataclass(frozen=True)
+class ObservedCase(Case):
+    """The representative step of a record."""
+
+    workload, kernel = "observed", "replay"
+
+    record: Path
+    step: PhasedStep = field(hash=False, compare=False)
+
+    @property
+    def ranks(self) -> int:
+        return self.step.ranks
+
+    @property
+    def way(self) -> str:
+        return "observed"
+
+    def keys(self) -> dict[str, Any]:
+        return {
+            "record": self.record.name,
+            "ranks": self.ranks,
+            "phases": self.step.phases,
+            "messages": len(self.step.bytes),
+            "bytes": int(self.step.bytes.sum()),
+            "compute_s": self._compute_s,
+        }
+
+    def cells(self) -> dict[str, str]:
+        return {"program": self.record.name, "ranks": str(self.ranks), "phases": str(self.step.phases)}
+
+    @property
+    def _compute_s(self) -> float:
+        """The computing of the rank that computes most."""
+        return float(self.step.compute_s.sum(axis=0).max())
+
+    def program(self) -> Program:
+        return Program(self.step, notes=(*self.step.notes, *((_COMPUTING,) if self._compute_s > 0 else ())))
+
+    def predict(self, model: Pricer) -> Row:
+        price = model.price(self, self.program(), 1)  # the step's blocks are bytes
+        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
+                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
+
+    @property
+    def together(self) -> Hashable:
+        return self.record
+
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        return ["--step", str(self.step.write_beside(self.record))]
+
+    def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+        return list(self.program().notes)
+
+    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
+        return {"bytes_per_rank": int(record["bytes_per_rank"])}
+
+
+@dataclass(frozen=True)
+class ObservedOptions(Options):
+    record: Path = option(Path("app.comm"), "What 'rankwise observe' wrote.", "RECORD")
+    compute: bool = option(True, "With the computing between messages, or the messages alone.", "--compute/--no-compute")
+
+
+class ObservedWorkload(Workload):
+    id = "observed"
+    title = "the step of an observed program"
+    wrong = "replays delivered wrong bytes: do not trust this MPI"
+    options = ObservedOptions
+    chooses = False
+    examples = {
+        "predict": "rankwise predict observed app.comm --profile machine.json",
+        "simulate": "rankwise simulate observed app.comm --profile machine.json --ranks-per-node 4",
+        "run": "rankwise run observed app.comm",
+        "validate": "rankwise validate observed app.comm --profile machine.json",
+    }
+
+    def cases(self, options: ObservedOptions, site: Site) -> list[ObservedCase]:
+        from dataclasses import replace
+
+        from rankwise.observe.phases import observed_step
+        from rankwise.observe.record import read_record
+
+        step = observed_step(read_record(options.record))
+        if not len(step.bytes):
+            raise InputError(f"the step in {options.record} has no messages between ranks: there is nothing to time")
+        if not options.compute:
+            step = replace(step, compute_s=step.compute_s * 0)
+        return [ObservedCase(options.record, step)]
+
+
+WORKLOAD = ObservedWorkload()

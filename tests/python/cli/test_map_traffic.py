@@ -1,0 +1,89 @@
+"""``rankwise map --observed`` and ``--graph`` on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise.observe.record import Record, write_record
+
+Rankwise = Callable[..., Any]
+RANKS = 8
+
+
+@pytest.fixture
+def record() -> Path:
+    """Eight ranks on four nodes, dealt out one by one; those with numbers r and r ^ 1 send to each other, and to r + 2 a little."""
+    pairs = sorted({(r, r ^ 1): 900_000 for r in range(RANKS)} | {(r, (r + 2) % RANKS): 1000 for r in range(RANKS)})
+    sent = [900_000 if b == a ^ 1 else 1000 for a, b in pairs]
+    edges = len(pairs)
+    none = np.full(RANKS, -1, np.int32)
+    write_record(
+        Path("app.comm"),
+        Record(
+            {"calls": []}, RANKS, ("a", "b", "c", "d"), np.arange(RANKS, dtype=np.int32) % 4, none, none,
+            np.arange(0, edges + 1, 2), np.array([b for _, b in pairs], np.uint32), np.full(edges, 10, np.uint64),
+            np.array(sent, np.uint64), np.zeros(edges, np.uint64), np.zeros((edges, 32), np.uint32),
+        ),
+    )  # fmt: skip
+    return Path("app.comm")
+
+
+def test_an_observed_program_is_placed_on_its_own_nodes(rankwise: Rankwise, record: Path, two_level_profile: Path) -> None:
+    done = rankwise("map", "--observed", str(record), "--profile", str(two_level_profile), "--with-mapping", "--json").json
+    assert done["nodes"] == [2] * 4 and done["hosts"] == ["a", "b", "c", "d"] and done["rounds"] == 10
+    rows = {row["algorithm"]: row for row in done["results"]}
+    assert rows["observed"]["bytes_between_nodes"] == RANKS * 901_000
+    assert rows["refined"]["bytes_between_nodes"] == RANKS * 1000
+    assert rows["refined"]["time_s"] < rows["observed"]["time_s"] / 2
+    nodes = rows["refined"]["node_of_cell"]
+    assert all(nodes[r] == nodes[r ^ 1] for r in range(RANKS))
+    out = rankwise("map", "--observed", str(record)).out
+    assert out.startswith("Take blocked: 8 kB between nodes instead of 7.21 MB as observed (-99.9 %).")
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "use"),
+    [
+        ("hydra-hostfile", "a:2", "mpiexec -f FILE -rankmap 0,0,1,1,2,2,3,3 -n 8 PROGRAM"),
+        ("openmpi-seq", "a", "mpirun --hostfile FILE --map-by seq --bind-to none -n 8 PROGRAM"),
+        ("openmpi-rankfile", "rank 0=a slot=0", "mpirun --host a:2,b:2,c:2,d:2 --map-by rankfile:file=FILE -n 8 PROGRAM"),
+        ("slurm-hostfile", "a", "SLURM_HOSTFILE=FILE srun --mpi=pmix --distribution=arbitrary -n 8 PROGRAM"),
+        ("intel-machinefile", "a:1", "mpiexec -machinefile FILE -n 8 PROGRAM"),
+        ("flux-taskmap", "a", "flux run --taskmap=hostfile:FILE -N4 -n8 PROGRAM"),
+        ("cray-rank-order", "0,1,", "MPICH_RANK_REORDER_METHOD=3"),
+    ],
+)  # fmt: skip
+def test_every_launcher_gets_its_file_and_the_exact_command(rankwise: Rankwise, record: Path, kind: str, first: str, use: str) -> None:
+    done = rankwise("map", "--observed", str(record), "--algorithm", "blocked", "--format", kind)
+    assert [line for line in done.out.splitlines() if not line.startswith("#")][0] == first
+    assert use in done.err
+    assert ("beware" in done.err) == (kind in ("slurm-hostfile", "intel-machinefile", "flux-taskmap", "cray-rank-order"))
+
+
+def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
+    Path("g.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n4 4 2\n3 1 8\n4 2 8\n")
+    refused = rankwise("map", "--graph", "g.mtx")
+    assert refused.code == 2 and "give --nodes and --ppn" in refused.err
+    done = rankwise("map", "--graph", "g.mtx", "--hosts", "x,y", "--json").json
+    assert done["hosts"] == ["x", "y"] and done["nodes"] == [2, 2]
+    assert min(row["bytes_between_nodes"] for row in done["results"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--nodes", "3", "--ppn", "2"], "change one of them"),
+        (["--grid", "2x4"], "leave --grid"),
+        (["--algorithm", "kd-tree"], "not for a program's traffic"),
+        (["--graph", "g"], "two programs"),
+        (["--hosts", "a,b,c,d,e,f,g,h,i"], "at most one a rank"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(rankwise: Rankwise, record: Path, words: list[str], why: str) -> None:
+    done = rankwise("map", "--observed", str(record), *words)
+    assert done.code == 2 and why in done.err and done.err.count("\n") == 1
