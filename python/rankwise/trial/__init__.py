@@ -1,0 +1,1 @@
+"""Two placements of a program by turns: which is faster, and how sure that is."""

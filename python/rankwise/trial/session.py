@@ -1,0 +1,182 @@
+"""Runs a program under two placements by turns, keeps each pair at once, and stops when it knows."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import shlex
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import InputError, RankwiseError
+from rankwise.files import append_json_line
+from rankwise.launch.command import Command
+from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
+from rankwise.launch.process import Child
+from rankwise.machine.hosts import distinct
+from rankwise.progress import SILENT, Meter, tell
+from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, scatter_of
+
+_FOREVER_S = 1e6
+_FIRST_WORD = 5  # pairs, after which the power is told
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the two placements: the host of each rank, and the bytes that the record promises between nodes."""
+
+    name: str
+    hosts: tuple[str, ...]
+    promised_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One run of each way: seconds, and the bytes that left all hosts (None: not known)."""
+
+    times_s: tuple[float, float]
+    sent_bytes: tuple[int | None, int | None]
+
+
+@dataclass
+class Trial:
+    """A trial of two ways, the present one and the new one, of which each pair of runs is a line of a file."""
+
+    command: Command
+    ways: tuple[Way, Way]
+    path: Path
+    budget: int = LOOKS[-1]
+    seed: int = 1
+    meter: Meter = SILENT
+    pairs: list[Pair] = field(default_factory=list)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return {
+            "record": "trial", "seed": self.seed,
+            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": shlex.join(self.command.on(way.hosts))} for way in self.ways],
+        }  # fmt: skip
+
+    def resume(self) -> None:
+        """Take up the pairs that the file has. Raises InputError for a file of another trial."""
+        if not self.path.exists():
+            append_json_line(self.path, self.header)
+            return
+        lines = []
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                continue  # cut off
+        if not lines or lines[0] != self.header:
+            raise InputError(f"{self.path} is of another trial: remove it, or name another file with --output")
+        for line in lines[1:]:
+            if isinstance(line, dict) and line.get("record") == "pair":
+                self.pairs.append(Pair(tuple(line["times_s"]), tuple(line["sent_bytes"])))
+        if self.pairs:
+            tell(f"{len(self.pairs)} pairs are in {self.path} already: going on from there")
+            self.meter.advance(len(self.pairs))
+
+    def run(self) -> Judgement:
+        """Run pairs until it is known, or the budget is spent. Raises RankwiseError when a run fails; the pairs so far are kept."""
+        judgement = self._judged()
+        if judgement is not None and judgement.done:
+            return judgement
+        for way in self.ways:
+            self.meter.say(f"placing ranks as {way.name}")
+            require_hosts_of_ranks(self.command, way.hosts)
+        for way in self.ways:  # what is slow only once
+            self.meter.say(f"a first run as {way.name}, which does not count")
+            self._run(way)
+        while judgement is None or not judgement.done:
+            self._pair()
+            judgement = self._judged()
+        return judgement
+
+    @property
+    def differences(self) -> list[float]:
+        return [math.log(pair.times_s[0] / pair.times_s[1]) for pair in self.pairs]
+
+    def judged_so_far(self) -> Judgement | None:
+        """Return what the pairs tell, whether or not this is the time to ask; None for fewer than two."""
+        return judge(self.differences, self.budget) if len(self.pairs) > 1 else None
+
+    def _judged(self) -> Judgement | None:
+        """Judge at the first look at which the trial is done, as if the pairs had come one by one."""
+        judgement = None
+        for look in sorted({*(look for look in LOOKS if look < self.budget), self.budget}):
+            if look <= len(self.pairs):
+                judgement = judge(self.differences[:look], self.budget)
+                if judgement.done:
+                    return judgement
+        return judgement
+
+    def _pair(self) -> None:
+        number = len(self.pairs)
+        order = random.Random(self.seed * 1_000_003 + number).sample((0, 1), 2)
+        times_s: list[float] = [0.0, 0.0]
+        sent: list[int | None] = [None, None]
+        for which in order:
+            self.meter.say(f"pair {number + 1}: {self.ways[which].name}")
+            times_s[which], sent[which] = self._counted(self.ways[which])
+        pair = Pair((times_s[0], times_s[1]), (sent[0], sent[1]))
+        append_json_line(
+            self.path,
+            {"record": "pair", "number": number, "order": order, "times_s": times_s, "sent_bytes": sent, "ended_unix_s": time.time()},
+        )
+        self.pairs.append(pair)
+        self.meter.advance()
+        if len(self.pairs) == _FIRST_WORD:
+            tell(power_words(scatter_of(self.differences), self.budget))
+
+    def _counted(self, way: Way) -> tuple[float, int | None]:
+        hosts = distinct(way.hosts)
+        before = read_counters(self.command, hosts) if len(hosts) > 1 else {}
+        time_s = self._run(way)
+        after = read_counters(self.command, hosts) if len(hosts) > 1 else {}
+        return time_s, sent_between(before, after)
+
+    def _run(self, way: Way) -> float:
+        """Run the program once and return the seconds until its launcher has ended. Raises RankwiseError when it fails."""
+        begun_s = time.monotonic()
+        with Child(self.command.on(way.hosts)) as child:
+            for _ in child.lines(_FOREVER_S):
+                pass
+            code = child.wait()
+            time_s = time.monotonic() - begun_s
+            if code != 0:
+                kept = f"the {len(self.pairs)} pairs before it are in {self.path}"
+                raise RankwiseError(f"the program failed as {way.name} (exit code {code}): {child.error_line()}; {kept}")
+        return time_s
+
+    def to_dict(self, judgement: Judgement) -> dict[str, Any]:
+        """Return the result in the form that other programs rely on."""
+        pairs = self.pairs[: judgement.pairs]
+        return {
+            **judgement.to_dict(),
+            "link_bytes": [
+                {"placement": way.name, "promised": way.promised_bytes, "counted": counted(pairs, i)} for i, way in enumerate(self.ways)
+            ],
+            "placements": [
+                {**given, "time_s": statistics.median(pair.times_s[i] for pair in pairs)} for i, given in enumerate(self.header["ways"])
+            ],
+            "samples": str(self.path),
+        }
+
+
+def counted(pairs: Sequence[Pair], which: int) -> int | None:
+    """Return the median of the bytes that left all hosts in a run; None where they are not known."""
+    known = [sent for pair in pairs if (sent := pair.sent_bytes[which]) is not None]
+    return int(statistics.median(known)) if known else None
+
+
+def power_words(scatter: float, budget: int) -> str:
+    """Say what pairs that scatter so can find."""
+    looks = [look for look in (LOOKS[0], 20, LOOKS[-1]) if look <= budget] or [budget]
+    found = ", ".join(f"{look} pairs find {100 * could_find(scatter, look):.2g} %" for look in looks)
+    return f"with the scatter of these {_FIRST_WORD} pairs ({100 * scatter:.2g} %) {found}, in nine of ten trials"

@@ -1,0 +1,60 @@
+"""``rankwise try`` on the command line: what it says where there is nothing to try, and for input that does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise.observe.record import Record, write_record
+
+Rankwise = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("mpiexec", "echo HYDRA build details:\necho Version: 5.0.2\n"), ("app", "")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+
+def _record(nodes: list[int]) -> None:
+    """Ranks of a ring send 1000 B to the right."""
+    ranks = len(nodes)
+    none = np.full(ranks, -1, np.int32)
+    ones = np.ones(ranks, np.uint64)
+    write_record(
+        Path("app.comm"),
+        Record(
+            {"calls": []}, ranks, ("a", "b")[: max(nodes) + 1], np.array(nodes, np.int32), none, none, np.arange(ranks + 1),
+            ((np.arange(ranks) + 1) % ranks).astype(np.uint32), ones, 1000 * ones, 0 * ones, np.zeros((ranks, 32), np.uint32),
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "why"), [([0] * 4, "on one node"), ([0, 0, 1, 1], "no placement was found that is better")])
+def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: str) -> None:
+    _record(nodes)
+    done = rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "app")
+    assert done.code == 0 and done.out.startswith("Nothing to try: ") and why in done.out
+    record = rankwise("try", "app.comm", "--json", "--", "mpiexec", "-n", "4", "app").json
+    assert (record["verdict"], record["pairs"], record["ratio"]) == ("no gain", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--", "mpiexec", "-n", "8", "app"], "has 4 ranks and the command starts 8"),
+        (["--pairs", "1", "--", "mpiexec", "app"], "out of range"),
+        (["--hosts", "x,y,z,v,w", "--", "mpiexec", "app"], "at most one a rank"),
+        (["--placement", "nowhere", "--", "mpiexec", "app"], "does not exist"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(rankwise: Rankwise, words: list[str], why: str) -> None:
+    _record([0, 1, 0, 1])
+    done = rankwise("try", "app.comm", *words)
+    assert done.code == 2 and why in done.err and done.err.count("\n") == 1

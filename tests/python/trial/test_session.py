@@ -1,0 +1,90 @@
+"""Pairs in random order, kept at once, taken up again; all without a launcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rankwise.errors import InputError, RankwiseError
+from rankwise.launch import probe
+from rankwise.launch.command import Command
+from rankwise.launch.launchers import Hydra
+from rankwise.trial import session
+from rankwise.trial.session import Trial, Way
+
+COMMAND = Command(Hydra(Path("/nowhere/mpiexec"), "5.0.2"), ("-genv", "A", "1"), (), ("./app",), 4)
+WAYS = (Way("observed", ("a", "b", "a", "b"), 100), Way("refined", ("a", "a", "b", "b"), 10))
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was run, in order: the new way takes 1 s, the present one 1.25 s, and each sends what it promises and 1 B more."""
+    done: list[str] = []
+    passed = {"a": 0}
+
+    def run(self: Trial, way: Way) -> float:
+        done.append(way.name)
+        passed["a"] += (way.promised_bytes or 0) + 1
+        if len(done) == 31:
+            raise KeyboardInterrupt
+        return (1.25 if way.name == "observed" else 1.0) * (1 + 0.001 * (len(done) % 7))
+
+    def counters(command: Command, hosts: Sequence[str]) -> probe.Counters:
+        return {host: {"eth0": (0, passed["a"] if host == "a" else 0)} for host in hosts}
+
+    monkeypatch.setattr(Trial, "_run", run)
+    monkeypatch.setattr(session, "require_hosts_of_ranks", lambda command, hosts: None)
+    monkeypatch.setattr(session, "read_counters", counters)
+    return done
+
+
+def test_a_trial_stops_when_it_knows_and_tells_the_bytes(runs: list[str], tmp_path: Path) -> None:
+    trial = Trial(COMMAND, WAYS, tmp_path / "trial.jsonl")
+    trial.resume()
+    judgement = trial.run()
+    assert (judgement.verdict, judgement.pairs, len(runs)) == ("faster", 10, 22)
+    assert judgement.low < 1.25 < judgement.high
+    pairs = [runs[i : i + 2] for i in range(2, 22, 2)]
+    assert all(sorted(pair) == ["observed", "refined"] for pair in pairs) and len({tuple(pair) for pair in pairs}) == 2
+    record = trial.to_dict(judgement)
+    assert [(links["promised"], links["counted"]) for links in record["link_bytes"]] == [(100, 101), (10, 11)]
+    assert record["placements"][0]["command"].endswith("-hosts a,b -rankmap 0,1,0,1 -genv A 1 -n 4 ./app")
+
+
+def test_an_interrupted_trial_goes_on_where_it_was(runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "trial.jsonl"
+    monkeypatch.setattr(session, "LOOKS", (16,))
+    first = Trial(COMMAND, WAYS, path, budget=16)
+    first.resume()
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    so_far = first.judged_so_far()
+    assert so_far is not None and so_far.pairs == 14 and so_far.verdict == "cannot tell"
+    with path.open("a") as stream:
+        stream.write('{"record":"pair","number":14,"tim')  # cut off
+    again = Trial(COMMAND, WAYS, path, budget=16)
+    again.resume()
+    assert again.run().pairs == 16 and len(runs) == 31 + 2 + 4
+    # A finished trial runs nothing.
+    last = Trial(COMMAND, WAYS, path, budget=16)
+    last.resume()
+    assert last.run().pairs == 16 and len(runs) == 37
+
+
+def test_a_file_of_another_trial_is_refused(runs: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "trial.jsonl"
+    Trial(COMMAND, WAYS, path).resume()
+    with pytest.raises(InputError, match="another trial"):
+        Trial(COMMAND, WAYS, path, seed=2).resume()
+
+
+def test_a_failing_program_is_told_with_its_words(tmp_path: Path) -> None:
+    failing = tmp_path / "mpiexec"
+    failing.write_text("#!/bin/sh\necho error: no input file >&2\nexit 3\n")
+    failing.chmod(0o755)
+    command = Command(Hydra(failing, "5.0.2"), (), (), ("./app",), 4)
+    trial = Trial(command, WAYS, tmp_path / "trial.jsonl")
+    with pytest.raises(RankwiseError, match=r"failed as refined \(exit code 3\): error: no input file"):
+        trial._run(WAYS[1])
