@@ -8,6 +8,7 @@ from importlib import import_module
 # By a command line's first word, in the order of the help. Importing a module registers its verbs.
 MODULES = {
     "choose": ("workloads", "choose"),
+    "advise": ("advise",),
     "doctor": ("doctor",),
     "predict": ("workloads",),
     "run": ("workloads",),
@@ -17,6 +18,7 @@ MODULES = {
     "machines": ("machines",),
     "map": ("map",),
     "measure": ("measure",),
+    "observe": ("observe",),
     "preload": ("preload",),
     "profile": ("profile",),
     "project": ("project", "project_halo"),
@@ -26,6 +28,7 @@ MODULES = {
     "exchange": ("schedules",),
     "simulate": ("workloads",),
     "slurm": ("slurm",),
+    "try": ("trial",),
 }
 
 

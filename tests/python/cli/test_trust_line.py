@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 import typer
 
+from observed_rings import RANKS, STEPS, record_of
 from rankwise.cli.base import app
 from rankwise.cli.verbs import register_verbs
 from rankwise.machine.trust import Reason, Trust
+from rankwise.observe.record import write_record
+from synthetic_events import ring
 from synthetic_machine import loggp_times, write_samples
 
 TRUST = Trust("poor", (Reason("others", 2.0, "other programs kept 1.0 processors busy meanwhile", "stop them"),))
@@ -21,6 +24,8 @@ CALLS = {
     "predict exchange": ["--cutoff", "1"],
     "predict stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
     "predict alltoall": ["--ranks", "8"],
+    "predict observed": ["app.comm"],
+    "advise": ["app.comm"],
     "choose exchange": [],
     "choose stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
     "choose alltoall": ["--ranks", "8"],
@@ -28,7 +33,7 @@ CALLS = {
     "report": ["-o", "r.html"],
 }
 # These need an MPI, SimGrid, or the profile's rates of FFTs; they open their profile by the same function.
-ELSEWHERE = {"validate", "simulate", "predict fft3d", "choose fft3d"}
+ELSEWHERE = {"validate", "simulate", "try", "predict fft3d", "choose fft3d"}
 
 
 def _verbs(command: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -49,6 +54,7 @@ def test_these_are_all_verbs_that_take_a_profile() -> None:
 def poor(rankwise: Callable[..., Any], tmp_path: Path) -> Path:
     write_samples(tmp_path / "m.samples.jsonl", loggp_times(), link="other-node")
     assert rankwise("fit", tmp_path / "m.samples.jsonl", "-o", "poor.json").code == 0
+    write_record(tmp_path / "app.comm", record_of(ring(RANKS, STEPS, 100_000, 1000), range(RANKS)))
     path = Path("poor.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "trust": TRUST.to_dict()}))
     return path

@@ -1,0 +1,168 @@
+"""What a record tells of a program before anything is advised: where its time goes, by rank, and one step's messages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.mapping.graph_files import traffic_of
+from rankwise.mapping.traffic import Traffic
+from rankwise.observe.pattern import Pattern, find_pattern
+from rankwise.observe.phases import PhasedStep, first_events, phased
+from rankwise.observe.record import Record
+from rankwise.observe.steps import BLOCKING_SEND, SEND, Steps, common_steps
+from rankwise.observe.summary import mpi_seconds
+from rankwise.observe.waits import Waits, analyse
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The seconds of a step (or of the run, where no step was found), a figure a rank, that add up to ``total_s``.
+
+    ``waiting_s``: in MPI for a partner that is late, ``moving_s``: the rest of the time in MPI; where waiting cannot be told,
+    all of it. ``blamed_s``: the waiting of others that each rank caused.
+    """
+
+    total_s: Array
+    computing_s: Array
+    moving_s: Array
+    waiting_s: Array
+    blamed_s: Array
+    split: bool
+
+    def share(self, part: Array) -> float:
+        """Return the share of all ranks' time."""
+        return float(part.sum() / self.total_s.sum()) if self.total_s.sum() > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of a program; ``per`` is ``step`` or ``run``, and ``traffic`` what is sent in one of those,
+
+    ``schedule`` in which order, where a step was found.
+    """
+
+    record: Record
+    name: str
+    pattern: Pattern
+    steps: Steps | None
+    waits: Waits | None
+    shares: Shares
+    traffic: Traffic
+    schedule: PhasedStep | None
+    notes: tuple[str, ...]
+
+    @property
+    def per(self) -> str:
+        return "run" if self.steps is None else "step"
+
+    @property
+    def rounds(self) -> int:
+        """How often what prices a placement is carried out in a step, or in the run."""
+        return self.traffic.rounds if self.schedule is None else 1
+
+    @property
+    def time_s(self) -> float:
+        """How long a step, or the run, takes."""
+        return float(np.median(self.shares.total_s)) if self.steps is None else float(np.median(self.steps.durations_s))
+
+    @property
+    def doubt(self) -> float:
+        """Half the relative 95 % interval of a step's mean time, by how much steps differ; 1 where there is one."""
+        if self.steps is None or len(self.steps.durations_s) < 3:
+            return 1.0
+        durations = self.steps.durations_s
+        return float(min(1.0, 1.96 * durations.std(ddof=1) / durations.mean() / len(durations) ** 0.5))
+
+    @property
+    def crowded(self) -> str | None:
+        """Say which host had more ranks than cores; None where none had."""
+        cores = self.record.header.get("cores_of_host", [])
+        ranks = np.bincount(self.record.node_of_rank[self.record.node_of_rank >= 0], minlength=len(self.record.hosts))
+        worst = max(
+            (host for host in range(min(len(cores), len(ranks))) if cores[host] and ranks[host] > cores[host]),
+            key=lambda host: ranks[host] / cores[host], default=None,
+        )  # fmt: skip
+        return None if worst is None else f"{ranks[worst]} ranks share the {cores[worst]} cores of {self.record.hosts[worst]}"
+
+
+def evidence_of(record: Record, name: str) -> Evidence:
+    """Find the pattern, the step and the waiting in a record."""
+    whole = traffic_of(record, name)
+    pattern = find_pattern(whole)
+    events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
+    notes = list(map(str, record.header.get("notes", [])))
+    steps = common_steps(events) if len(events) == record.ranks else None
+    waits, shares, traffic, schedule = None, _shares_of_run(record), whole, None
+    if steps is not None:
+        window = {
+            rank: events[rank][steps.cuts[0, column] : steps.cuts[-1, column]] for column, rank in enumerate(sorted(events))
+        }
+        known = record.node_of_rank if (record.node_of_rank >= 0).all() else None
+        waits = analyse(window, record.ranks, known, _uncertainty_s(record))
+        if waits.why_not is not None:
+            notes.append(f"waiting and moving bytes: {waits.why_not}")
+        shares = _shares_of_steps(steps, events, waits)
+        traffic = _traffic_of_steps(whole, steps, window)
+        schedule = phased(events, steps)
+        notes += schedule.notes
+    elif events:
+        notes.append("no step repeats on all ranks: times are of the whole run")
+    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes))
+
+
+def _shares_of_run(record: Record) -> Shares:
+    total = np.asarray(record.header.get("seconds_of_rank") or [record.header.get("seconds", 0.0)] * record.ranks, float)
+    moving = np.minimum(mpi_seconds(record), total)
+    nothing = np.zeros(record.ranks)
+    return Shares(total, total - moving, moving, nothing, nothing, False)
+
+
+def _uncertainty_s(record: Record) -> float:
+    """Return by how much the clocks of two hosts may differ; without end where that is not known."""
+    of_hosts = record.header.get("clock_uncertainty_ns")
+    if len(record.hosts) < 2:
+        return 0.0
+    if not isinstance(of_hosts, list) or None in of_hosts:
+        return math.inf
+    return 1e-9 * float(sum(sorted(of_hosts)[-2:]))
+
+
+def _shares_of_steps(steps: Steps, events: Mapping[int, Array], waits: Waits) -> Shares:
+    count = len(steps.durations_s)
+    spans = []
+    for column, (_, of_rank) in enumerate(sorted(events.items())):
+        first, last = steps.cuts[0, column], steps.cuts[-1, column]
+        end_ns = of_rank["start_ns"][last] if last < len(of_rank) else of_rank["end_ns"][-1]
+        spans.append((end_ns - of_rank["start_ns"][first]) * 1e-9)
+    total = np.maximum(spans, waits.in_calls_s) / count
+    in_calls = waits.in_calls_s / count
+    waiting = (waits.late_sender_s + waits.late_receiver_s + waits.collective_s) / count
+    if split := waits.why_not is None:
+        return Shares(total, total - in_calls, in_calls - waiting, waiting, waits.blamed_s / count, split)
+    nothing = np.zeros(len(total))
+    return Shares(total, total - in_calls, in_calls, nothing, nothing, split)
+
+
+def _traffic_of_steps(whole: Traffic, steps: Steps, window: Mapping[int, Array]) -> Traffic:
+    """Return what a step sends between ranks: the mean of the steps' messages."""
+    columns: list[Array] = [np.empty((0, 3), np.int64)]
+    for rank, of_rank in window.items():
+        sent = of_rank[np.isin(of_rank["kind"], (SEND, BLOCKING_SEND)) & (of_rank["peer"] >= 0)]
+        columns.append(np.stack([np.full(len(sent), rank), sent["peer"], sent["bytes"]], axis=1).astype(np.int64))
+    source, dest, size = np.concatenate(columns).T
+    count = len(steps.durations_s)
+    keys, inverse, times = np.unique(source * whole.ranks + dest, return_inverse=True, return_counts=True)
+    volume = np.zeros(len(keys), np.int64)
+    np.add.at(volume, inverse.reshape(-1), size)
+    return Traffic.of_pairs(
+        whole.name, whole.ranks, (keys // whole.ranks, keys % whole.ranks, -(-volume // count)), -(-times // count),
+        node_of_rank=whole.node_of_rank, hosts=whole.hosts,
+    )  # fmt: skip

@@ -1,0 +1,348 @@
+"""What would be gained by another placement, by ranks that keep pace, or by another way of sending: each with its interval.
+
+Times of messages are the judge's, of the step's own schedule (where no step was found: of each pair one message a round, all at
+once). What is gained is never more than what the program spent at it when it was observed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise.advise.evidence import Evidence
+from rankwise.engines.step import program_pricer, traffic_pricer
+from rankwise.mapping.mapper import Mappings, MapResult, StepTime
+from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic
+from rankwise.units import format_time, format_volume
+from rankwise.workloads.base import Program
+
+if TYPE_CHECKING:
+    from rankwise.engines.step import Priced
+    from rankwise.mapping.traffic import Nodes, Pricer
+    from rankwise.observe.phases import PhasedStep
+
+PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
+_LEAST_GAIN = 0.01  # share of a step below which there is nothing to gain
+_OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
+_LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to change: seconds of a step (or run) that it gains with their interval, None where no time is known.
+
+    ``command``: what does it or shows more, in the user's words.
+    """
+
+    kind: str
+    what: str
+    why: str
+    gain_s: float | None
+    gain_lo_s: float | None
+    gain_hi_s: float | None
+    command: str
+
+    def ratio(self, time_s: float) -> tuple[float, float, float] | None:
+        """Return how many times as fast a step of so long becomes, with the interval."""
+        if self.gain_s is None or time_s <= 0:
+            return None
+        ends = (self.gain_s, self.gain_lo_s or 0.0, self.gain_hi_s if self.gain_hi_s is not None else self.gain_s)
+        now, low, high = (time_s / max(time_s - gain, 1e-3 * time_s) for gain in ends)
+        return now, low, high
+
+    def to_dict(self, time_s: float) -> dict[str, Any]:
+        keys = ("kind", "what", "why", "gain_s", "gain_lo_s", "gain_hi_s", "command")
+        return {key: getattr(self, key) for key in keys} | {"ratio": self.ratio(time_s)}
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known."""
+
+    now_bytes: int
+    best_bytes: int
+    worst_bytes: int
+    now_s: float | None = None
+    best_s: float | None = None
+    worst_s: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """All that is advised: the best first; ``nothing``: what was looked at and gains nothing, in words."""
+
+    evidence: Evidence
+    findings: tuple[Finding, ...]
+    nothing: tuple[str, ...]
+    headroom: Headroom
+    mappings: Mappings
+    notes: tuple[str, ...] = ()
+    poor: bool = False  # the profile, so that seconds are leads only
+
+    @property
+    def headline(self) -> str:
+        """The conclusion in a sentence."""
+        if not self.findings:
+            return "Nothing to gain" + (f": {self.nothing[0]}." if self.nothing else ".")
+        best = self.findings[0]
+        fewer = 1 - self.headroom.best_bytes / self.headroom.now_bytes if self.headroom.now_bytes else 0.0
+        if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
+            return f"{best.what}: {fewer:.0%} fewer bytes between nodes." + (
+                " Seconds cannot be told by a poor profile." if self.poor else ""
+            )
+        return best.what + (
+            f": a {self.evidence.per} {gain_in_words(best, self.evidence)}." if best.gain_s is not None else "."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        evidence, shares = self.evidence, self.evidence.shares
+        return {
+            "findings": [finding.to_dict(evidence.time_s) for finding in self.findings],
+            "nothing_to_gain": list(self.nothing),
+            "headroom": self.headroom.to_dict(),
+            "per": evidence.per,
+            "time_s": evidence.time_s,
+            "shares": {
+                "computing": shares.share(shares.computing_s), "moving": shares.share(shares.moving_s),
+                "waiting": shares.share(shares.waiting_s) if shares.split else None,
+            },
+            "pattern": evidence.pattern.to_dict(),
+            "step": None if evidence.steps is None else evidence.steps.to_dict(),
+            "placement": self.mappings.best.node_of_cell.tolist() if self.mappings.best.node_of_cell is not None else None,
+            "notes": [*self.notes, *evidence.notes],
+        }  # fmt: skip
+
+
+def gain_in_words(finding: Finding, evidence: Evidence) -> str:
+    """Return how many times as fast a step becomes, with the interval."""
+    ratio = finding.ratio(evidence.time_s)
+    return "gain not known" if ratio is None else f"{ratio[0]:.2f} times as fast ({ratio[1]:.2f}–{ratio[2]:.2f})"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Where the program is to run: ranks of each node, the nodes' names, and what prices messages there (None: bytes alone)."""
+
+    sizes: Sequence[int]
+    hosts: Sequence[str]
+    on: Priced | None = None
+    search: Search = field(default_factory=Search)
+    target: Mapping[str, object] = field(default_factory=dict)  # the options that say so, for the commands that are advised
+    poor: bool = False  # what prices them was measured on a disturbed machine
+
+
+def advise(evidence: Evidence, question: Question) -> Advice:
+    """Look at placement, waiting and the way of sending. Raises InputError as place_traffic does."""
+    traffic = evidence.traffic
+    price = None if question.on is None else _pricer(question.on, evidence.schedule)
+    mappings = place_traffic(traffic, question.sizes, search=question.search, price=price)
+    found: list[Finding] = []
+    nothing: list[str] = []
+    for finding in (
+        _placement(evidence, question, mappings),
+        _waiting(evidence),
+        *_sending(evidence, question, traffic, mappings),
+    ):
+        if isinstance(finding, Finding):
+            found.append(finding)
+        elif finding:
+            nothing.append(finding)
+    found.sort(key=lambda finding: (finding.kind != CROWDED, finding.gain_s is None, -(finding.gain_s or 0.0)))
+    notes = list(mappings.notes)
+    if question.on is None:
+        notes.append(
+            "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives seconds"
+        )
+    return Advice(
+        evidence, tuple(found), tuple(nothing), _headroom(evidence.rounds, mappings), mappings, tuple(notes), question.poor
+    )
+
+
+def _pricer(on: Priced, schedule: PhasedStep | None) -> Pricer:
+    """Return what prices a placement: the step's own schedule where it is known, its messages alone."""
+    if schedule is None:
+        return traffic_pricer(on)
+    return program_pricer(on, Program(replace(schedule, compute_s=np.zeros_like(schedule.compute_s))))
+
+
+def start_of(mappings: Mappings) -> MapResult:
+    """Return the placement that the program had, or the first one where it ran on other nodes."""
+    return next((result for result in mappings.results if result.algorithm == OBSERVED), mappings.results[0])
+
+
+def _headroom(rounds: int, mappings: Mappings) -> Headroom:
+    now, best = start_of(mappings), mappings.best
+    worst = max(mappings.results, key=lambda result: (result.time_s or 0.0, result.j_sum))
+    times = [None if one.time_s is None else one.time_s * rounds for one in (now, best, worst)]
+    return Headroom(now.j_sum, best.j_sum, worst.j_sum, *times)
+
+
+def _gain(evidence: Evidence, rounds: int, now: StepTime, new: StepTime) -> tuple[float, float, float]:
+    """Return the seconds gained, with the interval: the machine's uncertainty is the same of both."""
+    moving_s = float(evidence.shares.moving_s.mean())
+    gain = (now.time_s - new.time_s) * rounds
+    low, high = (gain * end / now.time_s for end in (now.low_s, now.high_s))
+    return min(gain, moving_s), min(low, moving_s), min(high, moving_s)
+
+
+def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Finding | str:
+    now, best = start_of(mappings), mappings.best
+    if len(question.sizes) == 1:
+        return "all ranks are on one node, so that no placement sends less between nodes"
+    fewer = 1 - best.j_sum / now.j_sum if now.j_sum else 0.0
+    alike = (best.j_sum, best.j_max, best.time_s) == (now.j_sum, now.j_max, now.time_s)
+    gain = None if now.step is None or best.step is None else _gain(evidence, evidence.rounds, now.step, best.step)
+    if best is now or alike or (gain is not None and gain[0] < _LEAST_GAIN * evidence.time_s):
+        if not fewer:
+            return "no placement known sends less between nodes"
+        room = f"{format_volume(now.j_sum - best.j_sum)} of {format_volume(now.j_sum)} less between nodes"
+        return f"another placement gains less than {_LEAST_GAIN:.0%} of a {evidence.per} ({room})"
+    words = (
+        f"{format_volume(now.j_sum)} cross between nodes a {evidence.per}, {format_volume(best.j_sum)} would ({-fewer:+.0%})"
+    )
+    if now.j_max != best.j_max:
+        words += f"; out of the busiest node {format_volume(now.j_max)}, then {format_volume(best.j_max)}"
+    name = shlex.quote(evidence.name)
+    if now.algorithm == OBSERVED:
+        what = "Place the ranks by a file"
+        launch = shlex.join(map(str, evidence.record.header.get("command", ["mpiexec", "./app"])))
+        command = f"rankwise try {name}{_options(question, 'hosts', 'profile')} -- {launch}"
+    else:  # on other nodes than those observed
+        what = f"Place the ranks by a file, not {now.algorithm}"
+        form = "openmpi-rankfile" if evidence.record.header.get("family") == "Open MPI" else "hydra-hostfile"
+        command = f"rankwise map --observed {name}{_options(question, *question.target)} --format {form}"
+    low_s, high_s = (None, None) if gain is None else gain[1:]
+    return Finding(PLACEMENT, what, words, None if gain is None else gain[0], low_s, high_s, command)
+
+
+def _options(question: Question, *names: str) -> str:
+    return "".join(f" --{name} {shlex.quote(str(question.target[name]))}" for name in names if name in question.target)
+
+
+def _waiting(evidence: Evidence) -> Finding | str:
+    shares = evidence.shares
+    if (crowded := evidence.crowded) is not None:
+        return Finding(
+            CROWDED, "Give each rank a core of its own", f"{crowded}: most waiting is for a processor, and times below are not the links'",
+            None, None, None, "rankwise doctor",
+        )  # fmt: skip
+    if not shares.split:
+        return ""
+    waiting = shares.share(shares.waiting_s)
+    if waiting < _LEAST_WAITING or evidence.waits is None:
+        return f"ranks wait for late partners {waiting:.1%} of the time"
+    mean_s, usual = float(shares.waiting_s.mean()), float(np.median(shares.computing_s))
+    # A rank that computes no longer than others is late because of its messages.
+    late = [
+        (rank, seconds)
+        for rank, seconds in evidence.waits.late_ranks(0.25)
+        if shares.computing_s[rank] - usual > _OWN_FAULT * shares.blamed_s[rank] / len(shares.total_s)
+    ]
+    if not late:
+        return f"{waiting:.0%} of the time is waiting for late partners, and no rank that computes longer causes a quarter of it"
+    names = " and ".join(f"rank {rank}" for rank, _ in late[:3])
+    caused = sum(seconds for _, seconds in late[:3]) / max(float(evidence.waits.blamed_s.sum()), 1e-30)
+    own = ", ".join(f"{format_time(float(shares.computing_s[rank]))}" for rank, _ in late[:3])
+    record = evidence.record
+    node = int(record.node_of_rank[late[0][0]])
+    compute = "it computes" if len(late) == 1 else "they compute"
+    why = f"{compute} {own} a {evidence.per}, the median rank {format_time(usual)}; that causes {caused:.0%} of all waiting"
+    if node >= 0:
+        why += f" (on {record.hosts[node]}: a larger share of the work, or a slow core)"
+    gain = mean_s * caused
+    doubt = evidence.doubt
+    where = f" --hosts {','.join(record.hosts)}" if len(record.hosts) > 1 else ""
+    return Finding(
+        WAITING, f"{names[0].upper()}{names[1:]} make{'s' * (len(late) == 1)} the others wait",
+        why, gain, gain * (1 - doubt), gain * (1 + doubt),
+        f"rankwise doctor --nodes{where}" if where else "rankwise doctor",
+    )  # fmt: skip
+
+
+def _sending(evidence: Evidence, question: Question, traffic: Traffic, mappings: Mappings) -> list[Finding | str]:
+    """Compare one message a pair with several, and messages between nodes sent once for all pairs of ranks.
+
+    What is sent in an order may depend on what came before: messages are merged within a phase, or of phases between the same pairs
+    in a row (fields sent one after the other), and by nodes where all is sent at once.
+    """
+    best, schedule = mappings.best, evidence.schedule
+    if question.on is None or best.node_of_cell is None or schedule is None or not len(traffic.bytes):
+        return []
+    nodes, parts = best.node_of_cell, best.parts
+    now = _pricer(question.on, schedule)(traffic, nodes, parts)
+    merged = _merged(schedule)
+    by_node = _node_aware(traffic, nodes) if schedule.phases == 1 else []
+    whole = Traffic.of_pairs(traffic.name, traffic.ranks, (traffic.source, traffic.peer, traffic.bytes))
+    ways: dict[str, list[StepTime]] = {}
+    if len(merged.bytes) < len(schedule.bytes):
+        ways["Merge the messages to each neighbour into one"] = [_pricer(question.on, merged)(whole, nodes, parts)]
+    if by_node:
+        price = traffic_pricer(question.on)
+        ways["Send between nodes one message for all ranks of a node"] = [
+            price(one, nodes, parts) for one in by_node if len(one.bytes)
+        ]
+    found: list[Finding | str] = []
+    for what, steps in ways.items():
+        then = StepTime(sum(s.time_s for s in steps), sum(s.low_s for s in steps), sum(s.high_s for s in steps), "", 0.0, 0)
+        gain = _gain(evidence, 1, now, then)
+        if gain[0] < _LEAST_GAIN * evidence.time_s:
+            verdict = "slower" if gain[0] <= 0 else f"less than {_LEAST_GAIN:.0%} of a {evidence.per}"
+            found.append(
+                f"{what[0].lower()}{what[1:]}: {verdict} ({format_time(then.time_s)} against {format_time(now.time_s)})"
+            )
+            continue
+        why = (
+            f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(then.time_s)}: fewer latencies"
+        )
+        sizes = f"--bytes {max(1, int(np.median(traffic.bytes)))}"
+        command = f"rankwise choose --dims {max(1, len(evidence.pattern.dims))} --cutoff 1 {sizes}"
+        found.append(Finding(SENDING, what, why, *gain, command))
+    return found
+
+
+def _merged(schedule: PhasedStep) -> PhasedStep:
+    """Return the schedule with one message of each pair in each phase, phases between the same pairs in a row taken as one."""
+    ends = np.searchsorted(schedule.phase, np.arange(schedule.phases + 1))
+    group, last = np.zeros(schedule.phases, np.int64), b""
+    for phase in range(schedule.phases):
+        rows = slice(ends[phase], ends[phase + 1])
+        pairs = np.unique(np.stack([schedule.source[rows], schedule.dest[rows]]), axis=1).tobytes()
+        group[phase] = (group[phase - 1] if phase else -1) + (pairs != last)
+        last = pairs
+    columns = np.stack([group[schedule.phase], schedule.source, schedule.dest])
+    keys, inverse = np.unique(columns, axis=1, return_inverse=True)
+    volume = np.zeros(keys.shape[1], schedule.bytes.dtype)
+    np.add.at(volume, inverse.reshape(-1), schedule.bytes)
+    phases, source, dest = (np.ascontiguousarray(row) for row in keys)
+    compute_s = np.zeros((int(group.max(initial=0)) + 1, schedule.ranks))
+    return replace(schedule, phase=phases, source=source, dest=dest, bytes=volume, compute_s=compute_s)
+
+
+def _node_aware(traffic: Traffic, node_of_rank: Nodes) -> list[Traffic]:
+    """Return three steps: to the rank of a node that speaks with another one, between nodes, and on from there."""
+    cut = traffic.crossing(node_of_rank)
+    if not cut.any():
+        return []
+    members = [np.flatnonzero(node_of_rank == node) for node in range(int(node_of_rank.max()) + 1)]
+    a, b = node_of_rank[traffic.source], node_of_rank[traffic.peer]
+
+    def speaker(own: Nodes, other: Nodes) -> Any:
+        return np.array([members[i][j % len(members[i])] for i, j in zip(own, other, strict=True)])
+
+    out, into, sent = speaker(a[cut], b[cut]), speaker(b[cut], a[cut]), traffic.bytes[cut]
+    inside = traffic.bytes[~cut]
+    ends = ((traffic.source[cut], out), (out, into), (into, traffic.peer[cut]))
+    first = (
+        np.concatenate((ends[0][0], traffic.source[~cut])),
+        np.concatenate((ends[0][1], traffic.peer[~cut])),
+        np.concatenate((sent, inside)),
+    )
+    name, ranks = traffic.name, traffic.ranks
+    return [Traffic.of_pairs(name, ranks, one) for one in (first, (*ends[1], sent), (*ends[2], sent))]

@@ -1,0 +1,110 @@
+"""What is advised of programs whose truth is known: rings whose ranks sit apart, or one of which is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from observed_rings import HOSTS, PROFILE, RANKS, SIZE, STEPS, record_of
+from rankwise.advise.evidence import evidence_of
+from rankwise.advise.findings import PLACEMENT, SENDING, WAITING, Advice, Question, advise
+from rankwise.engines.model import Model
+from rankwise.machine.profile import Profile
+from rankwise.observe.record import Record
+from synthetic_events import Op, ring
+
+
+def advice_of(record: Record, on: Profile | None = PROFILE, sizes: Sequence[int] = (2, 2, 2, 2)) -> Advice:
+    question = Question(sizes, HOSTS[: len(sizes)], None if on is None else Model(on))
+    return advise(evidence_of(record, "app.comm"), question)
+
+
+def test_a_ring_dealt_out_cyclically_is_placed_by_a_file() -> None:
+    record = record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)])
+    advice = advice_of(record)
+    first = advice.findings[0]
+    # All 16 messages of a step cross; of pairs of neighbours on a node, 8.
+    assert (advice.headroom.now_bytes, advice.headroom.best_bytes) == (16 * SIZE, 8 * SIZE)
+    assert first.kind == PLACEMENT and "1.6 MB" in first.why and "-50%" in first.why
+    # A card of 1e8 bytes/s passes 400 kB of a node in 4 ms, then 200 kB; no more is gained than the time spent at moving.
+    assert advice.headroom.now_s == pytest.approx(4e-3, rel=0.05) and advice.headroom.best_s == pytest.approx(2e-3, rel=0.05)
+    moving_s = float(advice.evidence.shares.moving_s.mean())
+    assert first.gain_s == pytest.approx(min(moving_s, 2e-3), rel=0.1)
+    assert first.gain_lo_s is not None and first.gain_hi_s is not None and first.gain_lo_s <= first.gain_s <= first.gain_hi_s
+    assert first.command == "rankwise try app.comm -- mpiexec -n 8 './a b'"
+    assert advice.headline.startswith("Place the ranks by a file: a step ")
+
+
+def test_what_is_placed_well_has_nothing_to_gain() -> None:
+    advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank // 2 for rank in range(RANKS)]))
+    assert not any(finding.kind == PLACEMENT for finding in advice.findings)
+    assert "no placement known sends less between nodes" in advice.nothing
+    if not advice.findings:
+        assert advice.headline.startswith("Nothing to gain: ")
+
+
+def test_one_node_has_no_other_placement() -> None:
+    advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [0] * RANKS), sizes=(8,))
+    assert advice.nothing[0].startswith("all ranks are on one node")
+
+
+def _slow(slow: int) -> Callable[[int, int], int]:
+    return lambda rank, step: 3_000_000 if rank == slow else 100_000
+
+
+def test_a_slow_rank_is_named_with_what_it_costs() -> None:
+    advice = advice_of(record_of(ring(RANKS, STEPS, _slow(5), 1000), [rank // 2 for rank in range(RANKS)]))
+    (late,) = [finding for finding in advice.findings if finding.kind == WAITING]
+    assert late.what == "Rank 5 makes the others wait" and "on n3" in late.why and "it computes 3.00 ms a step" in late.why
+    # Seven of eight wait 2.9 ms a step.
+    assert late.gain_s == pytest.approx(2.9e-3 * 7 / 8, rel=0.15)
+    shares = advice.evidence.shares
+    assert np.allclose(shares.computing_s + shares.moving_s + shares.waiting_s, shares.total_s)
+
+
+def test_more_ranks_than_cores_come_first() -> None:
+    record = record_of(ring(RANKS, STEPS, _slow(5), 1000), [rank % 4 for rank in range(RANKS)])
+    advice = advice_of(replace(record, header={**record.header, "cores_of_host": [1, 4, 4, 4]}))
+    assert (
+        advice.findings[0].what == "Give each rank a core of its own"
+        and "2 ranks share the 1 cores of n1" in advice.findings[0].why
+    )
+    assert not any(finding.kind == WAITING for finding in advice.findings)
+
+
+def test_many_small_messages_are_merged() -> None:
+    advice = advice_of(record_of(_fields(10), [rank // 2 for rank in range(RANKS)]))
+    merged = [finding for finding in advice.findings if finding.kind == SENDING and finding.what.startswith("Merge")]
+    assert merged and merged[0].gain_s is not None and merged[0].gain_s > 0
+
+
+def _fields(count: int) -> list[list[Op]]:
+    """A ring that sends so many fields one after the other to each side."""
+    programs: list[list[Op]] = []
+    for rank in range(RANKS):
+        left, right = (rank - 1) % RANKS, (rank + 1) % RANKS
+        step = [
+            (kind, *ends)
+            for tag in range(2, 2 + count)
+            for kind, ends in (
+                ("irecv", (left, tag)),
+                ("irecv", (right, tag + 100)),
+                ("isend", (right, tag, 64)),
+                ("isend", (left, tag + 100, 64)),
+                ("waitall", ()),
+            )
+        ]
+        programs.append([*step, ("compute", 10_000)] * STEPS)
+    return programs  # fmt: skip
+
+
+def test_without_a_profile_bytes_are_told_and_seconds_asked_for() -> None:
+    advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)]), on=None)
+    assert advice.headline == "Place the ranks by a file: 50% fewer bytes between nodes."
+    assert advice.findings[0].gain_s is None and any("--profile" in note for note in advice.notes)
+    record = advice.to_dict()
+    assert {"what", "why", "gain_s", "gain_lo_s", "gain_hi_s", "command"} <= set(record["findings"][0])
+    assert record["headroom"]["now_bytes"] == 16 * SIZE and record["per"] == "step" and len(record["placement"]) == RANKS

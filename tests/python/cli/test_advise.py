@@ -1,0 +1,55 @@
+"""``rankwise advise`` on the screen, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from observed_rings import PROFILE, RANKS, STEPS, record_of
+from rankwise.observe.record import write_record
+from synthetic_events import ring
+
+Rankwise = Callable[..., Any]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    write_record(tmp_path / "app.comm", record_of(ring(RANKS, STEPS, 100_000, 100_000), [rank % 4 for rank in range(RANKS)]))
+    PROFILE.save(tmp_path / "machine.json")
+    return tmp_path
+
+
+def test_the_conclusion_comes_first(rankwise: Rankwise, app: Path) -> None:
+    shown = rankwise("advise", "app.comm", "--profile", "machine.json")
+    assert shown.code == 0, shown.err
+    lines = shown.out.splitlines()
+    assert lines[0].startswith("Place the ranks by a file: a step ") and "times as fast (" in lines[0]
+    assert lines[1].startswith("app.comm: 8 ranks on 4 nodes, step of ")
+    heads = [line.split()[0] for line in lines[3:6]]
+    assert heads == ["Time", "Pattern", "Placement"]
+    assert "1-D halo, 2 neighbours, 8, periodic, faces of 100 kB" in shown.out
+    assert "   rankwise try app.comm --profile machine.json -- mpiexec -n 8 './a b'" in lines
+
+
+def test_json_and_page_say_the_same(rankwise: Rankwise, app: Path) -> None:
+    shown = rankwise("advise", "app.comm", "--profile", "machine.json", "--html", "page.html", "--json")
+    assert shown.code == 0, shown.err
+    record = json.loads(shown.out)
+    (finding,) = [one for one in record["findings"] if one["kind"] == "placement"]
+    page = (app / "page.html").read_text()
+    assert f"{finding['ratio'][0]:.2f} times as fast" in page and "1.6 MB" in page and "800 kB" in page
+    assert page.count("<svg") == 2 and "http" not in page.replace("http://www.w3.org", "")
+    assert sum(value or 0 for value in record["shares"].values()) == pytest.approx(1)
+    assert record["pattern"]["dims"] == [8] and sorted(record["placement"]) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_other_nodes_and_wrong_input(rankwise: Rankwise, app: Path) -> None:
+    assert "on one node" in rankwise("advise", "app.comm", "--nodes", "1", "--ppn", "8").out
+    wrong = rankwise("advise", "app.comm", "--nodes", "3", "--ppn", "2")
+    assert wrong.code == 2 and len(wrong.err.splitlines()) == 1
+    missing = rankwise("advise", "none.comm")
+    assert missing.code == 2 and "none.comm" in missing.err
