@@ -1,4 +1,4 @@
-"""How right the judge is on real nodes: four in namespaces whose links are shaped to 100 Mbit/s, blocks of 400 kB (root needed).
+"""How right the judge is on real nodes: four in namespaces whose links are shaped, blocks of 400 kB (root needed).
 
     python benchmarks/judge_nodes.py     # two minutes
 
@@ -29,15 +29,14 @@ from rankwise import _core
 from rankwise.engines.judge import judge
 from rankwise.units import format_time
 
-_BYTES_PER_S = 100e6 / 8
 _PAYLOAD = 0.98  # of what crosses, the rest is headers of frames of 9000 B and what shapers lose
 _BLOCK_BYTES = 400_000
 # A grid of ranks, whether it wraps around, a cutoff.
 _QUESTIONS = (((8,), True, 2), ((4, 4), True, 1), ((4, 4), False, 1))
 
 
-def machine() -> _core.Machine:
-    rate = _PAYLOAD * _BYTES_PER_S
+def machine(rate_mbit: int) -> _core.Machine:
+    rate = _PAYLOAD * rate_mbit * 1e6 / 8
     links = {"same-socket": {"send": [(0, 2e-5, 5e-10)]}, "other-node": {"send": [(0, 2e-4, 1 / rate)]}}
     return _core.Machine(links, {"card": {"bytes_per_s": rate}})
 
@@ -45,12 +44,13 @@ def machine() -> _core.Machine:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3, help="of each exchange")
+    parser.add_argument("--rate", type=int, default=100, help="of the links, in Mbit/s; the slower, the less the processors matter")
     given = parser.parse_args()
     if (why := nodes.why_not()) is not None:
         sys.exit(f"no nodes here: {why}")
     errors = []
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory() as folder, Nodes("100mbit", nodes.FOUR, batches=True) as four:
+    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", nodes.FOUR, batches=True) as four:
         for grid, periodic, cutoff in _QUESTIONS:
             ranks, shape = math.prod(grid), "x".join(map(str, grid))
             cases = cases_of(grid, periodic, cutoff, _BLOCK_BYTES, [(name, "isend", 1) for name in ("direct", "shift", "comb")])
@@ -69,7 +69,7 @@ def main() -> int:
                     sys.exit(f"{' '.join(words)}: {done.stderr}")
                 for case, row in zip(cases, json.loads(done.stdout)["rows"], strict=True):
                     placement = placed(ranks, ranks // len(four.hosts), where == "cyclic")
-                    predicted = judge(case.program(), _BLOCK_BYTES, placement, machine())
+                    predicted = judge(case.program(), _BLOCK_BYTES, placement, machine(given.rate))
                     assert (row["algorithm"], row["mode"]) == (case.algorithm, case.mode)
                     errors.append(predicted.time_s / row["time_s"] - 1)
                     print(
