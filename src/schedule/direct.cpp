@@ -15,6 +15,8 @@ RankSchedule make_direct(const ExchangeSpec& spec, Index rank) {
   const Coords own = spec.grid.coords(rank);
   Step step;
   std::vector<Op> sends;
+  step.ops.reserve(2 * static_cast<std::size_t>(spec.window.slots()));
+  sends.reserve(static_cast<std::size_t>(spec.window.slots()));
   for (Index slot = 0; slot < spec.window.slots(); ++slot) {
     if (slot == centre) continue;
     const Coords offset = spec.window.offset(slot);
