@@ -26,6 +26,16 @@ def test_a_slow_sender_among_four_is_all_that_is_found() -> None:
     assert [(f.kind, f.nodes, round(f.ratio, 6)) for f in found] == [("sends", (2,), 1.5)]
 
 
+def test_a_usual_path_of_a_quick_sender_is_no_fault() -> None:
+    """Rank 2 looks quick, for it is to two of three: to the third it is as quick as all are."""
+    fleet = Fleet(
+        4, np.random.default_rng(1), spread=0, noise=0.005, burst_share=0, receives={1: 10.0}, pairs={(2, 1): 0.8, (2, 0): 0.86}
+    )
+    effects, found = fleet.judge()
+    assert math.exp(effects.sends[2]) < 0.85
+    assert [(finding.kind, finding.nodes) for finding in found] == [("receives", (1,))]
+
+
 def test_a_slow_pair_among_sixteen_is_no_nodes_fault() -> None:
     times = _exact(16, pairs={(3, 7): 1.5, (7, 3): 1.5}.items())
     effects = decompose(times)
