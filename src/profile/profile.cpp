@@ -203,25 +203,38 @@ std::optional<Resource> injection_of(const Json& links) {
   return Resource{rate(found->at("value"), "injection_bytes_per_s")};
 }
 
-std::optional<Resource> resource_of(const Json& shared, const char* name) {
+// Whether no more than one pair was measured at it: then how fast messages follow each other is that pair's own doing.
+bool of_one_pair(const Json& resource) {
+  const Json* pairs = resource.find("pairs");
+  if (pairs == nullptr || pairs->items().empty()) return false;
+  return std::all_of(pairs->items().begin(), pairs->items().end(), [](const Json& row) {
+    if (row.items().empty()) wrong(row, "this row of pairs is empty");
+    return row.items().front().number() <= 1;
+  });
+}
+
+// Of what passes it both ways at once, a card has its rate each way; a memory has one for all.
+std::optional<Resource> resource_of(const Json& shared, const char* name, bool each_way) {
   const Json* found = shared.find(name);
   if (found == nullptr) return std::nullopt;
   Resource resource{rate(found->at("bytes_per_s"), "bytes_per_s")};
-  if (const Json* messages = found->find("messages_per_s")) {
+  if (const Json* messages = found->find("messages_per_s"); messages != nullptr && !of_one_pair(*found)) {
     resource.least_s = 1 / rate(*messages, "messages_per_s");
   }
   if (const Json* both = found->find("both_ways_bytes_per_s")) {
+    const double both_bytes_per_s = rate(*both, "both_ways_bytes_per_s");
     constexpr double full_duplex = 1.25;  // of both directions against one; acknowledgements behind data leave 1.4 of 2
-    resource.half_duplex = rate(*both, "both_ways_bytes_per_s") < full_duplex * resource.bytes_per_s;
+    if (each_way) resource.half_duplex = both_bytes_per_s < full_duplex * resource.bytes_per_s;
+    else resource.bytes_per_s = std::max(resource.bytes_per_s, both_bytes_per_s);
   }
   return resource;
 }
 
 void read_shared(const Json& shared, Machine& machine) {
-  machine.card = resource_of(shared, "card");
-  machine.memory = resource_of(shared, "memory");
-  machine.socket = resource_of(shared, "socket");
-  machine.sockets = resource_of(shared, "sockets");
+  machine.card = resource_of(shared, "card", true);
+  machine.memory = resource_of(shared, "memory", false);
+  machine.socket = resource_of(shared, "socket", false);
+  machine.sockets = resource_of(shared, "sockets", false);
   const Json* levels = shared.find("levels");
   if (levels == nullptr) return;
   for (const Json& level : levels->items()) {

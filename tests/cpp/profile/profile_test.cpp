@@ -106,6 +106,7 @@ TEST(Profile, SlowsEveryWayDownAsAPlainSendWasBesideTraffic) {
 TEST(Profile, KnowsWhatRanksShare) {
   const std::string shared = R"({"schema": 2, "shared": {
     "card": {"bytes_per_s": 3e9, "messages_per_s": 4e6, "both_ways_bytes_per_s": 3.5e9}, "memory": {"bytes_per_s": 5e10},
+    "socket": {"bytes_per_s": 2e10, "messages_per_s": 2e6, "both_ways_bytes_per_s": 3e10, "pairs": [[1, 8, 2e6], [1, 64000, 2e10]]},
     "levels": [{"nodes": 4, "up_bytes_per_s": 6e9}]}, "links": {"other-node": {)" + curve("hockney", two_lines) + "}}}";
   const Machine machine = read_machine(shared);
   EXPECT_DOUBLE_EQ(machine.card->bytes_per_s, 3e9);
@@ -113,7 +114,10 @@ TEST(Profile, KnowsWhatRanksShare) {
   EXPECT_TRUE(machine.card->half_duplex);
   EXPECT_DOUBLE_EQ(machine.memory->bytes_per_s, 5e10);
   EXPECT_FALSE(machine.memory->half_duplex);
-  EXPECT_FALSE(machine.socket);
+  EXPECT_DOUBLE_EQ(machine.socket->bytes_per_s, 3e10);  // a memory has no direction
+  EXPECT_FALSE(machine.socket->half_duplex);
+  EXPECT_DOUBLE_EQ(machine.socket->least_s, 0);  // one pair's messages say nothing of what pairs share
+  EXPECT_FALSE(machine.sockets);
   EXPECT_EQ(machine.levels.front().nodes, 4);
   std::string stopped = shared;
   stopped.replace(stopped.find("5e10"), 4, "0");
