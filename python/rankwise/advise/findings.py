@@ -6,6 +6,7 @@ once). What is gained is never more than what the program spent at it when it wa
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.advise.evidence import Evidence
-from rankwise.engines.step import program_pricer, traffic_pricer
+from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
+from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.mapper import Mappings, MapResult, StepTime
 from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic
+from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.mapping.traffic import Nodes, Pricer
-    from rankwise.observe.phases import PhasedStep
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
 _LEAST_GAIN = 0.01  # share of a step below which there is nothing to gain
@@ -61,17 +63,45 @@ class Finding:
 
 @dataclass(frozen=True)
 class Headroom:
-    """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known."""
+    """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known, and the floor.
+
+    The floor is proven: no placement sends less, none takes less by the judge. ``to_best_s`` and ``to_floor_s``: seconds of a step
+    from now to there with their interval (the machine's, and of the program what it spends at moving bytes); None where no time is known.
+    """
 
     now_bytes: int
     best_bytes: int
     worst_bytes: int
+    floor_bytes: int
+    floor_by: str
     now_s: float | None = None
     best_s: float | None = None
     worst_s: float | None = None
+    floor_s: float | None = None
+    floor_s_by: str = ""
+    to_best_s: tuple[float, float, float] | None = None
+    to_floor_s: tuple[float, float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self.__dict__)
+
+    def words(self, per: str, seconds: bool = True) -> str:
+        """Return how far there is to go, in seconds where they are known and wanted."""
+        if self.floor_bytes >= self.best_bytes:
+            proof = "proven least"
+        else:
+            proof = f"no placement sends less than {format_volume(self.floor_bytes)}"
+        if not seconds or self.to_best_s is None or self.to_floor_s is None:
+            return proof
+        best, floor = (_seconds_in_words(gain) for gain in (self.to_best_s, self.to_floor_s))
+        return f"{proof}; to the best known {best} a {per}, to the proven floor at most {floor}"
+
+
+def _seconds_in_words(gain: tuple[float, float, float]) -> str:
+    """Return seconds with their interval; what is below the smallest unit is nothing."""
+    if gain[2] < 1e-9:
+        return "0 s"
+    return f"{format_time(gain[0])} ({format_time(gain[1])} to {format_time(gain[2])})"
 
 
 @dataclass(frozen=True)
@@ -90,7 +120,9 @@ class Advice:
     def headline(self) -> str:
         """The conclusion in a sentence."""
         if not self.findings:
-            return "Nothing to gain" + (f": {self.nothing[0]}." if self.nothing else ".")
+            room = (self.headroom.words(self.evidence.per, not self.poor),) if self.headroom.now_bytes else ()
+            reasons = "; ".join((*self.nothing[:1], *room))
+            return f"Nothing to gain: {reasons}." if reasons else "Nothing to gain."
         best = self.findings[0]
         fewer = 1 - self.headroom.best_bytes / self.headroom.now_bytes if self.headroom.now_bytes else 0.0
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
@@ -160,9 +192,8 @@ def advise(evidence: Evidence, question: Question) -> Advice:
         notes.append(
             "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives seconds"
         )
-    return Advice(
-        evidence, tuple(found), tuple(nothing), _headroom(evidence.rounds, mappings), mappings, tuple(notes), question.poor
-    )
+    headroom = _headroom(evidence, question, mappings)
+    return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
 
 
 def _pricer(on: Priced, schedule: PhasedStep | None) -> Pricer:
@@ -177,11 +208,23 @@ def start_of(mappings: Mappings) -> MapResult:
     return next((result for result in mappings.results if result.algorithm == OBSERVED), mappings.results[0])
 
 
-def _headroom(rounds: int, mappings: Mappings) -> Headroom:
+def _headroom(evidence: Evidence, question: Question, mappings: Mappings) -> Headroom:
+    rounds, traffic, sizes = evidence.rounds, evidence.traffic, question.sizes
     now, best = start_of(mappings), mappings.best
     worst = max(mappings.results, key=lambda result: (result.time_s or 0.0, result.j_sum))
-    times = [None if one.time_s is None else one.time_s * rounds for one in (now, best, worst)]
-    return Headroom(now.j_sum, best.j_sum, worst.j_sum, *times)
+    floor = least_crossing((traffic.source, traffic.peer, traffic.bytes), sizes, evidence.pattern, best.node_of_cell)
+    least = min(best.j_sum, math.ceil(floor.least))  # whole bytes
+    sent = (now.j_sum, best.j_sum, worst.j_sum, least, floor.kind)
+    if question.on is None or now.step is None or best.step is None:
+        return Headroom(*sent)
+    step = evidence.schedule or PhasedStep.at_once(traffic.source, traffic.peer, traffic.step_bytes, traffic.ranks)
+    least_s, why = least_time_s(question.on, step, sizes, evidence.pattern, best.node_of_cell)
+    worst_s = None if worst.time_s is None else worst.time_s * rounds
+    least_s = min(least_s, now.step.time_s)
+    bottom = replace(now.step, time_s=least_s)
+    to_best, to_floor = (_gain(evidence, rounds, now.step, then) for then in (best.step, bottom))
+    times = (now.step.time_s * rounds, best.step.time_s * rounds, worst_s, least_s * rounds)
+    return Headroom(*sent, *times, why, to_best, to_floor)
 
 
 def _gain(evidence: Evidence, rounds: int, now: StepTime, new: StepTime) -> tuple[float, float, float]:

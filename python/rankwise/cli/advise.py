@@ -107,6 +107,8 @@ def _lines(advice: Advice, path: Path) -> list[str]:
     )
     lines.append(f"Pattern   {evidence.pattern.words}")
     lines.append(f"Placement {_placement_words(advice)}")
+    if advice.headroom.now_bytes:
+        lines.append(f"Headroom  {advice.headroom.words(evidence.per)}")
     for number, finding in enumerate(advice.findings, 1):
         gain = gain_in_words(finding, evidence)
         if finding.gain_s is not None:

@@ -29,8 +29,11 @@ def test_a_ring_dealt_out_cyclically_is_placed_by_a_file() -> None:
     # All 16 messages of a step cross; of pairs of neighbours on a node, 8.
     assert (advice.headroom.now_bytes, advice.headroom.best_bytes) == (16 * SIZE, 8 * SIZE)
     assert first.kind == PLACEMENT and "1.6 MB" in first.why and "-50%" in first.why
+    assert (advice.headroom.floor_bytes, advice.headroom.floor_by) == (8 * SIZE, "partners")
     # A card of 1e8 bytes/s passes 400 kB of a node in 4 ms, then 200 kB; no more is gained than the time spent at moving.
     assert advice.headroom.now_s == pytest.approx(4e-3, rel=0.05) and advice.headroom.best_s == pytest.approx(2e-3, rel=0.05)
+    assert advice.headroom.floor_s == pytest.approx(advice.headroom.best_s, rel=0.05) and advice.headroom.floor_s_by == "card-out"
+    assert advice.headroom.words("step").startswith("proven least; to the best known ")
     moving_s = float(advice.evidence.shares.moving_s.mean())
     assert first.gain_s == pytest.approx(min(moving_s, 2e-3), rel=0.1)
     assert first.gain_lo_s is not None and first.gain_hi_s is not None and first.gain_lo_s <= first.gain_s <= first.gain_hi_s
@@ -42,8 +45,9 @@ def test_what_is_placed_well_has_nothing_to_gain() -> None:
     advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank // 2 for rank in range(RANKS)]))
     assert not any(finding.kind == PLACEMENT for finding in advice.findings)
     assert "no placement known sends less between nodes" in advice.nothing
-    if not advice.findings:
-        assert advice.headline.startswith("Nothing to gain: ")
+    room = advice.headroom
+    assert room.to_best_s == (0, 0, 0) and room.to_floor_s is not None and room.to_floor_s[2] < 0.1 * room.now_s  # type: ignore[operator]
+    assert replace(advice, findings=()).headline.startswith("Nothing to gain: no placement known sends less between nodes; proven least; ")
 
 
 def test_one_node_has_no_other_placement() -> None:
