@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.advise.evidence import Evidence
+from rankwise.advise.sending import ways_of_sending
 from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
 from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.mapper import Mappings, MapResult, StepTime
-from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic
+from rankwise.mapping.traffic import OBSERVED, Search, place_traffic
 from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
-    from rankwise.mapping.traffic import Nodes, Pricer
+    from rankwise.mapping.traffic import Pricer
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
 _LEAST_GAIN = 0.01  # share of a step below which there is nothing to gain
@@ -180,7 +181,7 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     for finding in (
         _placement(evidence, question, mappings),
         _waiting(evidence),
-        *_sending(evidence, question, traffic, mappings),
+        *_sending(evidence, question, mappings),
     ):
         if isinstance(finding, Finding):
             found.append(finding)
@@ -309,83 +310,24 @@ def _waiting(evidence: Evidence) -> Finding | str:
     )  # fmt: skip
 
 
-def _sending(evidence: Evidence, question: Question, traffic: Traffic, mappings: Mappings) -> list[Finding | str]:
-    """Compare one message a pair with several, and messages between nodes sent once for all pairs of ranks.
-
-    What is sent in an order may depend on what came before: messages are merged within a phase, or of phases between the same pairs
-    in a row (fields sent one after the other), and by nodes where all is sent at once.
-    """
+def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list[Finding | str]:
+    """Judge other ways of sending from the best placement known."""
     best, schedule = mappings.best, evidence.schedule
-    if question.on is None or best.node_of_cell is None or schedule is None or not len(traffic.bytes):
+    if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []
-    nodes, parts = best.node_of_cell, best.parts
-    now = _pricer(question.on, schedule)(traffic, nodes, parts)
-    merged = _merged(schedule)
-    by_node = _node_aware(traffic, nodes) if schedule.phases == 1 else []
-    whole = Traffic.of_pairs(traffic.name, traffic.ranks, (traffic.source, traffic.peer, traffic.bytes))
-    ways: dict[str, list[StepTime]] = {}
-    if len(merged.bytes) < len(schedule.bytes):
-        ways["Merge the messages to each neighbour into one"] = [_pricer(question.on, merged)(whole, nodes, parts)]
-    if by_node:
-        price = traffic_pricer(question.on)
-        ways["Send between nodes one message for all ranks of a node"] = [
-            price(one, nodes, parts) for one in by_node if len(one.bytes)
-        ]
+    nodes, parts, on = best.node_of_cell, best.parts, question.on
+    now = _pricer(on, schedule)(evidence.traffic, nodes, parts)
     found: list[Finding | str] = []
-    for what, steps in ways.items():
+    for way in ways_of_sending(evidence, schedule, nodes):
+        steps = [_pricer(on, step)(evidence.traffic, nodes, parts) for step in way.steps]
         then = StepTime(sum(s.time_s for s in steps), sum(s.low_s for s in steps), sum(s.high_s for s in steps), "", 0.0, 0)
         gain = _gain(evidence, 1, now, then)
         if gain[0] < _LEAST_GAIN * evidence.time_s:
             verdict = "slower" if gain[0] <= 0 else f"less than {_LEAST_GAIN:.0%} of a {evidence.per}"
             found.append(
-                f"{what[0].lower()}{what[1:]}: {verdict} ({format_time(then.time_s)} against {format_time(now.time_s)})"
+                f"{way.what[0].lower()}{way.what[1:]}: {verdict} ({format_time(then.time_s)} against {format_time(now.time_s)})"
             )
             continue
-        why = (
-            f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(then.time_s)}: fewer latencies"
-        )
-        sizes = f"--bytes {max(1, int(np.median(traffic.bytes)))}"
-        command = f"rankwise choose --dims {max(1, len(evidence.pattern.dims))} --cutoff 1 {sizes}"
-        found.append(Finding(SENDING, what, why, *gain, command))
+        why = f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(then.time_s)}: {way.why}"
+        found.append(Finding(SENDING, way.what, why, *gain, way.command))
     return found
-
-
-def _merged(schedule: PhasedStep) -> PhasedStep:
-    """Return the schedule with one message of each pair in each phase, phases between the same pairs in a row taken as one."""
-    ends = np.searchsorted(schedule.phase, np.arange(schedule.phases + 1))
-    group, last = np.zeros(schedule.phases, np.int64), b""
-    for phase in range(schedule.phases):
-        rows = slice(ends[phase], ends[phase + 1])
-        pairs = np.unique(np.stack([schedule.source[rows], schedule.dest[rows]]), axis=1).tobytes()
-        group[phase] = (group[phase - 1] if phase else -1) + (pairs != last)
-        last = pairs
-    columns = np.stack([group[schedule.phase], schedule.source, schedule.dest])
-    keys, inverse = np.unique(columns, axis=1, return_inverse=True)
-    volume = np.zeros(keys.shape[1], schedule.bytes.dtype)
-    np.add.at(volume, inverse.reshape(-1), schedule.bytes)
-    phases, source, dest = (np.ascontiguousarray(row) for row in keys)
-    compute_s = np.zeros((int(group.max(initial=0)) + 1, schedule.ranks))
-    return replace(schedule, phase=phases, source=source, dest=dest, bytes=volume, compute_s=compute_s)
-
-
-def _node_aware(traffic: Traffic, node_of_rank: Nodes) -> list[Traffic]:
-    """Return three steps: to the rank of a node that speaks with another one, between nodes, and on from there."""
-    cut = traffic.crossing(node_of_rank)
-    if not cut.any():
-        return []
-    members = [np.flatnonzero(node_of_rank == node) for node in range(int(node_of_rank.max()) + 1)]
-    a, b = node_of_rank[traffic.source], node_of_rank[traffic.peer]
-
-    def speaker(own: Nodes, other: Nodes) -> Any:
-        return np.array([members[i][j % len(members[i])] for i, j in zip(own, other, strict=True)])
-
-    out, into, sent = speaker(a[cut], b[cut]), speaker(b[cut], a[cut]), traffic.bytes[cut]
-    inside = traffic.bytes[~cut]
-    ends = ((traffic.source[cut], out), (out, into), (into, traffic.peer[cut]))
-    first = (
-        np.concatenate((ends[0][0], traffic.source[~cut])),
-        np.concatenate((ends[0][1], traffic.peer[~cut])),
-        np.concatenate((sent, inside)),
-    )
-    name, ranks = traffic.name, traffic.ranks
-    return [Traffic.of_pairs(name, ranks, one) for one in (first, (*ends[1], sent), (*ends[2], sent))]

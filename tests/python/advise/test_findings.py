@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +104,38 @@ def _fields(count: int) -> list[list[Op]]:
         ]
         programs.append([*step, ("compute", 10_000)] * STEPS)
     return programs  # fmt: skip
+
+
+def _by_axis(packing_ns: int, last: tuple[Op, ...] = ()) -> list[list[Op]]:
+    """A torus of 4 x 2 whose ranks exchange with one neighbour after the other, and compute 0.1 ms."""
+    programs: list[list[Op]] = []
+    for rank in range(RANKS):
+        x, y = divmod(rank, 2)
+        east, west, other = (x + 1) % 4 * 2 + y, (x - 1) % 4 * 2 + y, 2 * x + 1 - y
+        step: list[Op] = [("sendrecv", east, west, 1, SIZE), ("compute", packing_ns), ("sendrecv", west, east, 2, SIZE)]
+        step += [("compute", packing_ns), ("sendrecv", other, other, 3, SIZE), *last, ("compute", 100_000)]
+        programs.append(step * STEPS)
+    return programs
+
+
+def _at_once(programs: list[list[Op]]) -> list[Any]:
+    advice = advice_of(record_of(programs, [rank // 2 for rank in range(RANKS)]))
+    return [finding for finding in advice.findings if finding.what.endswith("at once that follow one another")]
+
+
+def test_exchanges_in_a_row_could_be_in_flight_at_once() -> None:
+    (finding,) = _at_once(_by_axis(1000))
+    # Within a node and between them the last exchange takes nothing beside the first two, whose cards send both ways at once.
+    assert finding.what.startswith("Send 3 exchanges ") and finding.kind == SENDING
+    assert finding.gain_lo_s <= finding.gain_s <= finding.gain_hi_s and finding.gain_s > 0
+    assert "Only where no message carries on" in finding.why
+    assert finding.command == "MPI_Irecv of all, MPI_Isend of all, one MPI_Waitall, instead of call 5"
+
+
+def test_exchanges_with_work_or_a_collective_between_them_stay_apart() -> None:
+    assert not _at_once(_by_axis(100_000))
+    (finding,) = _at_once(_by_axis(1000, (("allreduce", 8),)))
+    assert finding.what.startswith("Send 3 exchanges ")
 
 
 def test_without_a_profile_bytes_are_told_and_seconds_asked_for() -> None:
