@@ -123,6 +123,14 @@ def test_threads(build: Build, start: Start, tmp_path: Path) -> None:
         assert len(set(completed.tolist())) == 8000 and 0 not in completed
 
 
+@pytest.mark.parametrize("kind", ["pip", pytest.param("openmpi", marks=pytest.mark.system_mpi)])
+def test_ranks_that_are_spawned_are_told_and_left_out(build: Build, start: Start, tmp_path: Path, kind: str) -> None:
+    code, record = observe([*start(kind, 2), str(build(kind, "spawns.c"))], tmp_path / "app.comm")
+    assert code == 0 and record is not None and record.ranks == 2
+    assert "2 ranks that the program spawned are not in the record" in record.header["notes"]
+    assert pairs(record) == [{"source": a, "dest": 1 - a, "messages": 1, "bytes": 16} for a in (0, 1)]
+
+
 def test_nothing_but_mpis_names_is_visible() -> None:
     done = subprocess.run(["readelf", "-W", "--dyn-syms", str(library())], capture_output=True, text=True, check=True)
     names = {
