@@ -79,7 +79,8 @@ def levels_of(events: Array) -> Levels:
 
     Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. The
     step is the shortest period of three quarters of the greatest cover, cover(p) being the share of positions in runs of
-    p or more that are like the one p before; a super-step explains half of what the step leaves.
+    p or more that are like the one p before; a super-step explains half of what the step leaves. Calls that follow their like (a
+    neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step.
     """
     timed = events[events["kind"] != TIME_ONLY][-_MOST_EVENTS:]
     if len(timed) < 6:
@@ -87,19 +88,39 @@ def levels_of(events: Array) -> Levels:
     kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
     columns = np.stack([kinds, timed["peer"], timed["tag"], timed["comm"]], axis=1)
     symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
-    shares = _shares(symbols)
-    step, cover = _period(symbols, shares)
-    if step == 0:
+    runs, lengths = _in_runs(symbols)
+    shares = _shares(runs)
+    in_runs, cover = _period(runs, shares)
+    if in_runs == 0 and len(runs) < len(symbols):
+        runs, lengths = symbols, np.ones(len(symbols), int)
+        shares = _shares(runs)
+        in_runs, cover = _period(runs, shares)
+    if in_runs == 0:
         return Levels(0, 0, 0, 0.0)
+    step = _calls_of(lengths, in_runs)
     kind_symbols = np.unique(kinds, return_inverse=True)[1].astype(np.int32).reshape(-1)
     inner, _ = _period(kind_symbols[: 8 * step], _shares(kind_symbols[: 8 * step]))
-    left = 1 - shares[step]
-    longer = np.nonzero(shares[2 * step :] > shares[step] + left / 2)[0] if left > 0.01 else np.array([], int)
+    left = 1 - shares[in_runs]
+    longer = np.nonzero(shares[2 * in_runs :] > shares[in_runs] + left / 2)[0] if left > 0.01 else np.array([], int)
     super_step = 0
     if len(longer):
-        near = longer[0] + 2 * step
-        super_step = int(near + np.argmax(shares[near : near + step]))
+        near = longer[0] + 2 * in_runs
+        super_step = _calls_of(lengths, int(near + np.argmax(shares[near : near + in_runs])))
     return Levels(inner if inner < step else 0, step, super_step, cover)
+
+
+def _in_runs(symbols: Array) -> tuple[Array, Array]:
+    """Return the runs of equal symbols, those alike in symbol and length as equal numbers, and their lengths."""
+    begins = np.flatnonzero(np.append(True, symbols[1:] != symbols[:-1]))
+    lengths = np.diff(np.append(begins, len(symbols)))
+    numbers = np.unique(symbols[begins].astype(np.int64) * (len(symbols) + 1) + lengths, return_inverse=True)[1]
+    return numbers.astype(np.int32).reshape(-1), lengths
+
+
+def _calls_of(lengths: Array, period: int) -> int:
+    """Return how many calls so many runs have, in the median."""
+    ends = np.append(0, np.cumsum(lengths))
+    return int(np.median(ends[period:] - ends[:-period]))
 
 
 def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps | None:
