@@ -134,14 +134,25 @@ def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps 
     if first is None or any(level.step == 0 for level in levels.values()):
         return None
     cutter = _Cutter(events)
-    step = levels[first].step
-    index = np.nonzero(events[first]["kind"] != TIME_ONLY)[0]
-    for shift in _shifts(events[first], cutter.idle[first], index, step):
-        places = index[len(index) - 1 - shift :: -step][: most + 1][::-1]
-        if len(places) < 3 or cutter.cut(first, int(places[-2])) is None:
+
+    def places_of(rank: int, shift: int) -> Array:
+        index = np.nonzero(events[rank]["kind"] != TIME_ONLY)[0]
+        return np.asarray(index[len(index) - 1 - shift :: -levels[rank].step][: most + 1])
+
+    def shifts_of(rank: int) -> Sequence[int]:
+        index = np.nonzero(events[rank]["kind"] != TIME_ONLY)[0]
+        return _shifts(events[rank], cutter.idle[rank], index, levels[rank].step)
+
+    # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
+    others = {rank: places_of(rank, shifts_of(rank)[0]) for rank in cutter.leads[1:]}
+    for shift in shifts_of(first):
+        own = {first: places_of(first, shift), **others}
+        count = min(map(len, own.values()))
+        starts = [{rank: int(places[i]) for rank, places in own.items()} for i in range(count - 1, -1, -1)]
+        if count < 3 or cutter.cut(starts[-2]) is None:
             continue
-        cuts = [cut for place in places if (cut := cutter.cut(first, int(place))) is not None]
-        if len(cuts) < max(2, len(places) - 1):
+        cuts = [cut for start in starts if (cut := cutter.cut(start)) is not None]
+        if len(cuts) < max(2, count - 1):
             continue
         together = np.array([[cut[rank] for rank in sorted(events)] for cut in cuts])
         if np.all(np.diff(together, axis=0) > 0):
@@ -232,12 +243,28 @@ class _Cutter:
             if len(key) > 1 or len({len(at) for at in ends.values()}) == 1:
                 for one in ends:
                     self._keys[one].append(key)
+        self.leads = self._find_leads()
 
-    def cut(self, first: int, place: int) -> dict[int, int] | None:
-        """Return the least cut of all ranks that fits and has all that lies before a place of one; None where there is none."""
-        cuts = dict.fromkeys(self._length, 0)
-        cuts[first] = place
-        front = [first]
+    def _find_leads(self) -> list[int]:
+        """Return the first rank of each set of ranks that hear of each other."""
+        seen: set[int] = set()
+        leads = []
+        for lead in sorted(self._length):
+            if lead in seen:
+                continue
+            leads.append(lead)
+            front = [lead]
+            seen.add(lead)
+            while front:
+                near = {other for key in self._keys[front.pop()] for other in self._ends[key]} - seen
+                seen |= near
+                front += near
+        return leads
+
+    def cut(self, places: Mapping[int, int]) -> dict[int, int] | None:
+        """Return the least cut of all ranks that fits and has all that lies before places of some; None where there is none."""
+        cuts = dict.fromkeys(self._length, 0) | dict(places)
+        front = list(places)
         while front:
             rank = front.pop()
             for key in self._keys[rank]:
