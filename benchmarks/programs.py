@@ -47,7 +47,7 @@ _PAYLOAD = 0.95  # of what crosses in frames of 1500 B
 _MELT = """units lj
 atom_style atomic
 lattice fcc 0.8442
-region box block 0 10 0 8 0 6
+region box block 0 16 0 14 0 12
 create_box 1 box
 create_atoms 1 box
 mass 1 1.0
@@ -274,12 +274,12 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
             (bench.folder / "CoMD_info.h").write_text("".join(f'#define CoMD_{word} "-"\n' for word in words))
             sources = sorted((folders["comd"] / "src-mpi").glob("*.c"))
             program = bench.compiled(family, sources, "-DDOUBLE", "-DDO_MPI", f"-I{bench.folder}")
-            words_of = "-i 2 -j 2 -k 2 -x 10 -y 10 -z 10 -N 40 -n 10".split()
+            words_of = "-i 2 -j 2 -k 2 -x 10 -y 14 -z 18 -N 20 -n 10".split()
             yield Case(f"CoMD, {family}", family, [program, *words_of], before)
         if folders["miniamr"] is not None:
             program = bench.compiled(family, sorted((folders["miniamr"] / "ref").glob("*.c")))
             words_of = (
-                "--npx 2 --npy 2 --npz 2 --init_x 2 --nx 8 --ny 8 --nz 8 --num_vars 6 --num_tsteps 4 --stages_per_ts 6 "
+                "--npx 2 --npy 2 --npz 2 --init_x 2 --nx 10 --ny 10 --nz 10 --num_vars 40 --num_tsteps 3 --stages_per_ts 6 "
                 "--refine_freq 100 --num_refine 1 --checksum_freq 6 --max_blocks 600"
             ).split()
             yield Case(f"miniAMR, {family}", family, [program, *words_of], before)
