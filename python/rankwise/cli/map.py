@@ -169,8 +169,7 @@ def map_ranks(
         from rankwise.cli.map_traffic import Asked, map_traffic
         from rankwise.mapping.traffic import Search
 
-        units = () if on is None else tuple(nodes_of_unit for nodes_of_unit, _ in on.machine.levels)
-        search = Search(effort_s, objective, seed, inner, units)
+        search = Search(effort_s, objective, seed, inner)
         asked = Asked(
             observed, graph, nodes, ppn, node_sizes, hosts, algorithms, search, file_format, compare, check, with_mapping, output,
             as_json,

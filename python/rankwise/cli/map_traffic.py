@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     from rankwise.engines.step import traffic_pricer
     from rankwise.files import write_json
     from rankwise.mapping.formats import Placed, use_of, write_mapping
+    from rankwise.mapping.levels import levels_above
     from rankwise.mapping.reading import read_mapping
     from rankwise.mapping.traffic import place_traffic
 
@@ -51,7 +52,8 @@ def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
     given = None if asked.compare is None else read_mapping(asked.compare, sizes)
     price = None if on is None else traffic_pricer(on)
-    mappings = place_traffic(traffic, sizes, asked.algorithms, asked.search, price, given)
+    above = () if on is None else levels_above(on.machine, len(sizes))
+    mappings = place_traffic(traffic, sizes, asked.algorithms, replace(asked.search, above=above), price, given)
     best = mappings.best
     assert best.node_of_cell is not None
     placed = Placed([traffic.ranks], best.node_of_cell.tolist(), names, {name: part.tolist() for name, part in best.parts.items()})

@@ -29,6 +29,18 @@ class Inner:
 
 
 @dataclass(frozen=True)
+class Above:
+    """A level above the node (``switch``, ``group``): the unit of each node, and what a byte between its units costs.
+
+    A byte between nodes of one unit of the innermost level costs 1; costs do not fall outwards.
+    """
+
+    name: str
+    unit_of_node: tuple[int, ...]
+    cost: int
+
+
+@dataclass(frozen=True)
 class LevelScore:
     """The messages that cross the parts of this level but stay within one part of the level above it.
 
@@ -60,6 +72,21 @@ def levels_of(profile: Profile) -> list[Inner]:
     """Return the levels below the node that a profile tells apart: its sockets, where it has measured between them."""
     sockets = int(profile.machine.get("sockets") or 1)
     return [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
+
+
+def levels_above(machine: _core.Machine, nodes: int) -> list[Above]:
+    """Return the levels of switches of a machine whose units are filled one after the other.
+
+    A byte that leaves a unit costs 1 more for each time that the links up are slower than the cards of the unit's nodes.
+    """
+    found: list[Above] = []
+    cost = 1
+    for number, (each, up_bytes_per_s) in enumerate(machine.levels):
+        card = machine.card_bytes_per_s
+        taper = each * card / up_bytes_per_s if card else 1.0
+        cost = min(1024, cost + max(1, round(taper)))
+        found.append(Above(("switch", "group")[min(number, 1)], tuple(node // each for node in range(nodes)), cost))
+    return found
 
 
 def divide_levels(
