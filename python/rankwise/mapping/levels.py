@@ -157,9 +157,15 @@ def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:
 
 
 def levels_of(profile: Profile) -> list[Inner]:
-    """Return the levels below the node that a profile tells apart: its sockets, where it has measured between them."""
+    """Return the levels below the node that a profile tells apart: where it has measured between its sockets, or within and
+    outside the largest caches, of which hwloc has told how many there are."""
     sockets = int(profile.machine.get("sockets") or 1)
-    return [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
+    found = [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
+    caches = [cache["count"] for cache in profile.machine.get("caches") or () if cache["level"] == 3]
+    if len(caches) == 1 and {"shared-cache", "same-socket"} <= set(profile.links):
+        each, more = divmod(caches[0], sockets if found else 1)
+        found += [Inner("l3", each)] if each > 1 and not more else []
+    return found
 
 
 def levels_above(machine: _core.Machine, nodes: int) -> list[Above]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OBSERVED, BLOCKED, CYCLIC, REFINED = "observed", "blocked", "cyclic", "refined"
 _HEAVIEST = 2**30  # the search adds up weights in 32 bits
-_LEAST_SWEEPS = 2000  # of all pairs: what a search is given whatever the effort, so that it comes to an end of its first rounds,
+_LEAST_SWEEPS = 10_000  # of all pairs: what a search is given whatever the effort, so that it comes to an end of its first rounds,
 _LEAST_S = 2.0  # but no more than this takes
 _MOST_THREADS = 16
 _MOST_FOR_PEAK = 50_000  # ranks of a search for the bytes of the busiest node, which looks at all pairs of nodes
