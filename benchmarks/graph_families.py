@@ -155,7 +155,7 @@ def mixed_program(dims: tuple[int, ...], rng: np.random.Generator) -> Edges:
 def drawn(number: int, seed: int) -> tuple[str, Edges, int]:
     """Return the family, the graph and the number of nodes of one of the random graphs of a benchmark."""
     rng = np.random.default_rng([seed, number])
-    size = int(rng.integers(300, 6000))
+    size = int(rng.integers(200, 2500))
     side = max(4, round(size ** (1 / 3)))
     square = max(8, round(size**0.5))
     families: dict[str, Callable[[], Edges]] = {
