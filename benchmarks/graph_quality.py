@@ -137,7 +137,7 @@ def main() -> None:
             cuts: dict[str, int] = {}
             for name, peer in PEERS.items():
                 try:
-                    found = [parts for parts in peer(graph, nodes, given.seed, Path(folder))]
+                    found = list(peer(graph, nodes, given.seed, Path(folder)))
                 except (ImportError, AttributeError, TypeError, ValueError) as error:
                     missing.add(f"{name}: {error}")
                     continue

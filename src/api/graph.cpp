@@ -265,7 +265,9 @@ void map_graph_alone(std::int32_t vertices, const int first[], const int targets
   if (!(effort_s >= 0.0 && effort_s <= 1e6)) refuse_argument("the effort must be 0 to 1e6 s");
   std::vector<Sent> sent;
   for (std::int32_t v = 0; v < vertices; ++v) {
-    if (first[0] != 0 || first[v + 1] < first[v]) refuse_argument("first does not rise from 0: give where each vertex's targets begin");
+    if (first[0] != 0 || first[v + 1] < first[v]) {
+      refuse_argument("first does not rise from 0: give where each vertex's targets begin");
+    }
     require_list(first[v + 1], targets, "targets");
     for (int e = first[v]; e < first[v + 1]; ++e) add(sent, v, targets[e], is_weighted(weights) ? weights[e] : 1, vertices);
   }
@@ -287,7 +289,8 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
       add(unused, given.sources[i], rank, is_weighted(given.source_weights) ? given.source_weights[i] : 1, size);
     }
     for (int i = 0; i < given.outdegree; ++i) {
-      add(sent, rank, given.destinations[i], is_weighted(given.destination_weights) ? given.destination_weights[i] : 1, size);
+      const int weight = is_weighted(given.destination_weights) ? given.destination_weights[i] : 1;
+      add(sent, rank, given.destinations[i], weight, size);
     }
   });
   MPI_Comm made = MPI_COMM_NULL;

@@ -268,8 +268,9 @@ Array<NodeId> map_graph(const Words& first, const Words& others, const Words& we
   const rankwise::WeightedGraph graph = weighted_graph(first, others, weights);
   const rankwise::NodeTree tree{sizes, std::move(units), std::move(costs)};
   const auto [steps, seed, threads] = search;
-  return filled_array<NodeId>(graph.vertices(), [&, steps = steps, seed = seed, threads = threads](std::span<NodeId> result) {
-    std::ranges::copy(rankwise::map_graph(graph, tree, {steps, seed, threads}), result.begin());
+  const rankwise::GraphOptions options{steps, seed, threads};
+  return filled_array<NodeId>(graph.vertices(), [&](std::span<NodeId> result) {
+    std::ranges::copy(rankwise::map_graph(graph, tree, options), result.begin());
   });
 }
 
@@ -362,17 +363,17 @@ void bind_mapping(nb::module_& m) {
   m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"),
         nb::arg("sizes"), nb::arg("starts"), nb::arg("steps"), nb::arg("objective") = "j_sum",
         nb::arg("seed") = MappingOptions().seed,
-        "Divide any graph into parts of these sizes, by a search of about steps steps from the best of starts (the part of each "
-        "vertex). The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
+        "Divide any graph into parts of these sizes, by a search of about steps steps from the best of starts (the part of "
+        "each vertex). The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
         "other ends, and the weights that go there and come from there; each edge stands at both ends, all weights together "
         "come to less than 2^31. Return the part of each vertex. Raises ValueError.");
   m.def("map_graph", &map_graph, nb::arg("first"), nb::arg("others"), nb::arg("weights"), nb::arg("sizes"), nb::arg("units"),
         nb::arg("costs"), nb::arg("search"),
-        "Return the node of each vertex of any graph, with exactly so many vertices on each node: recursive multisection, then a "
-        "search (steps, seed, threads), whose result does not depend on the threads. The graph in compressed rows as for "
-        "divide_graph, weights: both ways together. units: for each level above the node, the inner first, the unit of each node; "
-        "costs: of a weight between nodes of one unit of the innermost level, of the next, ..., one more than levels, 0 to 1024, "
-        "not falling. Raises ValueError.");
+        "Return the node of each vertex of any graph, with exactly so many vertices on each node: recursive multisection, then "
+        "a search (steps, seed, threads), whose result does not depend on the threads. The graph in compressed rows as for "
+        "divide_graph, weights: both ways together. units: for each level above the node, the inner first, the unit of each "
+        "node; costs: of a weight between nodes of one unit of the innermost level, of the next, ..., one more than levels, "
+        "0 to 1024, not falling. Raises ValueError.");
   m.def("balance_graph", &balance_graph, nb::arg("first"), nb::arg("others"), nb::arg("weights"), nb::arg("sizes"),
         nb::arg("parts"),
         "Return the part of each vertex with exactly so many in each, by cheap moves where some do not hold theirs. Raises "

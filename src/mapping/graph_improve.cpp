@@ -126,6 +126,9 @@ constexpr std::array<Round, 7> rounds{{
     {24, true, false, warm, 150},
 }};
 constexpr int most_idle_rounds = 50;
+// A sweep of more than so many edges leaves the caches: only windows are searched then.
+constexpr Index largest_sweep = 4'000'000;
+constexpr Index sweeps_of_a_window = 150;
 // A slow cooling of the whole map comes first, where there is time for so many sweeps.
 constexpr Index least_slow_sweeps = 300;
 
@@ -230,6 +233,12 @@ void improve(GraphMap& map, const GraphOptions& options) {
   std::array<double, rounds.size()> gain_a_step{};
   Index left = options.steps;
   int idle = 0;
+  if (sweep > largest_sweep) {
+    for (Index done = 0; left - done >= sweep; done += sweep * sweeps_of_a_window) {
+      improvement.run({24, true, false, hot, std::min(sweeps_of_a_window, (left - done) / sweep)});
+    }
+    return;
+  }
   if (left / 2 / sweep >= least_slow_sweeps) {
     std::array<std::pair<std::int64_t, Heat>, 2> trials{{{0, hot}, {0, loose}}};
     for (auto& [gain, heat] : trials) gain = improvement.try_out(heat, 80);

@@ -68,9 +68,10 @@ TEST(CartOfGraphs, AdjacentListsFollowTheNumbersOfRanks) {
   for (const int reorder : {0, 1}) {
     for (const bool weighted : {true, false}) {
       MPI_Comm made = MPI_COMM_NULL;
-      ok(rankwise_dist_graph_create_adjacent(MPI_COMM_WORLD, 4, own.sources.data(), weighted ? own.source_weights.data() : nullptr,
-                                             4, own.destinations.data(), weighted ? own.destination_weights.data() : MPI_UNWEIGHTED,
-                                             MPI_INFO_NULL, reorder, &made));
+      const int* in_weights = weighted ? own.source_weights.data() : nullptr;
+      const int* out_weights = weighted ? own.destination_weights.data() : MPI_UNWEIGHTED;
+      ok(rankwise_dist_graph_create_adjacent(MPI_COMM_WORLD, 4, own.sources.data(), in_weights, 4, own.destinations.data(),
+                                             out_weights, MPI_INFO_NULL, reorder, &made));
       require_all_ranks_once(made);
       int in = 0, out = 0, has_weights = 0;
       MPI_Dist_graph_neighbors_count(made, &in, &out, &has_weights);
@@ -106,7 +107,8 @@ TEST(CartOfGraphs, AnyRankMayNameAnyEdge) {
   }
   MPI_Comm made = MPI_COMM_NULL;
   ok(rankwise_dist_graph_create(MPI_COMM_WORLD, static_cast<int>(sources.size()), sources.data(), degrees.data(),
-                                destinations.data(), weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data(), MPI_INFO_NULL, 1, &made));
+                                destinations.data(), weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data(), MPI_INFO_NULL, 1,
+                                &made));
   require_all_ranks_once(made);
   EXPECT_LE(between_nodes(made), between_nodes(MPI_COMM_WORLD));
   int in = 0, out = 0, has_weights = 0;
@@ -143,7 +145,8 @@ TEST(CartOfGraphs, AGraphMayBeSmallerThanTheCommunicator) {
 TEST(CartOfGraphs, AnErrorOfOneRankIsOneOfAll) {
   MPI_Comm made = MPI_COMM_WORLD;
   const int nobody = world_rank() == world_size() - 1 ? world_size() : 0;
-  EXPECT_EQ(rankwise_dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, nullptr, 1, &nobody, nullptr, MPI_INFO_NULL, 1, &made),
+  EXPECT_EQ(rankwise_dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, nullptr, 1, &nobody, nullptr, MPI_INFO_NULL, 1,
+                                                &made),
             RANKWISE_ERROR_ARGUMENT);
   EXPECT_EQ(made, MPI_COMM_NULL);
   EXPECT_NE(std::string(rankwise_last_error()).find("the graph names rank " + std::to_string(world_size())), std::string::npos);
@@ -166,7 +169,8 @@ TEST(CartOfGraphs, AMapWithoutMpiFillsNodesExactly) {
   EXPECT_EQ(nodes[4], nodes[5]);
   EXPECT_EQ(nodes[2], 0);
   const std::vector<int> wrong{4, 3};
-  EXPECT_EQ(rankwise_graph_map(6, first.data(), targets.data(), nullptr, 2, wrong.data(), 0.0, nodes.data()), RANKWISE_ERROR_ARGUMENT);
+  EXPECT_EQ(rankwise_graph_map(6, first.data(), targets.data(), nullptr, 2, wrong.data(), 0.0, nodes.data()),
+            RANKWISE_ERROR_ARGUMENT);
 }
 
 }  // namespace
