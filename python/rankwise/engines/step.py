@@ -60,13 +60,18 @@ def step_pricer(on: Priced, message_bytes: int) -> StepPricer:
     return price
 
 
-def traffic_pricer(on: Priced) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
-    """Return what prices placements of a program: of each pair one message is sent, all at once, of its bytes a round."""
+def traffic_pricer(on: Priced, seats: Sequence[int] = ()) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
+    """Return what prices placements of a program: of each pair one message is sent, all at once, of its bytes a round.
+
+    ``seats``: the number of each node on the machine, where they do not follow each other.
+    """
+    from numpy import asarray, int32
 
     def price(traffic: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
         sent = traffic.step_bytes
         program = Program(PhasedStep.at_once(traffic.source, traffic.peer, sent, traffic.ranks))
-        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, node_of_rank, parts))
+        nodes = asarray(seats, dtype=int32)[node_of_rank] if seats else node_of_rank
+        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, nodes, parts))
 
     return price
 
