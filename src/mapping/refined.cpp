@@ -8,6 +8,7 @@
 
 #include "mapping/algorithms.hpp"
 #include "mapping/bound.hpp"
+#include "mapping/lattice.hpp"
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
 #include "mapping/table_mapping.hpp"
@@ -48,6 +49,7 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
   if (edges > options.steps) return std::move(plans.front());
   std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem, options);
+  if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.push_back(std::move(strips));
   std::ranges::move(plans, std::back_inserter(maps));
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
 

@@ -212,3 +212,18 @@ def test_the_core_refuses_a_rank_that_does_not_exist() -> None:
 def test_the_core_refuses_maps_of_another_size() -> None:
     with pytest.raises(ValueError, match="3 entries but the grid has 4 cells"):
         _core.score([2, 2], [], [[1, 0]], np.zeros(3, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("grid", "ranks_per_node", "stencil", "j_sum"),
+    [
+        ([32, 24], 24, "2,0;-2,0;0,2;0,-2", 416),
+        ([48, 36], 36, "1,1;-1,-1", 0),
+        ([50, 30], 25, "1,1;-1,-1", 58),
+    ],
+)
+def test_offsets_that_leave_cells_out_are_mapped_coset_by_coset(
+    grid: list[int], ranks_per_node: int, stencil: str, j_sum: int
+) -> None:
+    nodes = [ranks_per_node] * (math.prod(grid) // ranks_per_node)
+    assert map_grid(grid, nodes, stencil, algorithms=["auto"]).best.j_sum == j_sum
