@@ -337,7 +337,7 @@ void bind_mapping(nb::module_& m) {
         "cells), the neighbours, and the weight that is sent both ways. Raises ValueError.");
   m.def("lower_bound", &lower_bound, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
-        "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, open-axes "
-        "(without the edges around periodic axes) or projections. Raises ValueError.");
+        "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, "
+        "components or projections. Raises ValueError.");
   m.attr("STEPS_PER_SECOND") = rankwise::steps_per_second;
 }

@@ -238,7 +238,7 @@ Lattice::Lattice(const Stencil& stencil) {
     const Coords& offset = stencil.offsets()[k];
     for (std::size_t i = 0; i < d; ++i) {
       for (std::size_t j = 0; j < d; ++j) {
-        reach[i][j] += static_cast<double>(stencil.weights()[k]) * static_cast<double>(offset[i]) * static_cast<double>(offset[j]);
+        reach[i][j] += static_cast<double>(stencil.weights()[k] * offset[i]) * static_cast<double>(offset[j]);
       }
     }
   }

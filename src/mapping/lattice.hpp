@@ -33,9 +33,9 @@ class Lattice {
   std::vector<Coords> change_;  // place = (place by echelon) * change
 };
 
-// An order of groups of these sizes in which as many nodes of n as may be hold whole groups or whole remainders of groups: those
-// of whole nodes first, then the largest remainder left with the fewest others that fill up a node exactly (a bounded
-// subset sum), at last what fits nowhere.
+// An order of groups of these sizes in which as many nodes of n as may be hold whole groups or whole remainders of groups:
+// those of whole nodes first, then the largest remainder left with the fewest others that fill up a node exactly (a
+// bounded subset sum), at last what fits nowhere.
 std::vector<std::size_t> packed(const std::vector<Index>& sizes, Index n);
 
 // The best map of strips and tubes along the reduced basis, coset by coset: for each direction and many widths all cells

@@ -74,7 +74,10 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
     fill_node_of_cell(*map, problem.nodes, node_of_cell);
     starts.emplace_back(graph, problem.nodes, node_of_cell);
   }
-  const Partition best = search(std::move(starts), left, lower_bound(problem).j_sum);
+  // A bound ends the search where nothing is left to gain; it must not take its time.
+  const Index size = problem.nodes.largest();
+  const Index bound = size * size * problem.grid.ndim() * 40 < left.steps ? lower_bound(problem).j_sum : 0;
+  const Partition best = search(std::move(starts), left, bound);
   return table_mapping(problem.nodes, best.part_of_cell());
 }
 

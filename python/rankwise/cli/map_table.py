@@ -165,7 +165,7 @@ def _gap(mappings: Mappings, result: MapResult) -> str:
 _BOUNDS = {
     "isoperimetric": "parts of that size have at least so long a border",
     "lines": "so many nodes must share lines of the grid",
-    "open-axes": "counted without the messages around periodic axes, so the true limit may be higher",
+    "components": "ranks that talk hang together in groups that nodes must share",
     "projections": "estimated from the parts' projections",
 }
 
