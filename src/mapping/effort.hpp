@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "mapping/mapping.hpp"
 
@@ -10,19 +11,34 @@ namespace rankwise {
 // Work left to a search, in steps of MappingOptions.
 class Effort {
  public:
-  explicit Effort(const MappingOptions& options) : left_(options.steps), stop_(options.stop) {}
+  explicit Effort(const MappingOptions& options)
+      : left_(options.steps), stop_(options.stop), deadline_(options.deadline), begin_(MappingOptions::Clock::now()) {}
 
-  void spend(Index steps) { left_ -= steps; }
+  void spend(Index steps) {
+    left_ -= steps;
+    spent_ += steps;
+  }
   [[nodiscard]] Index left() const { return left_; }
-  // Whether the search must end: asks the caller, so not for every move.
+  [[nodiscard]] Index spent() const { return spent_; }
+  // Whether the search must end: asks the caller and the clock, so not for every move.
   bool over() {
-    if (left_ > 0 && stop_ && stop_()) left_ = 0;
+    if (left_ > 0 && ((deadline_ && MappingOptions::Clock::now() >= *deadline_) || (stop_ && stop_()))) left_ = 0;
     return left_ <= 0;
+  }
+  // Where a clock ends the search: what is left, in steps as long as those so far.
+  void recount() {
+    if (!deadline_ || left_ <= 0 || spent_ == 0) return;
+    const auto now = MappingOptions::Clock::now();
+    const double share = std::chrono::duration<double>(*deadline_ - now) / std::chrono::duration<double>(now - begin_);
+    left_ = static_cast<Index>(share * static_cast<double>(spent_));
   }
 
  private:
   Index left_;
+  Index spent_ = 0;
   std::function<bool()> stop_;
+  std::optional<MappingOptions::Clock::time_point> deadline_;
+  MappingOptions::Clock::time_point begin_;
 };
 
 // How many steps are worth spending where the caller names no time: a millisecond for each message that a node could

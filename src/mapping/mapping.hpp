@@ -6,9 +6,11 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -81,20 +83,32 @@ class Mapping {
   virtual void all_runs(RunSink& sink) const = 0;
   // The algorithm that auto has picked; empty for all others.
   [[nodiscard]] virtual std::string_view picked() const { return {}; }
+  // The steps of a search with which it comes out alike without a clock; 0 where nothing was searched.
+  [[nodiscard]] virtual Index steps() const { return 0; }
 };
 
 // What an algorithm is to make little of, first of all.
 enum class Objective { j_sum, j_max };
 
-// For the algorithms that search or draw; the same options give the same map on every machine and rank.
+// For the algorithms that search or draw; the same options give the same map on every machine and rank, whatever the threads.
+// A clock (stop, or deadline) may differ from run to run and from rank to rank: a caller that maps on several ranks at once
+// must leave it out.
 struct MappingOptions {
+  using Clock = std::chrono::steady_clock;
+
+  // For a search that ends so long from now, whatever the machine's speed.
+  static MappingOptions within(double seconds);
+
+
   // How long a search may be: about this many stencil edges are looked at. steps_per_second of them take about 1 s.
   Index steps = 1'800'000;
   Objective objective = Objective::j_sum;
   std::uint64_t seed = 1;
-  // Asked now and then; true ends the search with the best map so far. A caller that maps on several ranks at once must
-  // leave it empty: a clock may differ from rank to rank, steps do not.
+  // Asked now and then, by one thread or several; true ends the search with the best map so far.
   std::function<bool()> stop;
+  // When the search is to end: then steps are what the machine does until then.
+  std::optional<Clock::time_point> deadline;
+  int threads = 1;
 };
 // How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.
 constexpr Index steps_per_second = 180'000'000;

@@ -4,6 +4,7 @@
 // algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "mapping/algorithms.hpp"
@@ -13,6 +14,7 @@
 #include "mapping/score.hpp"
 #include "mapping/table_mapping.hpp"
 #include "mapping/tube_plan.hpp"
+#include "mapping/windows.hpp"
 
 namespace rankwise {
 
@@ -32,6 +34,31 @@ std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& 
   found.push_back(prepare_random(problem, options));
   return found;
 }
+
+// A bound ends the search where nothing is left to gain; it must not take the search's time.
+Index quick_bound(const MappingProblem& problem, Index steps) {
+  const Index size = problem.nodes.largest();
+  return size * size * problem.grid.ndim() * 40 < steps ? lower_bound(problem).j_sum : 0;
+}
+
+// Only the clock ends it.
+MappingOptions unlimited(MappingOptions options) {
+  options.steps = std::numeric_limits<Index>::max() / 2;
+  return options;
+}
+
+class Searched final : public Mapping {
+ public:
+  Searched(std::unique_ptr<Mapping> mapping, Index steps) : mapping_(std::move(mapping)), steps_(steps) {}
+
+  [[nodiscard]] Index cell_of_rank(Index rank) const override { return mapping_->cell_of_rank(rank); }
+  void all_runs(RunSink& sink) const override { mapping_->all_runs(sink); }
+  [[nodiscard]] Index steps() const override { return steps_; }
+
+ private:
+  std::unique_ptr<Mapping> mapping_;
+  Index steps_;
+};
 
 }  // namespace
 
@@ -53,7 +80,9 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
   std::ranges::move(plans, std::back_inserter(maps));
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
 
-  if (edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
+  const Index planned = options.steps - left.steps;
+  const bool by_windows = prefers_windows(problem, left.steps);
+  if (by_windows || edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
     std::pair<Index, Index> least;
     std::size_t best = maps.size();
     for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -65,7 +94,15 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
       best = i;
       least = value;
     }
-    return std::move(maps[best]);
+    const Index bound = quick_bound(problem, left.steps);
+    const Index j_sum = options.objective == Objective::j_max ? least.second : least.first;
+    Effort effort(left);
+    if (!by_windows || j_sum == bound || effort.over()) return std::move(maps[best]);
+    fill_node_of_cell(*maps[best], problem.nodes, node_of_cell);
+    maps.clear();
+    if (options.deadline) effort = Effort(unlimited(left));
+    improve_by_windows(problem, node_of_cell, left, effort);
+    return std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned);
   }
   const StencilGraph graph(problem.grid, problem.stencil);
   std::vector<Partition> starts;
@@ -74,11 +111,9 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
     fill_node_of_cell(*map, problem.nodes, node_of_cell);
     starts.emplace_back(graph, problem.nodes, node_of_cell);
   }
-  // A bound ends the search where nothing is left to gain; it must not take its time.
-  const Index size = problem.nodes.largest();
-  const Index bound = size * size * problem.grid.ndim() * 40 < left.steps ? lower_bound(problem).j_sum : 0;
-  const Partition best = search(std::move(starts), left, bound);
-  return table_mapping(problem.nodes, best.part_of_cell());
+  Effort effort(left);
+  const Partition best = search(std::move(starts), left, quick_bound(problem, left.steps), effort);
+  return std::make_unique<Searched>(table_mapping(problem.nodes, best.part_of_cell()), effort.spent() + planned);
 }
 
 }  // namespace rankwise

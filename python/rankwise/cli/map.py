@@ -82,7 +82,14 @@ def map_ranks(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Change or add a figure of --machine: latency=1.2us, taper=0.5.")
     ] = None,
-    effort: Annotated[str, typer.Option(help="How long refined may search: 10ms, 1s.")] = "10ms",
+    effort: Annotated[
+        str | None, typer.Option(help="How long refined may search, by the clock: 100ms, 1s. Otherwise as many --steps.")
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="How long refined may search, in steps: the same map every time. 1800000, or about 10 ms."),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Processor cores for refined; the map of --steps is the same.")] = 1,
     objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
     seed: Annotated[int, typer.Option(help="For what is drawn at random: random, refined, graph.")] = 1,
     prove: Annotated[
@@ -142,10 +149,11 @@ def map_ranks(
     from rankwise.mapping import map_grid
     from rankwise.mapping.formats import FORMATS, Placed, default_hosts, require_format, use_of, write_mapping
     from rankwise.mapping.levels import levels_of, parse_levels
+    from rankwise.mapping.mapper import DEFAULT_EFFORT_S
     from rankwise.mapping.reading import read_mapping
 
     algorithms = [name.strip() for name in algorithm.split(",")]
-    effort_s = parse_seconds(effort, "--effort")
+    effort_s = DEFAULT_EFFORT_S if effort is None else parse_seconds(effort, "--effort")
     if objective not in ("j_sum", "j_max"):
         raise InputError(f"--objective '{objective}' is unknown: take j_sum or j_max")
     if not 0 <= seed < 2**64:
@@ -195,7 +203,9 @@ def map_ranks(
             names_of_algorithms,
             keep_maps=everything and (with_mapping or file_format is not None or plot is not None),
             weights=heavy,
-            effort_s=effort_s,
+            effort_s=None if effort is None else effort_s,
+            steps=steps,
+            threads=threads,
             objective=objective,
             seed=seed,
             prove=everything and prove,
