@@ -110,6 +110,26 @@ std::tuple<Array<NodeId>, std::string, Index> map_grid(const std::string& algori
   return {std::move(node_of_cell), std::string(mapping->picked()), mapping->steps()};
 }
 
+// The node of every cell in each map of the front.
+std::vector<Array<NodeId>> map_front(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                                     std::vector<Index> weights, std::vector<bool> periodic, Index steps, std::uint64_t seed,
+                                     double seconds) {
+  const MappingProblem given =
+      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
+  std::vector<std::unique_ptr<rankwise::Mapping>> maps;
+  {
+    const nb::gil_scoped_release unlocked;
+    maps = rankwise::refined_front(given, options(steps, "j_sum", seed, seconds));
+  }
+  std::vector<Array<NodeId>> result;
+  for (const auto& map : maps) {
+    result.push_back(filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) {
+      fill_node_of_cell(*map, given.nodes, nodes);
+    }));
+  }
+  return result;
+}
+
 Array<Index> map_ranks(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
                        std::vector<Coords> stencil) {
   const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
@@ -301,6 +321,10 @@ void bind_mapping(nb::module_& m) {
         "steps (STEPS_PER_SECOND of them a second), or ends after so many seconds where that is not 0: then the map may "
         "depend on the machine, else not, and never on threads. Raises ValueError where the algorithm is unknown or cannot "
         "handle the input.");
+  m.def("map_front", &map_front, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"), nb::arg("weights"),
+        nb::arg("periodic"), nb::arg("steps"), nb::arg("seed") = MappingOptions().seed, nb::arg("seconds") = 0.0,
+        "Return the maps (the node of every cell) that refined finds between the least J_sum and the least J_max, none of "
+        "them better than another in both, the least J_sum first. Raises ValueError like map_grid.");
   m.def("map_ranks", &map_ranks, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.");
   m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),

@@ -133,6 +133,10 @@ std::span<const MappingAlgorithm> mapping_algorithms();
 // Throws std::invalid_argument, naming the ids that exist.
 const MappingAlgorithm& mapping_algorithm(std::string_view name);
 
+// The maps that refined finds between the least J_sum and the least J_max, none of them better than another in both; the
+// least J_sum first. One where the grid is too large for a search as a whole.
+std::vector<std::unique_ptr<Mapping>> refined_front(const MappingProblem& problem, const MappingOptions& options);
+
 // The node of every cell; node_of_cell has one entry a cell (row-major).
 void fill_node_of_cell(const Mapping& mapping, const NodeSizes& nodes, std::span<NodeId> node_of_cell);
 // The new cell of every rank; cell_of_rank has one entry a rank.

@@ -47,6 +47,12 @@ MappingOptions unlimited(MappingOptions options) {
   return options;
 }
 
+std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
+  std::vector<std::unique_ptr<Mapping>> result;
+  result.push_back(std::move(mapping));
+  return result;
+}
+
 class Searched final : public Mapping {
  public:
   Searched(std::unique_ptr<Mapping> mapping, Index steps) : mapping_(std::move(mapping)), steps_(steps) {}
@@ -60,9 +66,8 @@ class Searched final : public Mapping {
   Index steps_;
 };
 
-}  // namespace
-
-std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options) {
+std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem, const MappingOptions& options,
+                                                   bool is_front) {
   const std::vector<TubeAxes> axes = tube_axes(problem);
   const Index plan_work = std::max<Index>(120'000, options.steps / 100) / static_cast<Index>(axes.size());
   std::vector<std::unique_ptr<TubePlan>> plans;
@@ -74,7 +79,7 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
   std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan->cost(); });
 
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
-  if (edges > options.steps) return std::move(plans.front());
+  if (edges > options.steps) return only(std::move(plans.front()));
   std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem, options);
   if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.push_back(std::move(strips));
   std::ranges::move(plans, std::back_inserter(maps));
@@ -97,12 +102,12 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
     const Index bound = quick_bound(problem, left.steps);
     const Index j_sum = options.objective == Objective::j_max ? least.second : least.first;
     Effort effort(left);
-    if (!by_windows || j_sum == bound || effort.over()) return std::move(maps[best]);
+    if (!by_windows || j_sum == bound || effort.over()) return only(std::move(maps[best]));
     fill_node_of_cell(*maps[best], problem.nodes, node_of_cell);
     maps.clear();
     if (options.deadline) effort = Effort(unlimited(left));
     improve_by_windows(problem, node_of_cell, left, effort);
-    return std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned);
+    return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
   }
   const StencilGraph graph(problem.grid, problem.stencil);
   std::vector<Partition> starts;
@@ -112,8 +117,28 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
     starts.emplace_back(graph, problem.nodes, node_of_cell);
   }
   Effort effort(left);
-  const Partition best = search(std::move(starts), left, quick_bound(problem, left.steps), effort);
-  return std::make_unique<Searched>(table_mapping(problem.nodes, best.part_of_cell()), effort.spent() + planned);
+  const Index bound = quick_bound(problem, left.steps);
+  std::vector<Partition> found;
+  if (is_front) {
+    found = search_front(std::move(starts), left, bound, effort);
+  } else {
+    found.push_back(search(std::move(starts), left, bound, effort));
+  }
+  maps.clear();
+  for (const Partition& map : found) {
+    maps.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
+  }
+  return maps;
+}
+
+}  // namespace
+
+std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options) {
+  return std::move(refined_maps(problem, options, false).front());
+}
+
+std::vector<std::unique_ptr<Mapping>> refined_front(const MappingProblem& problem, const MappingOptions& options) {
+  return refined_maps(problem, options, true);
 }
 
 }  // namespace rankwise

@@ -15,4 +15,9 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
 // The same, and what it took.
 Partition search(std::vector<Partition> starts, const MappingOptions& options, std::int64_t bound, Effort& effort);
 
+// Half of the effort for a small j_sum, half for a small j_max: the maps of which none is better than another in both, the
+// least j_sum first.
+std::vector<Partition> search_front(std::vector<Partition> starts, const MappingOptions& options, std::int64_t bound,
+                                    Effort& effort);
+
 }  // namespace rankwise

@@ -91,6 +91,9 @@ def map_ranks(
     ] = None,
     threads: Annotated[int, typer.Option(help="Processor cores for refined; the map of --steps is the same.")] = 1,
     objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
+    front: Annotated[
+        bool, typer.Option("--front", help="Show all maps that refined finds between the least J_sum and the least J_max.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="For what is drawn at random: random, refined, graph.")] = 1,
     prove: Annotated[
         bool, typer.Option("--prove", help="Find the proven optimum (tiny grids only; may take a minute).")
@@ -206,6 +209,7 @@ def map_ranks(
             effort_s=None if effort is None else effort_s,
             steps=steps,
             threads=threads,
+            front=front and everything,
             objective=objective,
             seed=seed,
             prove=everything and prove,

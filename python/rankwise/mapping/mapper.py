@@ -131,6 +131,7 @@ class Mappings:
     optimum: int | None = None
     message_bytes: int = DEFAULT_BYTES
     levels: tuple[Inner, ...] = ()
+    front: tuple[MapResult, ...] = ()
 
     @property
     def best(self) -> MapResult:
@@ -170,6 +171,7 @@ class Mappings:
             "recommended": self.best.algorithm,
             "notes": self.notes,
             "results": [self._row(result, with_maps) for result in self.results],
+            **({"front": [self._row(result, with_maps) for result in self.front]} if self.front else {}),
             "skipped": [{"algorithm": skipped.algorithm, "reason": skipped.reason} for skipped in self.skipped],
         }
 
@@ -218,6 +220,7 @@ def map_grid(
     int64: bool = False,
     steps: int | None = None,
     threads: int = 1,
+    front: bool = False,
 ) -> Mappings:
     """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
 
@@ -231,6 +234,9 @@ def map_grid(
     DEFAULT_EFFORT_S's worth), and the map is the same on every machine and for any number of ``threads``. ``objective``
     (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
     tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
+
+    ``front``, or ``price``, gives half of refined's search to a small J_max and keeps the maps of which none is better than
+    another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least J_sum first.
 
     ``levels`` are those below the node, the outer first: each map's nodes are divided among them (blocked in the order
     of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1; ``price``
@@ -248,10 +254,11 @@ def map_grid(
     _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if price is None else _BYTES_OF_A_PLACED_CELL))
     results: list[MapResult] = []
     skipped: list[Skipped] = []
+    between: list[MapResult] = []
 
-    def add(
+    def scored(
         name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int, taken: int = 0
-    ) -> None:
+    ) -> MapResult:
         inner = divide_levels(problem, node_of_cell, levels, inner_steps, seed)
         seconds = 0.0 if start_s is None else time.perf_counter() - start_s
         j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, node_of_cell, problem.weights)
@@ -259,11 +266,19 @@ def map_grid(
         parts = {level.name: part for level, part in zip(levels, inner, strict=True)}
         step = None if price is None else price(problem, node_of_cell, parts)
         kept, kept_parts = (node_of_cell, parts) if keep_maps else (None, {})
-        results.append(MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken))
+        return MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken)
 
     try:
         for algorithm, is_named in chosen.items():
             start_s = time.perf_counter()
+            if algorithm == "refined" and objective == "j_sum" and (front or price is not None):
+                maps = _core.map_front(
+                    problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, seed,
+                    search.seconds,
+                )  # fmt: skip
+                between = [scored(algorithm, map_found, "", start_s, search.steps) for map_found in maps]
+                results.append(best_of(between, objective))
+                continue
             try:
                 node_of_cell, picked, taken = _run(algorithm, problem, search, objective, seed)
             except (ValueError, InputError) as error:
@@ -271,9 +286,10 @@ def map_grid(
                     raise
                 skipped.append(Skipped(algorithm, str(error)))
                 continue
-            add(algorithm, node_of_cell, picked, start_s, 0 if algorithm == "blocked" else search.steps, taken)
+            inner_steps = 0 if algorithm == "blocked" else search.steps
+            results.append(scored(algorithm, node_of_cell, picked, start_s, inner_steps, taken))
         for name, map_given in (given or {}).items():
-            add(name, np.array(map_given, dtype=np.int32), "", None, 0)
+            results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
         bound, bound_kind = _core.lower_bound(
             problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
         )
@@ -297,6 +313,7 @@ def map_grid(
         optimum=optimum,
         message_bytes=message_bytes,
         levels=tuple(levels),
+        front=tuple(between) if front else (),
     )
 
 

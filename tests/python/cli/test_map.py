@@ -374,3 +374,13 @@ def test_a_mesh_has_its_grid_chosen_together_with_the_mapping(rankwise: Rankwise
     assert "Recommended grid: 24x1" in out or "Recommended grid: 8x3" in out or "Recommended grid: 12x2" in out
     deep = rankwise(*mesh, "--halo", "3", "--json").json["choice"]["candidates"][0]
     assert deep["j_sum"] == 3 * best["j_sum"]
+
+
+def test_the_front_lies_between_the_least_j_sum_and_the_least_j_max(rankwise: Rankwise) -> None:
+    grid = ("map", "--grid", "13x13x5", "--nodes", "13", "--ppn", "65", "--steps", "9000000", "--front")
+    record = rankwise(*grid, "--json").json
+    points = [(row["j_sum"], row["j_max"]) for row in record["front"]]
+    assert points == sorted(points) and [j_max for _, j_max in points] == sorted((j_max for _, j_max in points), reverse=True)
+    refined = next(row for row in record["results"] if row["algorithm"] == "refined")
+    assert (refined["j_sum"], refined["j_max"]) == points[0]
+    assert f"the least J_max: {points[0][0]} and {points[0][1]}" in rankwise(*grid).out
