@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
     from rankwise.mapping import Mappings
     from rankwise.mapping.dims import GridChoices
+    from rankwise.mapping.slots import Slots
 
 
 @verb(
@@ -43,6 +44,13 @@ def map_ranks(
     ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
     node_sizes: Annotated[
         str | None, typer.Option(help="Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
+    ] = None,
+    slots: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --nodes and --ppn, where there is more room than ranks: the slots of each node, 24,24,16 or 4x24. "
+            "Which nodes and slots stay free is chosen."
+        ),
     ] = None,
     stencil: Annotated[
         str,
@@ -168,7 +176,12 @@ def map_ranks(
     if observed is None and graph is None:
         if check:
             raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
-        sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
+        if slots is None:
+            sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
+        elif grid is None or not nodes is ppn is node_sizes is None:
+            raise InputError("--slots is for --grid, instead of --nodes, --ppn and --node-sizes")
+        else:
+            sizes, shape = _parse_slots(slots), parse_shape(grid, "--grid")
         flags = parse_periodic(periodic, len(shape))
         names = default_hosts(len(sizes)) if hosts is None else parse_hosts(hosts)
     elif grid is not None or mesh is not None:
@@ -190,6 +203,12 @@ def map_ranks(
         return
     price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if weights is None else parse_ints(weights, "--weights")
+    room: Slots | None = None
+    if slots is not None:
+        from rankwise.mapping.slots import choose_slots
+
+        room = choose_slots(shape, sizes, stencil, flags, heavy, size_bytes, price)
+        sizes, names = [room.ranks[node] for node in room.kept], [names[node] for node in room.kept]
     choices: GridChoices | None = None
     if mesh is not None:
         if heavy is not None:
@@ -226,6 +245,9 @@ def map_ranks(
     record = {**mappings.to_dict(with_maps=with_mapping), **trust_record(known)}
     if choices is not None:
         record["choice"] = choices.to_dict()
+    if room is not None:
+        record["left_out"] = room.to_dict()
+        _tell_left_out(room)
     if output is not None:
         write_json(output, record)
     if plot is not None:
@@ -249,6 +271,22 @@ def map_ranks(
     if choices is not None:
         show_grids(choices, size_bytes)
     show(mappings, results)
+
+
+def _parse_slots(text: str) -> list[int]:
+    """Return the slots of each node, from 24,24,16 or 4x24."""
+    if "x" in text and "," not in text:
+        nodes, each = (parse_shape(text, "--slots") + [0])[:2]
+        if text.count("x") != 1:
+            raise InputError(f"--slots '{text}' is neither a list nor nodes x slots: write 24,24,16 or 4x24")
+        return [each] * nodes
+    return parse_ints(text, "--slots")
+
+
+def _tell_left_out(room: Slots) -> None:
+    whole = [str(node) for node, ranks in enumerate(room.ranks) if ranks == 0]
+    some = sum(room.free[node] for node in room.kept)
+    tell(f"left out: {'nodes ' + ', '.join(whole) if whole else 'no node'}; {some} slots stay free on the other nodes")
 
 
 def _choose_grid(

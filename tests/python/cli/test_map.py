@@ -384,3 +384,14 @@ def test_the_front_lies_between_the_least_j_sum_and_the_least_j_max(rankwise: Ra
     refined = next(row for row in record["results"] if row["algorithm"] == "refined")
     assert (refined["j_sum"], refined["j_max"]) == points[0]
     assert f"the least J_max: {points[0][0]} and {points[0][1]}" in rankwise(*grid).out
+
+
+def test_what_stays_free_is_chosen_where_there_are_more_slots_than_ranks(rankwise: Rankwise) -> None:
+    result = rankwise("map", "--grid", "12x8", "--slots", "4x36", "--algorithm", "auto", "--json")
+    assert result.json["nodes"] == [32, 32, 32]
+    assert result.json["left_out"][-1] == {"node": 3, "ranks": 0, "free": 36}
+    assert "left out: nodes 3; 12 slots stay free on the other nodes" in result.err
+    hosts = rankwise("map", "--grid", "4x2", "--slots", "2,6,6", "--hosts", "a,b,c", "--format", "slurm-hostfile").out
+    assert set(hosts.split()) <= {"b", "c"}
+    assert rankwise("map", "--grid", "4x2", "--slots", "2,2").code == 2
+    assert rankwise("map", "--grid", "4x2", "--slots", "4,4", "--ppn", "4").code == 2
