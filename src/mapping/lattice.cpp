@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "mapping/score.hpp"
@@ -141,7 +142,72 @@ class CosetStrips {
     return true;
   }
 
+  // The same walk, but groups of cells that talk go to nodes whole where they fit: the largest first, each to the node that it
+  // leaves least room on; what is larger than any room fills the emptiest nodes first. For nodes of any size, and axes that
+  // wrap.
+  bool deal_groups(const Walk& walk, std::vector<NodeId>& node_of_cell) {
+    const std::vector<Index> group = groups();
+    std::vector<std::vector<Index>> cells(group.size());
+    for (const std::size_t k : order_) {
+      if (!sort(cosets_[k], walk)) return false;
+      for (const std::int64_t cell : sorted_) {
+        if (cell >= 0) cells[static_cast<std::size_t>(group[static_cast<std::size_t>(cell)])].push_back(cell);
+      }
+    }
+    std::ranges::stable_sort(cells, std::ranges::greater{}, [](const auto& own) { return own.size(); });
+    std::multimap<Index, NodeId> room;
+    for (Index node = 0; node < problem_.nodes.nodes(); ++node) {
+      room.emplace(problem_.nodes.size(node), static_cast<NodeId>(node));
+    }
+    // The rests of groups that fill nodes wait until all such are dealt.
+    std::vector<std::span<const Index>> rests;
+    const auto put = [&](std::span<const Index> own, std::multimap<Index, NodeId>::iterator into) {
+      const auto [left, node] = *into;
+      room.erase(into);
+      const auto count = std::min<std::size_t>(own.size(), static_cast<std::size_t>(left));
+      for (const Index cell : own.first(count)) node_of_cell[static_cast<std::size_t>(cell)] = node;
+      if (const Index rest = left - static_cast<Index>(count); rest > 0) room.emplace(rest, node);
+      return own.subspan(count);
+    };
+    for (const auto& own : cells) {
+      std::span<const Index> left(own);
+      while (static_cast<Index>(left.size()) > problem_.nodes.largest()) left = put(left, std::prev(room.end()));
+      if (!left.empty()) rests.push_back(left);
+    }
+    std::ranges::stable_sort(rests, std::ranges::greater{}, [](const auto& own) { return own.size(); });
+    for (std::span<const Index> left : rests) {
+      while (!left.empty()) {
+        const auto fits = room.lower_bound(static_cast<Index>(left.size()));
+        left = put(left, fits != room.end() ? fits : std::prev(room.end()));
+      }
+    }
+    return true;
+  }
+
  private:
+  // The group of each cell: cells that talk, directly or through others, have the same.
+  [[nodiscard]] std::vector<Index> groups() const {
+    const Grid& grid = problem_.grid;
+    std::vector<Index> root(static_cast<std::size_t>(grid.size()));
+    std::iota(root.begin(), root.end(), Index{0});
+    const auto find = [&](Index cell) {
+      while (root[static_cast<std::size_t>(cell)] != cell) {
+        Index& up = root[static_cast<std::size_t>(cell)];
+        cell = up = root[static_cast<std::size_t>(up)];
+      }
+      return cell;
+    };
+    for (Index cell = 0; cell < grid.size(); ++cell) {
+      const Coords at = grid.coords(cell);
+      for (const Coords& offset : problem_.stencil.offsets()) {
+        const Index other = grid.cell_beside(at, offset, 1);
+        if (other >= 0) root[static_cast<std::size_t>(find(other))] = find(cell);
+      }
+    }
+    for (Index cell = 0; cell < grid.size(); ++cell) root[static_cast<std::size_t>(cell)] = find(cell);
+    return root;
+  }
+
   struct Coset {
     std::vector<Index> cells;
     Coords low, high;
@@ -362,17 +428,23 @@ std::unique_ptr<Mapping> lattice_strips(const MappingProblem& problem, Objective
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
   std::vector<NodeId> best;
   std::pair<Index, Index> least;
-  Index spent = work;
-  for (const Walk& walk : walks) {
-    if ((spent += work) > most_work) break;
-    if (!strips.deal(walk, node_of_cell)) continue;
+  const Walk* best_walk = nullptr;
+  const auto consider = [&](const Walk& walk) {
     const Score found = score(problem.grid, problem.stencil, node_of_cell);
     std::pair<Index, Index> value(found.j_sum, found.j_max);
     if (objective == Objective::j_max) std::swap(value.first, value.second);
-    if (!best.empty() && value >= least) continue;
+    if (!best.empty() && value >= least) return;
     least = value;
     best = node_of_cell;
-    if (found.j_sum == 0) break;
+    best_walk = &walk;
+  };
+  Index spent = work;
+  for (const Walk& walk : walks) {
+    if ((spent += work) > most_work || (!best.empty() && least == std::pair<Index, Index>(0, 0))) break;
+    if (strips.deal(walk, node_of_cell)) consider(walk);
+  }
+  if (best_walk != nullptr && least.first > 0 && work * 4 < most_work && strips.deal_groups(*best_walk, node_of_cell)) {
+    consider(*best_walk);
   }
   return best.empty() ? nullptr : table_mapping(problem.nodes, best);
 }

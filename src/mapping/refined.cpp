@@ -86,7 +86,9 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
 
   const Index planned = options.steps - left.steps;
-  const bool by_windows = prefers_windows(problem, left.steps);
+  // Windows know of j_sum only.
+  const bool is_for_sum = options.objective == Objective::j_sum && !is_front;
+  const bool by_windows = prefers_windows(problem, left.steps) && (is_for_sum || problem.grid.size() > 20'000);
   if (by_windows || edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
     std::pair<Index, Index> least;
     std::size_t best = maps.size();

@@ -21,6 +21,7 @@ constexpr std::int64_t cold = 150;
 constexpr Index most_rounds = 40;
 // With so few rounds there is no time to cool down from a melt.
 constexpr Index few_rounds = 6;
+constexpr std::int64_t melting = 5000;
 constexpr Recipe touch_up{400, 512, 1536};
 constexpr Index probe = 32'768;
 // A ceiling at the least j_max so far, with this price for each unit above it, and no more heat than that.
@@ -85,7 +86,9 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
     }
     const Recipe& recipe =
         rounds <= few_rounds ? touch_up : recipes[static_cast<std::size_t>(round) % recipes.size()];
-    Cooling cooling{recipe.hot, cold, recipe.hot_balance, recipe.cold_balance, 0, 0, steps};
+    // With much time some rounds melt everything: the best start may lead nowhere.
+    const bool melts = round % 4 == 3 && !is_for_peak && steps >= 4 * shortest;
+    Cooling cooling{melts ? melting : recipe.hot, cold, recipe.hot_balance, recipe.cold_balance, 0, 0, steps};
     if (is_for_peak) {
       cooling.peak = objective == Objective::j_max ? 1024 : 256;
       cooling.ceiling = best.j_max() - 1;

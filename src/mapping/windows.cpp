@@ -183,7 +183,7 @@ class WindowSearch {
 bool prefers_windows(const MappingProblem& problem, Index steps) {
   const Index sweep = problem.grid.size() * (static_cast<Index>(problem.stencil.offsets().size()) + 1);
   return problem.nodes.nodes() > 3 * static_cast<Index>(nodes_in_window) &&
-         (problem.grid.size() > 20'000 || steps < most_sweeps / 2 * sweep);
+         (problem.grid.size() > 1'700 || steps < most_sweeps / 2 * sweep);
 }
 
 void improve_by_windows(const MappingProblem& problem, std::vector<NodeId>& node_of_cell, const MappingOptions& options,

@@ -178,7 +178,7 @@ def map_ranks(
             raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
         if slots is None:
             sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
-        elif grid is None or not nodes is ppn is node_sizes is None:
+        elif grid is None or (nodes, ppn, node_sizes) != (None, None, None):
             raise InputError("--slots is for --grid, instead of --nodes, --ppn and --node-sizes")
         else:
             sizes, shape = _parse_slots(slots), parse_shape(grid, "--grid")

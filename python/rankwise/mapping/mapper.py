@@ -272,11 +272,11 @@ def map_grid(
         for algorithm, is_named in chosen.items():
             start_s = time.perf_counter()
             if algorithm == "refined" and objective == "j_sum" and (front or price is not None):
-                maps = _core.map_front(
+                found = _core.map_front(
                     problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, seed,
                     search.seconds,
                 )  # fmt: skip
-                between = [scored(algorithm, map_found, "", start_s, search.steps) for map_found in maps]
+                between = [scored(algorithm, map_found, "", start_s, search.steps) for map_found in found]
                 results.append(best_of(between, objective))
                 continue
             try:

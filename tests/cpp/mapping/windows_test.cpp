@@ -56,7 +56,7 @@ TEST(Windows, EndByTheClock) {
 TEST(Windows, AreForLargeMapsAndManyNodes) {
   EXPECT_TRUE(prefers_windows(problem_of({320, 320}, NodeSizes(1600, 64), "moore:1"), 1'800'000));
   EXPECT_FALSE(prefers_windows(problem_of({320, 320}, NodeSizes(16, 6400), "moore:1"), 1'800'000));
-  EXPECT_FALSE(prefers_windows(problem_of({48, 50}, NodeSizes(50, 48), "nearest-neighbor"), 1'800'000));
+  EXPECT_FALSE(prefers_windows(problem_of({40, 40}, NodeSizes(50, 32), "nearest-neighbor"), 1'800'000));
 }
 
 }  // namespace

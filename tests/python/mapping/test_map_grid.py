@@ -227,3 +227,10 @@ def test_offsets_that_leave_cells_out_are_mapped_coset_by_coset(
 ) -> None:
     nodes = [ranks_per_node] * (math.prod(grid) // ranks_per_node)
     assert map_grid(grid, nodes, stencil, algorithms=["auto"]).best.j_sum == j_sum
+
+
+def test_groups_that_talk_go_whole_to_nodes_of_any_size() -> None:
+    stencil = "1,1,1,1;-1,-1,-1,-1;1,1,1,-1;-1,-1,-1,1"
+    assert map_grid([4, 5, 5, 7], [25] * 4 + [24] * 25, stencil, algorithms=["auto"]).best.j_sum == 0
+    wrapped = map_grid([10, 8, 6, 6], [16] * 180, "1,1,1,1;-1,-1,-1,-1", [False, True, False, False], ["auto"])
+    assert wrapped.best.j_sum == 0
