@@ -124,7 +124,23 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   if (is_front) {
     found = search_front(std::move(starts), left, bound, effort);
   } else {
-    found.push_back(search(std::move(starts), left, bound, effort));
+    // With much time half of it is for windows, which find what a search as a whole is too slow for.
+    const bool both = is_for_sum && pays_windows(problem, left.steps);
+    MappingOptions whole = left;
+    if (both) whole.steps /= 2;
+    if (both && left.deadline) {
+      const auto now = MappingOptions::Clock::now();
+      whole.deadline = now + (*left.deadline - now) / 2;
+    }
+    Effort first(whole);
+    found.push_back(search(std::move(starts), whole, bound, first));
+    effort.spend(first.spent());
+    if (both && found.front().j_sum() > bound) {
+      std::ranges::copy(found.front().part_of_cell(), node_of_cell.begin());
+      if (left.deadline) effort = Effort(unlimited(left));
+      improve_by_windows(problem, node_of_cell, left, effort);
+      found.front() = Partition(graph, problem.nodes, node_of_cell);
+    }
   }
   maps.clear();
   for (const Partition& map : found) {

@@ -178,12 +178,22 @@ class WindowSearch {
   Index pass_ = 0;  // how often each node was the centre of a window, rounded up
 };
 
+Index sweep_of_grid(const MappingProblem& problem) {
+  return problem.grid.size() * (static_cast<Index>(problem.stencil.offsets().size()) + 1);
+}
+
+bool has_windows(const MappingProblem& problem) {
+  return problem.nodes.nodes() > 2 * static_cast<Index>(nodes_in_window);
+}
+
 }  // namespace
 
 bool prefers_windows(const MappingProblem& problem, Index steps) {
-  const Index sweep = problem.grid.size() * (static_cast<Index>(problem.stencil.offsets().size()) + 1);
-  return problem.nodes.nodes() > 3 * static_cast<Index>(nodes_in_window) &&
-         (problem.grid.size() > 1'700 || steps < most_sweeps / 2 * sweep);
+  return has_windows(problem) && (problem.grid.size() > 1'700 || steps < most_sweeps / 2 * sweep_of_grid(problem));
+}
+
+bool pays_windows(const MappingProblem& problem, Index steps) {
+  return has_windows(problem) && steps > 20 * most_sweeps * sweep_of_grid(problem);
 }
 
 void improve_by_windows(const MappingProblem& problem, std::vector<NodeId>& node_of_cell, const MappingOptions& options,

@@ -10,6 +10,8 @@ namespace rankwise {
 
 // Whether a map is better searched by windows than as a whole, with so many steps.
 bool prefers_windows(const MappingProblem& problem, Index steps);
+// Whether so many steps are enough for both, one after the other.
+bool pays_windows(const MappingProblem& problem, Index steps);
 
 // Improves a map with exact node sizes: takes nodes around a random one, anneals their cells among them, and keeps what is not
 // worse. Edges that leave a window are cut whatever happens inside, so windows without a common node do not disturb each
