@@ -205,8 +205,13 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
   std::vector<Index> cells(places.size());
   if (rank == 0) {
     agreement.attempt([&] {
-      MappingOptions options = MappingOptions::within(request.effort_s.value_or(0));
-      if (!request.effort_s) options.steps = worthwhile_steps(problem);
+      MappingOptions options;
+      options.steps = request.effort_s ? static_cast<Index>(*request.effort_s * static_cast<double>(steps_per_second))
+                                       : worthwhile_steps(problem);
+      if (request.effort_s) {
+        const double end_s = MPI_Wtime() + *request.effort_s;
+        options.left_s = [end_s] { return end_s - MPI_Wtime(); };
+      }
       const auto mapping = request.algorithm->prepare(problem, options);
       if (may_keep) {
         std::vector<NodeId> node_of_cell(cells.size());

@@ -68,7 +68,10 @@ MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_s
 MappingOptions options(Index steps, const std::string& objective, std::uint64_t seed, double seconds = 0, int threads = 1) {
   MappingOptions result;
   if (seconds > 0) {
-    result = MappingOptions::within(seconds);
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    result.steps = static_cast<Index>(std::min(seconds, 1e9) * static_cast<double>(rankwise::steps_per_second));
+    result.left_s = [begin, seconds] { return seconds - std::chrono::duration<double>(Clock::now() - begin).count(); };
   } else {
     result.steps = steps;
   }

@@ -104,15 +104,6 @@ MappingProblem::MappingProblem(Grid grid_, NodeSizes nodes_, Stencil stencil_)
   }
 }
 
-MappingOptions MappingOptions::within(double seconds) {
-  MappingOptions options;
-  seconds = std::min(seconds, 1e9);
-  options.steps = static_cast<Index>(seconds * static_cast<double>(steps_per_second));
-  const std::chrono::duration<double> length(seconds);
-  if (seconds > 0) options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(length);
-  return options;
-}
-
 void fill_node_of_cell(const Mapping& mapping, const NodeSizes& nodes, std::span<NodeId> node_of_cell) {
   NodeWriter writer(nodes, node_of_cell);
   mapping.all_runs(writer);

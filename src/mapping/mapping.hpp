@@ -6,11 +6,9 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -91,14 +89,9 @@ class Mapping {
 enum class Objective { j_sum, j_max };
 
 // For the algorithms that search or draw; the same options give the same map on every machine and rank, whatever the threads.
-// A clock (stop, or deadline) may differ from run to run and from rank to rank: a caller that maps on several ranks at once
+// A clock (stop, or left_s) may differ from run to run and from rank to rank: a caller that maps on several ranks at once
 // must leave it out.
 struct MappingOptions {
-  using Clock = std::chrono::steady_clock;
-
-  // For a search that ends so long from now, whatever the machine's speed.
-  static MappingOptions within(double seconds);
-
 
   // How long a search may be: about this many stencil edges are looked at. steps_per_second of them take about 1 s.
   Index steps = 1'800'000;
@@ -106,8 +99,9 @@ struct MappingOptions {
   std::uint64_t seed = 1;
   // Asked now and then, by one thread or several; true ends the search with the best map so far.
   std::function<bool()> stop;
-  // When the search is to end: then steps are what the machine does until then.
-  std::optional<Clock::time_point> deadline;
+  // The caller's clock: how many seconds are left until the search is to end, by one thread or several. Then steps, about
+  // what that allows, plan the constructions only.
+  std::function<double()> left_s;
   int threads = 1;
 };
 // How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.

@@ -107,7 +107,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     if (!by_windows || j_sum == bound || effort.over()) return only(std::move(maps[best]));
     fill_node_of_cell(*maps[best], problem.nodes, node_of_cell);
     maps.clear();
-    if (options.deadline) effort = Effort(unlimited(left));
+    if (options.left_s) effort = Effort(unlimited(left));
     improve_by_windows(problem, node_of_cell, left, effort);
     return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
   }
@@ -128,16 +128,13 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     const bool both = is_for_sum && pays_windows(problem, left.steps);
     MappingOptions whole = left;
     if (both) whole.steps /= 2;
-    if (both && left.deadline) {
-      const auto now = MappingOptions::Clock::now();
-      whole.deadline = now + (*left.deadline - now) / 2;
-    }
+    if (both && left.left_s) whole.left_s = [all = left.left_s, kept = left.left_s() / 2] { return all() - kept; };
     Effort first(whole);
     found.push_back(search(std::move(starts), whole, bound, first));
     effort.spend(first.spent());
     if (both && found.front().j_sum() > bound) {
       std::ranges::copy(found.front().part_of_cell(), node_of_cell.begin());
-      if (left.deadline) effort = Effort(unlimited(left));
+      if (left.left_s) effort = Effort(unlimited(left));
       improve_by_windows(problem, node_of_cell, left, effort);
       found.front() = Partition(graph, problem.nodes, node_of_cell);
     }

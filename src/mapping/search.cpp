@@ -61,7 +61,7 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
   Partition best = starts.front();
   Random random(options.seed);
   const StencilGraph& graph = best.graph();
-  if (options.deadline) {  // how fast is this machine, with this graph?
+  if (options.left_s) {  // how fast is this machine, with this graph?
     Partition trial = best;
     Random other(options.seed);
     anneal(trial, {cold, cold, touch_up.hot_balance, touch_up.cold_balance, 0, 0, probe}, other, effort);
@@ -69,7 +69,7 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
   }
   // A round too short to cool slowly is of no use: little effort means fewer rounds.
   const Index shortest = 150 * sweep_of(graph);
-  const Index all = options.deadline ? effort.left() : options.steps;
+  const Index all = options.left_s ? effort.left() : options.steps;
   const Index rounds = std::clamp<Index>(all / shortest, 1, most_rounds);
   Index steps = all / rounds;
   // No map has a smaller j_max: the nodes cannot all send less than the mean.
@@ -80,7 +80,7 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
     // The last rounds, and all where no smaller j_sum can be, look for a smaller j_max.
     const bool is_for_peak = objective == Objective::j_max || best.j_sum() <= bound ||
                              (round >= rounds - rounds / 3 && round > 0);
-    if (options.deadline) {  // a little is kept for the repair at the end
+    if (options.left_s) {  // a little is kept for the repair at the end
       effort.recount();
       steps = effort.left() * 15 / (16 * std::max<Index>(1, rounds - round));
     }
@@ -110,10 +110,7 @@ std::vector<Partition> search_front(std::vector<Partition> starts, const Mapping
   MappingOptions half = options;
   half.objective = Objective::j_sum;
   half.steps = options.steps / 2;
-  if (options.deadline) {
-    const auto now = MappingOptions::Clock::now();
-    half.deadline = now + (*options.deadline - now) / 2;
-  }
+  if (options.left_s) half.left_s = [all = options.left_s, kept = options.left_s() / 2] { return all() - kept; };
   Effort first(half);
   Partition best = search(std::move(starts), half, bound, first);
   front.offer(best);
@@ -127,7 +124,7 @@ std::vector<Partition> search_front(std::vector<Partition> starts, const Mapping
   Partition roaming = best;
   const auto value = [](const Partition& map) { return 2 * map.parts() * map.j_max() + map.j_sum(); };
   for (Index round = 0; !effort.over() && best.j_max() > least_peak; ++round) {
-    if (options.deadline && round > 0) {
+    if (options.left_s && round > 0) {
       effort.recount();
       steps = effort.left() * 15 / (16 * std::max<Index>(1, rounds - round));
     }

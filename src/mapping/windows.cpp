@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <future>
 #include <map>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "mapping/annealing.hpp"
@@ -54,10 +54,10 @@ class WindowSearch {
       const auto work = [&](std::size_t thread) {
         for (std::size_t i = next++; i < windows.size(); i = next++) improve(windows[i], index_[thread]);
       };
-      std::vector<std::thread> helpers;
-      for (std::size_t thread = 1; thread < threads_; ++thread) helpers.emplace_back(work, thread);
+      std::vector<std::future<void>> helpers;
+      for (std::size_t thread = 1; thread < threads_; ++thread) helpers.push_back(std::async(std::launch::async, work, thread));
       work(0);
-      for (std::thread& helper : helpers) helper.join();
+      for (auto& helper : helpers) helper.get();
       for (const Window& window : windows) apply(window);
     }
   }
