@@ -1,7 +1,10 @@
 """How good refined is on the 432 instances of hunold2020: against every other algorithm, the general mappers, the bound.
 
     python benchmarks/mapping_quality.py [--effort 10ms] [--objective j_sum]
+    python benchmarks/mapping_quality.py --families 90 [--effort 1s] [--seed 7] [--most-ranks 20000]
 
+With --families: auto on stencils and grids drawn at random (a new seed each run, unless given), beside METIS, KaHIP, KaMinPar
+and Scotch where they are installed, each made exactly balanced; ties, wins and losses counted.
 One core, one instance after the other. The other algorithms run here; the general mappers' scores were measured.
 """
 
@@ -13,6 +16,7 @@ import time
 from collections import defaultdict
 
 from rankwise.mapping import Mappings, map_grid
+from rankwise.mapping.mapper import steps_of
 from rankwise.papers.hunold2020 import PAPERS_ALGORITHMS, STENCILS, Instance, instances, peers
 from rankwise.progress import meter
 from rankwise.units import format_time, parse_seconds
@@ -23,16 +27,51 @@ OTHERS = ["blocked", *PAPERS_ALGORITHMS, "stencil-strips:code"]
 def mapped(instance: Instance, algorithms: list[str], effort_s: float = 0.0, objective: str = "j_sum") -> Mappings:
     nodes = [instance.ranks_per_node] * instance.nodes
     return map_grid(
-        instance.grid, nodes, instance.stencil, algorithms=algorithms, keep_maps=False, effort_s=effort_s,
+        instance.grid, nodes, instance.stencil, algorithms=algorithms, keep_maps=False, steps=steps_of(effort_s),
         objective=objective,
     )  # fmt: skip
+
+
+def compare_families(count: int, seed: int, most_ranks: int, effort_s: float) -> None:
+    from mapping_families import drawn, own_map, peers_maps
+
+    outcome: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    lost: list[str] = []
+    gaps: dict[str, list[float]] = defaultdict(list)
+    with meter("problems", count) as bar:
+        for number in range(count):
+            problem = drawn(seed, number, most_ranks)
+            j_sum, j_max, bound = own_map(problem, effort_s)
+            if bound > j_sum:
+                raise SystemExit(f"the bound {bound} is above {j_sum}: {problem}")
+            if bound:
+                gaps[problem.family].append(j_sum / bound - 1)
+            for name, theirs, their_max in peers_maps(problem, seed):
+                for who in (name, problem.family):
+                    outcome[who][0 if j_sum < theirs else 1 if j_sum == theirs else 2] += 1
+                    outcome[who][3] += j_max > their_max
+                if j_sum > theirs:
+                    lost.append(f"{problem}: {j_sum}, {name} {theirs} ({100 * (j_sum / theirs - 1):.1f} % more)" if theirs else str(problem))
+            bar.advance()
+    print(f"{count} problems of seed {seed}, up to {most_ranks} ranks, {effort_s:g} s each")
+    for who, (wins, ties, losses, peaks) in outcome.items():
+        gap = f", mean gap to the bound {100 * statistics.mean(gaps[who]):.1f} %" if gaps.get(who) else ""
+        print(f"{who:16} J_sum: {wins} wins, {ties} ties, {losses} losses; J_max larger {peaks} times{gap}")
+    for line in lost:
+        print(f"  {line}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--effort", default="10ms", help="as for rankwise map: 10ms, 1s")
     parser.add_argument("--objective", default="j_sum", choices=["j_sum", "j_max"])
+    parser.add_argument("--families", type=int, default=0, help="problems to draw")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--most-ranks", type=int, default=20_000)
     given = parser.parse_args()
+    if given.families:
+        compare_families(given.families, given.seed, given.most_ranks, parse_seconds(given.effort, "--effort"))
+        return
     effort_s = parse_seconds(given.effort, "--effort")
     sums: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
     seconds: list[float] = []

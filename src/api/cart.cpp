@@ -134,6 +134,10 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
       MappingOptions options;
       options.steps = request.effort_s ? static_cast<Index>(*request.effort_s * static_cast<double>(steps_per_second))
                                        : worthwhile_steps(problem);
+      if (request.effort_s) {
+        const double end_s = MPI_Wtime() + *request.effort_s;
+        options.left_s = [end_s] { return end_s - MPI_Wtime(); };
+      }
       const auto mapping = request.algorithm->prepare(problem, options);
       if (may_keep) {
         std::vector<NodeId> node_of_cell(cells.size());

@@ -66,20 +66,23 @@ MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_s
   return {std::move(grid), NodeSizes(node_sizes), std::move(offsets)};
 }
 
-MappingOptions options(Index steps, const std::string& objective, std::uint64_t seed, double most_seconds) {
+// seconds: 0 counts steps; more: ends so long from now.
+MappingOptions options(Index steps, const std::string& objective, std::uint64_t seed, double seconds = 0, int threads = 1) {
   MappingOptions result;
-  result.steps = steps;
+  if (seconds > 0) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    result.steps = static_cast<Index>(std::min(seconds, 1e9) * static_cast<double>(rankwise::steps_per_second));
+    result.left_s = [begin, seconds] { return seconds - std::chrono::duration<double>(Clock::now() - begin).count(); };
+  } else {
+    result.steps = steps;
+  }
   result.seed = seed;
+  result.threads = threads;
   if (objective == "j_max") {
     result.objective = rankwise::Objective::j_max;
   } else if (objective != "j_sum") {
     rankwise::invalid("objective '" + objective.substr(0, 40) + "' is unknown: take j_sum or j_max");
-  }
-  if (most_seconds > 0) {
-    using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(std::min(most_seconds, 1e9)));
-    result.stop = [end] { return Clock::now() >= end; };
   }
   return result;
 }
@@ -94,13 +97,13 @@ void check_mapping(std::vector<Index> dims, const std::vector<Index>& node_sizes
   problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights));
 }
 
-std::pair<Array<NodeId>, std::string> map_grid(const std::string& algorithm, std::vector<Index> dims,
+std::tuple<Array<NodeId>, std::string, Index> map_grid(const std::string& algorithm, std::vector<Index> dims,
                                                const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
                                                std::vector<Index> weights, std::vector<bool> periodic, Index steps,
-                                               const std::string& objective, std::uint64_t seed, double most_seconds) {
+                                               const std::string& objective, std::uint64_t seed, double seconds, int threads) {
   const MappingProblem given =
       problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
-  const MappingOptions chosen = options(steps, objective, seed, most_seconds);
+  const MappingOptions chosen = options(steps, objective, seed, seconds, threads);
   std::unique_ptr<rankwise::Mapping> mapping;
   {
     const nb::gil_scoped_release unlocked;
@@ -109,7 +112,27 @@ std::pair<Array<NodeId>, std::string> map_grid(const std::string& algorithm, std
   auto node_of_cell = filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) {
     fill_node_of_cell(*mapping, given.nodes, nodes);
   });
-  return {std::move(node_of_cell), std::string(mapping->picked())};
+  return {std::move(node_of_cell), std::string(mapping->picked()), mapping->steps()};
+}
+
+// The node of every cell in each map of the front.
+std::vector<Array<NodeId>> map_front(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                                     std::vector<Index> weights, std::vector<bool> periodic, Index steps, std::uint64_t seed,
+                                     double seconds) {
+  const MappingProblem given =
+      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
+  std::vector<std::unique_ptr<rankwise::Mapping>> maps;
+  {
+    const nb::gil_scoped_release unlocked;
+    maps = rankwise::refined_front(given, options(steps, "j_sum", seed, seconds));
+  }
+  std::vector<Array<NodeId>> result;
+  for (const auto& map : maps) {
+    result.push_back(filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) {
+      fill_node_of_cell(*map, given.nodes, nodes);
+    }));
+  }
+  return result;
 }
 
 Array<Index> map_ranks(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
@@ -214,7 +237,7 @@ std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dim
   rankwise::Level inner;
   {
     const nb::gil_scoped_release unlocked;
-    inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed, 0));
+    inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed));
   }
   auto parts = filled_array<NodeId>(grid.size(), [&](std::span<NodeId> result) {
     std::ranges::copy(inner.part_of_cell, result.begin());
@@ -248,7 +271,7 @@ Array<NodeId> divide_graph(const Words& first, const Words& others, const Words&
     begun.emplace_back(graph, parts, std::span<const NodeId>(start.data(), start.size()));
   }
   return filled_array<NodeId>(graph.cells(), [&](std::span<NodeId> result) {
-    const rankwise::Partition best = rankwise::search(std::move(begun), options(steps, objective, seed, 0), 0);
+    const rankwise::Partition best = rankwise::search(std::move(begun), options(steps, objective, seed), 0);
     std::ranges::copy(best.part_of_cell(), result.begin());
   });
 }
@@ -336,11 +359,17 @@ void bind_mapping(nb::module_& m) {
   m.def("map_grid", &map_grid, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
         nb::arg("steps") = MappingOptions().steps, nb::arg("objective") = "j_sum",
-        nb::arg("seed") = MappingOptions().seed, nb::arg("most_seconds") = 0.0,
-        "Return the node of every cell (row-major, int32) and, for auto, the id of the algorithm it picked. Rank r is "
+        nb::arg("seed") = MappingOptions().seed, nb::arg("seconds") = 0.0, nb::arg("threads") = 1,
+        "Return the node of every cell (row-major, int32), for auto the id of the algorithm it picked, and the steps of "
+        "a search whose length a clock has set (0: none). Rank r is "
         "on node 0 for r < node_sizes[0], and so on; the algorithm gives each rank a cell. A search takes about steps "
-        "steps (STEPS_PER_SECOND of them a second), and at most most_seconds where that is not 0: then the map may "
-        "depend on the machine. Raises ValueError where the algorithm is unknown or cannot handle the input.");
+        "steps (STEPS_PER_SECOND of them a second), or ends after so many seconds where that is not 0: then the map may "
+        "depend on the machine, else not, and never on threads. Raises ValueError where the algorithm is unknown or cannot "
+        "handle the input.");
+  m.def("map_front", &map_front, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"), nb::arg("weights"),
+        nb::arg("periodic"), nb::arg("steps"), nb::arg("seed") = MappingOptions().seed, nb::arg("seconds") = 0.0,
+        "Return the maps (the node of every cell) that refined finds between the least J_sum and the least J_max, none of "
+        "them better than another in both, the least J_sum first. Raises ValueError like map_grid.");
   m.def("map_ranks", &map_ranks, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.");
   m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),
@@ -390,7 +419,7 @@ void bind_mapping(nb::module_& m) {
         "cells), the neighbours, and the weight that is sent both ways. Raises ValueError.");
   m.def("lower_bound", &lower_bound, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
-        "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, open-axes "
-        "(without the edges around periodic axes) or projections. Raises ValueError.");
+        "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, "
+        "components or projections. Raises ValueError.");
   m.attr("STEPS_PER_SECOND") = rankwise::steps_per_second;
 }

@@ -16,6 +16,7 @@ class Picked final : public Mapping {
   [[nodiscard]] Index cell_of_rank(Index rank) const override { return mapping_->cell_of_rank(rank); }
   void all_runs(RunSink& sink) const override { mapping_->all_runs(sink); }
   [[nodiscard]] std::string_view picked() const override { return name_; }
+  [[nodiscard]] Index steps() const override { return mapping_->steps(); }
 
  private:
   std::string_view name_;

@@ -1,181 +1,210 @@
 #include "mapping/bound.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
+
+#include "mapping/isoperimetry.hpp"
+#include "mapping/lattice.hpp"
+#include "mapping/score.hpp"
 
 namespace rankwise {
 
 namespace {
 
-constexpr Index infinite = std::numeric_limits<Index>::max() / 4;
-// Node sizes up to which the dynamic program is worth its time, which grows like the square.
-constexpr Index largest_by_program = 1024;
+// Node sizes up to which dynamic programs are worth their time, which grows like the square.
+constexpr Index largest_by_program = 512;
+// Edges up to which the components of the cells that talk are looked for.
+constexpr Index most_joined = 4'000'000;
 
-// What is sent along each axis, by distance, and what does not fit that form.
-struct Ways {
-  // ways[axis][a - 1]: weight of the offsets of magnitude a along the axis, never rising with a.
-  std::vector<std::vector<Index>> along;
-  struct Other {
-    Index weight;
-    Index longest_line;  // most cells of the grid on one line in the offset's direction
-  };
-  std::vector<Other> others;
-};
-
-Index longest_line(const Grid& grid, const Coords& offset) {
-  Index cells = std::numeric_limits<Index>::max();
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
-    const Index step = std::abs(offset[static_cast<std::size_t>(axis)]);
-    if (step > 0) cells = std::min(cells, (grid.dim(axis) + step - 1) / step);
-  }
-  return cells;
-}
-
-Ways ways_of(const Grid& grid, const Stencil& stencil) {
-  Ways ways;
-  ways.along.resize(static_cast<std::size_t>(grid.ndim()));
-  std::vector<std::map<Index, Index>> by_distance(ways.along.size());
+// The weight of the edges that lead out of open axes.
+Index weight_cut_off(const Grid& grid, const Stencil& stencil) {
+  Index all = 0;
   for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
     const Coords& offset = stencil.offsets()[k];
-    const auto axis = static_cast<std::size_t>(
-        std::ranges::find_if(offset, [](Index component) { return component != 0; }) - offset.begin());
-    const bool is_along = std::ranges::count(offset, 0) == grid.ndim() - 1;
-    if (is_along) {
-      by_distance[axis][std::abs(offset[axis])] += stencil.weights()[k];
-    } else {
-      ways.others.push_back({stencil.weights()[k], longest_line(grid, offset)});
-    }
-  }
-  for (std::size_t axis = 0; axis < ways.along.size(); ++axis) {
-    Index last = by_distance[axis].contains(1) ? by_distance[axis][1] : 0;
-    for (const auto& [distance, weight] : by_distance[axis]) {
-      const bool follows = distance == static_cast<Index>(ways.along[axis].size()) + 1;
-      const Index regular = follows ? std::min(last, weight) : 0;
-      if (regular > 0) ways.along[axis].push_back(regular);
-      last = regular;
-      if (weight > regular) {
-        Coords offset(ways.along.size(), 0);
-        offset[axis] = distance;
-        ways.others.push_back({weight - regular, longest_line(grid, offset)});
-      }
-    }
-  }
-  return ways;
-}
-
-// least[s]: the least weight that leaves s cells of the axes so far, 0 <= s <= most; infinite where the box is smaller.
-using Least = std::vector<Index>;
-
-// Adds an axis: s cells become layers of at most box cells each, at most count of them, never growing. Layer j (from
-// 0) costs below[size] + slope[j] * size, where slope[j] is the weight of all offsets along the axis that lead further
-// than j.
-Least with_axis(const Least& below, Index box, Index count, const std::vector<Index>& weights) {
-  const auto most = static_cast<Index>(below.size()) - 1;
-  const Index cap = std::min(box, most);
-  const auto width = static_cast<std::size_t>(cap) + 1;
-  const auto at = [&](Index rest, Index size) { return static_cast<std::size_t>(rest) * width + static_cast<std::size_t>(size); };
-  const auto reach = static_cast<Index>(weights.size());
-  // best[rest, size]: the rest in layers from j on, none above size. Counting the layers costs a level for each.
-  const bool counted = count < most && count * most * cap <= 8'000'000;
-  std::vector<Index> best(static_cast<std::size_t>(most + 1) * width, infinite);
-  for (Index size = 0; size <= cap; ++size) best[at(0, size)] = 0;
-  if (!counted) {
-    for (Index rest = 1; rest <= most; ++rest) {
-      for (Index size = 1; size <= cap; ++size) {
-        Index& cost = best[at(rest, size)];
-        cost = best[at(rest, size - 1)];
-        if (size <= rest) {
-          cost = std::min(cost, below[static_cast<std::size_t>(size)] + best[at(rest - size, size)]);
-        }
-      }
-    }
-  }
-  for (Index j = counted ? count - 1 : reach - 1; j >= 0; --j) {
-    Index slope = 0;
-    for (Index a = j; a < reach; ++a) slope += weights[static_cast<std::size_t>(a)];
-    std::vector<Index> level(best.size(), infinite);
-    for (Index size = 0; size <= cap; ++size) level[at(0, size)] = 0;
-    for (Index rest = 1; rest <= most; ++rest) {
-      for (Index size = 1; size <= cap; ++size) {
-        Index& cost = level[at(rest, size)];
-        cost = level[at(rest, size - 1)];
-        if (size > rest) continue;
-        cost = std::min(cost, below[static_cast<std::size_t>(size)] + slope * size + best[at(rest - size, size)]);
-      }
-    }
-    best = std::move(level);
-  }
-  Least least(below.size());
-  for (Index s = 0; s <= most; ++s) least[static_cast<std::size_t>(s)] = std::min(infinite, best[at(s, cap)]);
-  return least;
-}
-
-Least least_leaving(const Grid& grid, const Ways& ways, const std::vector<std::size_t>& order, Index most) {
-  Least least(static_cast<std::size_t>(most) + 1, infinite);
-  least[0] = 0;
-  least[1] = 0;
-  Index box = 1;
-  for (const std::size_t axis : order) {
-    const Index size = grid.dims()[axis];
-    least = with_axis(least, box, size, ways.along[axis]);
-    box = std::min(most, box * size);
-  }
-  return least;
-}
-
-Index weight_of_others(const Ways& ways, Index n) {
-  Index weight = 0;
-  for (const auto& other : ways.others) {
-    weight += other.weight * std::max<Index>(1, (n + other.longest_line - 1) / other.longest_line);
-  }
-  return weight;
-}
-
-// Loomis and Whitney 1949: the product of a set's projections along all axes is at least n^(d-1); the sum of what
-// leaves their lines is least where all terms are equal.
-Index by_projections(const Ways& ways, Index n) {
-  double product = 1;
-  const auto d = static_cast<double>(ways.along.size());
-  for (const auto& weights : ways.along) {
-    product *= static_cast<double>(std::accumulate(weights.begin(), weights.end(), Index{0}));
-  }
-  const double weight = d * std::pow(product, 1 / d) * std::pow(static_cast<double>(n), (d - 1) / d);
-  return static_cast<Index>(std::floor(weight * (1 - 1e-12)));
-}
-
-// The weight of the edges that lead out of the grid, periodic or not.
-Index weight_cut_off(const Grid& grid, const Stencil& stencil) {
-  Index weight = 0;
-  for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
-    Index inside = 1;
+    bool leads_away = false;
     for (int axis = 0; axis < grid.ndim(); ++axis) {
-      inside *= std::max<Index>(0, grid.dim(axis) - std::abs(stencil.offsets()[k][static_cast<std::size_t>(axis)]));
+      const Index step = offset[static_cast<std::size_t>(axis)];
+      leads_away = leads_away || (grid.periodic(axis) ? step % grid.dim(axis) : step) != 0;
     }
-    weight += stencil.weights()[k] * (grid.size() - inside);
+    if (leads_away) all += stencil.weights()[k] * grid.size();
   }
-  return weight;
+  return all - total_edges(grid, stencil);
 }
+
+// The largest of all m(n) that hold, for each n.
+class Sets {
+ public:
+  Sets(const Grid& grid, Pairs pairs, Index most)
+      : grid_(grid), pairs_(std::move(pairs)), least_(static_cast<std::size_t>(most) + 1, 0) {
+    std::vector<std::size_t> order(static_cast<std::size_t>(grid.ndim()));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    // Which axis comes last matters from 3-D on, the order of the others hardly.
+    for (std::size_t turn = 0; turn < (order.size() < 3 ? 1 : order.size()); ++turn) {
+      raise(least_by_layers(pairs_, grid, order, most));
+      std::ranges::rotate(order, order.begin() + 1);
+    }
+    if (are_layers_best()) return;
+    bool is_open = true;
+    for (int axis = 0; axis < grid.ndim(); ++axis) is_open = is_open && !grid.periodic(axis);
+    raise_endless(least_by_sets(pairs_, most));
+    if (grid.ndim() == 3) {
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        Pairs rest = pairs_;
+        Least moore = least_of_moore3(rest, grid, axis, most);
+        const Least more = least_by_sets(rest, most);
+        for (std::size_t n = 0; n < moore.size(); ++n) {
+          moore[n] += std::max<Index>(0, more[n] - loss(grid, rest, static_cast<Index>(n)));
+        }
+        raise(moore);
+      }
+    }
+    by_lines(pairs_, is_open);
+    const Pairs short_ones = along_short_vectors();
+    if (!short_ones.empty() && short_ones != pairs_) by_lines(short_ones, false);
+  }
+
+  [[nodiscard]] Index least(Index n) const { return least_[static_cast<std::size_t>(n)]; }
+  // What a set of n cells may send less than in the endless grid.
+  [[nodiscard]] static Index loss(const Grid& grid, const Pairs& pairs, Index n) {
+    Index lost = 0;
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.ndim()); ++axis) {
+      if (!grid.periodic(static_cast<int>(axis))) continue;
+      Index reach = 0;
+      Index crossing = 0;
+      for (const auto& [offset, weight] : pairs) {
+        reach = std::max(reach, std::abs(offset[axis]));
+        crossing += weight * std::abs(offset[axis]);
+      }
+      if (n * reach >= grid.dims()[axis]) lost += n * crossing / grid.dims()[axis];
+    }
+    return lost;
+  }
+
+ private:
+  // Whether all is sent along axes, less the further it leads: then nothing else comes closer.
+  [[nodiscard]] bool are_layers_best() const {
+    return std::ranges::all_of(pairs_, [&](const auto& pair) {
+      Coords nearer = pair.first;
+      if (std::ranges::count(nearer, 0) != grid_.ndim() - 1) return false;
+      Index& step = *std::ranges::find_if(nearer, [](Index component) { return component != 0; });
+      if (--step == 0) return true;
+      const auto found = pairs_.find(nearer);
+      return found != pairs_.end() && found->second >= pair.second;
+    });
+  }
+
+  void raise(const Least& other) {
+    for (std::size_t n = 0; n < other.size(); ++n) least_[n] = std::max(least_[n], other[n]);
+  }
+
+  void raise_endless(Least other) {
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      const auto n = static_cast<Index>(i);
+      other[i] = std::max(other[i] - loss(grid_, pairs_, n), std::min(other[i], least_around(pairs_, grid_, n)));
+    }
+    raise(other);
+  }
+
+  void by_lines(const Pairs& pairs, bool is_open) {
+    if (pairs.begin()->first.size() != 2) return;
+    const auto most = static_cast<Index>(least_.size()) - 1;
+    raise_endless(least_by_lines(pairs, is_open ? grid_.dims()[1] : most, most));
+    Pairs turned;
+    for (const auto& [offset, weight] : pairs) {
+      Coords other{offset[1], offset[0]};
+      if (other[0] < 0 || (other[0] == 0 && other[1] < 0)) other = {-other[0], -other[1]};
+      turned[other] += weight;
+    }
+    if (turned != pairs || is_open) raise_endless(least_by_lines(turned, is_open ? grid_.dims()[0] : most, most));
+  }
+
+  // The pairs by their coordinates in the reduced basis of the lattice that they span.
+  [[nodiscard]] Pairs along_short_vectors() const {
+    std::vector<Coords> offsets;
+    std::vector<Index> weights;
+    for (const auto& [offset, weight] : pairs_) {
+      offsets.push_back(offset);
+      weights.push_back(std::min<Index>(weight, Index{1} << 20));
+    }
+    const Lattice lattice(Stencil(grid_.ndim(), offsets, weights));
+    Pairs result;
+    for (const auto& [offset, weight] : pairs_) {
+      Coords rest = offset;
+      Coords place(lattice.rank());
+      lattice.reduce(rest, place);
+      if (*std::ranges::find_if(place, [](Index component) { return component != 0; }) < 0) {
+        for (Index& component : place) component = -component;
+      }
+      result[place] += weight;
+    }
+    return result;
+  }
+
+  const Grid& grid_;
+  Pairs pairs_;
+  Least least_;
+};
 
 // Cells that send along one axis only form lines. Lines and the equal nodes that share them hang together in groups,
 // each of whole lines and whole nodes, hence at most gcd(nodes, lines) groups; within a group every node beyond those
 // that a tree of lines and nodes needs cuts a line once.
-Index by_lines(const MappingProblem& problem, const Ways& ways) {
+Index by_lines(const MappingProblem& problem, const Pairs& pairs) {
   const Grid& grid = problem.grid;
   if (!problem.nodes.equal()) return 0;
-  Index sending = -1;
-  for (std::size_t axis = 0; axis < ways.along.size(); ++axis) {
-    if (ways.along[axis].empty()) continue;
-    if (sending >= 0) return 0;
-    sending = static_cast<Index>(axis);
+  Coords along(static_cast<std::size_t>(grid.ndim()), 0);
+  std::size_t sending = along.size();
+  for (std::size_t axis = 0; axis < along.size(); ++axis) {
+    along[axis] = 1;
+    if (pairs.contains(along)) sending = axis;
+    along[axis] = 0;
   }
-  if (sending < 0) return 0;
-  const auto axis = static_cast<std::size_t>(sending);
-  const Index lines = grid.size() / grid.dims()[axis];
+  if (sending == along.size()) return 0;
+  along[sending] = 1;
+  for (const auto& [offset, weight] : pairs) {
+    if (std::ranges::count(offset, 0) + 1 != grid.ndim() || offset[sending] == 0) return 0;
+  }
+  const Index lines = grid.size() / grid.dims()[sending];
   const Index nodes = problem.nodes.nodes();
-  return ways.along[axis].front() * (nodes - std::gcd(nodes, lines));
+  return pairs.at(along) * (nodes - std::gcd(nodes, lines));
+}
+
+// A group of cells that talk cannot lie on fewer nodes than hold it, and each further node that shares it cuts it; nor are
+// nodes and groups, joined where they meet, in more pieces than there are groups.
+Index by_components(const MappingProblem& problem, const Pairs& pairs) {
+  const Grid& grid = problem.grid;
+  if (grid.size() > most_joined / static_cast<Index>(pairs.size())) return 0;
+  std::vector<Index> root(static_cast<std::size_t>(grid.size()));
+  std::iota(root.begin(), root.end(), Index{0});
+  const auto find = [&](Index cell) {
+    while (root[static_cast<std::size_t>(cell)] != cell) {
+      Index& up = root[static_cast<std::size_t>(cell)];
+      cell = up = root[static_cast<std::size_t>(up)];
+    }
+    return cell;
+  };
+  for (Index cell = 0; cell < grid.size(); ++cell) {
+    const Coords at = grid.coords(cell);
+    for (const auto& [offset, weight] : pairs) {
+      const Index other = grid.cell_beside(at, offset, 1);
+      if (other >= 0) root[static_cast<std::size_t>(find(other))] = find(cell);
+    }
+  }
+  std::vector<Index> cells(root.size(), 0);
+  for (Index cell = 0; cell < grid.size(); ++cell) ++cells[static_cast<std::size_t>(find(cell))];
+  Index cuts = 0;
+  Index groups = 0;
+  for (const Index size : cells) {
+    if (size == 0) continue;
+    ++groups;
+    cuts += (size - 1) / problem.nodes.largest();
+  }
+  Index lightest = std::numeric_limits<Index>::max();
+  for (const auto& [offset, weight] : pairs) lightest = std::min(lightest, weight);
+  return lightest * std::max(cuts, problem.nodes.nodes() - groups);
 }
 
 }  // namespace
@@ -184,7 +213,8 @@ Bound lower_bound(const MappingProblem& problem) {
   const Grid& grid = problem.grid;
   const NodeSizes& nodes = problem.nodes;
   if (nodes.nodes() == 1) return {0, "isoperimetric"};
-  const Ways ways = ways_of(grid, problem.stencil);
+  const Pairs pairs = pairs_of(problem.stencil, grid);
+  if (pairs.empty()) return {0, "isoperimetric"};
   const bool small = nodes.largest() <= largest_by_program;
   std::map<Index, Index> nodes_of_size;
   if (nodes.equal()) {
@@ -192,30 +222,32 @@ Bound lower_bound(const MappingProblem& problem) {
   } else {
     for (Index node = 0; node < nodes.nodes(); ++node) ++nodes_of_size[nodes.size(node)];
   }
-  const Index cut_off = weight_cut_off(grid, problem.stencil);
-  Index best = 0;
-  const auto consider = [&](const auto& least) {
-    Index sum = -cut_off;
-    for (const auto& [size, count] : nodes_of_size) sum += count * (least(size) + weight_of_others(ways, size));
-    best = std::max(best, sum);
+  const auto sum = [&](const auto& least) {
+    Index all = 0;
+    for (const auto& [size, count] : nodes_of_size) all += count * std::max<Index>(0, least(size));
+    return all;
   };
+  Bound best{0, small ? "isoperimetric" : "projections"};
+  const auto consider = [&](Index j_sum, std::string_view kind) {
+    if (j_sum > best.j_sum) best = {j_sum, kind};
+  };
+  const Index cut_off = weight_cut_off(grid, problem.stencil);
   if (small) {
+    const Sets sets(grid, pairs, nodes.largest());
+    consider(sum([&](Index size) { return sets.least(size); }) - cut_off, best.kind);
     std::vector<std::size_t> order(static_cast<std::size_t>(grid.ndim()));
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // Which axis comes last matters from 3-D on, the order of the others hardly.
-    for (std::size_t turn = 0; turn < order.size(); ++turn) {
-      const Least least = least_leaving(grid, ways, order, nodes.largest());
-      consider([&](Index size) { return least[static_cast<std::size_t>(size)]; });
-      if (order.size() < 3) break;
-      std::ranges::rotate(order, order.begin() + 1);
+    const Least within = least_by_layers(pairs, grid, order, nodes.largest(), true);
+    if (!within.empty()) {
+      consider((sum([&](Index size) { return within[static_cast<std::size_t>(size)]; }) + 1) / 2, best.kind);
     }
   } else {
-    consider([&](Index size) { return by_projections(ways, size); });
+    const auto by_size = [&](Index size) { return least_by_projections(pairs, size) - Sets::loss(grid, pairs, size); };
+    consider(sum(by_size) - cut_off, best.kind);
   }
-  bool is_periodic = false;
-  for (int axis = 0; axis < grid.ndim(); ++axis) is_periodic = is_periodic || grid.periodic(axis);
-  if (const Index lines = by_lines(problem, ways); lines > best) return {lines, "lines"};
-  return {best, is_periodic ? "open-axes" : small ? "isoperimetric" : "projections"};
+  consider(by_lines(problem, pairs), "lines");
+  if (best.j_sum < pairs.begin()->second * nodes.nodes()) consider(by_components(problem, pairs), "components");
+  return best;
 }
 
 }  // namespace rankwise

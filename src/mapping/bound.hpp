@@ -9,19 +9,17 @@ namespace rankwise {
 
 struct Bound {
   Index j_sum = 0;
-  // Which argument gives it: "isoperimetric", "lines" (a stencil along one axis), "open-axes" (isoperimetric, without
-  // the edges that wrap around periodic axes) or "projections" (large nodes).
+  // Which argument gives it: "isoperimetric", "projections" (isoperimetric, large nodes), "lines" (a stencil along one
+  // axis) or "components" (groups of cells that talk are larger than a node, or nodes as a whole hang together).
   std::string_view kind;
 };
 
 // The largest bound known here. Let a part of n cells send at least m(n) in a grid without borders; then
-// J_sum >= (sum of m(n) over all nodes) - (weight of the edges that the grid's borders cut off).
-//
-// m(n): pushing a part's cells together along one axis after the other never adds edges that leave it, as long as the
-// stencil's offsets lie along axes and weigh no more the further they lead (a discrete rearrangement inequality). What
-// is left is a stack of ever smaller layers, over whose sizes a dynamic program takes the minimum, axis by axis. The
-// rest of the weights counts once for every line that an offset's direction cuts through the part.
-// Exact for a single part in 1-D and 2-D with offsets along axes; from 3-D on layers need not fit onto each other.
+// J_sum >= (sum of m(n) over all nodes) - (weight of the edges that the grid's open borders cut off).
+// m(n) does not change with the coordinates, so it is sought along the axes and along the stencil's own short vectors, by
+// all arguments of isoperimetry.hpp. On a periodic axis of L cells a set of n cells whose offsets cannot lead around it is one
+// of the endless grid; any other loses at most n * (sum of weight * |offset along the axis|) / L, if the axis is
+// cut where that costs least.
 Bound lower_bound(const MappingProblem& problem);
 
 }  // namespace rankwise

@@ -1,6 +1,7 @@
 // How much work a search may be, and how much of it is left.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "mapping/mapping.hpp"
@@ -10,19 +11,34 @@ namespace rankwise {
 // Work left to a search, in steps of MappingOptions.
 class Effort {
  public:
-  explicit Effort(const MappingOptions& options) : left_(options.steps), stop_(options.stop) {}
+  explicit Effort(const MappingOptions& options)
+      : left_(options.steps), stop_(options.stop), left_s_(options.left_s), begin_s_(left_s_ ? left_s_() : 0) {}
 
-  void spend(Index steps) { left_ -= steps; }
+  void spend(Index steps) {
+    left_ -= steps;
+    spent_ += steps;
+  }
   [[nodiscard]] Index left() const { return left_; }
-  // Whether the search must end: asks the caller, so not for every move.
+  [[nodiscard]] Index spent() const { return spent_; }
+  // Whether the search must end: asks the caller and the clock, so not for every move.
   bool over() {
-    if (left_ > 0 && stop_ && stop_()) left_ = 0;
+    if (left_ > 0 && ((left_s_ && left_s_() <= 0) || (stop_ && stop_()))) left_ = 0;
     return left_ <= 0;
+  }
+  // Where a clock ends the search: what is left, in steps as long as those so far.
+  void recount() {
+    if (!left_s_ || left_ <= 0 || spent_ == 0) return;
+    const double now_s = std::max(0.0, left_s_());
+    const double share = now_s / std::max(1e-6, begin_s_ - now_s);
+    left_ = static_cast<Index>(std::min(1e18, share * static_cast<double>(spent_)));
   }
 
  private:
   Index left_;
+  Index spent_ = 0;
   std::function<bool()> stop_;
+  std::function<double()> left_s_;
+  double begin_s_;
 };
 
 // How many steps are worth spending where the caller names no time: a millisecond for each message that a node could

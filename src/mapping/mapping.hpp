@@ -81,20 +81,28 @@ class Mapping {
   virtual void all_runs(RunSink& sink) const = 0;
   // The algorithm that auto has picked; empty for all others.
   [[nodiscard]] virtual std::string_view picked() const { return {}; }
+  // The steps of a search with which it comes out alike without a clock; 0 where nothing was searched.
+  [[nodiscard]] virtual Index steps() const { return 0; }
 };
 
 // What an algorithm is to make little of, first of all.
 enum class Objective { j_sum, j_max };
 
-// For the algorithms that search or draw; the same options give the same map on every machine and rank.
+// For the algorithms that search or draw; the same options give the same map on every machine and rank, whatever the threads.
+// A clock (stop, or left_s) may differ from run to run and from rank to rank: a caller that maps on several ranks at once
+// must leave it out.
 struct MappingOptions {
+
   // How long a search may be: about this many stencil edges are looked at. steps_per_second of them take about 1 s.
   Index steps = 1'800'000;
   Objective objective = Objective::j_sum;
   std::uint64_t seed = 1;
-  // Asked now and then; true ends the search with the best map so far. A caller that maps on several ranks at once must
-  // leave it empty: a clock may differ from rank to rank, steps do not.
+  // Asked now and then, by one thread or several; true ends the search with the best map so far.
   std::function<bool()> stop;
+  // The caller's clock: how many seconds are left until the search is to end, by one thread or several. Then steps, about
+  // what that allows, plan the constructions only.
+  std::function<double()> left_s;
+  int threads = 1;
 };
 // How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.
 constexpr Index steps_per_second = 180'000'000;
@@ -118,6 +126,10 @@ struct MappingAlgorithm {
 std::span<const MappingAlgorithm> mapping_algorithms();
 // Throws std::invalid_argument, naming the ids that exist.
 const MappingAlgorithm& mapping_algorithm(std::string_view name);
+
+// The maps that refined finds between the least J_sum and the least J_max, none of them better than another in both; the
+// least J_sum first. One where the grid is too large for a search as a whole.
+std::vector<std::unique_ptr<Mapping>> refined_front(const MappingProblem& problem, const MappingOptions& options);
 
 // The node of every cell; node_of_cell has one entry a cell (row-major).
 void fill_node_of_cell(const Mapping& mapping, const NodeSizes& nodes, std::span<NodeId> node_of_cell);

@@ -4,14 +4,17 @@
 // algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "mapping/algorithms.hpp"
 #include "mapping/bound.hpp"
+#include "mapping/lattice.hpp"
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
 #include "mapping/table_mapping.hpp"
 #include "mapping/tube_plan.hpp"
+#include "mapping/windows.hpp"
 
 namespace rankwise {
 
@@ -32,9 +35,39 @@ std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& 
   return found;
 }
 
-}  // namespace
+// A bound ends the search where nothing is left to gain; it must not take the search's time.
+Index quick_bound(const MappingProblem& problem, Index steps) {
+  const Index size = problem.nodes.largest();
+  return size * size * problem.grid.ndim() * 40 < steps ? lower_bound(problem).j_sum : 0;
+}
 
-std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options) {
+// Only the clock ends it.
+MappingOptions unlimited(MappingOptions options) {
+  options.steps = std::numeric_limits<Index>::max() / 2;
+  return options;
+}
+
+std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
+  std::vector<std::unique_ptr<Mapping>> result;
+  result.push_back(std::move(mapping));
+  return result;
+}
+
+class Searched final : public Mapping {
+ public:
+  Searched(std::unique_ptr<Mapping> mapping, Index steps) : mapping_(std::move(mapping)), steps_(steps) {}
+
+  [[nodiscard]] Index cell_of_rank(Index rank) const override { return mapping_->cell_of_rank(rank); }
+  void all_runs(RunSink& sink) const override { mapping_->all_runs(sink); }
+  [[nodiscard]] Index steps() const override { return steps_; }
+
+ private:
+  std::unique_ptr<Mapping> mapping_;
+  Index steps_;
+};
+
+std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem, const MappingOptions& options,
+                                                   bool is_front) {
   const std::vector<TubeAxes> axes = tube_axes(problem);
   const Index plan_work = std::max<Index>(120'000, options.steps / 100) / static_cast<Index>(axes.size());
   std::vector<std::unique_ptr<TubePlan>> plans;
@@ -46,12 +79,17 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
   std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan->cost(); });
 
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
-  if (edges > options.steps) return std::move(plans.front());
+  if (edges > options.steps) return only(std::move(plans.front()));
   std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem, options);
+  if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.push_back(std::move(strips));
   std::ranges::move(plans, std::back_inserter(maps));
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
 
-  if (edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
+  const Index planned = options.steps - left.steps;
+  // Windows know of j_sum only.
+  const bool is_for_sum = options.objective == Objective::j_sum && !is_front;
+  const bool by_windows = prefers_windows(problem, left.steps) && (is_for_sum || problem.grid.size() > 20'000);
+  if (by_windows || edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
     std::pair<Index, Index> least;
     std::size_t best = maps.size();
     for (std::size_t i = 0; i < maps.size(); ++i) {
@@ -63,7 +101,15 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
       best = i;
       least = value;
     }
-    return std::move(maps[best]);
+    const Index bound = quick_bound(problem, left.steps);
+    const Index j_sum = options.objective == Objective::j_max ? least.second : least.first;
+    Effort effort(left);
+    if (!by_windows || j_sum == bound || effort.over()) return only(std::move(maps[best]));
+    fill_node_of_cell(*maps[best], problem.nodes, node_of_cell);
+    maps.clear();
+    if (options.left_s) effort = Effort(unlimited(left));
+    improve_by_windows(problem, node_of_cell, left, effort);
+    return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
   }
   const StencilGraph graph(problem.grid, problem.stencil);
   std::vector<Partition> starts;
@@ -72,8 +118,42 @@ std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const Ma
     fill_node_of_cell(*map, problem.nodes, node_of_cell);
     starts.emplace_back(graph, problem.nodes, node_of_cell);
   }
-  const Partition best = search(std::move(starts), left, lower_bound(problem).j_sum);
-  return table_mapping(problem.nodes, best.part_of_cell());
+  Effort effort(left);
+  const Index bound = quick_bound(problem, left.steps);
+  std::vector<Partition> found;
+  if (is_front) {
+    found = search_front(std::move(starts), left, bound, effort);
+  } else {
+    // With much time half of it is for windows, which find what a search as a whole is too slow for.
+    const bool both = is_for_sum && pays_windows(problem, left.steps);
+    MappingOptions whole = left;
+    if (both) whole.steps /= 2;
+    if (both && left.left_s) whole.left_s = [all = left.left_s, kept = left.left_s() / 2] { return all() - kept; };
+    Effort first(whole);
+    found.push_back(search(std::move(starts), whole, bound, first));
+    effort.spend(first.spent());
+    if (both && found.front().j_sum() > bound) {
+      std::ranges::copy(found.front().part_of_cell(), node_of_cell.begin());
+      if (left.left_s) effort = Effort(unlimited(left));
+      improve_by_windows(problem, node_of_cell, left, effort);
+      found.front() = Partition(graph, problem.nodes, node_of_cell);
+    }
+  }
+  maps.clear();
+  for (const Partition& map : found) {
+    maps.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
+  }
+  return maps;
+}
+
+}  // namespace
+
+std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options) {
+  return std::move(refined_maps(problem, options, false).front());
+}
+
+std::vector<std::unique_ptr<Mapping>> refined_front(const MappingProblem& problem, const MappingOptions& options) {
+  return refined_maps(problem, options, true);
 }
 
 }  // namespace rankwise

@@ -55,6 +55,14 @@ StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil, std::span<c
   });
 }
 
+StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil, std::span<const Index> cells,
+                           std::span<std::int32_t> index) {
+  for (std::size_t i = 0; i < cells.size(); ++i) index[static_cast<std::size_t>(cells[i])] = static_cast<std::int32_t>(i);
+  add_cells(grid, stencil, static_cast<Index>(cells.size()), cells.data(),
+            [&](Index cell) -> Index { return index[static_cast<std::size_t>(cell)]; });
+  for (const Index cell : cells) index[static_cast<std::size_t>(cell)] = -1;
+}
+
 template <typename IndexOf>
 void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells,
                              IndexOf index_of) {

@@ -23,6 +23,8 @@ class StencilGraph {
   StencilGraph(const Grid& grid, const Stencil& stencil);
   // The part of the graph among some cells, in ascending order; edges and the graph's cells count within these.
   StencilGraph(const Grid& grid, const Stencil& stencil, std::span<const Index> cells);
+  // The same for many small parts one after the other: index has an entry for each cell of the grid, -1 before and after.
+  StencilGraph(const Grid& grid, const Stencil& stencil, std::span<const Index> cells, std::span<std::int32_t> index);
 
   // Any graph: the edges of cell c are first[c] to first[c + 1] - 1, and each stands at both of its cells. Throws
   // std::invalid_argument where that is not so, or the weights of all edges come to 2^30.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankwise.machine.switches import Switches
     from rankwise.mapping import Mappings
     from rankwise.mapping.dims import GridChoices
+    from rankwise.mapping.slots import Slots
 
 
 @verb(
@@ -44,6 +45,13 @@ def map_ranks(
     ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
     node_sizes: Annotated[
         str | None, typer.Option(help="Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
+    ] = None,
+    slots: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --nodes and --ppn, where there is more room than ranks: the slots of each node, 24,24,16 or 4x24. "
+            "Which nodes and slots stay free is chosen."
+        ),
     ] = None,
     stencil: Annotated[
         str,
@@ -91,8 +99,18 @@ def map_ranks(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Change or add a figure of --machine: latency=1.2us, taper=0.5.")
     ] = None,
-    effort: Annotated[str, typer.Option(help="How long refined may search: 10ms, 1s.")] = "10ms",
+    effort: Annotated[
+        str | None, typer.Option(help="How long refined may search, by the clock: 100ms, 1s. Otherwise as many --steps.")
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="How long refined may search, in steps: the same map every time. 1800000, or about 10 ms."),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Processor cores for refined; the map of --steps is the same.")] = 1,
     objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
+    front: Annotated[
+        bool, typer.Option("--front", help="Show all maps that refined finds between the least J_sum and the least J_max.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="For what is drawn at random: random, refined, graph.")] = 1,
     prove: Annotated[
         bool, typer.Option("--prove", help="Find the proven optimum (tiny grids only; may take a minute).")
@@ -151,10 +169,11 @@ def map_ranks(
     from rankwise.mapping import map_grid
     from rankwise.mapping.formats import FORMATS, Placed, default_hosts, require_format, use_of, write_mapping
     from rankwise.mapping.levels import levels_of, levels_read, parse_levels
+    from rankwise.mapping.mapper import DEFAULT_EFFORT_S
     from rankwise.mapping.reading import read_mapping
 
     algorithms = [name.strip() for name in algorithm.split(",")]
-    effort_s = parse_seconds(effort, "--effort")
+    effort_s = DEFAULT_EFFORT_S if effort is None else parse_seconds(effort, "--effort")
     if objective not in ("j_sum", "j_max"):
         raise InputError(f"--objective '{objective}' is unknown: take j_sum or j_max")
     if not 0 <= seed < 2**64:
@@ -166,7 +185,12 @@ def map_ranks(
     if observed is None and graph is None:
         if check:
             raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
-        sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
+        if slots is None:
+            sizes, shape = _sizes(grid, mesh, ranks, nodes, ppn, node_sizes)
+        elif grid is None or (nodes, ppn, node_sizes) != (None, None, None):
+            raise InputError("--slots is for --grid, instead of --nodes, --ppn and --node-sizes")
+        else:
+            sizes, shape = _parse_slots(slots), parse_shape(grid, "--grid")
         flags = parse_periodic(periodic, len(shape))
         names = default_hosts(len(sizes)) if hosts is None else parse_hosts(hosts)
     elif grid is not None or mesh is not None:
@@ -190,6 +214,12 @@ def map_ranks(
         return
     price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if weights is None else parse_ints(weights, "--weights")
+    room: Slots | None = None
+    if slots is not None:
+        from rankwise.mapping.slots import choose_slots
+
+        room = choose_slots(shape, sizes, stencil, flags, heavy, size_bytes, price)
+        sizes, names = [room.ranks[node] for node in room.kept], [names[node] for node in room.kept]
     choices: GridChoices | None = None
     if mesh is not None:
         if heavy is not None:
@@ -206,7 +236,10 @@ def map_ranks(
             names_of_algorithms,
             keep_maps=everything and (with_mapping or file_format is not None or plot is not None or switches is not None),
             weights=heavy,
-            effort_s=effort_s,
+            effort_s=None if effort is None else effort_s,
+            steps=steps,
+            threads=threads,
+            front=front and everything,
             objective=objective,
             seed=seed,
             prove=everything and prove,
@@ -228,6 +261,9 @@ def map_ranks(
         record["hosts"] = names
     if choices is not None:
         record["choice"] = choices.to_dict()
+    if room is not None:
+        record["left_out"] = room.to_dict()
+        _tell_left_out(room)
     if output is not None:
         write_json(output, record)
     if plot is not None:
@@ -259,6 +295,22 @@ def _switches(topology: str) -> Switches:
     from rankwise.machine.switches import read_switches
 
     return ask_slurm() if topology == "slurm" else read_switches(Path(topology))
+
+
+def _parse_slots(text: str) -> list[int]:
+    """Return the slots of each node, from 24,24,16 or 4x24."""
+    if "x" in text and "," not in text:
+        nodes, each = (parse_shape(text, "--slots") + [0])[:2]
+        if text.count("x") != 1:
+            raise InputError(f"--slots '{text}' is neither a list nor nodes x slots: write 24,24,16 or 4x24")
+        return [each] * nodes
+    return parse_ints(text, "--slots")
+
+
+def _tell_left_out(room: Slots) -> None:
+    whole = [str(node) for node, ranks in enumerate(room.ranks) if ranks == 0]
+    some = sum(room.free[node] for node in room.kept)
+    tell(f"left out: {'nodes ' + ', '.join(whole) if whole else 'no node'}; {some} slots stay free on the other nodes")
 
 
 def _choose_grid(

@@ -51,10 +51,17 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
     if mappings.levels:
         print(_where(best))
     print(_possible(mappings, best))
+    if mappings.front:
+        print("refined between the least J_sum and the least J_max:", ", ".join(map(_point, mappings.front)))
     for skipped in mappings.skipped:
         tell(f"skipped {skipped.algorithm}: {skipped.reason}")
     for note in mappings.notes:
         tell(f"note: {note}")
+
+
+def _point(result: MapResult) -> str:
+    time = "" if result.time_s is None else f" ({format_time(result.time_s)})"
+    return f"{result.j_sum} and {result.j_max}{time}"
 
 
 def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
@@ -165,7 +172,7 @@ def _gap(mappings: Mappings, result: MapResult) -> str:
 _BOUNDS = {
     "isoperimetric": "parts of that size have at least so long a border",
     "lines": "so many nodes must share lines of the grid",
-    "open-axes": "counted without the messages around periodic axes, so the true limit may be higher",
+    "components": "ranks that talk hang together in groups that nodes must share",
     "projections": "estimated from the parts' projections",
 }
 

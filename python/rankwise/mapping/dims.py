@@ -156,7 +156,7 @@ def choose_grid(
         return (*score[:1], choice.total, choice.imbalance, *score[1:])
 
     def mapped(choice: GridChoice, problem: Problem, effort: int) -> GridChoice:
-        nodes, _ = _core.map_grid(
+        nodes, *_ = _core.map_grid(
             "refined", problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, effort,
             objective, seed,
         )  # fmt: skip

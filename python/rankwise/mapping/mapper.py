@@ -22,6 +22,7 @@ ALL = "all"
 GRAPH = "graph"
 DEFAULT_EFFORT_S = 0.01
 DEFAULT_BYTES = 8
+_MOST_THREADS = 1024
 _BYTES_OF_A_CELL = 4
 _BYTES_OF_A_PLACED_CELL = 40
 
@@ -63,7 +64,8 @@ class MapResult:
     ``node_of_cell`` holds the node of every grid cell in row-major order (None: not kept), ``parts`` its part at each
     level below the node by the level's name, numbered node by node (empty: no such level, or not kept). ``levels`` counts the
     messages between nodes, between the parts of each level below, and between cores. ``step`` is what the messages take on
-    a machine (None: on none). ``picked`` is the algorithm that auto has chosen.
+    a machine (None: on none). ``picked`` is the algorithm that auto has chosen, ``steps`` the length of a search that gives
+    about the same without a clock (0: none).
     """
 
     algorithm: str
@@ -75,6 +77,7 @@ class MapResult:
     levels: tuple[LevelScore, ...]
     parts: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     step: StepTime | None = None
+    steps: int = 0
 
     @property
     def time_s(self) -> float | None:
@@ -90,6 +93,8 @@ class MapResult:
         }
         if self.picked:
             record["picked"] = self.picked
+        if self.steps:
+            record["steps"] = self.steps
         record["bytes_between_nodes"] = self.levels[0].bytes
         record |= _UNTIMED if self.step is None else self.step.to_dict()
         record["levels"] = [level.to_dict() for level in self.levels]
@@ -126,6 +131,7 @@ class Mappings:
     optimum: int | None = None
     message_bytes: int = DEFAULT_BYTES
     levels: tuple[Inner, ...] = ()
+    front: tuple[MapResult, ...] = ()
 
     @property
     def best(self) -> MapResult:
@@ -165,6 +171,7 @@ class Mappings:
             "recommended": self.best.algorithm,
             "notes": self.notes,
             "results": [self._row(result, with_maps) for result in self.results],
+            **({"front": [self._row(result, with_maps) for result in self.front]} if self.front else {}),
             "skipped": [{"algorithm": skipped.algorithm, "reason": skipped.reason} for skipped in self.skipped],
         }
 
@@ -202,7 +209,7 @@ def map_grid(
     algorithms: Sequence[str] = (ALL,),
     keep_maps: bool = True,
     weights: Sequence[int] | None = None,
-    effort_s: float = DEFAULT_EFFORT_S,
+    effort_s: float | None = None,
     objective: str = "j_sum",
     seed: int = 1,
     prove: bool = False,
@@ -211,6 +218,9 @@ def map_grid(
     message_bytes: int = DEFAULT_BYTES,
     price: StepPricer | None = None,
     int64: bool = False,
+    steps: int | None = None,
+    threads: int = 1,
+    front: bool = False,
 ) -> Mappings:
     """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
 
@@ -220,9 +230,13 @@ def map_grid(
     open). ``algorithms`` names ids of :func:`algorithm_names` or ``"all"``; an algorithm that cannot handle the input
     is skipped where it comes from ``"all"`` and an error where it is named. Without ``keep_maps`` only the scores stay.
 
-    ``effort_s`` bounds the search of refined, counted in steps that take about that long, so the map is the same on
-    every machine; ``objective`` (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
+    ``effort_s`` ends the search of refined after that time. Otherwise it takes ``steps`` steps (by default about
+    DEFAULT_EFFORT_S's worth), and the map is the same on every machine and for any number of ``threads``. ``objective``
+    (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
     tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
+
+    ``front``, or ``price``, gives half of refined's search to a small J_max and keeps the maps of which none is better than
+    another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least J_sum first.
 
     ``levels`` are those below the node, the outer first: each map's nodes are divided among them (blocked in the order
     of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1; ``price``
@@ -234,14 +248,17 @@ def map_grid(
     import numpy as np  # the core imports it for its first array, which must not count as time to map
 
     chosen = _choose(algorithms)
-    steps = steps_of(effort_s)
+    search = Effort.of(effort_s, steps, threads)
     problem = problem_of(grid, node_sizes, stencil, periodic, weights, int64)
     maps = (len(chosen) if keep_maps else 1) * (1 + len(levels))
     _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if price is None else _BYTES_OF_A_PLACED_CELL))
     results: list[MapResult] = []
     skipped: list[Skipped] = []
+    between: list[MapResult] = []
 
-    def add(name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int) -> None:
+    def scored(
+        name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int, taken: int = 0
+    ) -> MapResult:
         inner = divide_levels(problem, node_of_cell, levels, inner_steps, seed)
         seconds = 0.0 if start_s is None else time.perf_counter() - start_s
         j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, node_of_cell, problem.weights)
@@ -249,21 +266,30 @@ def map_grid(
         parts = {level.name: part for level, part in zip(levels, inner, strict=True)}
         step = None if price is None else price(problem, node_of_cell, parts)
         kept, kept_parts = (node_of_cell, parts) if keep_maps else (None, {})
-        results.append(MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step))
+        return MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken)
 
     try:
         for algorithm, is_named in chosen.items():
             start_s = time.perf_counter()
+            if algorithm == "refined" and objective == "j_sum" and (front or price is not None):
+                found = _core.map_front(
+                    problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, seed,
+                    search.seconds,
+                )  # fmt: skip
+                between = [scored(algorithm, map_found, "", start_s, search.steps) for map_found in found]
+                results.append(best_of(between, objective))
+                continue
             try:
-                node_of_cell, picked = _run(algorithm, problem, steps, objective, seed)
+                node_of_cell, picked, taken = _run(algorithm, problem, search, objective, seed)
             except (ValueError, InputError) as error:
                 if is_named:
                     raise
                 skipped.append(Skipped(algorithm, str(error)))
                 continue
-            add(algorithm, node_of_cell, picked, start_s, 0 if algorithm == "blocked" else steps)
+            inner_steps = 0 if algorithm == "blocked" else search.steps
+            results.append(scored(algorithm, node_of_cell, picked, start_s, inner_steps, taken))
         for name, map_given in (given or {}).items():
-            add(name, np.array(map_given, dtype=np.int32), "", None, 0)
+            results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
         bound, bound_kind = _core.lower_bound(
             problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
         )
@@ -287,6 +313,7 @@ def map_grid(
         optimum=optimum,
         message_bytes=message_bytes,
         levels=tuple(levels),
+        front=tuple(between) if front else (),
     )
 
 
@@ -297,17 +324,41 @@ def steps_of(effort_s: float) -> int:
     return round(effort_s * _core.STEPS_PER_SECOND)
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How long a search may be: so many steps, or where seconds is not 0 until that time is over."""
+
+    steps: int
+    seconds: float = 0.0
+    threads: int = 1
+
+    @classmethod
+    def of(cls, effort_s: float | None, steps: int | None, threads: int) -> Effort:
+        """Raises InputError."""
+        if not 1 <= threads <= _MOST_THREADS:
+            raise InputError(f"{threads} threads are out of range: give 1 to {_MOST_THREADS}")
+        if effort_s is not None:
+            if steps is not None:
+                raise InputError("a search ends by its effort or by its steps: give one of them")
+            return cls(steps_of(effort_s), effort_s, threads)
+        if steps is None:
+            steps = steps_of(DEFAULT_EFFORT_S)
+        if not 0 <= steps < 2**62:
+            raise InputError(f"{steps} steps are out of range: give 0 to 2^62 - 1")
+        return cls(steps, 0.0, threads)
+
+
 def _run(
-    algorithm: str, problem: Problem, steps: int, objective: str, seed: int
-) -> tuple[NDArray[np.int32], str]:
-    """Return the node of every cell and what auto picked."""
+    algorithm: str, problem: Problem, search: Effort, objective: str, seed: int
+) -> tuple[NDArray[np.int32], str, int]:
+    """Return the node of every cell, what auto picked, and the steps of a search that a clock has ended."""
     if algorithm == GRAPH:
         from rankwise.mapping.graph import map_graph
 
-        return map_graph(problem, seed), ""
+        return map_graph(problem, seed), "", 0
     return _core.map_grid(
-        algorithm, problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, steps, objective,
-        seed,
+        algorithm, problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, objective,
+        seed, search.seconds, search.threads,
     )  # fmt: skip
 
 

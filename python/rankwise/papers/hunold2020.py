@@ -17,6 +17,7 @@ from typing import Any
 
 from rankwise.mapping import map_grid
 from rankwise.mapping.dims import balanced_dims
+from rankwise.mapping.mapper import steps_of
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 NODES = tuple(range(10, 32, 3))
@@ -88,7 +89,7 @@ def scored(instance: Instance, effort_s: float = EFFORT_S) -> Scored:
         instance.stencil,
         algorithms=["blocked", *PAPERS_ALGORITHMS, *OURS],
         keep_maps=False,
-        effort_s=effort_s,
+        steps=steps_of(effort_s),
     )
     own = {result.algorithm: (result.j_sum, result.j_max) for result in mappings.results}
     return Scored(instance, own | peers()[instance], mappings.bound)

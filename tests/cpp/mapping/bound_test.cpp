@@ -68,6 +68,44 @@ TEST(LowerBound, IsBelowEveryMap) {
   }
 }
 
+TEST(LowerBound, IsWhatIsKnown) {
+  struct Known {
+    std::vector<Index> dims;
+    Index ranks_per_node;
+    std::string_view stencil;
+    bool periodic;
+    Index j_sum;
+  };
+  for (const auto& [dims, n, stencil, periodic, j_sum] : std::vector<Known>{
+           {{28, 20}, 35, "moore:1", false, 740},
+           {{33, 27}, 27, "moore:1", false, 1492},
+           {{27, 25}, 25, "moore:1", true, 1458},
+           {{6, 6}, 6, "moore:1", true, 156},
+           {{30, 28}, 24, "nearest-neighbor", true, 700},
+           {{7, 6}, 6, "nearest-neighbor", true, 70},
+           {{12, 12}, 24, "nearest-neighbor", true, 6 * 20},
+           {{6, 30}, 12, "nearest-neighbor", true, 15 * 12},  // two lines all the way round
+           {{31, 31}, 31, "nearest-neighbor", true, 31 * 24},
+           {{32, 24}, 24, "2,0;-2,0;0,2;0,-2", false, 416},
+           {{256, 256}, 64, "2,0;-2,0;0,2;0,-2", false, 30720},
+           {{40, 40}, 40, "1,0;-1,0;1,4;-1,-4", false, 568},
+           {{50, 30}, 25, "1,1;-1,-1", false, 58},
+           {{48, 36}, 36, "1,1;-1,-1", false, 0}}) {
+    const Index nodes = dims[0] * dims[1] / n;
+    const std::vector<Index> sizes(static_cast<std::size_t>(nodes), n);
+    EXPECT_EQ(lower_bound(problem_of(dims, sizes, stencil, {periodic, periodic})).j_sum, j_sum) << stencil << ' ' << dims[0];
+  }
+}
+
+TEST(LowerBound, IsNeverNothingWhereCellsHangTogether) {
+  for (const std::string_view stencil : {"moore:1", "1,0;0,1", "2,1;-1,1;1,0", "3,0;2,0;0,1", "1,0,0;1,1,0;1,1,1"}) {
+    const auto ndim = static_cast<int>(std::ranges::count(stencil.substr(0, stencil.find(';')), ',')) + 1;
+    const std::vector<Index> dims(static_cast<std::size_t>(ndim < 2 ? 2 : ndim), 6);
+    const std::vector<Index> sizes(dims.size() == 2 ? 2 : 12, 18);
+    EXPECT_GT(lower_bound(problem_of(dims, sizes, stencil)).j_sum, 0) << stencil;
+  }
+}
+
 TEST(LowerBound, GrowsWithTheWeights) {
   const Grid grid({9, 7});
   const NodeSizes nodes(9, 7);

@@ -36,7 +36,9 @@ def test_the_paper_s_grid_as_json(rankwise: Rankwise) -> None:
     }
     assert (record["bound"], record["bound_kind"], record["objective"]) == (1204, "isoperimetric", "j_sum")
     for row in record["results"]:
-        assert row.keys() == {"algorithm", "j_sum", "j_max", "seconds", "gap", "optimal", "levels", "bytes_between_nodes", *UNTIMED}
+        assert row.keys() - {"steps"} == {
+            "algorithm", "j_sum", "j_max", "seconds", "gap", "optimal", "levels", "bytes_between_nodes", *UNTIMED
+        }  # fmt: skip
         assert row["bytes_between_nodes"] == 8 * row["j_sum"] and [row[key] for key in UNTIMED] == [None] * 4
         assert row["gap"] == pytest.approx(row["j_sum"] / 1204 - 1)
         assert row["optimal"] == (row["algorithm"] == "refined")
@@ -178,6 +180,9 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         (["--grid", "65536x65536", "--nodes", "65536", "--ppn", "65536"], "--int64"),
         ([*FITTING, "--effort", "soon"], "write it as 10ms"),
         ([*FITTING, "--effort", "999999min"], "0 to 86400 s"),
+        ([*FITTING, "--effort", "1s", "--steps", "5"], "give one of them"),
+        ([*FITTING, "--steps", "-5"], "out of range"),
+        ([*FITTING, "--threads", "0"], "threads are out of range"),
         ([*FITTING, "--objective", "j"], "take j_sum or j_max"),
         ([*FITTING, "--weights", "1,2"], "4 offsets but 2 weights"),
         ([*FITTING, "--stencil", "1,0*0"], "weights are whole numbers from 1"),
@@ -202,11 +207,13 @@ def test_what_does_not_fit_is_one_line_and_exit_code_2(rankwise: Rankwise, argum
 def test_the_effort_the_objective_and_the_weights_reach_the_search(rankwise: Rankwise) -> None:
     grid = ("map", "--grid", "11x5x4", "--nodes", "10", "--ppn", "22", "--algorithm", "refined", "--json")
     brief = rankwise(*grid, "--effort", "0").json["results"][0]
-    longer = rankwise(*grid, "--effort", "200ms").json["results"][0]
+    longer = rankwise(*grid, "--steps", "36000000").json["results"][0]
     assert longer["j_sum"] < brief["j_sum"]
-    again = rankwise(*grid, "--effort", "200ms", "--with-mapping").json["results"][0]
+    again = rankwise(*grid, "--steps", "36000000", "--threads", "2").json["results"][0]
     assert (again["j_sum"], again["j_max"]) == (longer["j_sum"], longer["j_max"])
-    worst_first = rankwise(*grid, "--effort", "200ms", "--objective", "j_max").json
+    timed = rankwise(*grid, "--effort", "50ms").json["results"][0]
+    assert timed["j_sum"] <= brief["j_sum"] and timed["steps"] > 0
+    worst_first = rankwise(*grid, "--steps", "36000000", "--objective", "j_max").json
     assert worst_first["objective"] == "j_max"
     assert worst_first["results"][0]["j_max"] <= longer["j_max"]
     heavy = rankwise(*grid, "--stencil", "component", "--weights", "4,4,1,1").json
@@ -367,3 +374,24 @@ def test_a_mesh_has_its_grid_chosen_together_with_the_mapping(rankwise: Rankwise
     assert "Recommended grid: 24x1" in out or "Recommended grid: 8x3" in out or "Recommended grid: 12x2" in out
     deep = rankwise(*mesh, "--halo", "3", "--json").json["choice"]["candidates"][0]
     assert deep["j_sum"] == 3 * best["j_sum"]
+
+
+def test_the_front_lies_between_the_least_j_sum_and_the_least_j_max(rankwise: Rankwise) -> None:
+    grid = ("map", "--grid", "13x13x5", "--nodes", "13", "--ppn", "65", "--steps", "9000000", "--front")
+    record = rankwise(*grid, "--json").json
+    points = [(row["j_sum"], row["j_max"]) for row in record["front"]]
+    assert points == sorted(points) and [j_max for _, j_max in points] == sorted((j_max for _, j_max in points), reverse=True)
+    refined = next(row for row in record["results"] if row["algorithm"] == "refined")
+    assert (refined["j_sum"], refined["j_max"]) == points[0]
+    assert f"the least J_max: {points[0][0]} and {points[0][1]}" in rankwise(*grid).out
+
+
+def test_what_stays_free_is_chosen_where_there_are_more_slots_than_ranks(rankwise: Rankwise) -> None:
+    result = rankwise("map", "--grid", "12x8", "--slots", "4x36", "--algorithm", "auto", "--json")
+    assert result.json["nodes"] == [32, 32, 32]
+    assert result.json["left_out"][-1] == {"node": 3, "ranks": 0, "free": 36}
+    assert "left out: nodes 3; 12 slots stay free on the other nodes" in result.err
+    hosts = rankwise("map", "--grid", "4x2", "--slots", "2,6,6", "--hosts", "a,b,c", "--format", "slurm-hostfile").out
+    assert set(hosts.split()) <= {"b", "c"}
+    assert rankwise("map", "--grid", "4x2", "--slots", "2,2").code == 2
+    assert rankwise("map", "--grid", "4x2", "--slots", "4,4", "--ppn", "4").code == 2

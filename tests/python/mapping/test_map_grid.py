@@ -129,8 +129,8 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         "periodic": [True, False],
         "weights": [1, 1],
         "objective": "j_sum",
-        "bound": 2,
-        "bound_kind": "open-axes",
+        "bound": 4,
+        "bound_kind": "isoperimetric",
         "optimum": None,
         "message_bytes": 8,
         "levels": [],
@@ -151,7 +151,7 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
                     {"level": "core", "edges": 0, "bytes": 0},
                 ],
                 "node_of_cell": [0, 0, 0, 1, 1, 1],
-                "gap": 5.0,
+                "gap": 2.0,
                 "optimal": False,
             }
         ],
@@ -212,3 +212,25 @@ def test_the_core_refuses_a_rank_that_does_not_exist() -> None:
 def test_the_core_refuses_maps_of_another_size() -> None:
     with pytest.raises(ValueError, match="3 entries but the grid has 4 cells"):
         _core.score([2, 2], [], [[1, 0]], np.zeros(3, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("grid", "ranks_per_node", "stencil", "j_sum"),
+    [
+        ([32, 24], 24, "2,0;-2,0;0,2;0,-2", 416),
+        ([48, 36], 36, "1,1;-1,-1", 0),
+        ([50, 30], 25, "1,1;-1,-1", 58),
+    ],
+)
+def test_offsets_that_leave_cells_out_are_mapped_coset_by_coset(
+    grid: list[int], ranks_per_node: int, stencil: str, j_sum: int
+) -> None:
+    nodes = [ranks_per_node] * (math.prod(grid) // ranks_per_node)
+    assert map_grid(grid, nodes, stencil, algorithms=["auto"]).best.j_sum == j_sum
+
+
+def test_groups_that_talk_go_whole_to_nodes_of_any_size() -> None:
+    stencil = "1,1,1,1;-1,-1,-1,-1;1,1,1,-1;-1,-1,-1,1"
+    assert map_grid([4, 5, 5, 7], [25] * 4 + [24] * 25, stencil, algorithms=["auto"]).best.j_sum == 0
+    wrapped = map_grid([10, 8, 6, 6], [16] * 180, "1,1,1,1;-1,-1,-1,-1", [False, True, False, False], ["auto"])
+    assert wrapped.best.j_sum == 0

@@ -1,0 +1,93 @@
+"""Fewer ranks than slots: which nodes, and how many slots of the others, to leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankwise.errors import InputError
+from rankwise.mapping.mapper import DEFAULT_BYTES, best_of, map_grid, steps_of
+
+if TYPE_CHECKING:
+    from rankwise.mapping.mapper import StepPricer
+
+_MORE_NODES = 3
+_EFFORT_S = 0.01
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Ranks given to each node, 0 where a node is left out; ``free`` holds what stays free on each."""
+
+    ranks: tuple[int, ...]
+    free: tuple[int, ...]
+
+    @property
+    def kept(self) -> list[int]:
+        """The nodes that hold ranks, from 0."""
+        return [node for node, ranks in enumerate(self.ranks) if ranks]
+
+    def to_dict(self) -> list[dict[str, int]]:
+        return [{"node": node, "ranks": self.ranks[node], "free": free} for node, free in enumerate(self.free) if free]
+
+
+def ways_to_fill(slots: Sequence[int], ranks: int) -> list[tuple[int, ...]]:
+    """Return candidates for the ranks of each node, none twice: the fewest nodes, filled one after the other or evenly, a few
+    nodes more, and all nodes evenly. Larger nodes come first, of equals the first. Raises InputError.
+    """
+    if any(size < 1 for size in slots):
+        raise InputError("--slots must be at least 1 on each node: leave empty nodes out")
+    if ranks > sum(slots):
+        raise InputError(f"the grid has {ranks} cells but --slots sum to {sum(slots)}: give more slots or a smaller grid")
+    order = sorted(range(len(slots)), key=lambda node: -slots[node])
+    fewest = 1
+    while sum(slots[node] for node in order[:fewest]) < ranks:
+        fewest += 1
+    found = [_in_turn(slots, order[:fewest], ranks)]
+    for count in [*range(fewest, min(fewest + _MORE_NODES, len(slots)) + 1), len(slots)]:
+        if count <= ranks:
+            found.append(_evenly(slots, order[:count], ranks))
+    return list(dict.fromkeys(found))
+
+
+def choose_slots(
+    grid: Sequence[int],
+    slots: Sequence[int],
+    stencil: str,
+    periodic: Sequence[bool],
+    weights: Sequence[int] | None = None,
+    message_bytes: int = DEFAULT_BYTES,
+    price: StepPricer | None = None,
+) -> Slots:
+    """Choose how many ranks each node gets: those whose mapping sends least between nodes, or takes least time by ``price``."""
+    ranks = 1
+    for size in grid:
+        ranks *= size
+    ways = ways_to_fill(slots, ranks)
+    results = [
+        map_grid(
+            grid, [size for size in way if size], stencil, periodic, ["auto"], keep_maps=False, weights=weights,
+            steps=steps_of(_EFFORT_S), message_bytes=message_bytes, price=price,
+        ).results[0]
+        for way in ways
+    ]  # fmt: skip
+    best = ways[results.index(best_of(results))]
+    return Slots(best, tuple(size - given for size, given in zip(slots, best, strict=True)))
+
+
+def _in_turn(slots: Sequence[int], nodes: Sequence[int], ranks: int) -> tuple[int, ...]:
+    given = [0] * len(slots)
+    for node in nodes:
+        given[node] = min(slots[node], ranks)
+        ranks -= given[node]
+    return tuple(given)
+
+
+def _evenly(slots: Sequence[int], nodes: Sequence[int], ranks: int) -> tuple[int, ...]:
+    """As even as the slots allow: the smallest nodes are filled first where they hold less than their share."""
+    given = [0] * len(slots)
+    for left, node in zip(range(len(nodes), 0, -1), sorted(nodes, key=lambda node: (slots[node], node)), strict=True):
+        given[node] = min(slots[node], -(-ranks // left))
+        ranks -= given[node]
+    return tuple(given)

@@ -1,0 +1,452 @@
+#include "mapping/lattice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "mapping/score.hpp"
+#include "mapping/table_mapping.hpp"
+
+namespace rankwise {
+
+namespace {
+
+Index floor_div(Index a, Index b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
+
+void subtract(Coords& from, const Coords& what, Index times) {
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] -= times * what[i];
+}
+
+using Matrix = std::vector<std::vector<double>>;
+
+// By Gauss and Jordan; the matrix is symmetric and positive.
+Matrix inverse(Matrix a) {
+  const std::size_t d = a.size();
+  Matrix result(d, std::vector<double>(d, 0));
+  for (std::size_t i = 0; i < d; ++i) result[i][i] = 1;
+  for (std::size_t i = 0; i < d; ++i) {
+    const double pivot = a[i][i];
+    for (std::size_t k = 0; k < d; ++k) {
+      a[i][k] /= pivot;
+      result[i][k] /= pivot;
+    }
+    for (std::size_t j = 0; j < d; ++j) {
+      if (j == i) continue;
+      const double factor = a[j][i];
+      for (std::size_t k = 0; k < d; ++k) {
+        a[j][k] -= factor * a[i][k];
+        result[j][k] -= factor * result[i][k];
+      }
+    }
+  }
+  return result;
+}
+
+double product(const Coords& x, const Matrix& form, const Coords& y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t k = 0; k < y.size(); ++k) sum += static_cast<double>(x[i]) * form[i][k] * static_cast<double>(y[k]);
+  }
+  return sum;
+}
+
+// How the cells of each coset are walked: across axis order[i] in strips of width[i], within them along order.back().
+struct Walk {
+  std::vector<std::size_t> order;
+  std::vector<Index> width;
+  double oddness = 0;  // how far its section is from a round one, for the order in which walks are tried
+};
+
+void add_walks(const std::vector<std::size_t>& order, double n, std::vector<Walk>& walks) {
+  const std::size_t slow = order.size() - 1;
+  const double side = std::pow(n, 1.0 / static_cast<double>(order.size()));
+  const double stretch = slow == 1 ? 2.5 : slow == 2 ? 1.9 : 1.3;
+  const auto most = std::max<Index>(1, static_cast<Index>(stretch * side));
+  std::vector<Index> width(slow, slow > 2 ? std::max<Index>(1, static_cast<Index>(side)) : 1);
+  const std::vector<Index> least = width;
+  for (;;) {
+    double section = 1;
+    double oddness = 0;
+    for (const Index w : width) {
+      section *= static_cast<double>(w);
+      oddness += std::abs(std::log(static_cast<double>(w) / side));
+    }
+    if (section <= std::max(1.0, n)) walks.push_back({order, width, oddness});
+    std::size_t i = 0;
+    while (i < slow && width[i] == most) {
+      width[i] = least[i];
+      ++i;
+    }
+    if (i == slow) break;
+    ++width[i];
+  }
+}
+
+class CosetStrips {
+ public:
+  CosetStrips(const MappingProblem& problem, const Lattice& lattice) : problem_(problem), rank_(lattice.rank()) {
+    const Grid& grid = problem.grid;
+    const auto cells = static_cast<std::size_t>(grid.size());
+    place_.resize(cells * rank_);
+    std::map<Coords, std::size_t> known;
+    std::vector<std::size_t> coset_of_cell(cells);
+    Coords at(static_cast<std::size_t>(grid.ndim()), 0);
+    Coords place(rank_);
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      Coords left = at;
+      lattice.reduce(left, place);
+      std::ranges::copy(place, place_.begin() + static_cast<std::ptrdiff_t>(cell * rank_));
+      const auto [found, is_new] = known.try_emplace(left, cosets_.size());
+      if (is_new) cosets_.push_back({{}, place, place});
+      Coset& coset = cosets_[found->second];
+      coset.cells.push_back(static_cast<Index>(cell));
+      for (std::size_t i = 0; i < rank_; ++i) {
+        coset.low[i] = std::min(coset.low[i], place[i]);
+        coset.high[i] = std::max(coset.high[i], place[i]);
+      }
+      for (std::size_t axis = at.size(); axis-- > 0;) {
+        if (++at[axis] < grid.dims()[axis]) break;
+        at[axis] = 0;
+      }
+    }
+    std::vector<Index> sizes;
+    for (const Coset& coset : cosets_) sizes.push_back(static_cast<Index>(coset.cells.size()));
+    if (problem.nodes.equal()) {
+      order_ = packed(sizes, problem.nodes.smallest());
+    } else {
+      order_.resize(sizes.size());
+      std::iota(order_.begin(), order_.end(), std::size_t{0});
+      std::ranges::stable_sort(order_, std::ranges::greater{}, [&](std::size_t i) { return sizes[i]; });
+    }
+  }
+
+  // The node of every cell; false where the cosets are so thin that the walk would look at far too many places.
+  bool deal(const Walk& walk, std::vector<NodeId>& node_of_cell) {
+    NodeId node = 0;
+    Index left = problem_.nodes.size(0);
+    for (const std::size_t k : order_) {
+      if (!sort(cosets_[k], walk)) return false;
+      for (const std::int64_t cell : sorted_) {
+        if (cell < 0) continue;
+        if (left == 0) left = problem_.nodes.size(++node);
+        node_of_cell[static_cast<std::size_t>(cell)] = node;
+        --left;
+      }
+    }
+    return true;
+  }
+
+  // The same walk, but groups of cells that talk go to nodes whole where they fit: the largest first, each to the node that it
+  // leaves least room on; what is larger than any room fills the emptiest nodes first. For nodes of any size, and axes that
+  // wrap.
+  bool deal_groups(const Walk& walk, std::vector<NodeId>& node_of_cell) {
+    const std::vector<Index> group = groups();
+    std::vector<std::vector<Index>> cells(group.size());
+    for (const std::size_t k : order_) {
+      if (!sort(cosets_[k], walk)) return false;
+      for (const std::int64_t cell : sorted_) {
+        if (cell >= 0) cells[static_cast<std::size_t>(group[static_cast<std::size_t>(cell)])].push_back(cell);
+      }
+    }
+    std::ranges::stable_sort(cells, std::ranges::greater{}, [](const auto& own) { return own.size(); });
+    std::multimap<Index, NodeId> room;
+    for (Index node = 0; node < problem_.nodes.nodes(); ++node) {
+      room.emplace(problem_.nodes.size(node), static_cast<NodeId>(node));
+    }
+    // The rests of groups that fill nodes wait until all such are dealt.
+    std::vector<std::span<const Index>> rests;
+    const auto put = [&](std::span<const Index> own, std::multimap<Index, NodeId>::iterator into) {
+      const auto [left, node] = *into;
+      room.erase(into);
+      const auto count = std::min<std::size_t>(own.size(), static_cast<std::size_t>(left));
+      for (const Index cell : own.first(count)) node_of_cell[static_cast<std::size_t>(cell)] = node;
+      if (const Index rest = left - static_cast<Index>(count); rest > 0) room.emplace(rest, node);
+      return own.subspan(count);
+    };
+    for (const auto& own : cells) {
+      std::span<const Index> left(own);
+      while (static_cast<Index>(left.size()) > problem_.nodes.largest()) left = put(left, std::prev(room.end()));
+      if (!left.empty()) rests.push_back(left);
+    }
+    std::ranges::stable_sort(rests, std::ranges::greater{}, [](const auto& own) { return own.size(); });
+    for (std::span<const Index> left : rests) {
+      while (!left.empty()) {
+        const auto fits = room.lower_bound(static_cast<Index>(left.size()));
+        left = put(left, fits != room.end() ? fits : std::prev(room.end()));
+      }
+    }
+    return true;
+  }
+
+ private:
+  // The group of each cell: cells that talk, directly or through others, have the same.
+  [[nodiscard]] std::vector<Index> groups() const {
+    const Grid& grid = problem_.grid;
+    std::vector<Index> root(static_cast<std::size_t>(grid.size()));
+    std::iota(root.begin(), root.end(), Index{0});
+    const auto find = [&](Index cell) {
+      while (root[static_cast<std::size_t>(cell)] != cell) {
+        Index& up = root[static_cast<std::size_t>(cell)];
+        cell = up = root[static_cast<std::size_t>(up)];
+      }
+      return cell;
+    };
+    for (Index cell = 0; cell < grid.size(); ++cell) {
+      const Coords at = grid.coords(cell);
+      for (const Coords& offset : problem_.stencil.offsets()) {
+        const Index other = grid.cell_beside(at, offset, 1);
+        if (other >= 0) root[static_cast<std::size_t>(find(other))] = find(cell);
+      }
+    }
+    for (Index cell = 0; cell < grid.size(); ++cell) root[static_cast<std::size_t>(cell)] = find(cell);
+    return root;
+  }
+
+  struct Coset {
+    std::vector<Index> cells;
+    Coords low, high;
+  };
+
+  // Cells at their place in the walk, -1 where there is none.
+  bool sort(const Coset& coset, const Walk& walk) {
+    const std::size_t slow = rank_ - 1;
+    std::array<Index, max_axes> extent{};
+    std::array<Index, max_axes> strips{};
+    std::array<Index, max_axes> width{};
+    double places = 1;
+    for (std::size_t i = 0; i < rank_; ++i) {
+      const std::size_t axis = walk.order[i];
+      extent[i] = coset.high[axis] - coset.low[axis] + 1;
+      if (i < slow) {
+        strips[i] = std::max<Index>(1, (2 * extent[i] + walk.width[i]) / (2 * walk.width[i]));
+        width[i] = (extent[i] + strips[i] - 1) / strips[i];
+        places *= static_cast<double>(strips[i] * width[i]);
+      } else {
+        places *= static_cast<double>(extent[i]);
+      }
+    }
+    if (places > 64.0 * static_cast<double>(coset.cells.size()) + 1024) return false;
+    sorted_.assign(static_cast<std::size_t>(places), -1);
+    for (const Index cell : coset.cells) {
+      const Index* const place = &place_[static_cast<std::size_t>(cell) * rank_];
+      std::array<Index, max_axes> inside{};
+      Index key = 0;
+      bool turned = false;
+      const auto level = [&](Index at, Index count) {
+        key = key * count + (turned ? count - 1 - at : at);
+        turned ^= (at & 1) != 0;
+      };
+      for (std::size_t i = 0; i < slow; ++i) {
+        const Index at = place[walk.order[i]] - coset.low[walk.order[i]];
+        const Index strip = at * strips[i] / extent[i];
+        inside[i] = at - (strip * extent[i] + strips[i] - 1) / strips[i];
+        level(strip, strips[i]);
+      }
+      level(place[walk.order[slow]] - coset.low[walk.order[slow]], extent[slow]);
+      for (std::size_t i = 0; i < slow; ++i) level(inside[i], width[i]);
+      sorted_[static_cast<std::size_t>(key)] = cell;
+    }
+    return true;
+  }
+
+  const MappingProblem& problem_;
+  std::size_t rank_;
+  std::vector<Index> place_;  // of each cell in the reduced basis
+  std::vector<Coset> cosets_;
+  std::vector<std::size_t> order_;  // of cosets
+  std::vector<std::int64_t> sorted_;
+};
+
+}  // namespace
+
+Lattice::Lattice(const Stencil& stencil) {
+  const auto d = static_cast<std::size_t>(stencil.ndim());
+  std::vector<Coords> rows = stencil.offsets();
+  std::size_t done = 0;
+  for (std::size_t axis = 0; axis < d && done < rows.size(); ++axis) {
+    for (;;) {  // Euclid on the column
+      std::size_t least = rows.size();
+      std::size_t left = 0;
+      for (std::size_t i = done; i < rows.size(); ++i) {
+        if (rows[i][axis] == 0) continue;
+        ++left;
+        if (least == rows.size() || std::abs(rows[i][axis]) < std::abs(rows[least][axis])) least = i;
+      }
+      if (left == 0) break;
+      std::swap(rows[done], rows[least]);
+      if (rows[done][axis] < 0) {
+        for (Index& component : rows[done]) component = -component;
+      }
+      if (left == 1) {
+        for (std::size_t i = 0; i < done; ++i) subtract(rows[i], rows[done], floor_div(rows[i][axis], rows[done][axis]));
+        pivots_.push_back(axis);
+        ++done;
+        break;
+      }
+      for (std::size_t i = done + 1; i < rows.size(); ++i) {
+        subtract(rows[i], rows[done], floor_div(rows[i][axis], rows[done][axis]));
+      }
+    }
+  }
+  rows.resize(done);
+  echelon_ = rows;
+  basis_ = rows;
+
+  Matrix reach(d, std::vector<double>(d, 0));
+  double trace = 0;
+  for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
+    const Coords& offset = stencil.offsets()[k];
+    for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t j = 0; j < d; ++j) {
+        reach[i][j] += static_cast<double>(stencil.weights()[k] * offset[i]) * static_cast<double>(offset[j]);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < d; ++i) trace += reach[i][i];
+  for (std::size_t i = 0; i < d; ++i) reach[i][i] += 1e-6 * trace / static_cast<double>(d);
+  const Matrix form = inverse(reach);
+  change_.assign(done, Coords(done, 0));
+  for (std::size_t i = 0; i < done; ++i) change_[i][i] = 1;
+  for (bool shorter = true; shorter;) {
+    shorter = false;
+    for (std::size_t i = 0; i < done; ++i) {
+      for (std::size_t j = 0; j < done; ++j) {
+        if (j == i) continue;
+        const double times = std::nearbyint(product(basis_[i], form, basis_[j]) / product(basis_[j], form, basis_[j]));
+        if (times == 0 || std::abs(times) > 1e9) continue;
+        Coords trial = basis_[i];
+        subtract(trial, basis_[j], static_cast<Index>(times));
+        if (product(trial, form, trial) >= product(basis_[i], form, basis_[i]) * (1 - 1e-9)) continue;
+        basis_[i] = std::move(trial);
+        for (Coords& row : change_) row[j] += static_cast<Index>(times) * row[i];
+        shorter = true;
+      }
+    }
+  }
+}
+
+bool Lattice::is_along_axes() const {
+  if (basis_.empty() || basis_.size() != basis_.front().size()) return false;
+  return std::ranges::all_of(basis_, [](const Coords& vector) {
+    Index sum = 0;
+    for (const Index component : vector) sum += std::abs(component);
+    return sum == 1;
+  });
+}
+
+void Lattice::reduce(Coords& cell, Coords& place) const {
+  std::ranges::fill(place, 0);
+  for (std::size_t i = 0; i < echelon_.size(); ++i) {
+    const Index times = floor_div(cell[pivots_[i]], echelon_[i][pivots_[i]]);
+    if (times == 0) continue;
+    subtract(cell, echelon_[i], times);
+    for (std::size_t k = 0; k < place.size(); ++k) place[k] += times * change_[i][k];
+  }
+}
+
+std::vector<std::size_t> packed(const std::vector<Index>& sizes, Index n) {
+  std::vector<std::size_t> order;
+  std::map<Index, std::vector<std::size_t>, std::greater<>> of_remainder;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] % n == 0) {
+      order.push_back(i);
+    } else {
+      of_remainder[sizes[i] % n].push_back(i);
+    }
+  }
+  std::ranges::reverse(order);
+  const auto take = [&](Index remainder, std::vector<std::size_t>& into) {
+    const auto found = of_remainder.find(remainder);
+    into.push_back(found->second.back());
+    found->second.pop_back();
+    if (found->second.empty()) of_remainder.erase(found);
+  };
+  std::vector<std::size_t> unfit;
+  constexpr int none = std::numeric_limits<int>::max();
+  while (!of_remainder.empty()) {
+    const Index first = of_remainder.begin()->first;
+    const Index wanted = n - first;
+    std::vector<std::size_t> group;
+    take(first, group);
+    // fewest[s]: how few others sum up to s; last[s]: one of them.
+    std::vector<int> fewest(static_cast<std::size_t>(wanted) + 1, none);
+    std::vector<Index> last(fewest.size(), 0);
+    fewest[0] = 0;
+    std::vector<std::size_t> used(fewest.size());
+    for (const auto& [remainder, which] : of_remainder) {
+      std::ranges::fill(used, std::size_t{0});
+      for (Index sum = remainder; sum <= wanted; ++sum) {
+        const auto s = static_cast<std::size_t>(sum);
+        const auto before = static_cast<std::size_t>(sum - remainder);
+        if (fewest[before] == none || used[before] >= which.size() || fewest[before] + 1 >= fewest[s]) continue;
+        fewest[s] = fewest[before] + 1;
+        used[s] = used[before] + 1;
+        last[s] = remainder;
+      }
+    }
+    if (fewest.back() == none) {
+      unfit.push_back(group.front());
+      continue;
+    }
+    // A remainder that a later one displaced on the way may be used once too often: then what is left of the group is unfit.
+    Index sum = wanted;
+    while (sum > 0) {
+      const Index remainder = last[static_cast<std::size_t>(sum)];
+      if (!of_remainder.contains(remainder)) break;
+      take(remainder, group);
+      sum -= remainder;
+    }
+    auto& into = sum == 0 ? order : unfit;
+    into.insert(into.end(), group.begin(), group.end());
+  }
+  order.insert(order.end(), unfit.begin(), unfit.end());
+  return order;
+}
+
+std::unique_ptr<Mapping> lattice_strips(const MappingProblem& problem, Objective objective, Index most_work) {
+  const Lattice lattice(problem.stencil);
+  if (lattice.is_along_axes()) return nullptr;
+  // Placing a cell costs about as much as looking at some edges.
+  const Index work = problem.grid.size() * (8 + static_cast<Index>(problem.stencil.offsets().size()) / 4);
+  if (2 * work > most_work) return nullptr;
+  std::vector<Walk> walks;
+  std::vector<std::size_t> order(lattice.rank());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const double n = static_cast<double>(problem.nodes.ranks()) / static_cast<double>(problem.nodes.nodes());
+  do {
+    add_walks(order, n, walks);
+    if (order.size() > 3) std::ranges::rotate(order, order.begin() + 1);
+  } while (order.size() > 3 ? order.front() != 0 : std::ranges::next_permutation(order).found);
+  std::ranges::stable_sort(walks, {}, &Walk::oddness);
+  CosetStrips strips(problem, lattice);
+  std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
+  std::vector<NodeId> best;
+  std::pair<Index, Index> least;
+  const Walk* best_walk = nullptr;
+  const auto consider = [&](const Walk& walk) {
+    const Score found = score(problem.grid, problem.stencil, node_of_cell);
+    std::pair<Index, Index> value(found.j_sum, found.j_max);
+    if (objective == Objective::j_max) std::swap(value.first, value.second);
+    if (!best.empty() && value >= least) return;
+    least = value;
+    best = node_of_cell;
+    best_walk = &walk;
+  };
+  Index spent = work;
+  for (const Walk& walk : walks) {
+    if ((spent += work) > most_work || (!best.empty() && least == std::pair<Index, Index>(0, 0))) break;
+    if (strips.deal(walk, node_of_cell)) consider(walk);
+  }
+  if (best_walk != nullptr && least.first > 0 && work * 4 < most_work && strips.deal_groups(*best_walk, node_of_cell)) {
+    consider(*best_walk);
+  }
+  return best.empty() ? nullptr : table_mapping(problem.nodes, best);
+}
+
+}  // namespace rankwise
