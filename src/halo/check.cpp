@@ -22,8 +22,8 @@ std::uint64_t mixed(std::uint64_t x) {
 
 // One field of one rank with its halo, as numbers.
 struct Memory {
-  Cells lower{};  // widths before the first owned element
-  Cells whole{};  // extent with the halo
+  BoxCells lower{};  // widths before the first owned element
+  BoxCells whole{};  // extent with the halo
   std::size_t first = 0;  // the first owned element
   std::vector<Index> values;
   std::vector<int> writes;
@@ -51,7 +51,7 @@ class Globe {
     }
   }
   // The number of the element at a place of a rank's box, another in every field; -1 beyond an open border.
-  [[nodiscard]] Index number(const HaloField& field, const Coords& coords, const Cells& place, bool* is_own) const {
+  [[nodiscard]] Index number(const HaloField& field, const Coords& coords, const BoxCells& place, bool* is_own) const {
     Index number = 0;
     *is_own = true;
     for (int axis = 0; axis < field.ndim; ++axis) {
@@ -144,9 +144,9 @@ class Checker {
   // Calls each(place, value index) for all elements of a field with its halo.
   template <class Each>
   void each_place(const Memory& memory, int ndim, Each each) const {
-    Cells at{};
+    BoxCells at{};
     for (std::size_t i = 0; i < memory.values.size(); ++i) {
-      Cells place{};
+      BoxCells place{};
       for (int axis = 0; axis < ndim; ++axis) {
         const auto a = static_cast<std::size_t>(axis);
         place[a] = at[a] - memory.lower[a];
@@ -179,7 +179,7 @@ class Checker {
   }
 
   // Elements written are counted; what comes is kept.
-  void write(Memory& memory, const Copy& copy, const std::byte* from) {
+  void write(Memory& memory, const BoxCopy& copy, const std::byte* from) {
     each_row(copy, memory.origin(), from, [&](std::byte* into, const std::byte* source, std::size_t bytes) {
       const std::ptrdiff_t at = into - reinterpret_cast<std::byte*>(memory.values.data());
       if (at < 0 || static_cast<std::size_t>(at) + bytes > memory.values.size() * element) {
@@ -209,7 +209,7 @@ class Checker {
         std::vector<std::byte>& buffer = buffers[{static_cast<Index>(r), message.peer}];
         buffer.resize(message.bytes());
         each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
-          for (const Copy& copy : section.copies) rankwise::run(copy, buffer.data() + start, memory_[r][f].origin());
+          for (const BoxCopy& copy : section.copies) rankwise::run(copy, buffer.data() + start, memory_[r][f].origin());
         });
       }
     }
@@ -223,7 +223,7 @@ class Checker {
       const Coords coords = spec.grid.coords(spec.rank);
       for (std::size_t f = 0; f < fields(); ++f) {
         Memory memory = memory_of(spec, spec.fields[f]);
-        each_place(memory, spec.fields[f].ndim, [&](const Cells& place, std::size_t i) {
+        each_place(memory, spec.fields[f].ndim, [&](const BoxCells& place, std::size_t i) {
           bool is_own = false;
           const Index number = globes_[f].number(spec.fields[f], coords, place, &is_own);
           if (is_own) memory.values[i] = number;
@@ -237,12 +237,12 @@ class Checker {
       Buffers buffers = pack(stages);
       for (std::size_t r = 0; r < stages.size(); ++r) {
         for (std::size_t f = 0; f < fields(); ++f) {
-          for (const Copy& copy : stages[r]->local[f]) write(memory_[r][f], copy, memory_[r][f].origin());
+          for (const BoxCopy& copy : stages[r]->local[f]) write(memory_[r][f], copy, memory_[r][f].origin());
         }
         for (const HaloMessage& message : stages[r]->receives) {
           const std::vector<std::byte>& buffer = buffers[{message.peer, static_cast<Index>(r)}];
           each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
-            for (const Copy& copy : section.copies) write(memory_[r][f], copy, buffer.data() + start);
+            for (const BoxCopy& copy : section.copies) write(memory_[r][f], copy, buffer.data() + start);
           });
         }
       }
@@ -257,7 +257,7 @@ class Checker {
       for (std::size_t f = 0; f < fields(); ++f) {
         const HaloField& field = spec.fields[f];
         const Memory& memory = memory_[r][f];
-        each_place(memory, field.ndim, [&](const Cells& place, std::size_t i) {
+        each_place(memory, field.ndim, [&](const BoxCells& place, std::size_t i) {
           bool is_own = false;
           Index expected = globes_[f].number(field, coords, place, &is_own);
           if (!spec.corners && outside(spec, field, place) > 1) expected = -1;
@@ -274,7 +274,7 @@ class Checker {
   }
 
   // On how many axes a place lies beyond the owned elements.
-  [[nodiscard]] static int outside(const HaloSpec& spec, const HaloField& field, const Cells& place) {
+  [[nodiscard]] static int outside(const HaloSpec& spec, const HaloField& field, const BoxCells& place) {
     int axes = 0;
     for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
       const auto a = static_cast<std::size_t>(axis);
@@ -291,7 +291,7 @@ class Checker {
       const Coords coords = spec.grid.coords(spec.rank);
       for (std::size_t f = 0; f < fields(); ++f) {
         Memory& memory = memory_[r][f];
-        each_place(memory, spec.fields[f].ndim, [&](const Cells& place, std::size_t i) {
+        each_place(memory, spec.fields[f].ndim, [&](const BoxCells& place, std::size_t i) {
           bool is_own = false;
           const Index number = globes_[f].number(spec.fields[f], coords, place, &is_own);
           memory.values[i] = 0;
@@ -317,7 +317,7 @@ class Checker {
     };
     for (std::size_t r = 0; r < stages.size(); ++r) {
       for (std::size_t f = 0; f < fields(); ++f) {
-        for (const Copy& copy : stages[r]->local[f]) each_row(copy, memory_[r][f].origin(), memory_[r][f].origin(), sum);
+        for (const BoxCopy& copy : stages[r]->local[f]) each_row(copy, memory_[r][f].origin(), memory_[r][f].origin(), sum);
       }
       for (const HaloMessage& message : stages[r]->receives) {
         const auto found = buffers.find({message.peer, static_cast<Index>(r)});
@@ -327,7 +327,7 @@ class Checker {
           return;
         }
         each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
-          for (const Copy& copy : section.copies) {
+          for (const BoxCopy& copy : section.copies) {
             each_row(copy, memory_[r][f].origin(), found->second.data() + start, sum);
           }
         });
@@ -341,7 +341,7 @@ class Checker {
       const HaloSpec& spec = specs_[r];
       const Coords coords = spec.grid.coords(spec.rank);
       for (std::size_t f = 0; f < fields(); ++f) {
-        each_place(memory_[r][f], spec.fields[f].ndim, [&](const Cells& place, std::size_t i) {
+        each_place(memory_[r][f], spec.fields[f].ndim, [&](const BoxCells& place, std::size_t i) {
           bool is_own = false;
           const Index number = globes_[f].number(spec.fields[f], coords, place, &is_own);
           if (is_own) expected[f][number] -= static_cast<std::uint64_t>(memory_[r][f].values[i]);
@@ -368,8 +368,8 @@ std::vector<std::string> check_halos(const std::vector<HaloSpec>& specs, const s
   return Checker(specs, halos).run();
 }
 
-Steps dense_steps(const HaloSpec& spec, const HaloField& field) {
-  Steps steps{};
+BoxSteps dense_steps(const HaloSpec& spec, const HaloField& field) {
+  BoxSteps steps{};
   auto step = static_cast<Bytes>(element);
   for (int axis = field.ndim; axis-- > 0;) {
     const auto a = static_cast<std::size_t>(axis);

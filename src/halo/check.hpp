@@ -15,7 +15,7 @@ namespace rankwise {
 // gaps beyond their halo (see dense_steps).
 [[nodiscard]] std::vector<std::string> check_halos(const std::vector<HaloSpec>& specs, const std::vector<Halo>& halos);
 
-// Steps of a field of 8-byte elements that lies in memory with its halo and nothing else, the last axis fastest.
-[[nodiscard]] Steps dense_steps(const HaloSpec& spec, const HaloField& field);
+// BoxSteps of a field of 8-byte elements that lies in memory with its halo and nothing else, the last axis fastest.
+[[nodiscard]] BoxSteps dense_steps(const HaloSpec& spec, const HaloField& field);
 
 }  // namespace rankwise

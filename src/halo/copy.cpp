@@ -5,8 +5,9 @@
 
 namespace rankwise {
 
-Copy Copy::of_box(int ndim, const Cells& extent, std::size_t element_bytes, const Steps& from, const Steps& into) {
-  Copy copy;
+BoxCopy BoxCopy::of_box(int ndim, const BoxCells& extent, std::size_t element_bytes, const BoxSteps& from,
+                        const BoxSteps& into) {
+  BoxCopy copy;
   copy.row_bytes = element_bytes;
   std::array<std::size_t, most_halo_axes> order{};
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -38,14 +39,14 @@ Copy Copy::of_box(int ndim, const Cells& extent, std::size_t element_bytes, cons
   return copy;
 }
 
-std::size_t Copy::bytes() const {
+std::size_t BoxCopy::bytes() const {
   std::size_t all = row_bytes;
   for (int i = 0; i < loops; ++i) all *= static_cast<std::size_t>(loop[static_cast<std::size_t>(i)].count);
   return all;
 }
 
-Copy Copy::reversed() const {
-  Copy back = *this;
+BoxCopy BoxCopy::reversed() const {
+  BoxCopy back = *this;
   std::swap(back.from, back.into);
   for (Loop& each : back.loop) std::swap(each.from, each.into);
   return back;
@@ -55,13 +56,13 @@ namespace {
 
 // Rows of a size that the compiler knows become loads and stores; a call of memcpy would take several times as long.
 template <std::size_t row>
-void run_rows(const Copy& copy, std::byte* into, const std::byte* from) {
+void run_rows(const BoxCopy& copy, std::byte* into, const std::byte* from) {
   each_row(copy, into, from, [](std::byte* to, const std::byte* source, std::size_t) { std::memcpy(to, source, row); });
 }
 
 }  // namespace
 
-void run(const Copy& copy, std::byte* into, const std::byte* from) {
+void run(const BoxCopy& copy, std::byte* into, const std::byte* from) {
   switch (copy.row_bytes) {
     case 4: return run_rows<4>(copy, into, from);
     case 8: return run_rows<8>(copy, into, from);

@@ -13,11 +13,11 @@ namespace rankwise {
 inline constexpr int most_halo_axes = 6;
 
 using Bytes = std::ptrdiff_t;
-using Steps = std::array<Bytes, most_halo_axes>;  // bytes from an element to the next on each axis
-using Cells = std::array<Index, most_halo_axes>;  // a place or an extent
+using BoxSteps = std::array<Bytes, most_halo_axes>;  // bytes from an element to the next on each axis
+using BoxCells = std::array<Index, most_halo_axes>;  // a place or an extent
 
 // Rows of consecutive bytes in nested loops, the innermost last; offsets and steps count in bytes.
-struct Copy {
+struct BoxCopy {
   struct Loop {
     Index count = 1;
     Bytes from = 0;
@@ -31,23 +31,23 @@ struct Copy {
 
   // A box of `extent` elements of element_bytes: axes that follow each other in memory on both sides are joined. The rows
   // run along the axis of the smallest step of `from`.
-  [[nodiscard]] static Copy of_box(int ndim, const Cells& extent, std::size_t element_bytes, const Steps& from,
-                                   const Steps& into);
+  [[nodiscard]] static BoxCopy of_box(int ndim, const BoxCells& extent, std::size_t element_bytes, const BoxSteps& from,
+                                   const BoxSteps& into);
   [[nodiscard]] std::size_t bytes() const;
   // The same the other way.
-  [[nodiscard]] Copy reversed() const;
+  [[nodiscard]] BoxCopy reversed() const;
 };
 
 // Calls row(into, from, bytes) for every row, in the order of the loops.
 template <class Row>
-void each_row(const Copy& copy, std::byte* into, const std::byte* from, Row row) {
+void each_row(const BoxCopy& copy, std::byte* into, const std::byte* from, Row row) {
   into += copy.into;
   from += copy.from;
   if (copy.loops == 0) {
     row(into, from, copy.row_bytes);
     return;
   }
-  const Copy::Loop inner = copy.loop[static_cast<std::size_t>(copy.loops - 1)];
+  const BoxCopy::Loop inner = copy.loop[static_cast<std::size_t>(copy.loops - 1)];
   const auto run_inner = [&](std::byte* to, const std::byte* source) {
     for (Index i = 0; i < inner.count; ++i) row(to + i * inner.into, source + i * inner.from, copy.row_bytes);
   };
@@ -67,7 +67,7 @@ void each_row(const Copy& copy, std::byte* into, const std::byte* from, Row row)
     run_inner(into, from);
     std::size_t axis = outer;
     while (axis-- > 0) {
-      const Copy::Loop& loop = copy.loop[axis];
+      const BoxCopy::Loop& loop = copy.loop[axis];
       into += loop.into;
       from += loop.from;
       if (++at[axis] < loop.count) break;
@@ -80,6 +80,6 @@ void each_row(const Copy& copy, std::byte* into, const std::byte* from, Row row)
 }
 
 // Copies bytes.
-void run(const Copy& copy, std::byte* into, const std::byte* from);
+void run(const BoxCopy& copy, std::byte* into, const std::byte* from);
 
 }  // namespace rankwise

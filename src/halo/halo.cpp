@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string>
 
 namespace rankwise {
@@ -12,13 +13,13 @@ namespace {
 // What a rank has to do with the ranks of one coordinate, on one axis: all images, and their union in pieces.
 struct Group {
   Index coordinate = 0;
-  std::vector<Reach> reaches;
+  std::vector<HaloReach> reaches;
   std::vector<Interval> pieces;
 };
 
-std::vector<Interval> joined(const std::vector<Reach>& reaches) {
+std::vector<Interval> joined(const std::vector<HaloReach>& reaches) {
   std::vector<Interval> sorted;
-  for (const Reach& reach : reaches) sorted.push_back(reach.owned);
+  for (const HaloReach& reach : reaches) sorted.push_back(reach.owned);
   std::ranges::sort(sorted, {}, &Interval::begin);
   std::vector<Interval> pieces;
   for (const Interval& next : sorted) {
@@ -44,7 +45,7 @@ void each_choice(const std::vector<std::size_t>& counts, Each each) {
   }
 }
 
-using AxisReaches = std::vector<Reaches>;  // of each axis of a field
+using AxisReaches = std::vector<HaloReaches>;  // of each axis of a field
 
 class Maker {
  public:
@@ -60,7 +61,7 @@ class Maker {
     }
     each_peer(in, [&](Index peer, const std::vector<const Group*>& chosen) {
       if (peer == spec_.rank) {
-        each_image(chosen, [&](const std::vector<const Reach*>& image) { add_local(stage, f, image); });
+        each_image(chosen, [&](const std::vector<const HaloReach*>& image) { add_local(stage, f, image); });
       } else {
         add_receive(section(stage.receives, peer, f), f, chosen);
       }
@@ -72,33 +73,33 @@ class Maker {
 
   // Adds the way back, region by region: every ghost contributes once, in the order of the offsets.
   void add_back(HaloStage& stage, std::size_t f, const AxisReaches& axes) const {
-    std::vector<std::vector<Reach>> in;
-    std::vector<std::vector<Reach>> out;
-    for (const Reaches& axis : axes) {
+    std::vector<std::vector<HaloReach>> in;
+    std::vector<std::vector<HaloReach>> out;
+    for (const HaloReaches& axis : axes) {
       in.push_back(axis.receives);
       out.push_back(axis.sends);
     }
-    each_region(in, [&](Index peer, const std::vector<const Reach*>& image) {
+    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
       if (peer == spec_.rank) {
-        Copy copy = copy_of(f, lengths(image), spec_.fields[f].step, spec_.fields[f].step);
-        copy.from = place(f, image, &Reach::ghost);
-        copy.into = place(f, image, &Reach::owned);
+        BoxCopy copy = copy_of(f, lengths(image), spec_.fields[f].step, spec_.fields[f].step);
+        copy.from = place(f, image, &HaloReach::ghost);
+        copy.into = place(f, image, &HaloReach::owned);
         stage.local[f].push_back(copy);
       } else {
-        append(section(stage.sends, peer, f), f, image, &Reach::ghost, /*into_message=*/true);
+        append(section(stage.sends, peer, f), f, image, &HaloReach::ghost, /*into_message=*/true);
       }
     }, +1);
-    each_region(out, [&](Index peer, const std::vector<const Reach*>& image) {
-      if (peer != spec_.rank) append(section(stage.receives, peer, f), f, image, &Reach::owned, /*into_message=*/false);
+    each_region(out, [&](Index peer, const std::vector<const HaloReach*>& image) {
+      if (peer != spec_.rank) append(section(stage.receives, peer, f), f, image, &HaloReach::owned, /*into_message=*/false);
     }, -1);
   }
 
   void add_regions(std::vector<HaloRegion>& regions, std::size_t f, const AxisReaches& axes) const {
-    std::vector<std::vector<Reach>> in;
-    for (const Reaches& axis : axes) in.push_back(axis.receives);
-    each_region(in, [&](Index peer, const std::vector<const Reach*>& image) {
+    std::vector<std::vector<HaloReach>> in;
+    for (const HaloReaches& axis : axes) in.push_back(axis.receives);
+    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
       HaloRegion region{{}, peer, spec_.fields[f].element_bytes};
-      const Cells extent = lengths(image);
+      const BoxCells extent = lengths(image);
       for (std::size_t axis = 0; axis < image.size(); ++axis) {
         if (static_cast<int>(axis) < spec_.grid.ndim()) region.offset.push_back(image[axis]->offset);
         region.bytes *= static_cast<std::size_t>(extent[axis]);
@@ -121,9 +122,9 @@ class Maker {
   }
 
   // direction: +1 where the reach's offset leads to the peer, -1 where the peer sees this rank at it.
-  [[nodiscard]] std::vector<Group> groups(std::size_t axis, const std::vector<Reach>& reaches, Index direction) const {
+  [[nodiscard]] std::vector<Group> groups(std::size_t axis, const std::vector<HaloReach>& reaches, Index direction) const {
     std::map<Index, Group> found;
-    for (const Reach& reach : reaches) {
+    for (const HaloReach& reach : reaches) {
       const Index c = coordinate(axis, direction * reach.offset);
       found[c].coordinate = c;
       found[c].reaches.push_back(reach);
@@ -157,15 +158,15 @@ class Maker {
 
   // All regions but the own box.
   template <class Each>
-  void each_region(const std::vector<std::vector<Reach>>& axes, Each each, Index direction) const {
+  void each_region(const std::vector<std::vector<HaloReach>>& axes, Each each, Index direction) const {
     std::vector<std::size_t> counts;
     for (const auto& axis : axes) counts.push_back(axis.size());
     each_choice(counts, [&](const std::vector<std::size_t>& at) {
-      std::vector<const Reach*> image;
+      std::vector<const HaloReach*> image;
       std::vector<Index> coordinates;
       bool is_own = true;
       for (std::size_t axis = 0; axis < at.size(); ++axis) {
-        const Reach& reach = axes[axis][at[axis]];
+        const HaloReach& reach = axes[axis][at[axis]];
         image.push_back(&reach);
         coordinates.push_back(coordinate(axis, direction * reach.offset));
         is_own = is_own && reach.offset == 0;
@@ -180,7 +181,7 @@ class Maker {
     std::vector<std::size_t> counts;
     for (const Group* group : chosen) counts.push_back(group->reaches.size());
     each_choice(counts, [&](const std::vector<std::size_t>& at) {
-      std::vector<const Reach*> image;
+      std::vector<const HaloReach*> image;
       bool is_own = true;
       for (std::size_t axis = 0; axis < at.size(); ++axis) {
         image.push_back(&chosen[axis]->reaches[at[axis]]);
@@ -198,16 +199,16 @@ class Maker {
     return at->sections[f];
   }
 
-  [[nodiscard]] static Cells lengths(const std::vector<const Reach*>& image) {
-    Cells extent{};
+  [[nodiscard]] static BoxCells lengths(const std::vector<const HaloReach*>& image) {
+    BoxCells extent{};
     for (std::size_t axis = 0; axis < image.size(); ++axis) extent[axis] = image[axis]->owned.length();
     return extent;
   }
 
   // The steps of a packed box, its axes in the order of the spec, and its bytes.
-  [[nodiscard]] Steps packed(std::size_t f, const Cells& extent, std::size_t* bytes) const {
+  [[nodiscard]] BoxSteps packed(std::size_t f, const BoxCells& extent, std::size_t* bytes) const {
     const HaloField& field = spec_.fields[f];
-    Steps step{};
+    BoxSteps step{};
     auto next = static_cast<Bytes>(field.element_bytes);
     for (int i = field.ndim; i-- > 0;) {
       const auto axis = static_cast<std::size_t>(spec_.order.empty() ? i : spec_.order[static_cast<std::size_t>(i)]);
@@ -218,11 +219,11 @@ class Maker {
     return step;
   }
 
-  [[nodiscard]] Copy copy_of(std::size_t f, const Cells& extent, const Steps& from, const Steps& into) const {
-    return Copy::of_box(spec_.fields[f].ndim, extent, spec_.fields[f].element_bytes, from, into);
+  [[nodiscard]] BoxCopy copy_of(std::size_t f, const BoxCells& extent, const BoxSteps& from, const BoxSteps& into) const {
+    return BoxCopy::of_box(spec_.fields[f].ndim, extent, spec_.fields[f].element_bytes, from, into);
   }
 
-  [[nodiscard]] Bytes place(std::size_t f, const std::vector<const Reach*>& image, Interval Reach::*where) const {
+  [[nodiscard]] Bytes place(std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::*where) const {
     Bytes bytes = 0;
     for (std::size_t axis = 0; axis < image.size(); ++axis) {
       bytes += (image[axis]->*where).begin * spec_.fields[f].step[axis];
@@ -230,22 +231,22 @@ class Maker {
     return bytes;
   }
 
-  void add_local(HaloStage& stage, std::size_t f, const std::vector<const Reach*>& image) const {
-    const Steps& step = spec_.fields[f].step;
-    Copy copy = copy_of(f, lengths(image), step, step);
-    copy.from = place(f, image, &Reach::owned);
-    copy.into = place(f, image, &Reach::ghost);
+  void add_local(HaloStage& stage, std::size_t f, const std::vector<const HaloReach*>& image) const {
+    const BoxSteps& step = spec_.fields[f].step;
+    BoxCopy copy = copy_of(f, lengths(image), step, step);
+    copy.from = place(f, image, &HaloReach::owned);
+    copy.into = place(f, image, &HaloReach::ghost);
     stage.local[f].push_back(copy);
   }
 
   // One region at the end of a section.
-  void append(HaloSection& section, std::size_t f, const std::vector<const Reach*>& image, Interval Reach::*where,
+  void append(HaloSection& section, std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::*where,
               bool into_message) const {
     std::size_t bytes = 0;
-    const Cells extent = lengths(image);
-    const Steps dense = packed(f, extent, &bytes);
-    const Steps& step = spec_.fields[f].step;
-    Copy copy = into_message ? copy_of(f, extent, step, dense) : copy_of(f, extent, dense, step);
+    const BoxCells extent = lengths(image);
+    const BoxSteps dense = packed(f, extent, &bytes);
+    const BoxSteps& step = spec_.fields[f].step;
+    BoxCopy copy = into_message ? copy_of(f, extent, step, dense) : copy_of(f, extent, dense, step);
     (into_message ? copy.into : copy.from) = static_cast<Bytes>(section.bytes);
     (into_message ? copy.from : copy.into) = place(f, image, where);
     section.copies.push_back(copy);
@@ -263,8 +264,8 @@ class Maker {
     });
   }
 
-  [[nodiscard]] static Cells lengths(const std::vector<Interval>& piece) {
-    Cells extent{};
+  [[nodiscard]] static BoxCells lengths(const std::vector<Interval>& piece) {
+    BoxCells extent{};
     for (std::size_t axis = 0; axis < piece.size(); ++axis) extent[axis] = piece[axis].length();
     return extent;
   }
@@ -272,9 +273,9 @@ class Maker {
   void add_send(HaloSection& section, std::size_t f, const std::vector<const Group*>& chosen) const {
     each_piece(chosen, [&](const std::vector<Interval>& piece) {
       std::size_t bytes = 0;
-      const Cells extent = lengths(piece);
-      const Steps dense = packed(f, extent, &bytes);
-      Copy copy = copy_of(f, extent, spec_.fields[f].step, dense);
+      const BoxCells extent = lengths(piece);
+      const BoxSteps dense = packed(f, extent, &bytes);
+      BoxCopy copy = copy_of(f, extent, spec_.fields[f].step, dense);
       for (std::size_t axis = 0; axis < piece.size(); ++axis) copy.from += piece[axis].begin * spec_.fields[f].step[axis];
       copy.into = static_cast<Bytes>(section.bytes);
       section.copies.push_back(copy);
@@ -286,16 +287,16 @@ class Maker {
   void add_receive(HaloSection& section, std::size_t f, const std::vector<const Group*>& chosen) const {
     each_piece(chosen, [&](const std::vector<Interval>& piece) {
       std::size_t bytes = 0;
-      const Steps dense = packed(f, lengths(piece), &bytes);
-      each_image(chosen, [&](const std::vector<const Reach*>& image) {
-        Copy copy = copy_of(f, lengths(image), dense, spec_.fields[f].step);
+      const BoxSteps dense = packed(f, lengths(piece), &bytes);
+      each_image(chosen, [&](const std::vector<const HaloReach*>& image) {
+        BoxCopy copy = copy_of(f, lengths(image), dense, spec_.fields[f].step);
         copy.from = static_cast<Bytes>(section.bytes);
         for (std::size_t axis = 0; axis < piece.size(); ++axis) {
           const Interval& owned = image[axis]->owned;
           if (owned.begin < piece[axis].begin || owned.begin >= piece[axis].end) return;
           copy.from += (owned.begin - piece[axis].begin) * dense[axis];
         }
-        copy.into = place(f, image, &Reach::ghost);
+        copy.into = place(f, image, &HaloReach::ghost);
         section.copies.push_back(copy);
       });
       section.bytes += bytes;
@@ -327,7 +328,7 @@ AxisReaches axis_reaches(const HaloSpec& spec, const HaloField& field) {
     if (axis < spec.grid.ndim()) {
       all.push_back(reaches(field.lines[a], spec.lower[a], spec.upper[a]));
     } else {
-      const Reach whole{0, {0, field.extent[a]}, {0, field.extent[a]}};
+      const HaloReach whole{0, {0, field.extent[a]}, {0, field.extent[a]}};
       all.push_back({{whole}, {whole}});
     }
     regions *= static_cast<double>(std::max(all.back().receives.size(), all.back().sends.size()));
@@ -336,33 +337,45 @@ AxisReaches axis_reaches(const HaloSpec& spec, const HaloField& field) {
   return all;
 }
 
-std::vector<Reach> own(const std::vector<Reach>& reaches, bool is_own) {
-  std::vector<Reach> kept;
-  for (const Reach& reach : reaches) {
+std::vector<HaloReach> own(const std::vector<HaloReach>& reaches, bool is_own) {
+  std::vector<HaloReach> kept;
+  for (const HaloReach& reach : reaches) {
     if ((reach.offset == 0) == is_own) kept.push_back(reach);
   }
   return kept;
 }
 
 // The axis with its neighbours' stretches only; with the own one only; with the own one and all of the halo beside it.
-Reaches neighbours_only(const Reaches& axis) { return {own(axis.receives, false), own(axis.sends, false)}; }
-Reaches own_only(const Reaches& axis) { return {own(axis.receives, true), own(axis.sends, true)}; }
-Reaches with_halo(const Reaches& axis) {
+HaloReaches neighbours_only(const HaloReaches& axis) { return {own(axis.receives, false), own(axis.sends, false)}; }
+HaloReaches own_only(const HaloReaches& axis) { return {own(axis.receives, true), own(axis.sends, true)}; }
+HaloReaches with_halo(const HaloReaches& axis) {
   Interval all = axis.receives.front().ghost;
-  for (const Reach& reach : axis.receives) {
+  for (const HaloReach& reach : axis.receives) {
     all.begin = std::min(all.begin, reach.ghost.begin);
     all.end = std::max(all.end, reach.ghost.end);
   }
-  const Reach whole{0, all, all};
+  const HaloReach whole{0, all, all};
   return {{whole}, {whole}};
 }
 
-// For each axis of the grid: the neighbours along it, and of the axes before and behind it what `before` says, and the own.
-template <class Before>
-AxisReaches along(const AxisReaches& axes, std::size_t axis, Before before) {
+// The axes of the grid in the order in which they are staged: the fastest first, so that the last messages are the longest
+// rows; those of one rank at the end, where all that they copy need not travel.
+std::vector<std::size_t> sequence(const HaloSpec& spec) {
+  std::vector<std::size_t> axes;
+  for (int i = spec.grid.ndim(); i-- > 0 && spec.order.empty();) axes.push_back(static_cast<std::size_t>(i));
+  for (std::size_t i = spec.order.size(); i-- > 0;) {
+    if (spec.order[i] < spec.grid.ndim()) axes.push_back(static_cast<std::size_t>(spec.order[i]));
+  }
+  std::ranges::stable_partition(axes, [&](std::size_t axis) { return spec.grid.dim(static_cast<int>(axis)) > 1; });
+  return axes;
+}
+
+// The neighbours along one axis; of axes in `done` the halo, too, of all others the own stretch.
+AxisReaches along(const AxisReaches& axes, std::size_t axis, std::span<const std::size_t> done) {
   AxisReaches chosen;
   for (std::size_t a = 0; a < axes.size(); ++a) {
-    chosen.push_back(a == axis ? neighbours_only(axes[a]) : a < axis ? before(axes[a]) : own_only(axes[a]));
+    const bool is_done = std::ranges::find(done, a) != done.end();
+    chosen.push_back(a == axis ? neighbours_only(axes[a]) : is_done ? with_halo(axes[a]) : own_only(axes[a]));
   }
   return chosen;
 }
@@ -378,7 +391,7 @@ Halo make_halo(const HaloSpec& spec, HaloRoute route) {
   check(spec, route);
   const Maker maker(spec);
   const auto axes = static_cast<std::size_t>(spec.grid.ndim());
-  const HaloStage none{{}, {}, std::vector<std::vector<Copy>>(spec.fields.size())};
+  const HaloStage none{{}, {}, std::vector<std::vector<BoxCopy>>(spec.fields.size())};
   Halo halo;
   halo.stages.assign(route == HaloRoute::staged ? axes : 1, none);
   halo.back = none;
@@ -389,10 +402,11 @@ Halo make_halo(const HaloSpec& spec, HaloRoute route) {
       maker.add_regions(halo.regions, f, all);
     }
     if (spec.corners && route == HaloRoute::direct) maker.add(halo.stages[0], f, all);
-    for (std::size_t axis = 0; axis < axes; ++axis) {
-      if (route == HaloRoute::staged) maker.add(halo.stages[axis], f, along(all, axis, with_halo));
+    const std::vector<std::size_t> staged = sequence(spec);
+    for (std::size_t i = 0; i < axes; ++i) {
+      if (route == HaloRoute::staged) maker.add(halo.stages[i], f, along(all, staged[i], std::span(staged).first(i)));
       if (spec.corners) continue;
-      const AxisReaches faces = along(all, axis, own_only);
+      const AxisReaches faces = along(all, staged[i], {});
       maker.add(halo.stages[0], f, faces);
       maker.add_back(halo.back, f, faces);
       maker.add_regions(halo.regions, f, faces);

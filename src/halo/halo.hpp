@@ -19,9 +19,9 @@ namespace rankwise {
 struct HaloField {
   std::size_t element_bytes = 8;
   int ndim = 0;
-  Steps step{};                 // of its memory
+  BoxSteps step{};                 // of its memory
   std::vector<HaloLine> lines;  // of the grid's axes
-  Cells extent{};               // owned, of all axes
+  BoxCells extent{};               // owned, of all axes
 };
 
 struct HaloSpec {
@@ -38,7 +38,7 @@ struct HaloSpec {
 // first owned element in the field.
 struct HaloSection {
   std::size_t bytes = 0;
-  std::vector<Copy> copies;
+  std::vector<BoxCopy> copies;
 };
 
 struct HaloMessage {
@@ -51,7 +51,7 @@ struct HaloMessage {
 struct HaloStage {
   std::vector<HaloMessage> sends;  // in ascending order of their peers: one to each, none to oneself
   std::vector<HaloMessage> receives;
-  std::vector<std::vector<Copy>> local;
+  std::vector<std::vector<BoxCopy>> local;
 };
 
 // A region of the halo, before anything is merged: the elements of the owner at an offset.
@@ -68,7 +68,7 @@ struct Halo {
   std::size_t ghost_bytes = 0;      // what the halo holds when it is full
 };
 
-// How the elements travel: direct: everybody to everybody who needs it; staged: axis by axis, from the first to the last.
+// How the elements travel: direct: everybody to everybody who needs it; staged: axis by axis, from the fastest to the slowest.
 enum class HaloRoute { direct, staged };
 
 // Throws std::invalid_argument: no field, more than most_halo_axes axes, staged faces without corners, more than 2^20

@@ -13,7 +13,7 @@ void require(bool holds, const std::string& message) {
 
 }  // namespace
 
-Reaches reaches(const HaloLine& line, Index lower, Index upper) {
+HaloReaches reaches(const HaloLine& line, Index lower, Index upper) {
   require(lower >= 0 && upper >= 0, "a halo width is negative: give 0 or more");
   const auto require_extent = [&](Index extent) {
     require(extent > line.overlap, "a box has " + std::to_string(extent) + " elements on an axis, of which neighbours share " +
@@ -22,7 +22,7 @@ Reaches reaches(const HaloLine& line, Index lower, Index upper) {
   require_extent(line.extent);
   const Index n = line.extent;
   const Index overlap = line.overlap;
-  Reaches all;
+  HaloReaches all;
   all.receives.push_back({0, {0, n}, {0, n}});
   all.sends.push_back({0, {0, n}, {0, n}});
   // Upwards: what they own beyond what this side has, until the halo is full; and of this rank's own, what they need.
@@ -52,8 +52,8 @@ Reaches reaches(const HaloLine& line, Index lower, Index upper) {
     if (owned.length() > 0) all.sends.push_back({-offset, {}, owned});
     stop -= extent - overlap;
   }
-  std::ranges::sort(all.receives, {}, &Reach::offset);
-  std::ranges::sort(all.sends, {}, &Reach::offset);
+  std::ranges::sort(all.receives, {}, &HaloReach::offset);
+  std::ranges::sort(all.sends, {}, &HaloReach::offset);
   return all;
 }
 

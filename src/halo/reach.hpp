@@ -26,21 +26,21 @@ struct HaloLine {
 };
 
 // A stretch of an axis between a rank that owns it and a rank that gets it as part of its halo.
-struct Reach {
+struct HaloReach {
   Index offset = 0;  // of the owner, in ranks, as the receiver sees it
   Interval ghost;    // in the receiver's coordinates, its first owned element being 0; only known to the receiver
   Interval owned;    // in the owner's
 };
 
 // In ascending order of their offsets. Offset 0 is the own stretch.
-struct Reaches {
-  std::vector<Reach> receives;
-  std::vector<Reach> sends;
+struct HaloReaches {
+  std::vector<HaloReach> receives;
+  std::vector<HaloReach> sends;
 };
 
 // lower, upper: the widths of the halo, alike on all ranks. Throws std::invalid_argument where a width is negative, an
 // extent not above the overlap.
-[[nodiscard]] Reaches reaches(const HaloLine& line, Index lower, Index upper);
+[[nodiscard]] HaloReaches reaches(const HaloLine& line, Index lower, Index upper);
 
 // Whether a width reaches past the ranks that are known so far in this direction.
 [[nodiscard]] bool reaches_further(const std::vector<Index>& known, Index overlap, Index width);

@@ -227,21 +227,21 @@ TEST(Halo, PlantedFaultsAreFound) {
 }
 
 TEST(Copy, BoxesBecomeTheLongestRowsThatThereAre) {
-  const Cells extent{4, 5, 6};
-  const Steps dense{240, 48, 8};
-  EXPECT_EQ(Copy::of_box(3, extent, 8, dense, dense).row_bytes, 960u);
-  const Copy face = Copy::of_box(3, {4, 5, 1}, 8, {1000, 48, 8}, {40, 8, 8});
+  const BoxCells extent{4, 5, 6};
+  const BoxSteps dense{240, 48, 8};
+  EXPECT_EQ(BoxCopy::of_box(3, extent, 8, dense, dense).row_bytes, 960u);
+  const BoxCopy face = BoxCopy::of_box(3, {4, 5, 1}, 8, {1000, 48, 8}, {40, 8, 8});
   EXPECT_EQ(face.row_bytes, 8u);
   EXPECT_EQ(face.loops, 2);
   EXPECT_EQ(face.bytes(), 160u);
   // The first axis is the fastest: rows along it.
-  EXPECT_EQ(Copy::of_box(3, extent, 8, {8, 32, 160}, {8, 32, 160}).row_bytes, 960u);
-  EXPECT_EQ(Copy::of_box(3, extent, 8, {8, 80, 800}, {8, 32, 160}).row_bytes, 32u);
+  EXPECT_EQ(BoxCopy::of_box(3, extent, 8, {8, 32, 160}, {8, 32, 160}).row_bytes, 960u);
+  EXPECT_EQ(BoxCopy::of_box(3, extent, 8, {8, 80, 800}, {8, 32, 160}).row_bytes, 32u);
 }
 
 TEST(Reach, WidthsBeyondTheNeighbourReachTheNext) {
   const HaloLine line{5, {2, 4}, {1, 1, 7}, 0};
-  const Reaches found = reaches(line, 3, 4);
+  const HaloReaches found = reaches(line, 3, 4);
   ASSERT_EQ(found.receives.size(), 6u);
   EXPECT_EQ(found.receives[0].ghost, (Interval{-3, -2}));
   EXPECT_EQ(found.receives[0].owned, (Interval{3, 4}));
