@@ -265,8 +265,8 @@ void HaloBoxes::compare_faces() const {
   for (int axis = 0; axis < grid.ndim(); ++axis) {
     Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
     offset[static_cast<std::size_t>(axis)] = 1;
-    const Index below = rank_at_offset(grid, comm_.rank(), offset, -1);
-    const Index above = rank_at_offset(grid, comm_.rank(), offset, +1);
+    const Index below = grid.cell_beside(grid.coords(comm_.rank()), offset, -1);
+    const Index above = grid.cell_beside(grid.coords(comm_.rank()), offset, +1);
     const auto rank_or_none = [](Index rank) { return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank); };
     check_mpi(MPI_Sendrecv(own.data(), static_cast<int>(own.size()), MPI_INT64_T, rank_or_none(above), setup_tag, other.data(),
                            static_cast<int>(other.size()), MPI_INT64_T, rank_or_none(below), setup_tag, comm_.get(),
@@ -304,8 +304,8 @@ bool HaloBoxes::spread_lines() {
         const std::vector<Index>& known = direction > 0 ? line.below : line.above;
         out[f] = known.empty() ? line.extent : known.back();
       }
-      const Index to = rank_at_offset(grid, comm_.rank(), offset, direction);
-      const Index from = rank_at_offset(grid, comm_.rank(), offset, -direction);
+      const Index to = grid.cell_beside(grid.coords(comm_.rank()), offset, direction);
+      const Index from = grid.cell_beside(grid.coords(comm_.rank()), offset, -direction);
       check_mpi(MPI_Sendrecv(out.data(), static_cast<int>(fields), MPI_INT64_T, to < 0 ? MPI_PROC_NULL : static_cast<int>(to),
                              setup_tag, in.data(), static_cast<int>(fields), MPI_INT64_T,
                              from < 0 ? MPI_PROC_NULL : static_cast<int>(from), setup_tag, comm_.get(), MPI_STATUS_IGNORE),
