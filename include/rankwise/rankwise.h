@@ -330,7 +330,8 @@ RANKWISE_API rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const 
 RANKWISE_API rankwise_result rankwise_neighbors_capacity(rankwise_halo halo, const size_t bytes[]);
 
 /* Where what came over a receive edge lies, and how many elements: of field `field` of the last exchange, until the next
- * one starts. Not for edges whose elements were put where a list said. Not collective. */
+ * one starts. Not for edges whose elements were put where a list said. where NULL: the number alone, known as soon as the
+ * lists are set (after capacity: of the last exchange). Not collective. */
 RANKWISE_API rankwise_result rankwise_halo_received(rankwise_halo halo, int edge, int field, size_t* elements,
                                                     const void** where);
 

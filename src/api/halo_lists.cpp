@@ -536,7 +536,12 @@ void HaloLists::received(int edge, int field, std::size_t* elements, const void*
   if (edge < 0 || static_cast<std::size_t>(edge) >= receives_.size()) {
     refuse_argument("receive edge " + std::to_string(edge) + " does not exist: there are " + std::to_string(receives_.size()));
   }
-  if (elements == nullptr || where == nullptr) refuse_argument("the pointer for the answer is NULL");
+  if (elements == nullptr) refuse_argument("the pointer for the answer is NULL");
+  if (!listed_) refuse_usage("the lists are not set: call rankwise_neighbors_lists first");
+  if (where == nullptr) {
+    *elements = receives_[static_cast<std::size_t>(edge)].count;
+    return;
+  }
   if (field < 0 || static_cast<std::size_t>(field) >= fields_.size() || (active_ >> field & 1) == 0) {
     refuse_argument("field " + std::to_string(field) + " was not exchanged");
   }
