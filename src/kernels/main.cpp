@@ -4,7 +4,9 @@
 // `rankwise-kernels about` prints which MPI library it runs with and needs no launcher.
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sys/prctl.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -119,6 +121,8 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A rank whose launcher's process on this node dies would wait for messages for ever, with a processor.
+  if (!rankwise::is_simulated) prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::string name = argc > 1 ? argv[1] : "";
   if (name == "about") return about();
   const Kernel* chosen = nullptr;

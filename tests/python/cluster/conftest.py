@@ -17,7 +17,7 @@ def cluster() -> Iterator[Slurm]:
     why = slurm_cluster.why_not()
     if why is not None:
         pytest.skip(why)
-    with Slurm(4) as slurm:
+    with Slurm(4, "1gbit") as slurm:  # tests may slow it
         yield slurm
 
 
