@@ -25,8 +25,8 @@ _UNPRICED = "packing and unpacking are not part of the time"
 class Surface:
     """What a rank's box gives and gets: faces of so many bytes an axis, or a box of cells with a halo.
 
-    ``faces``: bytes across one face of each axis; else ``box`` cells with ``width`` of halo on every side, ``bytes_a_cell`` of all
-    fields, with edges and corners or without.
+    ``faces``: bytes across one face of each axis; else ``box`` cells with ``width`` of halo on every side, ``bytes_a_cell`` of
+    all fields, with edges and corners or without.
     """
 
     grid: tuple[int, ...]
@@ -82,7 +82,7 @@ class Surface:
         return [c % dim for c in both if periodic or 0 <= c < dim]
 
     def _along(self, axis: int, coordinate: int) -> dict[int, int | None]:
-        """Return what comes from each coordinate of an axis: of the own one everything (None), of others so many layers or bytes."""
+        """Return what comes from each coordinate of an axis: of the own one all (None), of others so many layers or bytes."""
         sides = self._beside(axis, coordinate)
         layers: dict[int, int | None] = {coordinate: None}
         for other in dict.fromkeys(sides):
