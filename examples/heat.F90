@@ -1,6 +1,8 @@
 ! Heat in a periodic box, in three dimensions with edges and corners (a stencil of 27 points), in Fortran: the halo by
 ! rankwise. Argument: cells of the whole box along an edge (24); they are shared out as evenly as they go, so that ranks
-! may have boxes of different extents. Prints a sum that does not depend on the number of ranks.
+! may have boxes of different extents. Prints sums that do not depend on the number of ranks.
+!
+!     mpifort -O2 -cpp heat.F90 -I$PREFIX/include/rankwise/fortran -L$PREFIX/lib -lrankwise_fortran -lrankwise -o heat
 program heat
 #ifdef USE_F08
   use mpi_f08
