@@ -230,6 +230,140 @@ RANKWISE_API rankwise_result rankwise_exchange_slot_crossings(rankwise_exchange 
 RANKWISE_API rankwise_result rankwise_exchange_slot_elements(rankwise_exchange plan, int slot, size_t* elements);
 RANKWISE_API rankwise_result rankwise_exchange_slot_start(rankwise_exchange plan, int slot, size_t* elements);
 
+/* Halos ------------------------------------------------------------------------------------------------------------ */
+
+/* A halo is the elements around a rank's own that others own. One plan, two ways to make it: boxes of a grid (create), or
+ * lists of elements (neighbors_create). Life (docs/halo.md has examples):
+ *
+ *     rankwise_halo_create, rankwise_neighbors_create          collective
+ *     rankwise_halo_start ... rankwise_halo_wait               with the partners only: no collective, no memory taken
+ *     rankwise_halo_reduce_start ... rankwise_halo_wait        the way back: ghosts are added to what their owners have
+ *     rankwise_halo_destroy                                    collective
+ *
+ * All that goes to a rank is one message, whatever the number of fields and regions; a box's element goes to a rank once,
+ * however many images of it that rank keeps; nothing is sent to oneself. One exchange can be under way in a plan. */
+typedef struct rankwise_halo_plan* rankwise_halo;
+
+#define RANKWISE_MAX_DIMS 6
+
+/* One array on this rank. Fill it with rankwise_field_default or rankwise_field_array, then change some. */
+typedef struct rankwise_field {
+  size_t struct_size;                   /* set by rankwise_field_default; do not change */
+  void* data;                           /* the first element that this rank owns, not the first of its halo */
+  size_t element_bytes;                 /* of one element, components that lie together included; default 8 */
+  int ndims;                            /* boxes: the grid's axes first; further axes have no halo. Lists: 1 */
+  int extent[RANKWISE_MAX_DIMS];        /* elements that this rank owns on each axis; of lists not used */
+  ptrdiff_t stride[RANKWISE_MAX_DIMS];  /* bytes from an element to the next on each axis, of any sign */
+  int overlap[RANKWISE_MAX_DIMS];       /* elements that neighbours both own on an axis (points on a face: 1); default 0 */
+} rankwise_field;
+
+/* Fills *field with the defaults. Not collective. Pass sizeof *field: the macro does. */
+RANKWISE_API rankwise_result rankwise_field_init(rankwise_field* field, size_t struct_size);
+#define rankwise_field_default(field) rankwise_field_init((field), sizeof(rankwise_field))
+
+/* Describes a C array (the last axis fastest) of extent[a] elements on each axis with lower[a] before and upper[a] behind
+ * them; the field must have been filled with the defaults. Not collective. */
+RANKWISE_API rankwise_result rankwise_field_array(rankwise_field* field, void* array, size_t element_bytes, int ndims,
+                                                  const int extent[], const int lower[], const int upper[]);
+
+/* How the elements of a halo of boxes travel. */
+typedef enum rankwise_halo_algorithm {
+  RANKWISE_HALO_AUTO = 0,   /* chosen for the partners and bytes at hand; explain says why */
+  RANKWISE_HALO_DIRECT = 1, /* one message to each rank that needs anything, all in flight together */
+  RANKWISE_HALO_STAGED = 2  /* axis by axis, edges and corners along with the faces: fewest messages */
+} rankwise_halo_algorithm;
+
+/* Options of a halo, alike on all ranks; as rankwise_exchange_options. Lists take no notice of any. */
+typedef struct rankwise_halo_options {
+  size_t struct_size;           /* set by rankwise_halo_options_default; do not change */
+  int algorithm;                /* a rankwise_halo_algorithm; default RANKWISE_HALO_AUTO */
+  int corners;                  /* 1: edges and corners, too; 0: faces only; default 1 */
+  int lower[RANKWISE_MAX_DIMS]; /* widths before the own elements on each axis of the grid, 0 allowed; default 1 */
+  int upper[RANKWISE_MAX_DIMS]; /* widths behind them */
+} rankwise_halo_options;
+
+RANKWISE_API rankwise_result rankwise_halo_options_init(rankwise_halo_options* options, size_t struct_size);
+#define rankwise_halo_options_default(options) rankwise_halo_options_init((options), sizeof(rankwise_halo_options))
+
+/* Makes the halo of the boxes of a grid; collective. cart: from MPI_Cart_create (its periods count), used only to duplicate
+ * it. fields: at most 64, the same on all ranks but for extents, strides and addresses; data may still be NULL. Boxes may
+ * differ in extent from rank to rank, but ranks side by side on an axis have the same extent on all others. Where a width
+ * passes the neighbour's extent, the ranks behind it serve the rest; elements beyond an open border stay as they are.
+ * ARGUMENT: no Cartesian topology, widths below 0, no field or one of too few axes, fields that share bytes, extents that
+ * differ across a face, arguments that differ between ranks. UNSUPPORTED: a halo over more than 64 boxes on an axis, staged
+ * without corners. *halo is NULL unless the call succeeds. */
+RANKWISE_API rankwise_result rankwise_halo_create(MPI_Comm cart, int nfields, const rankwise_field fields[],
+                                                  const rankwise_halo_options* options, rankwise_halo* halo);
+RANKWISE_API rankwise_result rankwise_halo_create_f(rankwise_fint cart, int nfields, const rankwise_field fields[],
+                                                    const rankwise_halo_options* options, rankwise_halo* halo);
+
+/* Elements of an edge: count of them, those of index[0 .. count-1] or, where index is NULL, those from `first` on. */
+typedef struct rankwise_list {
+  size_t count;
+  size_t first;
+  const int* index;
+} rankwise_list;
+
+/* Makes a halo of lists; collective over comm. Edge e of this rank sends to rank dest[e] under the number skey[e], and its
+ * receive edge e gets what rank source[e] sends under rkey[e]: both ends name an edge by the same key. Several edges
+ * between two ranks (of different keys), edges to oneself, MPI_PROC_NULL and none at all are all right. Set the lists next.
+ * ARGUMENT, on all ranks: an edge of which the other end knows nothing, a key twice between two ranks, a rank that does
+ * not exist. */
+RANKWISE_API rankwise_result rankwise_neighbors_create(MPI_Comm comm, int nsend, const int dest[], const int skey[],
+                                                       int nrecv, const int source[], const int rkey[],
+                                                       rankwise_halo* halo);
+RANKWISE_API rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int nsend, const int dest[],
+                                                         const int skey[], int nrecv, const int source[],
+                                                         const int rkey[], rankwise_halo* halo);
+
+/* Says which elements each edge sends and where what comes is put, from now on; the lists are copied. All ranks call it:
+ * partners tell each other their counts, a small message each, nothing collective. recv may be NULL: what comes is left in
+ * the plan's memory, see rankwise_halo_received. After rankwise_neighbors_capacity the call is local and nothing is told.
+ * ARGUMENT: counts that differ between the two ends of an edge, named with both ranks and the key, on both of them. */
+RANKWISE_API rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const rankwise_list send[],
+                                                      const rankwise_list recv[]);
+
+/* From now on the counts may be others in every exchange: they travel inside the messages, and what comes stays in the
+ * plan's memory. bytes: of each receive edge, as much as usually comes. All ranks call it; partners tell each other, a
+ * small message each. More than the capacity is right, too: it takes a second message, once, for both ends then raise the
+ * capacity to the next power of two. */
+RANKWISE_API rankwise_result rankwise_neighbors_capacity(rankwise_halo halo, const size_t bytes[]);
+
+/* Where what came over a receive edge lies, and how many elements: of field `field` of the last exchange, until the next
+ * one starts. Not for edges whose elements were put where a list said. where NULL: the number alone, known as soon as the
+ * lists are set (after capacity: of the last exchange). Not collective. */
+RANKWISE_API rankwise_result rankwise_halo_received(rankwise_halo halo, int edge, int field, size_t* elements,
+                                                    const void** where);
+
+/* Starts to bring the halo here. fields: of boxes NULL (nfields 0) for those of create, or the same with other addresses;
+ * of lists, any fields, element i being at data + i * stride[0], alike in number and element_bytes on all partners.
+ * active: NULL, or one flag a field: those that move now, alike on all ranks. Own elements must not change, nor the halo be
+ * touched, until wait. Partners must call it; nothing is collective. Takes no memory but for messages longer than any
+ * before. USAGE: something is under way, lists not set. */
+RANKWISE_API rankwise_result rankwise_halo_start(rankwise_halo halo, int nfields, const rankwise_field fields[],
+                                                 const int active[]);
+
+/* Starts to send what the halo holds back to its owners, where it is combined into their elements by op, in ascending
+ * order of the ranks that it comes from, the same in every call; the halo keeps what it has. type: an intrinsic type that
+ * the elements of all active fields are made of; op commutes. Otherwise as start; complete it with wait. Lists: not after
+ * capacity, and recv lists must have been given. */
+RANKWISE_API rankwise_result rankwise_halo_reduce_start(rankwise_halo halo, int nfields, const rankwise_field fields[],
+                                                        const int active[], MPI_Datatype type, MPI_Op op);
+RANKWISE_API rankwise_result rankwise_halo_reduce_start_f(rankwise_halo halo, int nfields, const rankwise_field fields[],
+                                                          const int active[], rankwise_fint type, rankwise_fint op);
+
+/* Completes what was started; test: as far as it goes without waiting, *done = 1 when all is there (then no wait is
+ * needed, and one does no harm). ARGUMENT: a message of another length than its receiver expects, with both ranks; the
+ * plan can then only be destroyed. USAGE: nothing was started. */
+RANKWISE_API rankwise_result rankwise_halo_wait(rankwise_halo halo);
+RANKWISE_API rankwise_result rankwise_halo_test(rankwise_halo halo, int* done);
+
+/* Text on the halo, as rankwise_exchange_explain. */
+RANKWISE_API rankwise_result rankwise_halo_explain(rankwise_halo halo, char* text, size_t capacity, size_t* length);
+
+/* Frees the halo and sets *halo to NULL; collective. What is under way is completed first. */
+RANKWISE_API rankwise_result rankwise_halo_destroy(rankwise_halo* halo);
+
 /* Mapping ---------------------------------------------------------------------------------------------------------- */
 
 /* A Cartesian communicator as MPI_Cart_create makes it (Hunold et al. 2020, listing 1), in which few messages of a

@@ -1,3 +1,17 @@
 """rankwise: how fast a program's communication can be on a machine, why, and what to change."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankwise.halo import Halo as Halo
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs numpy only where it is used."""
+    if name == "Halo":
+        from rankwise.halo import Halo
+
+        return Halo
+    raise AttributeError(f"module 'rankwise' has no attribute {name!r}")

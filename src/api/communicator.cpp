@@ -1,5 +1,6 @@
 #include "api/communicator.hpp"
 
+#include <string>
 #include <vector>
 
 namespace rankwise::api {
@@ -31,15 +32,39 @@ void require_mpi() {
   if (finalised != 0) refuse_usage("MPI is finalised: destroy plans before MPI_Finalize");
 }
 
-void require_intra(MPI_Comm comm) {
+void require_intra(MPI_Comm comm, const char* wanted) {
   require_mpi();
-  if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL: pass one of the ranks to be arranged");
+  const std::string mend = std::string(": pass ") + wanted;
+  if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL" + mend);
   int inter = 0;
   check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
-  if (inter != 0) refuse_argument("the communicator is an inter-communicator: pass one of a single group");
+  if (inter != 0) refuse_argument("the communicator is an inter-communicator" + mend);
 }
 
-Communicator::Communicator(MPI_Comm cart) {
+Duplicate::Duplicate(MPI_Comm comm, const char* wanted) {
+  require_intra(comm, wanted);
+  check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
+  try {
+    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  } catch (...) {
+    MPI_Comm_free(&comm_);
+    throw;
+  }
+}
+
+Duplicate::~Duplicate() {
+  int finalised = 0;
+  MPI_Finalized(&finalised);
+  if (comm_ != MPI_COMM_NULL && finalised == 0) MPI_Comm_free(&comm_);
+}
+
+void Duplicate::free() { check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free"); }
+
+namespace {
+
+// The same communicator, where it has a grid.
+MPI_Comm with_grid(MPI_Comm cart) {
   require_mpi();
   if (cart == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL: pass one from MPI_Cart_create");
   int is_inter = 0;
@@ -49,23 +74,12 @@ Communicator::Communicator(MPI_Comm cart) {
   if (topology != MPI_CART) {
     refuse_argument("the communicator has no Cartesian topology: pass one from MPI_Cart_create");
   }
-  check_mpi(MPI_Comm_dup(cart, &comm_), "MPI_Comm_dup");
-  try {
-    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-    grid_ = grid_of(comm_, rank_);
-  } catch (...) {
-    MPI_Comm_free(&comm_);
-    throw;
-  }
+  return cart;
 }
 
-Communicator::~Communicator() {
-  int finalised = 0;
-  MPI_Finalized(&finalised);
-  if (comm_ != MPI_COMM_NULL && finalised == 0) MPI_Comm_free(&comm_);
-}
+}  // namespace
 
-void Communicator::free() { check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free"); }
+Communicator::Communicator(MPI_Comm cart)
+    : duplicate_(with_grid(cart), "one from MPI_Cart_create"), grid_(grid_of(duplicate_.get(), duplicate_.rank())) {}
 
 }  // namespace rankwise::api

@@ -1,4 +1,5 @@
-// The caller's communicators: a private duplicate with its Cartesian topology, and what is done to one in a call.
+// The caller's communicators: a private duplicate whose errors return, one of a Cartesian communicator with its grid, and what
+// is done to one in a call.
 #pragma once
 
 #include <mpi.h>
@@ -8,17 +9,17 @@
 
 namespace rankwise::api {
 
-class Communicator {
+class Duplicate {
  public:
-  // Collective over cart. Throws Failure, alike on all ranks, where cart has no Cartesian topology.
-  explicit Communicator(MPI_Comm cart);
-  ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
+  // Collective over comm, any intracommunicator. Throws Failure, alike on all ranks, where it is none. wanted: for the
+  // message, what to pass.
+  explicit Duplicate(MPI_Comm comm, const char* wanted = "a communicator of one group");
+  ~Duplicate();
+  Duplicate(const Duplicate&) = delete;
+  Duplicate& operator=(const Duplicate&) = delete;
 
   [[nodiscard]] MPI_Comm get() const { return comm_; }
   [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] const Grid& grid() const { return grid_; }
 
   // Collective. Frees the duplicate; afterwards the object must not be used.
   void free();
@@ -26,7 +27,21 @@ class Communicator {
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
-  Grid grid_{{1}};
+};
+
+class Communicator {
+ public:
+  // Collective over cart. Throws Failure, alike on all ranks, where cart has no Cartesian topology.
+  explicit Communicator(MPI_Comm cart);
+
+  [[nodiscard]] MPI_Comm get() const { return duplicate_.get(); }
+  [[nodiscard]] int rank() const { return duplicate_.rank(); }
+  [[nodiscard]] const Grid& grid() const { return grid_; }
+  void free() { duplicate_.free(); }
+
+ private:
+  Duplicate duplicate_;
+  Grid grid_;
 };
 
 // While it lives, errors on the caller's communicator and those made of it return.
@@ -68,6 +83,6 @@ class ScopedComm {
 // Throws Failure unless MPI is initialised and not finalised.
 void require_mpi();
 // The same, and unless the communicator is one of a single group.
-void require_intra(MPI_Comm comm);
+void require_intra(MPI_Comm comm, const char* wanted = "one of the ranks to be arranged");
 
 }  // namespace rankwise::api

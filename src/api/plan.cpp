@@ -43,6 +43,7 @@ std::function<void(std::byte*, const std::byte*, std::size_t)> Plan::adder() {
 }
 
 void Plan::close() {
+  require_mpi();
   if (under_way_ == UnderWay::import) import_wait();
   if (under_way_ == UnderWay::reduce) reduce_wait();
   comm_.free();

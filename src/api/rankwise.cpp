@@ -2,74 +2,29 @@
 #include "rankwise/rankwise.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
-#include <mutex>
 
 #include "api/cart.hpp"
 #include "api/failure.hpp"
+#include "api/fortran_handles.hpp"
 #include "api/graph.hpp"
+#include "api/handles.hpp"
 #include "api/plan.hpp"
 
 using namespace rankwise::api;
 
-// What a handle points to. Handles are never given back to the system, and reused as late as possible: a stale copy of
-// a destroyed handle points to memory that says so.
-struct rankwise_exchange_plan {
-  std::uint64_t magic;
-  std::atomic<Plan*> plan;
+struct rankwise_exchange_plan : HandleOf<Plan> {
+  static constexpr std::uint64_t kind = 0;
 };
 
 namespace {
 
-constexpr std::uint64_t handle_magic = 0x72616E6B77697365ULL;
+using ExchangeHandles = Handles<rankwise_exchange_plan>;
+constexpr const char* maker = "rankwise_exchange_create";
 
-class Handles {
- public:
-  rankwise_exchange make(std::unique_ptr<Plan> plan) {
-    const std::lock_guard lock(mutex_);
-    constexpr std::size_t kept_idle = 64;
-    rankwise_exchange handle = nullptr;
-    if (idle_.size() > kept_idle) {
-      handle = idle_.front();
-      idle_.pop_front();
-    } else {
-      all_.push_back(std::make_unique<rankwise_exchange_plan>());
-      handle = all_.back().get();
-    }
-    handle->magic = handle_magic;
-    handle->plan = plan.release();
-    return handle;
-  }
-
-  // Takes the plan out of its handle.
-  std::unique_ptr<Plan> take(rankwise_exchange handle) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(handle);
-    return std::unique_ptr<Plan>(handle->plan.exchange(nullptr));
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<std::unique_ptr<rankwise_exchange_plan>> all_;
-  std::deque<rankwise_exchange> idle_;
-};
-
-Handles& handles() {
-  static Handles instance;
-  return instance;
-}
-
-Plan& plan_of(rankwise_exchange handle) {
-  if (handle == nullptr) refuse_usage("the plan is NULL: create it first; it may have been destroyed");
-  if (handle->magic != handle_magic) refuse_usage("this is no plan: pass what rankwise_exchange_create gave");
-  Plan* plan = handle->plan;
-  if (plan == nullptr) refuse_usage("the plan has been destroyed: create another one");
-  return *plan;
-}
+Plan& plan_of(rankwise_exchange handle) { return ExchangeHandles::plan_of(handle, maker); }
 
 // Answers a question about a plan into *answer.
 template <class Answer, class Question>
@@ -79,46 +34,6 @@ rankwise_result ask(rankwise_exchange handle, Answer* answer, Question&& questio
     if (answer == nullptr) refuse_argument("the pointer for the answer is NULL");
     *answer = question(plan);
   });
-}
-
-MPI_Comm comm_of(rankwise_fint handle) {
-#if MPI_VERSION >= 5
-  return MPI_Comm_fromint(handle);
-#else
-  return MPI_Comm_f2c(handle);
-#endif
-}
-
-MPI_Datatype type_of(rankwise_fint handle) {
-#if MPI_VERSION >= 5
-  return MPI_Type_fromint(handle);
-#else
-  return MPI_Type_f2c(handle);
-#endif
-}
-
-MPI_Op op_of(rankwise_fint handle) {
-#if MPI_VERSION >= 5
-  return MPI_Op_fromint(handle);
-#else
-  return MPI_Op_f2c(handle);
-#endif
-}
-
-MPI_Info info_of(rankwise_fint handle) {
-#if MPI_VERSION >= 5
-  return MPI_Info_fromint(handle);
-#else
-  return MPI_Info_f2c(handle);
-#endif
-}
-
-rankwise_fint handle_of(MPI_Comm comm) {
-#if MPI_VERSION >= 5
-  return MPI_Comm_toint(comm);
-#else
-  return MPI_Comm_c2f(comm);
-#endif
 }
 
 // What a function of the style of MPI returns.
@@ -132,23 +47,6 @@ int mpi_code(rankwise_result result) {
 }
 
 }  // namespace
-
-const char* rankwise_result_string(rankwise_result result) {
-  switch (result) {
-    case RANKWISE_SUCCESS: return "success";
-    case RANKWISE_ERROR_ARGUMENT: return "wrong argument";
-    case RANKWISE_ERROR_USAGE: return "calls out of order";
-    case RANKWISE_ERROR_UNSUPPORTED: return "not supported";
-    case RANKWISE_ERROR_MEMORY: return "out of memory";
-    case RANKWISE_ERROR_MPI: return "error of MPI";
-    case RANKWISE_ERROR_INTERNAL: return "internal error of rankwise";
-  }
-  return "unknown result";
-}
-
-const char* rankwise_last_error(void) { return last_message(); }
-int rankwise_last_mpi_error(void) { return last_mpi_error(); }
-int rankwise_version(void) { return RANKWISE_VERSION; }
 
 rankwise_result rankwise_exchange_options_init(rankwise_exchange_options* options, size_t struct_size) {
   return guarded([&] {
@@ -166,7 +64,7 @@ rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cut
   return guarded([&] {
     if (plan == nullptr) refuse_argument("plan is NULL: give the handle to fill, on all ranks");
     *plan = nullptr;
-    *plan = handles().make(std::make_unique<Plan>(cart, ndims, cutoff, options));
+    *plan = ExchangeHandles::all().make(std::make_unique<Plan>(cart, ndims, cutoff, options));
   });
 }
 
@@ -180,15 +78,7 @@ rankwise_result rankwise_exchange_set_sizes(rankwise_exchange plan, size_t eleme
 }
 
 rankwise_result rankwise_exchange_destroy(rankwise_exchange* plan) {
-  return guarded([&] {
-    if (plan == nullptr) refuse_argument("plan is NULL: give the handle to destroy");
-    if (*plan == nullptr) return;
-    static_cast<void>(plan_of(*plan));
-    const std::unique_ptr<Plan> taken = handles().take(*plan);
-    *plan = nullptr;
-    require_mpi();
-    taken->close();
-  });
+  return guarded([&] { ExchangeHandles::all().destroy(plan, maker); });
 }
 
 rankwise_result rankwise_exchange_import_start(rankwise_exchange plan, void* window, size_t element_bytes) {
@@ -244,15 +134,7 @@ rankwise_result rankwise_exchange_visit_f(rankwise_exchange plan, const void* ow
 }
 
 rankwise_result rankwise_exchange_explain(rankwise_exchange plan, char* text, size_t capacity, size_t* length) {
-  return guarded([&] {
-    const std::string whole = plan_of(plan).explain();
-    if (length != nullptr) *length = whole.size() + 1;
-    if (capacity == 0) return;
-    if (text == nullptr) refuse_argument("text is NULL: give room for the text, or capacity 0");
-    const std::size_t copied = std::min(whole.size(), capacity - 1);
-    std::memcpy(text, whole.data(), copied);
-    text[copied] = '\0';
-  });
+  return guarded([&] { give_text(plan_of(plan).explain(), text, capacity, length); });
 }
 
 rankwise_result rankwise_exchange_slots(rankwise_exchange plan, int* slots) {

@@ -221,24 +221,20 @@ class Meetings {
   std::map<std::pair<Index, Index>, std::vector<std::vector<Index>>> met_;
 };
 
-}  // namespace
-
-std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
-  Findings findings;
+// Follows schedules that bring blocks; visit(contents, rank, op, step) sees every visit.
+template <typename Visit>
+void follow_blocks(const std::vector<RankSchedule>& schedules, const std::vector<std::vector<Index>>& held,
+                   const std::vector<std::vector<Index>>& expected, Findings& findings, Visit visit) {
   constexpr Index nothing = -1;
   Contents<Index> contents(schedules, findings);
-  for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const auto rank = static_cast<Index>(r);
-    if (const Index own = own_slot(spec, rank); own >= 0) contents.put(rank, own, rank);
-  }
-  std::vector<std::vector<Index>> expected;  // of each rank's slots
-  for (std::size_t r = 0; r < schedules.size(); ++r) expected.push_back(origins(spec, static_cast<Index>(r)));
-  const auto belongs = [&](Index rank, Index slot) {
-    return expected[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)];
+  const auto each_of = [&](const std::vector<std::vector<Index>>& blocks, auto each) {
+    for (std::size_t r = 0; r < blocks.size(); ++r) {
+      for (std::size_t slot = 0; slot < blocks[r].size(); ++slot) {
+        if (blocks[r][slot] != nothing) each(static_cast<Index>(r), static_cast<Index>(slot), blocks[r][slot]);
+      }
+    }
   };
-  const bool visiting = exchange_algorithm(spec.algorithm).has_teams;
-  std::vector<Meetings> meetings;
-  if (visiting) meetings.emplace_back(spec);
+  each_of(held, [&](Index rank, Index slot, Index block) { contents.put(rank, slot, block); });
   const Trace trace = replayed(schedules, findings);
   const auto move = [&](Index rank, const Op& op, std::size_t step, const std::vector<Index>& blocks) {
     std::size_t i = 0;
@@ -248,25 +244,49 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
       }
       const Index block = blocks[i++];
       contents.put(rank, slot, block);
-      const Index origin = belongs(rank, slot);
+      const Index origin = expected[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)];
       if (block == origin) return;
       findings.add(name(rank) + ", slot " + std::to_string(slot) + " gets " +
                    (block == nothing ? "nothing" : "the block of " + name(block)) + ", not " +
                    (origin == nothing ? "nothing" : "that of " + name(origin)));
     });
   };
-  const auto visit = [&](Index rank, const Op& op, std::size_t step) {
-    if (visiting) meetings.front().note(rank, op, contents.read(rank, op.slots, step, "visits"));
-  };
-  follow(trace, contents, findings, move, visit);
+  follow(trace, contents, findings, move,
+         [&](Index rank, const Op& op, std::size_t step) { visit(contents, rank, op, step); });
+  each_of(expected, [&](Index rank, Index slot, Index block) {
+    if (!contents.delivered(rank, slot)) {
+      findings.add(name(rank) + ", slot " + std::to_string(slot) + " misses the block of " + name(block));
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> check_delivery(const std::vector<RankSchedule>& schedules,
+                                        const std::vector<std::vector<Index>>& held,
+                                        const std::vector<std::vector<Index>>& expected) {
+  Findings findings;
+  follow_blocks(schedules, held, expected, findings, [](Contents<Index>&, Index, const Op&, std::size_t) {});
+  return findings.take();
+}
+
+std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
+  Findings findings;
+  std::vector<std::vector<Index>> held;
+  std::vector<std::vector<Index>> expected;
   for (std::size_t r = 0; r < schedules.size(); ++r) {
     const auto rank = static_cast<Index>(r);
-    for (Index slot = 0; slot < schedules[r].slots; ++slot) {
-      const Index origin = belongs(rank, slot);
-      if (origin == nothing || contents.delivered(rank, slot)) continue;
-      findings.add(name(rank) + ", slot " + std::to_string(slot) + " misses the block of " + name(origin));
-    }
+    held.emplace_back(static_cast<std::size_t>(schedules[r].slots), -1);
+    if (const Index own = own_slot(spec, rank); own >= 0) held.back()[static_cast<std::size_t>(own)] = rank;
+    expected.push_back(origins(spec, rank));
   }
+  const bool visiting = exchange_algorithm(spec.algorithm).has_teams;
+  std::vector<Meetings> meetings;
+  if (visiting) meetings.emplace_back(spec);
+  follow_blocks(schedules, held, expected, findings,
+                [&](Contents<Index>& contents, Index rank, const Op& op, std::size_t step) {
+                  if (visiting) meetings.front().note(rank, op, contents.read(rank, op.slots, step, "visits"));
+                });
   if (visiting) meetings.front().check(findings);
   return findings.take();
 }

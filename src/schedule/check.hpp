@@ -12,8 +12,13 @@
 
 namespace rankwise {
 
-// What is wrong, one sentence each, the first few of each kind; empty when the schedules (of all ranks, made for spec
-// or altered since) are right.
+// What is wrong, one sentence each, the first few of each kind; empty when the schedules (of all ranks) are right.
+// held, expected: of each rank's slots, the block that is there from the start and that which must come there; -1: none.
+[[nodiscard]] std::vector<std::string> check_delivery(const std::vector<RankSchedule>& schedules,
+                                                      const std::vector<std::vector<Index>>& held,
+                                                      const std::vector<std::vector<Index>>& expected);
+
+// The same for schedules that were made for spec, or altered since.
 [[nodiscard]] std::vector<std::string> check_schedules(const ExchangeSpec& spec,
                                                        const std::vector<RankSchedule>& schedules);
 [[nodiscard]] std::vector<std::string> check_reduces(const ExchangeSpec& spec,

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "rankwise"
-CORE = ("grid", "mapping", "schedule", "cost", "decide", "profile", "pattern")
+CORE = ("grid", "mapping", "schedule", "cost", "decide", "profile", "pattern", "halo")
 # Headers of MPI, files, clocks and threads.
 IMPURE = re.compile(r"mpi\.h|fstream|iostream|filesystem|chrono|ctime|time\.h|thread|unistd\.h|sys/.*")
 Arrows = dict[str, set[str]]

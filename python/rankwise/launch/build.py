@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 
 from rankwise.errors import UnusableEnvironmentError
 from rankwise.launch.process import output_of
@@ -18,6 +19,16 @@ _TIMEOUT_S = 300
 _KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
 _PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
+_HALOS = ("grid", "halo", "mpi", "exchange", "api", "rankwise")
+# Of some folders a product takes these files only.
+_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure")}
+_HALOS_ONLY = {
+    "api": ("agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "results"),
+    "exchange": ("courier", "halo_mover"),
+    "grid": ("grid",),
+    "halo": ("copy", "reach", "halo"),
+    "mpi": ("error", "simulated", "wait"),
+}
 _ALONE = ("preload",)  # what takes the place of MPI's functions must not see MPI's declarations of them
 
 
@@ -39,7 +50,7 @@ def build_platform(compiler: Path) -> Path:
 
 def build_preload(compiler: Path) -> Path:
     """Return librankwise_preload.so, built likewise; as in cmake/RankwisePreload.cmake it is linked with no MPI."""
-    files = _sources(_PRELOAD)
+    files = _sources(_PRELOAD, _PRELOAD_ONLY)
     folder = files[0].parent.parent / "preload"
     flags = ("-fPIC", "-fvisibility=hidden", "-include", str(folder / "late_mpi.hpp"))
     link = (
@@ -51,12 +62,20 @@ def build_preload(compiler: Path) -> Path:
     )
 
 
-def _sources(parts: Sequence[str]) -> list[Path]:
-    """Return all sources and headers of these parts that were installed."""
+def build_halos(compiler: Path) -> Path:
+    """Return the library of halos that Python loads, built likewise."""
+    flags = ("-fPIC", "-fvisibility=hidden")
+    words = f"building the halos for {compiler} (once)"
+    return _build(compiler, _sources(_HALOS, _HALOS_ONLY), "librankwise_halos.so", flags, ("-shared",), words)
+
+
+def _sources(parts: Sequence[str], only: Mapping[str, Sequence[str]] = MappingProxyType({})) -> list[Path]:
+    """Return all sources and headers of these parts that were installed; of those in `only` what begins with its names."""
     from rankwise.launch.mpi import package_folder
 
     folder = package_folder() / "kernel_sources"
     files = sorted(path for part in parts for path in (folder / part).iterdir()) if folder.is_dir() else []
+    files = [path for path in files if path.name.startswith(tuple(only.get(path.parent.name, ("",))))]
     if not files:
         raise UnusableEnvironmentError(f"the kernels' sources are missing ({folder}): reinstall rankwise")
     return files

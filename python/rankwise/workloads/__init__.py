@@ -23,6 +23,7 @@ _MODULES = {
     "stencil": "rankwise.workloads.stencil",
     "alltoall": "rankwise.workloads.alltoall",
     "fft3d": "rankwise.workloads.fft3d",
+    "halo": "rankwise.workloads.halo",
     "observed": "rankwise.workloads.observed",
 }
 

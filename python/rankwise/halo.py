@@ -1,0 +1,223 @@
+"""Halos of numpy arrays: what neighbours own around a rank's own elements, brought by one message a partner.
+
+    from mpi4py import MPI
+    import rankwise
+
+    cart = MPI.COMM_WORLD.Create_cart(MPI.Compute_dims(MPI.COMM_WORLD.size, 3), periods=[True] * 3)
+    halo = rankwise.Halo(cart, [u, v], width=1)   # u, v: arrays with one more element on every side
+    halo.exchange()
+
+The library behind it (docs/halo.md) is built for the MPI that mpi4py has loaded, on first use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+
+_MOST_AXES = 6
+_ALGORITHMS = {"auto": 0, "direct": 1, "staged": 2}
+_CALLERS_FAULT = (1, 2, 3)  # the results ARGUMENT, USAGE and UNSUPPORTED
+
+
+class _Field(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("element_bytes", ctypes.c_size_t),
+        ("ndims", ctypes.c_int), ("extent", ctypes.c_int * _MOST_AXES), ("stride", ctypes.c_ssize_t * _MOST_AXES),
+        ("overlap", ctypes.c_int * _MOST_AXES),
+    ]  # fmt: skip
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t), ("algorithm", ctypes.c_int), ("corners", ctypes.c_int),
+        ("lower", ctypes.c_int * _MOST_AXES), ("upper", ctypes.c_int * _MOST_AXES),
+    ]  # fmt: skip
+
+
+class Halo:
+    """The halo of one or more arrays on a Cartesian communicator of mpi4py; making it is collective.
+
+    arrays: numpy arrays that hold the rank's own elements with the halo around them; the first axes are the grid's, further
+    ones (components) have no halo. Any strides. width: elements of the halo on each side; an integer, or one an axis, or
+    (lower, upper) an axis. corners: edges and corners, too. algorithm: "auto", "direct" or "staged". overlap: elements that
+    neighbours both own, one number an axis (points on the face between two boxes: 1).
+
+    Raises InputError, on all ranks, for arguments that have no meaning or do not fit together, and UnusableEnvironmentError
+    where the library cannot be built for the MPI of mpi4py.
+    """
+
+    def __init__(
+        self, comm: Any, arrays: Sequence[Any], *, width: Any = 1, corners: bool = True, algorithm: str = "auto",
+        overlap: int | Sequence[int] = 0,
+    ) -> None:  # fmt: skip
+        if algorithm not in _ALGORITHMS:
+            raise InputError(f"algorithm is {algorithm!r}: take one of {', '.join(_ALGORITHMS)}")
+        self._handle = ctypes.c_void_p()
+        self._library = _library_of_all(comm)
+        axes = comm.Get_dim()
+        self._widths = _widths(width, axes)
+        self._overlap = [overlap] * axes if isinstance(overlap, int) else list(overlap)
+        self._fields = self._describe(arrays)
+        options = _Options(ctypes.sizeof(_Options), _ALGORITHMS[algorithm], int(corners))
+        for axis, (lower, upper) in enumerate(self._widths):
+            options.lower[axis], options.upper[axis] = lower, upper
+        self._call("create_f", comm.py2f(), len(self._fields), self._fields, ctypes.byref(options), ctypes.byref(self._handle))
+
+    def start(self, arrays: Sequence[Any] | None = None, *, active: Sequence[bool] | None = None) -> None:
+        """Start to bring the halo here. arrays: others of the same shapes from now on; active: those that move now."""
+        self._call("start", *self._arguments(arrays, active))
+
+    def test(self) -> bool:
+        """Go on as far as it goes without waiting; True when the halo is here."""
+        done = ctypes.c_int()
+        self._call("test", self._handle, ctypes.byref(done))
+        return bool(done.value)
+
+    def wait(self) -> None:
+        """Complete what was started."""
+        self._call("wait", self._handle)
+
+    def exchange(self, arrays: Sequence[Any] | None = None, *, active: Sequence[bool] | None = None) -> None:
+        """Bring the halo here: start and wait."""
+        self.start(arrays, active=active)
+        self.wait()
+
+    def reduce(self, op: Any = None, arrays: Sequence[Any] | None = None, *, active: Sequence[bool] | None = None) -> None:
+        """Send the halo back and combine it with its owners' elements by a commutative operation of mpi4py (MPI.SUM)."""
+        from mpi4py import MPI
+
+        kinds = {array.dtype.char for array in (self._arrays if arrays is None else arrays)}
+        if len(kinds) != 1:
+            raise InputError("arrays of different types cannot be reduced together: give those of one type")
+        kind = MPI._typedict.get(next(iter(kinds)))
+        if kind is None:
+            raise InputError(f"MPI has no type for numpy's {next(iter(kinds))!r}: use a type such as float64")
+        operation = MPI.SUM if op is None else op
+        self._call("reduce_start_f", *self._arguments(arrays, active), kind.py2f(), operation.py2f())
+        self.wait()
+
+    def __enter__(self) -> Halo:
+        """Start; what stands inside `with` runs while the messages are under way."""
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.wait()
+
+    def explain(self) -> str:
+        """Return what the plan does and why, with this rank's messages and bytes."""
+        text = ctypes.create_string_buffer(4096)
+        self._call("explain", self._handle, text, ctypes.c_size_t(len(text)), None)
+        return text.value.decode()
+
+    def free(self) -> None:
+        """Free the plan; collective. Nothing happens the second time."""
+        self._call("destroy", ctypes.byref(self._handle))
+
+    def _arguments(self, arrays: Sequence[Any] | None, active: Sequence[bool] | None) -> tuple[Any, ...]:
+        if arrays is not None:
+            self._fields = self._describe(arrays)
+        flags = None if active is None else (ctypes.c_int * len(self._fields))(*map(int, active))
+        return self._handle, len(self._fields), self._fields, flags
+
+    def _describe(self, arrays: Sequence[Any]) -> Any:
+        if isinstance(arrays, np.ndarray):
+            raise InputError("arrays is one array: give a list of arrays, as in Halo(comm, [u])")
+        fields = (_Field * len(arrays))()
+        for number, array in enumerate(arrays):
+            if not isinstance(array, np.ndarray):
+                raise InputError(f"arrays[{number}] is no numpy array: arrays in a device's memory are not served yet")
+            if array.ndim > _MOST_AXES or not array.flags.writeable:
+                raise InputError(f"arrays[{number}] has more than {_MOST_AXES} axes or cannot be written to")
+            field = fields[number]
+            field.struct_size, field.element_bytes, field.ndims = ctypes.sizeof(_Field), array.itemsize, array.ndim
+            address = array.__array_interface__["data"][0]
+            for axis in range(array.ndim):
+                lower, upper = self._widths[axis] if axis < len(self._widths) else (0, 0)
+                field.extent[axis] = array.shape[axis] - lower - upper
+                field.stride[axis] = array.strides[axis]
+                field.overlap[axis] = self._overlap[axis] if axis < len(self._widths) else 0
+                address += lower * array.strides[axis]
+            field.data = address
+        self._arrays = list(arrays)  # they live as long as the plan knows them
+        return fields
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        function = getattr(self._library, f"rankwise_halo_{name}")
+        result = function(*arguments)
+        if result != 0:
+            self._library.rankwise_last_error.restype = ctypes.c_char_p
+            words = self._library.rankwise_last_error().decode()
+            raise InputError(words) if result in _CALLERS_FAULT else RankwiseError(words)
+
+
+def _widths(width: Any, axes: int) -> list[tuple[int, int]]:
+    """Return (lower, upper) of every axis of the grid."""
+    each = [width] * axes if isinstance(width, int) else list(width)
+    if len(each) != axes:
+        raise InputError(f"width has {len(each)} entries, but the communicator's grid {axes} axes: give one an axis")
+    return [(one, one) if isinstance(one, int) else (int(one[0]), int(one[1])) for one in each]
+
+
+def _library_of_all(comm: Any) -> ctypes.CDLL:
+    """Return the library on every rank: one rank builds it before the others look for it."""
+    error: RankwiseError | None = None
+    if comm.Get_rank() == 0:
+        try:
+            _library()
+        except RankwiseError as caught:
+            error = caught
+    error = comm.bcast(error)
+    if error is not None:
+        raise error
+    return _library()
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """Return the library, built for the MPI that mpi4py has loaded."""
+    from rankwise.launch.build import build_halos
+    from rankwise.launch.process import output_of
+
+    loaded = _loaded_mpi()
+    for compiler in _compilers(loaded):
+        try:
+            path = build_halos(compiler)
+        except UnusableEnvironmentError:
+            continue
+        linked = {Path(word).resolve() for word in output_of(["ldd", str(path)])[1].split() if word.startswith("/")}
+        if linked & loaded:
+            return ctypes.CDLL(str(path))
+    raise UnusableEnvironmentError(
+        f"no mpicxx beside {', '.join(map(str, sorted(loaded))) or 'mpi4py'} builds the halos for it: "
+        "put the mpicxx of the MPI that mpi4py was built with on PATH, with a C++20 compiler behind it"
+    )
+
+
+def _loaded_mpi() -> set[Path]:
+    """Return the MPI libraries in this process."""
+    import mpi4py.MPI  # noqa: F401  (loads the library)
+
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        names = {line.split(maxsplit=5)[5].strip() for line in maps if line.count("/") > 1}
+    return {Path(name).resolve() for name in names if Path(name).name.startswith(("libmpi.so", "libmpich.so", "libmpi_abi.so"))}
+
+
+def _compilers(loaded: set[Path]) -> list[Path]:
+    """Return the compiler wrappers that may belong to a library: those beside it first, then those on PATH."""
+    folders = [str(parent / "bin") for path in sorted(loaded) for parent in path.parents[1:4]]
+    names = ["mpicxx_abi"] if any("abi" in path.name for path in loaded) else ["mpicxx", "mpicxx.mpich", "mpicxx.openmpi"]
+    places = [os.pathsep.join(folders), os.environ.get("PATH", os.defpath)]
+    found = [shutil.which(name, path=place) for place in places for name in names]
+    return list(dict.fromkeys(Path(path) for path in found if path is not None))

@@ -1,0 +1,243 @@
+"""The workload "halo": the surfaces of boxes, of any sizes and several fields, as librankwise moves them (docs/halo.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise.errors import InputError
+from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
+from rankwise.workloads.base import Case, Options, Pricer, Program, Row, Site, Times, Workload, option, require_known
+
+if TYPE_CHECKING:
+    from rankwise.observe.phases import PhasedStep
+
+ROUTES = ("direct", "staged")
+_UNPRICED = "packing and unpacking are not part of the time"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What a rank's box gives and gets: faces of so many bytes an axis, or a box of cells with a halo.
+
+    ``faces``: bytes across one face of each axis; else ``box`` cells with ``width`` of halo on every side, ``bytes_a_cell`` of
+    all fields, with edges and corners or without.
+    """
+
+    grid: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    faces: tuple[int, ...] = ()
+    box: tuple[int, ...] = ()
+    width: tuple[int, ...] = ()
+    bytes_a_cell: int = 1
+    corners: bool = True
+
+    def messages(self, route: str) -> list[tuple[int, int, int, int]]:
+        """Return (phase, source, dest, bytes), one message a partner and phase, ascending; none to oneself."""
+        axes = list(range(len(self.grid)))
+        if route == "staged":
+            phases = [[[axis]] for axis in self._staged()]
+        else:
+            phases = [[axes] if self.box and self.corners else [[axis] for axis in axes]]
+        found = []
+        for phase, groups in enumerate(phases):
+            for coords in np.ndindex(*self.grid):
+                dest = int(np.ravel_multi_index(coords, self.grid))
+                rows = [row for together in groups for row in self._received(coords, together, self._staged()[:phase])]
+                found += [(phase, source, dest, size) for source, size in rows if size]
+        return sorted(found)
+
+    def _staged(self) -> list[int]:
+        """Return the axes as they are staged: the fastest first, those of one rank at the end."""
+        return sorted(range(len(self.grid)), key=lambda axis: (self.grid[axis] == 1, -axis))
+
+    def _received(self, coords: tuple[int, ...], axes: Sequence[int], done: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (source, bytes) of what a rank gets from others along these axes, halos of the axes in ``done`` included."""
+        choices = [self._along(axis, coords[axis]) if axis in axes else {coords[axis]: None} for axis in range(len(coords))]
+        found = []
+        for there in product(*choices):
+            if there == coords:
+                continue
+            size = self.bytes_a_cell
+            for axis, coordinate in enumerate(there):
+                length = choices[axis][coordinate]
+                if self.faces:
+                    size *= 1 if length is None else length
+                elif length is None:
+                    sides = len(self._beside(axis, coords[axis])) if axis in done else 0
+                    size *= self.box[axis] + sides * self.width[axis]
+                else:
+                    size *= length
+            found.append((int(np.ravel_multi_index(there, self.grid)), size))
+        return found
+
+    def _beside(self, axis: int, coordinate: int) -> list[int]:
+        dim, periodic = self.grid[axis], self.periodic[axis]
+        both = (coordinate - 1, coordinate + 1)
+        return [c % dim for c in both if periodic or 0 <= c < dim]
+
+    def _along(self, axis: int, coordinate: int) -> dict[int, int | None]:
+        """Return what comes from each coordinate of an axis: of the own one all (None), of others so many layers or bytes."""
+        sides = self._beside(axis, coordinate)
+        layers: dict[int, int | None] = {coordinate: None}
+        for other in dict.fromkeys(sides):
+            if other == coordinate:
+                continue
+            if self.faces:
+                layers[other] = self.faces[axis] * sides.count(other)
+            else:
+                # Where both neighbours are one rank, an element goes to it once.
+                layers[other] = min(self.box[axis], self.width[axis] * sides.count(other))
+        return layers
+
+
+@dataclass(frozen=True)
+class HaloCase(Case):
+    """One exchange of all ranks' halos by one route."""
+
+    workload, kernel = "halo", "replay"
+
+    surface: Surface
+    route: str
+    step: PhasedStep = field(hash=False, compare=False)
+
+    @property
+    def ranks(self) -> int:
+        return math.prod(self.surface.grid)
+
+    @property
+    def way(self) -> str:
+        return self.route
+
+    @property
+    def question(self) -> Hashable:
+        return self.surface
+
+    @property
+    def _most(self) -> tuple[int, int]:
+        """Messages and bytes of the ranks that send most."""
+        sent = np.bincount(self.step.source, minlength=self.ranks)
+        size = np.bincount(self.step.source, self.step.bytes, minlength=self.ranks)
+        return int(sent.max()), int(size.max())
+
+    def keys(self) -> dict[str, Any]:
+        shape = {"faces_bytes": list(self.surface.faces)} if self.surface.faces else {
+            "box": list(self.surface.box), "width": list(self.surface.width), "bytes_a_cell": self.surface.bytes_a_cell,
+            "corners": self.surface.corners,
+        }  # fmt: skip
+        messages, size = self._most
+        return {
+            "algorithm": self.route, "grid": list(self.surface.grid), "periodic": list(self.surface.periodic), **shape,
+            "ranks": self.ranks, "messages_per_rank": messages, "bytes_per_rank": size,
+        }  # fmt: skip
+
+    def cells(self) -> dict[str, str]:
+        messages, size = self._most
+        return {"algorithm": self.route, "messages": str(messages), "size": format_size(size)}
+
+    def program(self) -> Program:
+        return Program(self.step, notes=(_UNPRICED,))
+
+    def predict(self, model: Pricer) -> Row:
+        price = model.price(self, self.program(), 1)  # the step's blocks are bytes
+        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
+                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
+
+    @property
+    def together(self) -> Hashable:
+        return self.surface, self.route
+
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        from rankwise.launch.build import cache_folder
+
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        return ["--step", str(self.step.write_beside(folder / "halo"))]
+
+    def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+        return list(self.program().notes)
+
+    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
+        return {"bytes_per_rank": int(record["bytes_per_rank"])}
+
+
+@dataclass(frozen=True)
+class HaloOptions(Options):
+    grid: str = option("", "Shape of the process grid, a rank a box: 4x4x2.")
+    halo: str = option("", "Bytes across a face of each axis, in place of --box: 49kB,70kB,100kB.")
+    box: str = option("", "Cells of a rank's box: 64x64x32.")
+    width: str = option("1", "Layers of halo: 2, or one an axis: 1,2,2. With --box.")
+    fields: str = option("1x8", "Fields and bytes of an element of each: 3x8. With --box.")
+    corners: bool = option(True, "With edges and corners, or faces only. With --box.", "--corners/--faces")
+    algorithm: str = option("direct,staged", "direct (one message a partner), staged (axis by axis), or both.")
+    periodic: str = option("all", "Axes that wrap around: all, none, or a flag an axis: 1,0,1.")
+
+
+class HaloWorkload(Workload):
+    id = "halo"
+    title = "an exchange of halos: surfaces of boxes, of any sizes and several fields"
+    wrong = "replays delivered wrong bytes: do not trust this MPI"
+    options = HaloOptions
+    examples = {
+        "predict": "rankwise predict halo --grid 4x4x2 --box 64x64x32 --width 2 --fields 3x8 --profile machine.json",
+        "simulate": "rankwise simulate halo --grid 4x4x2 --halo 49kB,70kB,100kB --profile machine.json --ranks-per-node 8",
+        "run": "rankwise run halo --grid 2x1x1 --box 32x32x32",
+        "validate": "rankwise validate halo --grid 2x1x1 --box 32x32x32 --profile machine.json",
+        "choose": "rankwise choose halo --grid 4x4x2 --box 64x64x32 --width 2 --fields 3x8 --profile machine.json",
+    }
+
+    def cases(self, options: HaloOptions, site: Site) -> list[HaloCase]:
+        surface = _surface(options)
+        routes = [name.strip() for name in options.algorithm.split(",")]
+        for route in routes:
+            require_known(route, ROUTES, "--algorithm")
+        if not (surface.corners or surface.faces) and "staged" in routes:
+            if routes == ["staged"]:
+                raise InputError("--algorithm staged brings edges and corners along: take direct, or leave --faces out")
+            routes.remove("staged")
+        return [HaloCase(surface, route, _step(surface, route)) for route in routes]
+
+
+def _surface(o: HaloOptions) -> Surface:
+    grid = tuple(parse_shape(o.grid, "--grid"))
+    periodic = tuple(parse_periodic(o.periodic, len(grid)))
+    if bool(o.halo) == bool(o.box):
+        raise InputError("say what the halo holds: either --halo 49kB,70kB,100kB (a face of each axis) or --box 64x64x32")
+
+    def one_an_axis(values: Sequence[int], what: str) -> tuple[int, ...]:
+        if len(values) not in (1, len(grid)):
+            raise InputError(f"{what} has {len(values)} numbers, but --grid {len(grid)} axes: give one, or one an axis")
+        return tuple(values) * (len(grid) if len(values) == 1 else 1)
+
+    if o.halo:
+        return Surface(grid, periodic, faces=one_an_axis(parse_sizes(o.halo, "--halo"), "--halo"))
+    box = tuple(parse_shape(o.box, "--box"))
+    if len(box) != len(grid):
+        raise InputError(f"--box has {len(box)} axes, but --grid {len(grid)}: give as many")
+    width = one_an_axis(parse_ints(o.width, "--width", 0), "--width")
+    for cells, layers in zip(box, width, strict=True):
+        if layers > cells:
+            raise InputError(f"--width {layers} passes the {cells} cells of the box: make the box larger")
+    count, _, size = o.fields.partition("x")
+    if not count.isdigit() or int(count) < 1 or not size:
+        raise InputError(f"--fields '{o.fields}' is not a number of fields and bytes of an element: 3x8")
+    return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners)
+
+
+def _step(surface: Surface, route: str) -> PhasedStep:
+    from rankwise.observe.phases import PhasedStep
+
+    rows = np.array(surface.messages(route), np.int64).reshape(-1, 4)
+    if not len(rows):
+        raise InputError("no rank has a neighbour on another rank: there is nothing to time")
+    phases, ranks = int(rows[:, 0].max()) + 1, math.prod(surface.grid)
+    phase, source, dest = rows[:, :3].astype(np.int32).T
+    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)))
+
+
+WORKLOAD = HaloWorkload()

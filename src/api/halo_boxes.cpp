@@ -1,0 +1,435 @@
+#include "api/halo_boxes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include "api/environment.hpp"
+#include "mpi/wait.hpp"
+
+namespace rankwise::api {
+
+namespace {
+
+// Tags of what is in flight together.
+constexpr int setup_tag = 1;
+constexpr int forward_tag = 16;  // of the first stage
+constexpr int box_back_tag = 32;
+
+constexpr std::size_t most_layers = 64;
+constexpr Index no_box = -1;  // said of a place beyond an open border
+
+rankwise_halo_options in_our_version(const rankwise_halo_options& given) {
+  rankwise_halo_options options = default_halo_options();
+  if (given.struct_size < sizeof options || given.struct_size > 4096) {
+    refuse_argument("options.struct_size is " + std::to_string(given.struct_size) +
+                    ": fill the options with rankwise_halo_options_default first");
+  }
+  std::memcpy(&options, &given, sizeof options);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+  if (std::any_of(bytes + sizeof options, bytes + given.struct_size, [](unsigned char b) { return b != 0; })) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                  "the options set something that this version of rankwise does not know: update the library");
+  }
+  return options;
+}
+
+HaloRequest read_request(const rankwise_halo_options* given, int axes) {
+  const rankwise_halo_options options = given == nullptr ? default_halo_options() : in_our_version(*given);
+  if (options.algorithm < RANKWISE_HALO_AUTO || options.algorithm > RANKWISE_HALO_STAGED) {
+    refuse_argument("options.algorithm is " + std::to_string(options.algorithm) + ": take one of rankwise_halo_algorithm");
+  }
+  if (options.corners != 0 && options.corners != 1) {
+    refuse_argument("options.corners is " + std::to_string(options.corners) + ": give 1 (edges and corners) or 0 (faces)");
+  }
+  if (options.algorithm == RANKWISE_HALO_STAGED && options.corners == 0) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "staged brings edges and corners along: take direct for faces only");
+  }
+  HaloRequest request;
+  request.algorithm = options.algorithm;
+  request.corners = options.corners == 1;
+  for (int axis = 0; axis < axes; ++axis) {
+    for (const auto& [widths, kept, name] : {std::tuple{options.lower, &request.lower, "lower"},
+                                             std::tuple{options.upper, &request.upper, "upper"}}) {
+      if (widths[axis] < 0) {
+        refuse_argument("options." + std::string(name) + "[" + std::to_string(axis) + "] is " + std::to_string(widths[axis]) +
+                        ": give a width of 0 or more");
+      }
+      kept->push_back(widths[axis]);
+    }
+  }
+  return request;
+}
+
+HaloField read_field(const rankwise_field& given, std::size_t f, int axes) {
+  const std::string name = "fields[" + std::to_string(f) + "]";
+  if (given.ndims < axes) {
+    refuse_argument(name + ".ndims is " + std::to_string(given.ndims) + " but the communicator's grid has " +
+                    std::to_string(axes) + " axes: give those of the grid first");
+  }
+  HaloField field;
+  field.element_bytes = given.element_bytes;
+  field.ndim = given.ndims;
+  for (int axis = 0; axis < given.ndims; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const std::string on = " on axis " + std::to_string(axis);
+    if (given.overlap[a] < 0) refuse_argument(name + " has an overlap below 0" + on + ": give 0 or more");
+    const int least = axis < axes ? given.overlap[a] + 1 : 1;
+    if (given.extent[a] < least) {
+      refuse_argument(name + " has an extent of " + std::to_string(given.extent[a]) + on + ": give at least " +
+                      std::to_string(least));
+    }
+    field.extent[a] = given.extent[a];
+    field.step[a] = given.stride[a];
+    if (axis < axes) field.lines.push_back({given.extent[a], {}, {}, given.overlap[a]});
+  }
+  return field;
+}
+
+// The axes of a field, those of the largest step first.
+std::vector<int> order_of(const HaloField& field) {
+  std::vector<int> order(static_cast<std::size_t>(field.ndim));
+  std::iota(order.begin(), order.end(), 0);
+  const auto step = [&](int axis) { return std::abs(field.step[static_cast<std::size_t>(axis)]); };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return step(a) > step(b); });
+  return order;
+}
+
+Index code_of(const std::vector<int>& order) {
+  Index code = 1;
+  for (const int axis : order) code = code * 8 + axis;
+  return code;
+}
+
+struct Stretch {
+  const std::byte* begin;
+  const std::byte* end;
+  std::size_t field;
+};
+
+// What a field takes in memory with its halo: row by row, or as one stretch from the first byte to the last.
+std::vector<Stretch> stretches(const HaloSpec& spec, std::size_t f, const std::byte* data, bool by_rows) {
+  const HaloField& field = spec.fields[f];
+  BoxCells extent = field.extent;
+  Bytes first = 0;
+  Bytes end = static_cast<Bytes>(field.element_bytes);
+  for (int axis = 0; axis < field.ndim; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    Interval all{0, field.extent[a]};
+    if (axis < spec.grid.ndim()) {
+      for (const HaloReach& reach : reaches(field.lines[a], spec.lower[a], spec.upper[a]).receives) {
+        all = {std::min(all.begin, reach.ghost.begin), std::max(all.end, reach.ghost.end)};
+      }
+    }
+    extent[a] = all.length();
+    data += all.begin * field.step[a];
+    (field.step[a] < 0 ? first : end) += (extent[a] - 1) * field.step[a];
+  }
+  if (!by_rows) return {{data + first, data + end, f}};
+  std::vector<Stretch> rows;
+  const BoxCopy copy = BoxCopy::of_box(field.ndim, extent, field.element_bytes, field.step, field.step);
+  each_row(copy, const_cast<std::byte*>(data), data,
+           [&](std::byte*, const std::byte* row, std::size_t bytes) { rows.push_back({row, row + bytes, f}); });
+  return rows;
+}
+
+// Refuses fields that share a byte.
+void require_apart(const HaloSpec& spec, const std::vector<std::byte*>& data) {
+  for (const bool by_rows : {false, true}) {
+    std::vector<Stretch> all;
+    for (std::size_t f = 0; f < data.size(); ++f) {
+      if (data[f] == nullptr) continue;
+      const std::vector<Stretch> own = stretches(spec, f, data[f], by_rows);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    std::ranges::sort(all, {}, &Stretch::begin);
+    const auto shared = std::ranges::adjacent_find(
+        all, [](const Stretch& a, const Stretch& b) { return a.field != b.field && b.begin < a.end; });
+    if (shared == all.end()) return;
+    if (!by_rows) continue;  // one inside the other, perhaps: only rows tell
+    refuse_argument("fields " + std::to_string(shared->field) + " and " + std::to_string(std::next(shared)->field) +
+                    " share memory: give every field elements and a halo of its own");
+  }
+}
+
+std::uint64_t mark_of(const HaloMessage& message) {
+  std::uint64_t mark = 14695981039346656037ULL;
+  for (const HaloSection& section : message.sections) mark = (mark ^ section.bytes) * 1099511628211ULL;
+  return mark;
+}
+
+std::string widths_of(const HaloSpec& spec) {
+  std::string text;
+  for (std::size_t a = 0; a < spec.lower.size(); ++a) {
+    text += (a > 0 ? "," : "") + std::to_string(spec.lower[a]);
+    if (spec.upper[a] != spec.lower[a]) text += "+" + std::to_string(spec.upper[a]);
+  }
+  return text;
+}
+
+}  // namespace
+
+rankwise_halo_options default_halo_options() {
+  rankwise_halo_options options{};
+  options.struct_size = sizeof options;
+  options.algorithm = RANKWISE_HALO_AUTO;
+  options.corners = 1;
+  std::fill_n(options.lower, RANKWISE_MAX_DIMS, 1);
+  std::fill_n(options.upper, RANKWISE_MAX_DIMS, 1);
+  return options;
+}
+
+HaloBoxes::HaloBoxes(MPI_Comm cart, int nfields, const rankwise_field* fields, const rankwise_halo_options* options)
+    : comm_(cart), spec_{comm_.grid(), comm_.rank(), {}, {}, true, {}, {}} {
+  Agreement asked;
+  asked.attempt([&] { read(nfields, fields, options); });
+  asked.alike("nfields", nfields);
+  asked.alike("the algorithm (by its number)", request_.algorithm);
+  asked.alike("whether there are corners", request_.corners ? 1 : 0);
+  const auto axes = static_cast<std::size_t>(comm_.grid().ndim());
+  for (std::size_t a = 0; a < axes; ++a) {
+    const std::string on = " of axis " + std::to_string(a);
+    asked.alike("the lower width" + on, a < request_.lower.size() ? request_.lower[a] : 0);
+    asked.alike("the upper width" + on, a < request_.upper.size() ? request_.upper[a] : 0);
+  }
+  asked.reach(comm_.get());
+
+  agree_on_order();
+  learn_lines();
+  HaloRoute route = HaloRoute::direct;
+  Agreement made;
+  made.attempt([&] {
+    if (request_.algorithm == RANKWISE_HALO_STAGED) route = HaloRoute::staged;
+    why_ = request_.algorithm == RANKWISE_HALO_AUTO ? why(&route) : "asked for";
+    halo_ = make_halo(spec_, route);
+    require_apart(spec_, data_);
+    const auto axis_tags = static_cast<int>(halo_.stages.size());
+    if (forward_tag + axis_tags > box_back_tag) refuse_argument("the grid has too many axes for a halo");
+    forward_.emplace(comm_.get(), comm_.rank(), halo_.stages, forward_tag);
+    back_.emplace(comm_.get(), comm_.rank(), std::span(&halo_.back, 1), box_back_tag);
+  });
+  made.reach(comm_.get());
+  prove();
+  if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
+}
+
+void HaloBoxes::read(int nfields, const rankwise_field* fields, const rankwise_halo_options* options) {
+  const Fields given(nfields, fields);
+  if (given.size() == 0) refuse_argument("nfields is 0: give at least one field");
+  const int axes = comm_.grid().ndim();
+  if (axes > RANKWISE_MAX_DIMS) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "the grid has more than " + std::to_string(RANKWISE_MAX_DIMS) + " axes");
+  }
+  request_ = read_request(options, axes);
+  spec_.lower = request_.lower;
+  spec_.upper = request_.upper;
+  spec_.corners = request_.corners;
+  for (std::size_t f = 0; f < given.size(); ++f) {
+    spec_.fields.push_back(read_field(given[f], f, axes));
+    data_.push_back(static_cast<std::byte*>(given[f].data));
+  }
+}
+
+void HaloBoxes::agree_on_order() {
+  Agreement alike;
+  std::vector<int> order = order_of(spec_.fields.front());
+  for (std::size_t f = 0; f < spec_.fields.size(); ++f) {
+    const HaloField& field = spec_.fields[f];
+    const std::string of = " of fields[" + std::to_string(f) + "]";
+    alike.alike("element_bytes" + of, static_cast<Index>(field.element_bytes));
+    alike.alike("ndims" + of, field.ndim);
+    for (std::size_t a = 0; a < most_halo_axes; ++a) {
+      const bool in_grid = a < field.lines.size();
+      alike.alike("the overlap on axis " + std::to_string(a) + of, in_grid ? field.lines[a].overlap : 0);
+      alike.alike("the extent on axis " + std::to_string(a) + of, in_grid ? 0 : field.extent[a]);
+    }
+    if (field.ndim != spec_.fields.front().ndim) order.clear();
+  }
+  // Where the ranks' arrays lie in different orders, none is better than another.
+  const std::size_t most = alike.maximise(code_of(order));
+  const std::size_t least = alike.maximise(-code_of(order));
+  alike.reach(comm_.get());
+  if (alike.largest(most) == -alike.largest(least)) spec_.order = order;
+}
+
+// Ranks beside each other on an axis must have the same extents on all others.
+void HaloBoxes::compare_faces() const {
+  const Grid& grid = comm_.grid();
+  std::vector<Index> own;
+  for (const HaloField& field : spec_.fields) own.insert(own.end(), field.extent.begin(), field.extent.end());
+  std::vector<Index> other(own.size());
+  Agreement faces;
+  for (int axis = 0; axis < grid.ndim(); ++axis) {
+    Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
+    offset[static_cast<std::size_t>(axis)] = 1;
+    const Index below = grid.cell_beside(grid.coords(comm_.rank()), offset, -1);
+    const Index above = grid.cell_beside(grid.coords(comm_.rank()), offset, +1);
+    const auto rank_or_none = [](Index rank) { return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank); };
+    check_mpi(MPI_Sendrecv(own.data(), static_cast<int>(own.size()), MPI_INT64_T, rank_or_none(above), setup_tag, other.data(),
+                           static_cast<int>(other.size()), MPI_INT64_T, rank_or_none(below), setup_tag, comm_.get(),
+                           MPI_STATUS_IGNORE),
+              "MPI_Sendrecv");
+    if (below < 0) continue;
+    faces.attempt([&] {
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const std::size_t a = i % most_halo_axes;
+        if (a == static_cast<std::size_t>(axis) || own[i] == other[i]) continue;
+        refuse_argument("field " + std::to_string(i / most_halo_axes) + " has an extent of " + std::to_string(own[i]) +
+                        " on axis " + std::to_string(a) + ", its neighbour rank " + std::to_string(below) + " on axis " +
+                        std::to_string(axis) + " one of " + std::to_string(other[i]) + ": boxes side by side must fit");
+      }
+    });
+  }
+  faces.reach(comm_.get());
+}
+
+// Passes the extents one rank further along every axis, both ways. Whether any rank needs more.
+bool HaloBoxes::spread_lines() {
+  const Grid& grid = comm_.grid();
+  const std::size_t fields = spec_.fields.size();
+  Index missing = 0;
+  for (int axis = 0; axis < grid.ndim(); ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
+    offset[a] = 1;
+    for (const int direction : {+1, -1}) {
+      // What came from one side last goes on to the other.
+      std::vector<Index> out(fields);
+      std::vector<Index> in(fields, no_box);
+      for (std::size_t f = 0; f < fields; ++f) {
+        const HaloLine& line = spec_.fields[f].lines[a];
+        const std::vector<Index>& known = direction > 0 ? line.below : line.above;
+        out[f] = known.empty() ? line.extent : known.back();
+      }
+      const Index to = grid.cell_beside(grid.coords(comm_.rank()), offset, direction);
+      const Index from = grid.cell_beside(grid.coords(comm_.rank()), offset, -direction);
+      check_mpi(MPI_Sendrecv(out.data(), static_cast<int>(fields), MPI_INT64_T, to < 0 ? MPI_PROC_NULL : static_cast<int>(to),
+                             setup_tag, in.data(), static_cast<int>(fields), MPI_INT64_T,
+                             from < 0 ? MPI_PROC_NULL : static_cast<int>(from), setup_tag, comm_.get(), MPI_STATUS_IGNORE),
+                "MPI_Sendrecv");
+      for (std::size_t f = 0; f < fields; ++f) {
+        HaloLine& line = spec_.fields[f].lines[a];
+        std::vector<Index>& known = direction > 0 ? line.below : line.above;
+        if (known.empty() || known.back() != no_box) known.push_back(in[f]);
+        const Index width = std::max(spec_.lower[a], spec_.upper[a]);
+        const bool needs_more = known.back() != no_box && reaches_further(known, line.overlap, width);
+        if (needs_more) missing = std::max(missing, axis + Index{1});
+      }
+    }
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, comm_.get()), "MPI_Allreduce");
+  if (missing > 0 && spec_.fields.front().lines.front().below.size() >= most_layers) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "the halo reaches over more than " + std::to_string(most_layers) +
+                                                  " boxes on axis " + std::to_string(missing - 1) +
+                                                  ": make the widths smaller, or the boxes larger");
+  }
+  return missing > 0;
+}
+
+void HaloBoxes::learn_lines() {
+  compare_faces();
+  while (spread_lines()) {
+  }
+  for (HaloField& field : spec_.fields) {
+    for (HaloLine& line : field.lines) {
+      std::erase(line.below, no_box);
+      std::erase(line.above, no_box);
+    }
+  }
+}
+
+void HaloBoxes::prove() const {
+  Agreement proof;
+  for (const HaloStage& stage : halo_.stages) {
+    std::vector<std::uint64_t> out;
+    std::vector<std::uint64_t> in(stage.receives.size());
+    std::vector<MPI_Request> requests;
+    for (const HaloMessage& message : stage.sends) out.push_back(mark_of(message));
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      check_mpi(MPI_Irecv(&in[i], 1, MPI_UINT64_T, static_cast<int>(stage.receives[i].peer), setup_tag, comm_.get(),
+                          &requests.emplace_back()),
+                "MPI_Irecv");
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      check_mpi(MPI_Isend(&out[i], 1, MPI_UINT64_T, static_cast<int>(stage.sends[i].peer), setup_tag, comm_.get(),
+                          &requests.emplace_back()),
+                "MPI_Isend");
+    }
+    wait_all(static_cast<int>(requests.size()), requests.data());
+    proof.attempt([&] {
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        if (in[i] == mark_of(stage.receives[i])) continue;
+        throw std::logic_error("rank " + std::to_string(stage.receives[i].peer) + " means another message to rank " +
+                               std::to_string(comm_.rank()));
+      }
+    });
+  }
+  proof.reach(comm_.get());
+}
+
+std::string HaloBoxes::why(HaloRoute* route) const {
+  *route = HaloRoute::direct;
+  return "one message to each partner";
+}
+
+std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
+  if (fields.size() != 0 && fields.size() != data_.size()) {
+    refuse_argument("nfields is " + std::to_string(fields.size()) + ": give the " + std::to_string(data_.size()) +
+                    " fields of create, or 0 and NULL");
+  }
+  const std::uint64_t moving = bits(data_.size(), active);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const HaloField& known = spec_.fields[f];
+    const rankwise_field& given = fields[f];
+    bool alike = given.element_bytes == known.element_bytes && given.ndims == known.ndim;
+    for (std::size_t a = 0; alike && a < static_cast<std::size_t>(known.ndim); ++a) {
+      alike = given.extent[a] == known.extent[a] && given.stride[a] == known.step[a];
+    }
+    if (!alike) refuse_argument("field " + std::to_string(f) + " is not that of create: only its address may change");
+    data_[f] = static_cast<std::byte*>(given.data);
+  }
+  for (std::size_t f = 0; f < data_.size(); ++f) {
+    if ((moving >> f & 1) != 0 && data_[f] == nullptr) refuse_argument("the data of field " + std::to_string(f) + " is NULL");
+  }
+  if (checks_every_call()) require_apart(spec_, data_);
+  return moving;
+}
+
+bool HaloBoxes::advance(bool wait) {
+  HaloMover& mover = is_back_ ? *back_ : *forward_;
+  if (wait) mover.wait();
+  const bool done = wait || mover.test();
+  if (done) is_back_ = false;
+  return done;
+}
+
+std::string HaloBoxes::explain() const {
+  std::string grid;
+  for (int axis = 0; axis < spec_.grid.ndim(); ++axis) {
+    grid += (axis > 0 ? "x" : "") + std::to_string(spec_.grid.dim(axis)) + (spec_.grid.periodic(axis) ? "" : " (open)");
+  }
+  std::size_t messages = 0;
+  std::size_t bytes = 0;
+  for (const HaloStage& stage : halo_.stages) {
+    messages += stage.sends.size();
+    for (const HaloMessage& message : stage.sends) bytes += message.bytes();
+  }
+  std::size_t foreign = 0;
+  std::size_t foreign_bytes = 0;
+  for (const HaloRegion& region : halo_.regions) {
+    if (region.peer == comm_.rank()) continue;
+    ++foreign;
+    foreign_bytes += region.bytes;
+  }
+  return "halo on a grid of " + grid + ", " + std::to_string(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
+         (spec_.corners ? ", with edges and corners" : ", faces") + ": " + (halo_.stages.size() > 1 ? "staged" : "direct") +
+         "; " + why_ + "\nrank " + std::to_string(comm_.rank()) + " sends " + std::to_string(messages) + " messages with " +
+         std::to_string(bytes) + " B in " + std::to_string(halo_.stages.size()) + " steps for a halo of " +
+         std::to_string(halo_.regions.size()) + " regions, of which " + std::to_string(foreign) + " with " +
+         std::to_string(foreign_bytes) + " B belong to other ranks\n";
+}
+
+}  // namespace rankwise::api

@@ -1,0 +1,576 @@
+#include "api/halo_lists.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "mpi/wait.hpp"
+
+namespace rankwise::api {
+
+namespace {
+
+constexpr int keys_tag = 1;
+constexpr int tell_tag = 2;
+constexpr int usual_tag = 16;
+constexpr int long_tag = 17;
+constexpr int list_back_tag = 18;
+
+// Elements of a known size become loads and stores.
+template <std::size_t size>
+void gather(Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
+  for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
+}
+template <std::size_t size>
+void scatter(Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
+  for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
+}
+
+void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
+  if (stride == static_cast<Bytes>(size) && count > 4) {
+    std::memcpy(into, from, size * static_cast<std::size_t>(count));
+    return;
+  }
+  switch (size) {
+    case 4: return gather<4>(count, from, stride, into);
+    case 8: return gather<8>(count, from, stride, into);
+    case 16: return gather<16>(count, from, stride, into);
+    case 24: return gather<24>(count, from, stride, into);
+    case 32: return gather<32>(count, from, stride, into);
+    default:
+      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
+  }
+}
+
+void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
+  if (stride == static_cast<Bytes>(size) && count > 4) {
+    std::memcpy(into, from, size * static_cast<std::size_t>(count));
+    return;
+  }
+  switch (size) {
+    case 4: return scatter<4>(count, from, into, stride);
+    case 8: return scatter<8>(count, from, into, stride);
+    case 16: return scatter<16>(count, from, into, stride);
+    case 24: return scatter<24>(count, from, into, stride);
+    case 32: return scatter<32>(count, from, into, stride);
+    default:
+      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
+  }
+}
+
+std::string edge_of(int from, int to, int key) {
+  return "the edge from rank " + std::to_string(from) + " to rank " + std::to_string(to) + " under key " + std::to_string(key);
+}
+
+}  // namespace
+
+HaloLists::HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives) : comm_(comm, "the one whose ranks are named") {
+  check_mpi(MPI_Comm_size(comm_.get(), &ranks_), "MPI_Comm_size");
+  Agreement ends;
+  ends.attempt([&] {
+    sends_ = read(sends, ranks_, "dest");
+    receives_ = read(receives, ranks_, "source");
+    to_ = partners_of(sends_, "dest");
+    from_ = partners_of(receives_, "source");
+  });
+  ends.reach(comm_.get());
+  compare_ends();
+  const auto take_self = [&](std::vector<Partner>& partners, Partner& self) {
+    const auto at = std::ranges::find(partners, comm_.rank(), &Partner::rank);
+    if (at == partners.end()) return;
+    self = *at;
+    partners.erase(at);
+  };
+  take_self(to_, to_self_);
+  take_self(from_, from_self_);
+  std::vector<int> to;
+  std::vector<int> from;
+  for (const Partner& partner : to_) to.push_back(partner.rank);
+  for (const Partner& partner : from_) from.push_back(partner.rank);
+  usual_.emplace(comm_.get(), usual_tag, to, from);
+  long_out_.emplace(comm_.get(), long_tag, to, std::vector<int>{});
+  long_in_.emplace(comm_.get(), long_tag, std::vector<int>{}, from);
+  back_.emplace(comm_.get(), list_back_tag, from, to);
+  long_bytes_.assign(from.size(), 0);
+  fields_.reserve(most_fields);
+}
+
+std::vector<HaloLists::Edge> HaloLists::read(const Ends& ends, int ranks, const char* what) {
+  if (ends.count < 0) refuse_argument("the number of edges is below 0: give how many there are");
+  if (ends.count > 0 && (ends.rank == nullptr || ends.key == nullptr)) {
+    refuse_argument(std::string(what) + " or its keys are NULL: give one rank and one key an edge");
+  }
+  std::vector<Edge> edges(static_cast<std::size_t>(ends.count));
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    edges[e].rank = ends.rank[e];
+    edges[e].key = ends.key[e];
+    if (edges[e].rank == MPI_PROC_NULL || (edges[e].rank >= 0 && edges[e].rank < ranks)) continue;
+    refuse_argument(std::string(what) + "[" + std::to_string(e) + "] is " + std::to_string(edges[e].rank) +
+                    ": give a rank of the communicator, 0 to " + std::to_string(ranks - 1));
+  }
+  return edges;
+}
+
+std::vector<HaloLists::Partner> HaloLists::partners_of(const std::vector<Edge>& edges, const char* what) {
+  std::map<int, std::vector<std::size_t>> of_rank;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (edges[e].rank != MPI_PROC_NULL) of_rank[edges[e].rank].push_back(e);
+  }
+  std::vector<Partner> partners;
+  for (auto& [rank, own] : of_rank) {
+    std::ranges::sort(own, {}, [&](std::size_t e) { return edges[e].key; });
+    const auto twice = std::ranges::adjacent_find(own, {}, [&](std::size_t e) { return edges[e].key; });
+    if (twice != own.end()) {
+      refuse_argument("two edges with " + std::string(what) + " " + std::to_string(rank) + " have the key " +
+                      std::to_string(edges[*twice].key) + ": give every edge between two ranks a key of its own");
+    }
+    partners.push_back({rank, std::move(own), 0});
+  }
+  return partners;
+}
+
+void HaloLists::compare_ends() {
+  // Nobody knows who will write: messages are taken until all have been, by synchronous sends and a barrier that waits.
+  std::map<int, std::vector<int>> told;
+  std::vector<std::vector<int>> keys;
+  std::vector<MPI_Request> requests;
+  for (const Partner& partner : to_) {
+    std::vector<int>& own = keys.emplace_back();
+    for (const std::size_t e : partner.edges) own.push_back(sends_[e].key);
+  }
+  for (std::size_t i = 0; i < to_.size(); ++i) {
+    check_mpi(MPI_Issend(keys[i].data(), static_cast<int>(keys[i].size()), MPI_INT, to_[i].rank, keys_tag, comm_.get(),
+                         &requests.emplace_back()),
+              "MPI_Issend");
+  }
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  bool in_barrier = false;
+  for (int done = 0; done == 0;) {
+    int is_there = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, keys_tag, comm_.get(), &is_there, &status), "MPI_Iprobe");
+    if (is_there != 0) {
+      int count = 0;
+      check_mpi(MPI_Get_count(&status, MPI_INT, &count), "MPI_Get_count");
+      std::vector<int>& from = told[status.MPI_SOURCE];
+      from.resize(static_cast<std::size_t>(count));
+      check_mpi(MPI_Recv(from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE),
+                "MPI_Recv");
+    }
+    if (in_barrier) {
+      check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      continue;
+    }
+    int all_sent = 0;
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_sent, MPI_STATUSES_IGNORE),
+              "MPI_Testall");
+    if (all_sent == 0) continue;
+    check_mpi(MPI_Ibarrier(comm_.get(), &barrier), "MPI_Ibarrier");
+    in_barrier = true;
+  }
+  Agreement agreement;
+  agreement.attempt([&] {
+    const int own = comm_.rank();
+    for (const Partner& partner : from_) {
+      const std::vector<int>& sent = told[partner.rank];
+      for (const std::size_t e : partner.edges) {
+        if (std::ranges::find(sent, receives_[e].key) != sent.end()) continue;
+        refuse_argument(edge_of(partner.rank, own, receives_[e].key) + " is known to its receiver only: give both ends");
+      }
+    }
+    for (const auto& [rank, sent] : told) {
+      const auto partner = std::ranges::find(from_, rank, &Partner::rank);
+      for (const int key : sent) {
+        const auto has_key = [&](std::size_t e) { return receives_[e].key == key; };
+        if (partner != from_.end() && std::ranges::any_of(partner->edges, has_key)) continue;
+        refuse_argument(edge_of(rank, own, key) + " is known to its sender only: give both ends");
+      }
+    }
+  });
+  agreement.reach(comm_.get());
+}
+
+std::vector<std::uint64_t> HaloLists::tell(const std::vector<std::uint64_t>& told, bool back) const {
+  const std::vector<Partner>& out = back ? from_ : to_;
+  const std::vector<Partner>& in = back ? to_ : from_;
+  std::vector<std::uint64_t> heard((back ? sends_ : receives_).size(), 0);
+  const auto self_out = back ? from_self_.edges : to_self_.edges;
+  const auto self_in = back ? to_self_.edges : from_self_.edges;
+  for (std::size_t i = 0; i < self_out.size(); ++i) heard[self_in[i]] = told[self_out[i]];
+  std::vector<std::vector<std::uint64_t>> sent;
+  std::vector<std::vector<std::uint64_t>> came;
+  std::vector<MPI_Request> requests;
+  for (const Partner& partner : in) {
+    came.emplace_back(partner.edges.size());
+    check_mpi(MPI_Irecv(came.back().data(), static_cast<int>(came.back().size()), MPI_UINT64_T, partner.rank, tell_tag,
+                        comm_.get(), &requests.emplace_back()),
+              "MPI_Irecv");
+  }
+  for (const Partner& partner : out) {
+    std::vector<std::uint64_t>& values = sent.emplace_back();
+    for (const std::size_t e : partner.edges) values.push_back(told[e]);
+    check_mpi(MPI_Isend(values.data(), static_cast<int>(values.size()), MPI_UINT64_T, partner.rank, tell_tag, comm_.get(),
+                        &requests.emplace_back()),
+              "MPI_Isend");
+  }
+  wait_all(static_cast<int>(requests.size()), requests.data());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    for (std::size_t k = 0; k < in[i].edges.size(); ++k) heard[in[i].edges[k]] = came[i][k];
+  }
+  return heard;
+}
+
+void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::string& name) {
+  edge.runs.clear();
+  edge.count = list.count;
+  edge.listed = true;
+  if (list.count == 0) return;
+  if (list.index == nullptr) {
+    edge.runs.push_back({static_cast<Index>(list.first), static_cast<Index>(list.count)});
+    return;
+  }
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const Index next = list.index[i];
+    if (next < 0) refuse_argument(name + ".index[" + std::to_string(i) + "] is below 0: give numbers of elements");
+    if (!edge.runs.empty() && edge.runs.back().first + edge.runs.back().count == next) {
+      ++edge.runs.back().count;
+    } else {
+      edge.runs.push_back({next, 1});
+    }
+  }
+}
+
+void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]) {
+  checked([&] {
+    require_idle("rankwise_neighbors_lists");
+    if (send == nullptr && !sends_.empty()) refuse_argument("send is NULL: give one list a send edge");
+    if (varies_ && recv != nullptr) {
+      refuse_argument("recv is given, but the counts come with the messages: pass NULL and ask rankwise_halo_received");
+    }
+    for (std::size_t e = 0; e < sends_.size(); ++e) take_list(sends_[e], send[e], "send[" + std::to_string(e) + "]");
+    for (std::size_t e = 0; e < receives_.size(); ++e) {
+      if (recv == nullptr) {
+        receives_[e].listed = false;
+      } else {
+        take_list(receives_[e], recv[e], "recv[" + std::to_string(e) + "]");
+      }
+    }
+  });
+  if (varies_) {
+    listed_ = true;
+    return;
+  }
+  listed_ = false;
+  std::vector<std::uint64_t> counts;
+  for (const Edge& edge : sends_) counts.push_back(edge.count);
+  const std::vector<std::uint64_t> come = tell(counts, false);
+  std::vector<std::uint64_t> expected = come;
+  for (std::size_t e = 0; e < receives_.size(); ++e) {
+    if (receives_[e].listed) expected[e] = receives_[e].count;
+  }
+  const std::vector<std::uint64_t> wanted = tell(expected, true);
+  checked([&] {
+    const auto require_alike = [&](const Edge& edge, int from, int to, std::uint64_t sent, std::uint64_t taken) {
+      if (edge.rank == MPI_PROC_NULL || sent == taken) return;
+      refuse_argument(edge_of(from, to, edge.key) + " sends " + std::to_string(sent) + " elements, but its receiver takes " +
+                      std::to_string(taken) + ": give lists of the same length");
+    };
+    for (std::size_t e = 0; e < sends_.size(); ++e) {
+      require_alike(sends_[e], comm_.rank(), sends_[e].rank, counts[e], wanted[e]);
+    }
+    for (std::size_t e = 0; e < receives_.size(); ++e) {
+      require_alike(receives_[e], receives_[e].rank, comm_.rank(), come[e], expected[e]);
+    }
+  });
+  for (std::size_t e = 0; e < receives_.size(); ++e) receives_[e].count = come[e];
+  listed_ = true;
+}
+
+void HaloLists::set_capacity(const std::size_t bytes[]) {
+  checked([&] {
+    require_idle("rankwise_neighbors_capacity");
+    if (bytes == nullptr && !receives_.empty()) refuse_argument("bytes is NULL: give one capacity a receive edge");
+  });
+  std::vector<std::uint64_t> own;
+  for (std::size_t e = 0; e < receives_.size(); ++e) own.push_back(bytes[e]);
+  const std::vector<std::uint64_t> theirs = tell(own, true);
+  varies_ = true;
+  listed_ = false;
+  for (Edge& edge : receives_) edge.listed = false;
+  const auto sum = [&](std::vector<Partner>& partners, const std::vector<std::uint64_t>& of_edge) {
+    for (Partner& partner : partners) {
+      partner.capacity = head(partner);
+      for (const std::size_t e : partner.edges) partner.capacity += of_edge[e];
+    }
+  };
+  sum(from_, own);
+  sum(to_, theirs);
+}
+
+// One exchange -----------------------------------------------------------------------------------------------------
+
+std::uint64_t HaloLists::take(const Fields& fields, const int active[]) {
+  if (!listed_) refuse_usage("the lists are not set: call rankwise_neighbors_lists first");
+  if (fields.size() == 0 && fields_.empty()) refuse_argument("nfields is 0: give the fields to exchange");
+  const std::size_t count = fields.size() == 0 ? fields_.size() : fields.size();
+  const std::uint64_t moving = bits(count, active);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const bool moves = (moving >> f & 1) != 0;
+    if (moves && fields[f].data == nullptr) refuse_argument("the data of field " + std::to_string(f) + " is NULL");
+  }
+  if (fields.size() > 0) fields_.clear();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    fields_.push_back({static_cast<std::byte*>(fields[f].data), fields[f].stride[0], fields[f].element_bytes});
+  }
+  return moving;
+}
+
+template <class Each>
+void HaloLists::each_part(const Partner& partner, const std::vector<Edge>& edges, Each each) const {
+  std::size_t at = 0;
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    if ((active_ >> f & 1) == 0) continue;
+    for (const std::size_t e : partner.edges) {
+      each(e, f, at);
+      at += edges[e].count * fields_[f].element_bytes;
+    }
+  }
+}
+
+std::size_t HaloLists::payload(const Partner& partner, const std::vector<Edge>& edges) const {
+  std::size_t bytes = 0;
+  each_part(partner, edges,
+            [&](std::size_t e, std::size_t f, std::size_t) { bytes += edges[e].count * fields_[f].element_bytes; });
+  return bytes;
+}
+
+void HaloLists::pack(const Partner& partner, const std::vector<Edge>& edges, std::byte* into) const {
+  each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
+    const Taken& field = fields_[f];
+    std::byte* next = into + at;
+    for (const Run& run : edges[e].runs) {
+      gather(field.element_bytes, run.count, field.data + run.first * field.stride, field.stride, next);
+      next += run.count * static_cast<Bytes>(field.element_bytes);
+    }
+  });
+}
+
+void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, const std::byte* from,
+                       const Reduction* reduction) const {
+  each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
+    const Taken& field = fields_[f];
+    const std::byte* next = from + at;
+    for (const Run& run : edges[e].runs) {
+      std::byte* into = field.data + run.first * field.stride;
+      if (reduction == nullptr) scatter(field.element_bytes, run.count, next, into, field.stride);
+      for (Index i = 0; reduction != nullptr && i < run.count; ++i) {
+        const std::byte* element = next + i * static_cast<Bytes>(field.element_bytes);
+        reduction->row(into + i * field.stride, element, field.element_bytes, reduction);
+      }
+      next += run.count * static_cast<Bytes>(field.element_bytes);
+    }
+  });
+}
+
+void HaloLists::write_head(const Partner& partner, std::byte* into) const {
+  for (const std::size_t e : partner.edges) {
+    const std::uint64_t count = sends_[e].count;
+    std::memcpy(into, &count, sizeof count);
+    into += sizeof count;
+  }
+}
+
+void HaloLists::begin(std::uint64_t active) {
+  active_ = active;
+  is_back_ = false;
+  usual_done_ = false;
+  std::ranges::fill(long_bytes_, std::size_t{0});
+  for (std::size_t i = 0; i < from_.size(); ++i) {
+    usual_->make_room_in(i, varies_ ? from_[i].capacity : payload(from_[i], receives_));
+  }
+  for (std::size_t i = 0; i < to_.size(); ++i) {
+    const std::size_t bytes = head(to_[i]) + payload(to_[i], sends_);
+    const bool is_long = varies_ && bytes > to_[i].capacity;
+    usual_->make_room_out(i, varies_ ? to_[i].capacity : bytes);
+    if (is_long) long_out_->make_room_out(i, bytes - head(to_[i]));
+  }
+  usual_->ready();
+  long_out_->ready();
+  for (std::size_t i = 0; i < from_.size(); ++i) {
+    const std::size_t bytes = varies_ ? from_[i].capacity : payload(from_[i], receives_);
+    if (bytes > 0) usual_->expect(i, bytes);
+  }
+  for (std::size_t i = 0; i < to_.size(); ++i) {
+    Partner& partner = to_[i];
+    const std::size_t first = head(partner);
+    const std::size_t bytes = payload(partner, sends_);
+    if (first + bytes == 0) continue;
+    if (varies_) write_head(partner, usual_->out(i));
+    if (varies_ && first + bytes > partner.capacity) {
+      usual_->send(i, first);
+      pack(partner, sends_, long_out_->out(i));
+      long_out_->send(i, bytes);
+      partner.capacity = std::bit_ceil(first + bytes);
+    } else {
+      pack(partner, sends_, usual_->out(i) + first);
+      usual_->send(i, first + bytes);
+    }
+  }
+  // What stays on this rank goes the same way, without a message.
+  for (std::size_t i = 0; i < to_self_.edges.size(); ++i) {
+    receives_[from_self_.edges[i]].count = sends_[to_self_.edges[i]].count;
+  }
+  const std::size_t own = payload(to_self_, sends_);
+  if (self_bytes_.size() < own) self_bytes_.resize(own);
+  pack(to_self_, sends_, self_bytes_.data());
+  unpack(from_self_, receives_, self_bytes_.data(), nullptr);
+}
+
+void HaloLists::arrived(std::size_t i, std::size_t bytes) {
+  Partner& partner = from_[i];
+  const std::byte* message = usual_->in(i);
+  const std::size_t first = head(partner);
+  if (bytes < first) throw WrongLength("the message of rank " + std::to_string(partner.rank) + " has no counts");
+  if (varies_) {
+    const std::byte* next = message;
+    for (const std::size_t e : partner.edges) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, next, sizeof count);
+      receives_[e].count = count;
+      next += sizeof count;
+    }
+  }
+  const std::size_t expected = payload(partner, receives_);
+  const bool is_long = varies_ && first + expected > partner.capacity;
+  if (bytes != first + (is_long ? 0 : expected)) {
+    std::string keys;
+    for (const std::size_t e : partner.edges) keys += (keys.empty() ? "" : ", ") + std::to_string(receives_[e].key);
+    throw WrongLength("rank " + std::to_string(partner.rank) + " sent " + std::to_string(bytes) + " B, not " +
+                      std::to_string(first + expected) + " B, under the keys " + keys);
+  }
+  if (is_long) {
+    long_bytes_[i] = expected;
+    partner.capacity = std::bit_ceil(first + expected);
+  } else {
+    unpack(partner, receives_, message + first, nullptr);
+  }
+}
+
+bool HaloLists::finish_forward(bool wait) {
+  if (!usual_done_) {
+    if (!usual_->advance(wait, [&](std::size_t i, std::size_t bytes) { arrived(i, bytes); })) return false;
+    usual_done_ = true;
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      if (long_bytes_[i] > 0) long_in_->make_room_in(i, long_bytes_[i]);
+    }
+    long_in_->ready();
+    for (std::size_t i = 0; i < from_.size(); ++i) {
+      if (long_bytes_[i] > 0) long_in_->expect(i, long_bytes_[i]);
+    }
+  }
+  const auto come = [&](std::size_t i, std::size_t bytes) {
+    if (bytes != long_bytes_[i]) {
+      throw WrongLength("rank " + std::to_string(from_[i].rank) + " sent " + std::to_string(bytes) + " B, not the " +
+                        std::to_string(long_bytes_[i]) + " B that it told");
+    }
+  };
+  return long_in_->advance(wait, come) && long_out_->advance(wait, [](std::size_t, std::size_t) {});
+}
+
+void HaloLists::require_back() const {
+  if (varies_) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "what travels with its counts has no way back: leave capacities away");
+  }
+  for (const Edge& edge : receives_) {
+    if (edge.listed || edge.rank == MPI_PROC_NULL) continue;
+    refuse_usage("there are no recv lists: give them to rankwise_neighbors_lists");
+  }
+}
+
+void HaloLists::begin_back(std::uint64_t active, const Reduction& reduction) {
+  active_ = active;
+  is_back_ = true;
+  reduction_ = reduction;
+  for (std::size_t i = 0; i < to_.size(); ++i) back_->make_room_in(i, payload(to_[i], sends_));
+  for (std::size_t i = 0; i < from_.size(); ++i) back_->make_room_out(i, payload(from_[i], receives_));
+  back_->ready();
+  for (std::size_t i = 0; i < to_.size(); ++i) {
+    if (const std::size_t bytes = payload(to_[i], sends_); bytes > 0) back_->expect(i, bytes);
+  }
+  for (std::size_t i = 0; i < from_.size(); ++i) {
+    const std::size_t bytes = payload(from_[i], receives_);
+    if (bytes == 0) continue;
+    pack(from_[i], receives_, back_->out(i));
+    back_->send(i, bytes);
+  }
+  const std::size_t own = payload(from_self_, receives_);
+  if (self_bytes_.size() < own) self_bytes_.resize(own);
+  pack(from_self_, receives_, self_bytes_.data());
+}
+
+// Everything is added when all has come, in ascending order of the ranks, so that sums come out the same every time.
+bool HaloLists::finish_back(bool wait) {
+  const bool done = back_->advance(wait, [&](std::size_t i, std::size_t bytes) {
+    if (bytes == payload(to_[i], sends_)) return;
+    throw WrongLength("rank " + std::to_string(to_[i].rank) + " sent " + std::to_string(bytes) + " B back, not " +
+                      std::to_string(payload(to_[i], sends_)) + " B");
+  });
+  if (!done) return false;
+  bool own_done = false;
+  const auto add_own = [&] {
+    if (!own_done) unpack(to_self_, sends_, self_bytes_.data(), &reduction_);
+    own_done = true;
+  };
+  for (std::size_t i = 0; i < to_.size(); ++i) {
+    if (to_[i].rank > comm_.rank()) add_own();
+    unpack(to_[i], sends_, back_->in(i), &reduction_);
+  }
+  add_own();
+  return true;
+}
+
+bool HaloLists::advance(bool wait) { return is_back_ ? finish_back(wait) : finish_forward(wait); }
+
+void HaloLists::received(int edge, int field, std::size_t* elements, const void** where) const {
+  if (edge < 0 || static_cast<std::size_t>(edge) >= receives_.size()) {
+    refuse_argument("receive edge " + std::to_string(edge) + " does not exist: there are " + std::to_string(receives_.size()));
+  }
+  if (elements == nullptr) refuse_argument("the pointer for the answer is NULL");
+  if (!listed_) refuse_usage("the lists are not set: call rankwise_neighbors_lists first");
+  if (where == nullptr) {
+    *elements = receives_[static_cast<std::size_t>(edge)].count;
+    return;
+  }
+  if (field < 0 || static_cast<std::size_t>(field) >= fields_.size() || (active_ >> field & 1) == 0) {
+    refuse_argument("field " + std::to_string(field) + " was not exchanged");
+  }
+  require_idle("rankwise_halo_received");
+  const auto e = static_cast<std::size_t>(edge);
+  *elements = 0;
+  *where = nullptr;
+  if (receives_[e].rank == MPI_PROC_NULL) return;
+  if (receives_[e].listed) refuse_usage("a list said where the elements of this edge go: they are there");
+  const auto partner = std::ranges::find(from_, receives_[e].rank, &Partner::rank);
+  const Partner& source = partner == from_.end() ? from_self_ : *partner;
+  const std::byte* payload_at = self_bytes_.data();
+  if (partner != from_.end()) {
+    const auto i = static_cast<std::size_t>(partner - from_.begin());
+    payload_at = long_bytes_[i] > 0 ? long_in_->in(i) : usual_->in(i) + head(source);
+  }
+  each_part(source, receives_, [&](std::size_t other, std::size_t f, std::size_t at) {
+    if (other != e || f != static_cast<std::size_t>(field)) return;
+    *elements = receives_[e].count;
+    *where = payload_at + at;
+  });
+}
+
+std::string HaloLists::explain() const {
+  std::size_t elements = 0;
+  for (const Edge& edge : sends_) elements += edge.count;
+  return "halo of lists: " + std::string(varies_ ? "counts travel with the elements" : "counts are known to both ends") +
+         "\nrank " + std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
+         std::to_string(sends_.size()) + " edges, one message each, " + std::to_string(elements) + " elements a field\n";
+}
+
+}  // namespace rankwise::api

@@ -1,0 +1,106 @@
+// Halos of lists: which elements go to whom is said edge by edge.
+#pragma once
+
+#include <optional>
+
+#include "api/halo_plan.hpp"
+#include "exchange/courier.hpp"
+
+namespace rankwise::api {
+
+class HaloLists : public HaloPlan {
+ public:
+  struct Ends {  // of this rank's edges of one direction, as the caller names them
+    int count;
+    const int* rank;
+    const int* key;
+  };
+  HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives);
+  [[nodiscard]] std::string explain() const override;
+  void set_lists(const rankwise_list send[], const rankwise_list recv[]) override;
+  void set_capacity(const std::size_t bytes[]) override;
+  void received(int edge, int field, std::size_t* elements, const void** where) const override;
+
+ private:
+  // Consecutive elements.
+  struct Run {
+    Index first;
+    Index count;
+  };
+  struct Edge {
+    int rank = 0;  // MPI_PROC_NULL: none
+    int key = 0;
+    std::size_t count = 0;  // of elements; where counts travel, what came last
+    bool listed = false;    // a receive edge that puts its elements where a list says
+    std::vector<Run> runs;
+  };
+  // All that goes to, or comes from, one rank: edges in ascending order of their keys.
+  struct Partner {
+    int rank = 0;
+    std::vector<std::size_t> edges;
+    std::size_t capacity = 0;  // bytes of a message, where counts travel with it
+  };
+  struct Taken {
+    std::byte* data = nullptr;
+    Bytes stride = 0;
+    std::size_t element_bytes = 0;
+  };
+
+  std::uint64_t take(const Fields& fields, const int active[]) override;
+  void begin(std::uint64_t active) override;
+  void require_back() const override;
+  void begin_back(std::uint64_t active, const Reduction& reduction) override;
+  bool advance(bool wait) override;
+  [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return fields_[field].element_bytes; }
+  [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
+  void free() override { comm_.free(); }
+
+  static std::vector<Edge> read(const Ends& ends, int ranks, const char* what);
+  static std::vector<Partner> partners_of(const std::vector<Edge>& edges, const char* what);
+  // Collective: every rank learns who sends to it, and both ends agree on the keys.
+  void compare_ends();
+  // Tells each receiver (back: each sender) so many bytes an edge; what the others told, in the order of the edges.
+  [[nodiscard]] std::vector<std::uint64_t> tell(const std::vector<std::uint64_t>& told, bool back) const;
+  static void take_list(Edge& edge, const rankwise_list& list, const std::string& name);
+
+  // Bytes of the active fields of a partner's edges.
+  [[nodiscard]] std::size_t payload(const Partner& partner, const std::vector<Edge>& edges) const;
+  [[nodiscard]] std::size_t head(const Partner& partner) const {
+    return varies_ ? partner.edges.size() * sizeof(std::uint64_t) : 0;
+  }
+  // Calls each(edge, field, offset) for the stretches of a partner's payload in the order in which they travel.
+  template <class Each>
+  void each_part(const Partner& partner, const std::vector<Edge>& edges, Each each) const;
+  void pack(const Partner& partner, const std::vector<Edge>& edges, std::byte* into) const;
+  void unpack(const Partner& partner, const std::vector<Edge>& edges, const std::byte* from, const Reduction* reduction) const;
+  void write_head(const Partner& partner, std::byte* into) const;
+  // What came from a source: its counts, and whether its elements follow in a second message.
+  void arrived(std::size_t i, std::size_t bytes);
+  [[nodiscard]] bool finish_forward(bool wait);
+  [[nodiscard]] bool finish_back(bool wait);
+
+  Duplicate comm_;
+  int ranks_ = 1;
+  std::vector<Edge> sends_;
+  std::vector<Edge> receives_;
+  std::vector<Partner> to_;    // other ranks
+  std::vector<Partner> from_;
+  Partner to_self_;
+  Partner from_self_;
+  std::vector<std::byte> self_bytes_;
+  bool varies_ = false;
+  bool listed_ = false;        // set_lists was called
+
+  std::optional<Courier> usual_;
+  std::optional<Courier> long_out_;  // what passes a capacity
+  std::optional<Courier> long_in_;
+  std::optional<Courier> back_;
+  std::vector<std::size_t> long_bytes_;  // of each source: of its elements where they come in a second message, else 0
+  std::vector<Taken> fields_;
+  std::uint64_t active_ = 0;
+  Reduction reduction_;
+  bool is_back_ = false;
+  bool usual_done_ = false;
+};
+
+}  // namespace rankwise::api

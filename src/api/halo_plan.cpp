@@ -1,0 +1,193 @@
+#include "api/halo_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/environment.hpp"
+
+namespace rankwise::api {
+
+Fields::Fields(int count, const rankwise_field* fields) {
+  if (count < 0 || count > static_cast<int>(most_fields)) {
+    refuse_argument("nfields is " + std::to_string(count) + ": give at most " + std::to_string(most_fields));
+  }
+  if (count == 0) return;
+  if (fields == nullptr) refuse_argument("fields is NULL: give one struct a field");
+  size_ = fields->struct_size;
+  if (size_ < sizeof(rankwise_field) || size_ > 4096 || size_ % alignof(rankwise_field) != 0) {
+    refuse_argument("fields[0].struct_size is " + std::to_string(size_) + ": fill fields with rankwise_field_default first");
+  }
+  first_ = fields;
+  count_ = static_cast<std::size_t>(count);
+  for (std::size_t f = 0; f < count_; ++f) {
+    const rankwise_field& field = (*this)[f];
+    const std::string name = "fields[" + std::to_string(f) + "]";
+    if (field.struct_size != size_) refuse_argument(name + " was not filled: use rankwise_field_default for each of them");
+    if (field.element_bytes < 1) refuse_argument(name + ".element_bytes is 0: give the bytes of one element");
+    if (field.ndims < 1 || field.ndims > RANKWISE_MAX_DIMS) {
+      refuse_argument(name + ".ndims is " + std::to_string(field.ndims) + ": give 1 to " + std::to_string(RANKWISE_MAX_DIMS));
+    }
+  }
+}
+
+namespace {
+
+template <class Value, class Combine>
+void combine(std::byte* into, const std::byte* from, std::size_t bytes, Combine how) {
+  for (std::size_t i = 0; i < bytes; i += sizeof(Value)) {
+    Value a;
+    Value b;
+    std::memcpy(&a, into + i, sizeof a);
+    std::memcpy(&b, from + i, sizeof b);
+    a = how(a, b);
+    std::memcpy(into + i, &a, sizeof a);
+  }
+}
+
+template <class Value>
+CombineRow row_of(MPI_Op op) {
+  if (op == MPI_SUM) {
+    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
+      combine<Value>(into, from, n, [](Value a, Value b) { return static_cast<Value>(a + b); });
+    };
+  }
+  if (op == MPI_MAX) {
+    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
+      combine<Value>(into, from, n, [](Value a, Value b) { return b > a ? b : a; });
+    };
+  }
+  if (op == MPI_MIN) {
+    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
+      combine<Value>(into, from, n, [](Value a, Value b) { return b < a ? b : a; });
+    };
+  }
+  return nullptr;
+}
+
+// What MPI combines, a row a call.
+void by_mpi(std::byte* into, const std::byte* from, std::size_t bytes, const void* context) {
+  const auto& reduction = *static_cast<const Reduction*>(context);
+  check_mpi(MPI_Reduce_local(from, into, static_cast<int>(bytes / static_cast<std::size_t>(reduction.type_bytes)),
+                             reduction.type, reduction.op),
+            "MPI_Reduce_local");
+}
+
+}  // namespace
+
+Reduction reduction_of(MPI_Datatype type, MPI_Op op) {
+  if (type == MPI_DATATYPE_NULL) refuse_argument("the type is MPI_DATATYPE_NULL: give one such as MPI_DOUBLE");
+  if (op == MPI_OP_NULL) refuse_argument("the operation is MPI_OP_NULL: give one such as MPI_SUM");
+  int integers = 0, addresses = 0, types = 0, combiner = 0, commutes = 0;
+  Reduction reduction{type, op, 1, nullptr};
+  check_mpi(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
+  if (combiner != MPI_COMBINER_NAMED) refuse_argument("the type is a derived one: give an intrinsic type such as MPI_DOUBLE");
+  check_mpi(MPI_Op_commutative(op, &commutes), "MPI_Op_commutative");
+  if (commutes == 0) refuse_argument("the operation does not commute: give one that does, such as MPI_SUM");
+  check_mpi(MPI_Type_size(type, &reduction.type_bytes), "MPI_Type_size");
+  if (type == MPI_DOUBLE) reduction.row = row_of<double>(op);
+  if (type == MPI_FLOAT) reduction.row = row_of<float>(op);
+  if (type == MPI_INT) reduction.row = row_of<int>(op);
+  if (type == MPI_INT64_T) reduction.row = row_of<std::int64_t>(op);
+  if (reduction.row == nullptr) reduction.row = by_mpi;
+  return reduction;
+}
+
+HaloPlan::HaloPlan() : check_every_call_(environment_flag("RANKWISE_CHECK")) {}
+
+void HaloPlan::require_idle(const char* call) const {
+  if (state_ == State::under_way) {
+    refuse_usage(std::string("an exchange is under way: complete it with rankwise_halo_wait before ") + call);
+  }
+  if (state_ == State::broken) refuse_usage("an exchange of this halo has failed: destroy it and create another one");
+}
+
+std::uint64_t HaloPlan::bits(std::size_t fields, const int active[]) {
+  std::uint64_t all = 0;
+  for (std::size_t f = 0; f < fields; ++f) {
+    if (active == nullptr || active[f] != 0) all |= std::uint64_t{1} << f;
+  }
+  return all;
+}
+
+void HaloPlan::start(int nfields, const rankwise_field* fields, const int active[]) {
+  std::uint64_t moving = 0;
+  checked([&] {
+    require_idle("rankwise_halo_start");
+    moving = take(Fields(nfields, fields), active);
+  });
+  state_ = State::broken;
+  begin(moving);
+  state_ = State::under_way;
+}
+
+void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {
+  std::uint64_t moving = 0;
+  checked([&] {
+    require_idle("rankwise_halo_reduce_start");
+    require_back();
+    const Reduction reduction = reduction_of(type, op);
+    moving = take(Fields(nfields, fields), active);
+    for (std::size_t f = 0; f < most_fields; ++f) {
+      if ((moving >> f & 1) == 0 || element_bytes(f) % static_cast<std::size_t>(reduction.type_bytes) == 0) continue;
+      refuse_argument("field " + std::to_string(f) + " has elements of " + std::to_string(element_bytes(f)) +
+                      " B, which are not made of values of " + std::to_string(reduction.type_bytes) + " B");
+    }
+    reduction_ = reduction;
+  });
+  state_ = State::broken;
+  begin_back(moving, reduction_);
+  state_ = State::under_way;
+}
+
+bool HaloPlan::progress(bool wait) {
+  try {
+    if (!advance(wait)) return false;
+  } catch (const WrongLength& error) {
+    state_ = State::broken;
+    int rank = 0;
+    MPI_Comm_rank(comm(), &rank);
+    refuse_argument("rank " + std::to_string(rank) + ": " + error.what() +
+                    ": pass the same fields, active ones and lists on both ranks");
+  } catch (...) {
+    state_ = State::broken;
+    throw;
+  }
+  state_ = State::complete;
+  return true;
+}
+
+void HaloPlan::wait() {
+  if (state_ == State::complete) {
+    state_ = State::idle;
+    return;
+  }
+  if (state_ != State::under_way) refuse_usage("nothing to wait for: call rankwise_halo_start first");
+  static_cast<void>(progress(true));
+  state_ = State::idle;
+}
+
+bool HaloPlan::test() {
+  if (state_ == State::complete) return true;
+  if (state_ != State::under_way) refuse_usage("nothing to test: call rankwise_halo_start first");
+  return progress(false);
+}
+
+void HaloPlan::close() {
+  require_mpi();
+  if (state_ == State::under_way) static_cast<void>(progress(true));
+  free();
+}
+
+namespace {
+
+[[noreturn]] void refuse_boxes(const char* call) {
+  refuse_usage(std::string(call) + " is for halos of lists: this one was made by rankwise_halo_create");
+}
+
+}  // namespace
+
+void HaloPlan::set_lists(const rankwise_list*, const rankwise_list*) { refuse_boxes("rankwise_neighbors_lists"); }
+void HaloPlan::set_capacity(const std::size_t*) { refuse_boxes("rankwise_neighbors_capacity"); }
+void HaloPlan::received(int, int, std::size_t*, const void**) const { refuse_boxes("rankwise_halo_received"); }
+
+}  // namespace rankwise::api

@@ -1,0 +1,106 @@
+// The plan behind a handle of a halo: what boxes and lists share.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/agreement.hpp"
+#include "api/communicator.hpp"
+#include "api/failure.hpp"
+#include "exchange/halo_mover.hpp"
+#include "rankwise/rankwise.h"
+
+namespace rankwise::api {
+
+// The caller's fields, of any version of the struct.
+class Fields {
+ public:
+  // Throws Failure for a number below 0 or above 64, or a struct that was not filled.
+  Fields(int count, const rankwise_field* fields);
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] const rankwise_field& operator[](std::size_t i) const {
+    return *reinterpret_cast<const rankwise_field*>(reinterpret_cast<const std::byte*>(first_) + i * size_);
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::size_t size_ = 0;
+  const rankwise_field* first_ = nullptr;
+};
+
+inline constexpr std::size_t most_fields = 64;
+
+// What is combined in the way back, and by which rows.
+struct Reduction {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  int type_bytes = 1;
+  CombineRow row = nullptr;
+};
+
+// Throws Failure for a type that is no intrinsic one, and an operation that does not commute.
+[[nodiscard]] Reduction reduction_of(MPI_Datatype type, MPI_Op op);
+
+// The meaning, errors and collectiveness of all functions are those of rankwise.h.
+class HaloPlan {
+ public:
+  virtual ~HaloPlan() = default;
+  HaloPlan(const HaloPlan&) = delete;
+  HaloPlan& operator=(const HaloPlan&) = delete;
+
+  void start(int nfields, const rankwise_field* fields, const int active[]);
+  void reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op);
+  void wait();
+  [[nodiscard]] bool test();
+  void close();
+  [[nodiscard]] virtual std::string explain() const = 0;
+
+  // Of lists only; boxes refuse.
+  virtual void set_lists(const rankwise_list send[], const rankwise_list recv[]);
+  virtual void set_capacity(const std::size_t bytes[]);
+  virtual void received(int edge, int field, std::size_t* elements, const void** where) const;
+
+ protected:
+  HaloPlan();
+  // Reads and checks the fields of a call; the bits of those that move.
+  virtual std::uint64_t take(const Fields& fields, const int active[]) = 0;
+  virtual void begin(std::uint64_t active) = 0;
+  // Throws Failure where there is no way back now.
+  virtual void require_back() const {}
+  virtual void begin_back(std::uint64_t active, const Reduction& reduction) = 0;
+  // As HaloMover's.
+  virtual bool advance(bool wait) = 0;
+  [[nodiscard]] virtual std::size_t element_bytes(std::size_t field) const = 0;
+  [[nodiscard]] virtual MPI_Comm comm() const = 0;
+  virtual void free() = 0;
+
+  void require_idle(const char* call) const;
+  // The bits of the active ones of so many fields.
+  [[nodiscard]] static std::uint64_t bits(std::size_t fields, const int active[]);
+  // Runs the checks of a call; with RANKWISE_CHECK they fail on all ranks where they fail on one.
+  template <class Checks>
+  void checked(Checks&& checks) const {
+    if (!check_every_call_) {
+      checks();
+      return;
+    }
+    Agreement agreement;
+    agreement.attempt(checks);
+    agreement.reach(comm());
+  }
+  [[nodiscard]] bool checks_every_call() const { return check_every_call_; }
+
+ private:
+  bool progress(bool wait);
+
+  enum class State { idle, under_way, complete, broken };
+  State state_ = State::idle;
+  bool check_every_call_;
+  Reduction reduction_;
+};
+
+}  // namespace rankwise::api

@@ -1,0 +1,95 @@
+// Handles: what a caller holds of a plan.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "api/failure.hpp"
+
+namespace rankwise::api {
+
+// What a handle points to. Handles are never given back to the system, and reused as late as possible: a stale copy of
+// a destroyed handle points to memory that says so.
+template <class Plan>
+struct HandleOf {
+  using Held = Plan;
+  std::uint64_t magic = 0;
+  std::atomic<Plan*> plan = nullptr;
+};
+
+// Handle: a struct of the C API that derives from HandleOf.
+template <class Handle>
+class Handles {
+ public:
+  using Plan = typename Handle::Held;
+
+  static Handles& all() {
+    static Handles instance;
+    return instance;
+  }
+
+  Handle* make(std::unique_ptr<Plan> plan) {
+    const std::lock_guard lock(mutex_);
+    constexpr std::size_t kept_idle = 64;
+    Handle* handle = nullptr;
+    if (idle_.size() > kept_idle) {
+      handle = idle_.front();
+      idle_.pop_front();
+    } else {
+      made_.push_back(std::make_unique<Handle>());
+      handle = made_.back().get();
+    }
+    handle->magic = magic_of();
+    handle->plan = plan.release();
+    return handle;
+  }
+
+  // Takes the plan out of its handle.
+  std::unique_ptr<Plan> take(Handle* handle) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(handle);
+    return std::unique_ptr<Plan>(handle->plan.exchange(nullptr));
+  }
+
+  // Throws Failure for what is no handle, or one of a destroyed plan. maker: the function that makes them.
+  static Plan& plan_of(Handle* handle, const char* maker) {
+    if (handle == nullptr) refuse_usage("the plan is NULL: create it first; it may have been destroyed");
+    if (handle->magic != magic_of()) refuse_usage(std::string("this is no plan: pass what ") + maker + " gave");
+    Plan* plan = handle->plan;
+    if (plan == nullptr) refuse_usage("the plan has been destroyed: create another one");
+    return *plan;
+  }
+
+  // Frees the plan and clears the handle; what the C API's destroy functions do.
+  void destroy(Handle** handle, const char* maker) {
+    if (handle == nullptr) refuse_argument("plan is NULL: give the handle to destroy");
+    if (*handle == nullptr) return;
+    static_cast<void>(plan_of(*handle, maker));
+    const std::unique_ptr<Plan> taken = take(*handle);
+    *handle = nullptr;
+    taken->close();
+  }
+
+ private:
+  // Another number for every kind of plan.
+  static std::uint64_t magic_of() { return 0x72616E6B77697365ULL ^ (Handle::kind * 0x9E3779B97F4A7C15ULL); }
+
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<Handle>> made_;
+  std::deque<Handle*> idle_;
+};
+
+// Text to a caller's room, as the explain functions give it.
+inline void give_text(const std::string& whole, char* text, std::size_t capacity, std::size_t* length) {
+  if (length != nullptr) *length = whole.size() + 1;
+  if (capacity == 0) return;
+  if (text == nullptr) refuse_argument("text is NULL: give room for the text, or capacity 0");
+  const std::size_t copied = whole.copy(text, capacity - 1);
+  text[copied] = '\0';
+}
+
+}  // namespace rankwise::api

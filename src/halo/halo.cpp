@@ -1,0 +1,448 @@
+#include "halo/halo.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+
+namespace rankwise {
+
+namespace {
+
+// What a rank has to do with the ranks of one coordinate, on one axis: all images, and their union in pieces.
+struct Group {
+  Index coordinate = 0;
+  std::vector<HaloReach> reaches;
+  std::vector<Interval> pieces;
+};
+
+std::vector<Interval> joined(const std::vector<HaloReach>& reaches) {
+  std::vector<Interval> sorted;
+  for (const HaloReach& reach : reaches) sorted.push_back(reach.owned);
+  std::ranges::sort(sorted, {}, &Interval::begin);
+  std::vector<Interval> pieces;
+  for (const Interval& next : sorted) {
+    if (!pieces.empty() && next.begin <= pieces.back().end) {
+      pieces.back().end = std::max(pieces.back().end, next.end);
+    } else {
+      pieces.push_back(next);
+    }
+  }
+  return pieces;
+}
+
+// All choices of one of so many on each axis, in row-major order.
+template <class Each>
+void each_choice(const std::vector<std::size_t>& counts, Each each) {
+  if (std::ranges::find(counts, std::size_t{0}) != counts.end()) return;
+  std::vector<std::size_t> at(counts.size(), 0);
+  while (true) {
+    each(at);
+    std::size_t axis = counts.size();
+    while (axis > 0 && ++at[axis - 1] == counts[axis - 1]) at[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+using AxisReaches = std::vector<HaloReaches>;  // of each axis of a field
+
+class Maker {
+ public:
+  explicit Maker(const HaloSpec& spec) : spec_(spec), coords_(spec.grid.coords(spec.rank)) {}
+
+  // Adds to a stage the messages of one field between this rank and all that the stretches of the axes lead to.
+  void add(HaloStage& stage, std::size_t f, const AxisReaches& axes) const {
+    std::vector<std::vector<Group>> in;
+    std::vector<std::vector<Group>> out;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      in.push_back(groups(axis, axes[axis].receives, +1));
+      out.push_back(groups(axis, axes[axis].sends, -1));
+    }
+    each_peer(in, [&](Index peer, const std::vector<const Group*>& chosen) {
+      if (peer == spec_.rank) {
+        each_image(chosen, [&](const std::vector<const HaloReach*>& image) { add_local(stage, f, image); });
+      } else {
+        add_receive(section(stage.receives, peer, f), f, chosen);
+      }
+    });
+    each_peer(out, [&](Index peer, const std::vector<const Group*>& chosen) {
+      if (peer != spec_.rank) add_send(section(stage.sends, peer, f), f, chosen);
+    });
+  }
+
+  // Adds the way back, region by region: every ghost contributes once, in the order of the offsets.
+  void add_back(HaloStage& stage, std::size_t f, const AxisReaches& axes) const {
+    std::vector<std::vector<HaloReach>> in;
+    std::vector<std::vector<HaloReach>> out;
+    for (const HaloReaches& axis : axes) {
+      in.push_back(axis.receives);
+      out.push_back(axis.sends);
+    }
+    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
+      if (peer == spec_.rank) {
+        BoxCopy copy = copy_of(f, lengths(image), spec_.fields[f].step, spec_.fields[f].step);
+        copy.from = place(f, image, &HaloReach::ghost);
+        copy.into = place(f, image, &HaloReach::owned);
+        stage.local[f].push_back(copy);
+      } else {
+        append(section(stage.sends, peer, f), f, image, &HaloReach::ghost, /*into_message=*/true);
+      }
+    }, +1);
+    each_region(out, [&](Index peer, const std::vector<const HaloReach*>& image) {
+      if (peer != spec_.rank) append(section(stage.receives, peer, f), f, image, &HaloReach::owned, /*into_message=*/false);
+    }, -1);
+  }
+
+  void add_regions(std::vector<HaloRegion>& regions, std::size_t f, const AxisReaches& axes) const {
+    std::vector<std::vector<HaloReach>> in;
+    for (const HaloReaches& axis : axes) in.push_back(axis.receives);
+    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
+      HaloRegion region{{}, peer, spec_.fields[f].element_bytes};
+      const BoxCells extent = lengths(image);
+      for (std::size_t axis = 0; axis < image.size(); ++axis) {
+        if (static_cast<int>(axis) < spec_.grid.ndim()) region.offset.push_back(image[axis]->offset);
+        region.bytes *= static_cast<std::size_t>(extent[axis]);
+      }
+      const auto same = std::ranges::find(regions, region.offset, &HaloRegion::offset);
+      if (same == regions.end()) {
+        regions.push_back(std::move(region));
+      } else {
+        same->bytes += region.bytes;
+      }
+    }, +1);
+  }
+
+ private:
+  [[nodiscard]] Index coordinate(std::size_t axis, Index delta) const {
+    return static_cast<int>(axis) < spec_.grid.ndim() ? spec_.grid.shifted(static_cast<int>(axis), coords_[axis], delta) : 0;
+  }
+  [[nodiscard]] Index own_coordinate(std::size_t axis) const {
+    return static_cast<int>(axis) < spec_.grid.ndim() ? coords_[axis] : 0;
+  }
+
+  // direction: +1 where the reach's offset leads to the peer, -1 where the peer sees this rank at it.
+  [[nodiscard]] std::vector<Group> groups(std::size_t axis, const std::vector<HaloReach>& reaches, Index direction) const {
+    std::map<Index, Group> found;
+    for (const HaloReach& reach : reaches) {
+      const Index c = coordinate(axis, direction * reach.offset);
+      found[c].coordinate = c;
+      found[c].reaches.push_back(reach);
+    }
+    std::vector<Group> all;
+    for (auto& [c, group] : found) {
+      group.pieces = joined(group.reaches);
+      all.push_back(std::move(group));
+    }
+    return all;
+  }
+
+  [[nodiscard]] Index rank_of(const std::vector<Index>& coordinates) const {
+    return spec_.grid.cell(Coords(coordinates.begin(), coordinates.begin() + spec_.grid.ndim()));
+  }
+
+  template <class Each>
+  void each_peer(const std::vector<std::vector<Group>>& axes, Each each) const {
+    std::vector<std::size_t> counts;
+    for (const auto& axis : axes) counts.push_back(axis.size());
+    each_choice(counts, [&](const std::vector<std::size_t>& at) {
+      std::vector<const Group*> chosen;
+      std::vector<Index> coordinates;
+      for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        chosen.push_back(&axes[axis][at[axis]]);
+        coordinates.push_back(chosen.back()->coordinate);
+      }
+      each(rank_of(coordinates), chosen);
+    });
+  }
+
+  // All regions but the own box.
+  template <class Each>
+  void each_region(const std::vector<std::vector<HaloReach>>& axes, Each each, Index direction) const {
+    std::vector<std::size_t> counts;
+    for (const auto& axis : axes) counts.push_back(axis.size());
+    each_choice(counts, [&](const std::vector<std::size_t>& at) {
+      std::vector<const HaloReach*> image;
+      std::vector<Index> coordinates;
+      bool is_own = true;
+      for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        const HaloReach& reach = axes[axis][at[axis]];
+        image.push_back(&reach);
+        coordinates.push_back(coordinate(axis, direction * reach.offset));
+        is_own = is_own && reach.offset == 0;
+      }
+      if (!is_own) each(rank_of(coordinates), image);
+    });
+  }
+
+  // All images within the groups but the own box itself.
+  template <class Each>
+  static void each_image(const std::vector<const Group*>& chosen, Each each) {
+    std::vector<std::size_t> counts;
+    for (const Group* group : chosen) counts.push_back(group->reaches.size());
+    each_choice(counts, [&](const std::vector<std::size_t>& at) {
+      std::vector<const HaloReach*> image;
+      bool is_own = true;
+      for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        image.push_back(&chosen[axis]->reaches[at[axis]]);
+        is_own = is_own && image.back()->offset == 0;
+      }
+      if (!is_own) each(image);
+    });
+  }
+
+  [[nodiscard]] HaloSection& section(std::vector<HaloMessage>& messages, Index peer, std::size_t f) const {
+    auto at = std::ranges::lower_bound(messages, peer, {}, &HaloMessage::peer);
+    if (at == messages.end() || at->peer != peer) {
+      at = messages.insert(at, HaloMessage{peer, std::vector<HaloSection>(spec_.fields.size())});
+    }
+    return at->sections[f];
+  }
+
+  [[nodiscard]] static BoxCells lengths(const std::vector<const HaloReach*>& image) {
+    BoxCells extent{};
+    for (std::size_t axis = 0; axis < image.size(); ++axis) extent[axis] = image[axis]->owned.length();
+    return extent;
+  }
+
+  // The steps of a packed box, its axes in the order of the spec, and its bytes.
+  [[nodiscard]] BoxSteps packed(std::size_t f, const BoxCells& extent, std::size_t* bytes) const {
+    const HaloField& field = spec_.fields[f];
+    BoxSteps step{};
+    auto next = static_cast<Bytes>(field.element_bytes);
+    for (int i = field.ndim; i-- > 0;) {
+      const auto axis = static_cast<std::size_t>(spec_.order.empty() ? i : spec_.order[static_cast<std::size_t>(i)]);
+      step[axis] = next;
+      next *= extent[axis];
+    }
+    *bytes = static_cast<std::size_t>(next);
+    return step;
+  }
+
+  [[nodiscard]] BoxCopy copy_of(std::size_t f, const BoxCells& extent, const BoxSteps& from, const BoxSteps& into) const {
+    return BoxCopy::of_box(spec_.fields[f].ndim, extent, spec_.fields[f].element_bytes, from, into);
+  }
+
+  [[nodiscard]] Bytes place(std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::*where) const {
+    Bytes bytes = 0;
+    for (std::size_t axis = 0; axis < image.size(); ++axis) {
+      bytes += (image[axis]->*where).begin * spec_.fields[f].step[axis];
+    }
+    return bytes;
+  }
+
+  void add_local(HaloStage& stage, std::size_t f, const std::vector<const HaloReach*>& image) const {
+    const BoxSteps& step = spec_.fields[f].step;
+    BoxCopy copy = copy_of(f, lengths(image), step, step);
+    copy.from = place(f, image, &HaloReach::owned);
+    copy.into = place(f, image, &HaloReach::ghost);
+    stage.local[f].push_back(copy);
+  }
+
+  // One region at the end of a section.
+  void append(HaloSection& section, std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::*where,
+              bool into_message) const {
+    std::size_t bytes = 0;
+    const BoxCells extent = lengths(image);
+    const BoxSteps dense = packed(f, extent, &bytes);
+    const BoxSteps& step = spec_.fields[f].step;
+    BoxCopy copy = into_message ? copy_of(f, extent, step, dense) : copy_of(f, extent, dense, step);
+    (into_message ? copy.into : copy.from) = static_cast<Bytes>(section.bytes);
+    (into_message ? copy.from : copy.into) = place(f, image, where);
+    section.copies.push_back(copy);
+    section.bytes += bytes;
+  }
+
+  template <class Each>
+  static void each_piece(const std::vector<const Group*>& chosen, Each each) {
+    std::vector<std::size_t> counts;
+    for (const Group* group : chosen) counts.push_back(group->pieces.size());
+    each_choice(counts, [&](const std::vector<std::size_t>& at) {
+      std::vector<Interval> piece;
+      for (std::size_t axis = 0; axis < at.size(); ++axis) piece.push_back(chosen[axis]->pieces[at[axis]]);
+      each(piece);
+    });
+  }
+
+  [[nodiscard]] static BoxCells lengths(const std::vector<Interval>& piece) {
+    BoxCells extent{};
+    for (std::size_t axis = 0; axis < piece.size(); ++axis) extent[axis] = piece[axis].length();
+    return extent;
+  }
+
+  void add_send(HaloSection& section, std::size_t f, const std::vector<const Group*>& chosen) const {
+    each_piece(chosen, [&](const std::vector<Interval>& piece) {
+      std::size_t bytes = 0;
+      const BoxCells extent = lengths(piece);
+      const BoxSteps dense = packed(f, extent, &bytes);
+      BoxCopy copy = copy_of(f, extent, spec_.fields[f].step, dense);
+      for (std::size_t axis = 0; axis < piece.size(); ++axis) copy.from += piece[axis].begin * spec_.fields[f].step[axis];
+      copy.into = static_cast<Bytes>(section.bytes);
+      section.copies.push_back(copy);
+      section.bytes += bytes;
+    });
+  }
+
+  // Every image is cut out of the one piece that holds it.
+  void add_receive(HaloSection& section, std::size_t f, const std::vector<const Group*>& chosen) const {
+    each_piece(chosen, [&](const std::vector<Interval>& piece) {
+      std::size_t bytes = 0;
+      const BoxSteps dense = packed(f, lengths(piece), &bytes);
+      each_image(chosen, [&](const std::vector<const HaloReach*>& image) {
+        BoxCopy copy = copy_of(f, lengths(image), dense, spec_.fields[f].step);
+        copy.from = static_cast<Bytes>(section.bytes);
+        for (std::size_t axis = 0; axis < piece.size(); ++axis) {
+          const Interval& owned = image[axis]->owned;
+          if (owned.begin < piece[axis].begin || owned.begin >= piece[axis].end) return;
+          copy.from += (owned.begin - piece[axis].begin) * dense[axis];
+        }
+        copy.into = place(f, image, &HaloReach::ghost);
+        section.copies.push_back(copy);
+      });
+      section.bytes += bytes;
+    });
+  }
+
+  const HaloSpec& spec_;
+  Coords coords_;
+};
+
+void check(const HaloSpec& spec, HaloRoute route) {
+  const auto axes = static_cast<std::size_t>(spec.grid.ndim());
+  if (spec.fields.empty()) invalid("a halo needs at least one field");
+  if (spec.lower.size() != axes || spec.upper.size() != axes) invalid("a halo needs two widths for each axis of the grid");
+  if (route == HaloRoute::staged && !spec.corners) invalid("staged brings edges and corners along: take direct for faces only");
+  for (const HaloField& field : spec.fields) {
+    if (field.ndim < spec.grid.ndim() || field.ndim > most_halo_axes || field.lines.size() != axes) {
+      invalid("a field has " + std::to_string(field.ndim) + " axes: give those of the grid, and at most " +
+              std::to_string(most_halo_axes));
+    }
+  }
+}
+
+AxisReaches axis_reaches(const HaloSpec& spec, const HaloField& field) {
+  AxisReaches all;
+  double regions = 1.0;
+  for (int axis = 0; axis < field.ndim; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    if (axis < spec.grid.ndim()) {
+      all.push_back(reaches(field.lines[a], spec.lower[a], spec.upper[a]));
+    } else {
+      const HaloReach whole{0, {0, field.extent[a]}, {0, field.extent[a]}};
+      all.push_back({{whole}, {whole}});
+    }
+    regions *= static_cast<double>(std::max(all.back().receives.size(), all.back().sends.size()));
+  }
+  if (regions > 1 << 20) invalid("the halo reaches over more than 2^20 boxes: make the widths smaller, or the boxes larger");
+  return all;
+}
+
+std::vector<HaloReach> own(const std::vector<HaloReach>& reaches, bool is_own) {
+  std::vector<HaloReach> kept;
+  for (const HaloReach& reach : reaches) {
+    if ((reach.offset == 0) == is_own) kept.push_back(reach);
+  }
+  return kept;
+}
+
+// The axis with its neighbours' stretches only; with the own one only; with the own one and all of the halo beside it.
+HaloReaches neighbours_only(const HaloReaches& axis) { return {own(axis.receives, false), own(axis.sends, false)}; }
+HaloReaches own_only(const HaloReaches& axis) { return {own(axis.receives, true), own(axis.sends, true)}; }
+HaloReaches with_halo(const HaloReaches& axis) {
+  Interval all = axis.receives.front().ghost;
+  for (const HaloReach& reach : axis.receives) {
+    all.begin = std::min(all.begin, reach.ghost.begin);
+    all.end = std::max(all.end, reach.ghost.end);
+  }
+  const HaloReach whole{0, all, all};
+  return {{whole}, {whole}};
+}
+
+// The axes of the grid in the order in which they are staged: the fastest first, so that the last messages are the longest
+// rows; those of one rank at the end, where all that they copy need not travel.
+std::vector<std::size_t> sequence(const HaloSpec& spec) {
+  std::vector<std::size_t> axes;
+  for (int i = spec.grid.ndim(); i-- > 0 && spec.order.empty();) axes.push_back(static_cast<std::size_t>(i));
+  for (std::size_t i = spec.order.size(); i-- > 0;) {
+    if (spec.order[i] < spec.grid.ndim()) axes.push_back(static_cast<std::size_t>(spec.order[i]));
+  }
+  std::ranges::stable_partition(axes, [&](std::size_t axis) { return spec.grid.dim(static_cast<int>(axis)) > 1; });
+  return axes;
+}
+
+// The neighbours along one axis; of axes in `done` the halo, too, of all others the own stretch.
+AxisReaches along(const AxisReaches& axes, std::size_t axis, std::span<const std::size_t> done) {
+  AxisReaches chosen;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    const bool is_done = std::ranges::find(done, a) != done.end();
+    chosen.push_back(a == axis ? neighbours_only(axes[a]) : is_done ? with_halo(axes[a]) : own_only(axes[a]));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::size_t HaloMessage::bytes() const {
+  return std::accumulate(sections.begin(), sections.end(), std::size_t{0},
+                         [](std::size_t sum, const HaloSection& section) { return sum + section.bytes; });
+}
+
+Halo make_halo(const HaloSpec& spec, HaloRoute route) {
+  check(spec, route);
+  const Maker maker(spec);
+  const auto axes = static_cast<std::size_t>(spec.grid.ndim());
+  const HaloStage none{{}, {}, std::vector<std::vector<BoxCopy>>(spec.fields.size())};
+  Halo halo;
+  halo.stages.assign(route == HaloRoute::staged ? axes : 1, none);
+  halo.back = none;
+  for (std::size_t f = 0; f < spec.fields.size(); ++f) {
+    const AxisReaches all = axis_reaches(spec, spec.fields[f]);
+    if (spec.corners) {
+      maker.add_back(halo.back, f, all);
+      maker.add_regions(halo.regions, f, all);
+    }
+    if (spec.corners && route == HaloRoute::direct) maker.add(halo.stages[0], f, all);
+    const std::vector<std::size_t> staged = sequence(spec);
+    for (std::size_t i = 0; i < axes; ++i) {
+      if (route == HaloRoute::staged) maker.add(halo.stages[i], f, along(all, staged[i], std::span(staged).first(i)));
+      if (spec.corners) continue;
+      const AxisReaches faces = along(all, staged[i], {});
+      maker.add(halo.stages[0], f, faces);
+      maker.add_back(halo.back, f, faces);
+      maker.add_regions(halo.regions, f, faces);
+    }
+  }
+  std::ranges::sort(halo.regions, {}, &HaloRegion::offset);
+  for (const HaloRegion& region : halo.regions) halo.ghost_bytes += region.bytes;
+  return halo;
+}
+
+RankSchedule halo_schedule(const Halo& halo) {
+  RankSchedule schedule;
+  const auto add = [&](Step& step, const std::vector<HaloMessage>& messages, Op::Kind kind) {
+    for (const HaloMessage& message : messages) {
+      Op op;
+      op.kind = kind;
+      op.peer = message.peer;
+      op.slots = {{schedule.slots++, 1}};
+      step.ops.push_back(std::move(op));
+    }
+  };
+  for (const HaloStage& stage : halo.stages) {
+    Step& step = schedule.steps.emplace_back();
+    add(step, stage.sends, Op::Kind::send);
+    add(step, stage.receives, Op::Kind::recv);
+  }
+  return schedule;
+}
+
+std::vector<std::size_t> halo_slot_bytes(const Halo& halo) {
+  std::vector<std::size_t> bytes;
+  for (const HaloStage& stage : halo.stages) {
+    for (const HaloMessage& message : stage.sends) bytes.push_back(message.bytes());
+    for (const HaloMessage& message : stage.receives) bytes.push_back(message.bytes());
+  }
+  return bytes;
+}
+
+}  // namespace rankwise

@@ -1,0 +1,83 @@
+// The halo of a box, as messages: for each field which elements go to which rank, and where they land. Nothing here sends.
+//
+// An element is sent once to a rank, however many of its images (where a periodic axis is short) that rank keeps. All that
+// goes to a rank in a step is one message: field by field, piece by piece. A piece is a box of elements of the owner; both
+// ends cut and order the pieces alike, from the same extents. Where a rank is its own neighbour, elements are copied.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "grid/grid.hpp"
+#include "halo/copy.hpp"
+#include "halo/reach.hpp"
+#include "schedule/schedule.hpp"
+
+namespace rankwise {
+
+// One array of a rank. Axes beyond those of the grid (components, say) belong to one rank whole and have no halo.
+struct HaloField {
+  std::size_t element_bytes = 8;
+  int ndim = 0;
+  BoxSteps step{};                 // of its memory
+  std::vector<HaloLine> lines;  // of the grid's axes
+  BoxCells extent{};               // owned, of all axes
+};
+
+struct HaloSpec {
+  Grid grid;
+  Index rank = 0;
+  std::vector<Index> lower;  // widths on each axis of the grid
+  std::vector<Index> upper;
+  bool corners = true;       // whether the halo includes edges and corners, or faces only
+  std::vector<HaloField> fields;
+  std::vector<int> order;    // the axes as they are packed, the outermost first; alike on all ranks; empty: 0, 1, 2 ...
+};
+
+// Elements of one field in a message. The copies' offsets count from the section's first byte in the message, and from the
+// first owned element in the field.
+struct HaloSection {
+  std::size_t bytes = 0;
+  std::vector<BoxCopy> copies;
+};
+
+struct HaloMessage {
+  Index peer = 0;
+  std::vector<HaloSection> sections;  // of each field
+  [[nodiscard]] std::size_t bytes() const;
+};
+
+// What is in flight together. Copies within the rank are by field.
+struct HaloStage {
+  std::vector<HaloMessage> sends;  // in ascending order of their peers: one to each, none to oneself
+  std::vector<HaloMessage> receives;
+  std::vector<std::vector<BoxCopy>> local;
+};
+
+// A region of the halo, before anything is merged: the elements of the owner at an offset.
+struct HaloRegion {
+  Coords offset;
+  Index peer = 0;
+  std::size_t bytes = 0;
+};
+
+struct Halo {
+  std::vector<HaloStage> stages;    // direct: one; staged: one an axis, later ones forward what earlier ones brought
+  HaloStage back;                   // ghosts to their owners: sends pack ghosts, receives and copies combine into owned ones
+  std::vector<HaloRegion> regions;  // received, of all fields, in row-major order of the offsets
+  std::size_t ghost_bytes = 0;      // what the halo holds when it is full
+};
+
+// How the elements travel: direct: everybody to everybody who needs it; staged: axis by axis, from the fastest to the slowest.
+enum class HaloRoute { direct, staged };
+
+// Throws std::invalid_argument: no field, more than most_halo_axes axes, staged faces without corners, more than 2^20
+// regions, and like `reaches`.
+[[nodiscard]] Halo make_halo(const HaloSpec& spec, HaloRoute route);
+
+// The messages of a halo as a schedule: a slot for every message, first those sent, then those received, stage by stage.
+[[nodiscard]] RankSchedule halo_schedule(const Halo& halo);
+// Of each of its slots: bytes.
+[[nodiscard]] std::vector<std::size_t> halo_slot_bytes(const Halo& halo);
+
+}  // namespace rankwise

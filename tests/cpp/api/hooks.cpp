@@ -1,0 +1,50 @@
+// The library takes the program's operator new and MPI calls in place of its own.
+#include "hooks.hpp"
+
+#include <mpi.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace rankwise_test {
+
+bool counting = false;
+int collectives = 0;
+int messages = 0;
+int allocations = 0;
+
+}  // namespace rankwise_test
+
+using namespace rankwise_test;
+
+#pragma GCC visibility push(default)
+
+#ifndef __SANITIZE_ADDRESS__  // which has its own
+void* operator new(std::size_t size) {
+  if (counting) ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
+
+#define COUNTED_COLLECTIVE(name, parameters, arguments) \
+  extern "C" int MPI_##name parameters {                \
+    if (counting) ++collectives;                        \
+    return PMPI_##name arguments;                       \
+  }
+COUNTED_COLLECTIVE(Barrier, (MPI_Comm comm), (comm))
+COUNTED_COLLECTIVE(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm))
+COUNTED_COLLECTIVE(Allreduce, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+                   (in, out, count, type, op, comm))
+COUNTED_COLLECTIVE(Allgather, (const void* in, int n, MPI_Datatype type, void* out, int m, MPI_Datatype other, MPI_Comm comm),
+                   (in, n, type, out, m, other, comm))
+COUNTED_COLLECTIVE(Alltoall, (const void* in, int n, MPI_Datatype type, void* out, int m, MPI_Datatype other, MPI_Comm comm),
+                   (in, n, type, out, m, other, comm))
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (counting) ++messages;
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+#pragma GCC visibility pop

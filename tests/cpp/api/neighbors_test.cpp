@@ -1,0 +1,152 @@
+// Random neighbourhoods: every element of every edge, forward and back, against a direct computation of the whole pattern.
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "../rounds.hpp"
+#include "fixture.hpp"
+
+namespace rankwise_test {
+namespace {
+
+constexpr int owned = 12;  // elements of each rank
+
+// One edge of the pattern, which all ranks draw alike.
+struct Edge {
+  int from, to, key;
+  std::vector<int> index;
+};
+
+std::vector<Edge> pattern(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  std::vector<Edge> edges;
+  for (int from = 0; from < world_size(); ++from) {
+    for (int to = 0; to < world_size(); ++to) {
+      int key = draw(-3, 3);
+      for (int count = draw(-1, 3); count > 0; --count) {
+        Edge edge{from, to, key, {}};
+        key += draw(1, 5);
+        for (int n = draw(0, 2) == 0 ? 0 : draw(1, 20); n > 0; --n) edge.index.push_back(draw(0, owned - 1));
+        if (draw(0, 2) == 0) std::ranges::sort(edge.index);
+        edges.push_back(std::move(edge));
+      }
+    }
+  }
+  std::shuffle(edges.begin(), edges.end(), random);
+  return edges;
+}
+
+double value_of(int rank, int i, int field) { return rank * 1000 + i + 0.25 * field; }
+
+class Neighbourhood {
+ public:
+  explicit Neighbourhood(unsigned seed) : edges_(pattern(seed)) {
+    std::vector<int> dest, skey, source, rkey;
+    for (const Edge& edge : edges_) {
+      if (edge.from == world_rank()) {
+        send_.push_back({edge.index.size(), 0, edge.index.data()});
+        dest.push_back(edge.to), skey.push_back(edge.key);
+      }
+      if (edge.to == world_rank()) {
+        recv_.push_back({edge.index.size(), static_cast<std::size_t>(owned) + ghosts_, nullptr});
+        ghosts_ += edge.index.size();
+        in_.push_back(&edge);
+        source.push_back(edge.from), rkey.push_back(edge.key);
+      }
+    }
+    const auto count = [](const std::vector<int>& ends) { return static_cast<int>(ends.size()); };
+    ok(rankwise_neighbors_create(MPI_COMM_WORLD, count(dest), dest.data(), skey.data(), count(source), source.data(),
+                                 rkey.data(), &halo_));
+    for (int f = 0; f < 2; ++f) {
+      values_[f].assign(owned + ghosts_, -1.0);
+      for (int i = 0; i < owned; ++i) values_[f][static_cast<std::size_t>(i)] = value_of(world_rank(), i, f);
+      rankwise_field_default(&fields_[f]);
+      fields_[f].data = values_[f].data();
+    }
+  }
+  ~Neighbourhood() { rankwise_halo_destroy(&halo_); }
+  Neighbourhood(const Neighbourhood&) = delete;
+  Neighbourhood& operator=(const Neighbourhood&) = delete;
+
+  // Wrong elements after an exchange whose counts both ends know, and after its way back.
+  int listed() {
+    ok(rankwise_neighbors_lists(halo_, send_.data(), recv_.data()));
+    exchange();
+    int wrong = 0;
+    for (std::size_t e = 0; e < in_.size(); ++e) {
+      for (int f = 0; f < 2; ++f) {
+        wrong += compare(*in_[e], f, reinterpret_cast<const char*>(values_[f].data() + recv_[e].first));
+      }
+    }
+    // Each ghost returns a number of its own; whole numbers add up alike in any order.
+    for (std::size_t i = owned; i < owned + ghosts_; ++i) values_[0][i] = static_cast<double>(world_rank() * 100 + 1);
+    ok(rankwise_halo_reduce_start(halo_, 1, fields_, nullptr, MPI_DOUBLE, MPI_SUM));
+    ok(rankwise_halo_wait(halo_));
+    for (int i = 0; i < owned; ++i) {
+      double expected = value_of(world_rank(), i, 0);
+      for (const Edge& edge : edges_) {
+        if (edge.from == world_rank()) expected += (edge.to * 100 + 1) * static_cast<double>(std::ranges::count(edge.index, i));
+      }
+      wrong += values_[0][static_cast<std::size_t>(i)] != expected ? 1 : 0;
+      values_[0][static_cast<std::size_t>(i)] = value_of(world_rank(), i, 0);
+    }
+    return wrong;
+  }
+
+  // Wrong elements after exchanges that bring their counts along, the first with too small a capacity.
+  int counted(std::size_t capacity) {
+    const std::vector<std::size_t> bytes(in_.size(), capacity);
+    ok(rankwise_neighbors_capacity(halo_, bytes.data()));
+    int wrong = 0;
+    for (int round = 0; round < 2; ++round) {
+      ok(rankwise_neighbors_lists(halo_, send_.data(), nullptr));
+      exchange();
+      for (std::size_t e = 0; e < in_.size(); ++e) {
+        for (int f = 0; f < 2; ++f) {
+          std::size_t elements = 0;
+          const void* where = nullptr;
+          ok(rankwise_halo_received(halo_, static_cast<int>(e), f, &elements, &where));
+          wrong += elements != in_[e]->index.size() ? 1 : compare(*in_[e], f, static_cast<const char*>(where));
+        }
+      }
+    }
+    return wrong;
+  }
+
+ private:
+  void exchange() {
+    ok(rankwise_halo_start(halo_, 2, fields_, nullptr));
+    ok(rankwise_halo_wait(halo_));
+  }
+  static int compare(const Edge& edge, int field, const char* came) {
+    int wrong = 0;
+    for (std::size_t i = 0; i < edge.index.size(); ++i) {
+      double value = 0.0;
+      std::memcpy(&value, came + i * sizeof value, sizeof value);
+      wrong += value != value_of(edge.from, edge.index[i], field) ? 1 : 0;
+    }
+    return wrong;
+  }
+
+  std::vector<Edge> edges_;
+  std::vector<const Edge*> in_;
+  std::vector<rankwise_list> send_, recv_;
+  std::size_t ghosts_ = 0;
+  std::vector<double> values_[2];
+  rankwise_field fields_[2];
+  rankwise_halo halo_ = nullptr;
+};
+
+TEST(ApiNeighbors, RandomNeighbourhoodsAreRightBothWays) {
+  for (unsigned seed = 0; seed < static_cast<unsigned>(rounds(30, 3)); ++seed) {
+    Neighbourhood neighbourhood(seed);
+    int wrong = neighbourhood.listed();
+    wrong += neighbourhood.counted(seed % 3 * 100);
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    ASSERT_EQ(wrong, 0) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace rankwise_test

@@ -1,0 +1,87 @@
+"""The halo of numpy arrays under real ranks, and what its arguments refuse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MPIEXEC = Path(sys.prefix) / "bin" / "mpiexec"
+
+CHECKS = """
+import numpy as np
+from mpi4py import MPI
+import rankwise
+from rankwise.errors import InputError
+
+world = MPI.COMM_WORLD
+ring = world.Create_cart([world.size], periods=[True])
+before, after = (world.rank - 1) % world.size, (world.rank + 1) % world.size
+
+# Two fields of different types and strides, one of them with components, moved together and one alone.
+a = np.full(10, -1.0)
+b = np.full((9, 2), -1, dtype=np.int32)[:, ::-1]
+a[2:-1] = 100 * world.rank + np.arange(7)
+b[2:-1] = 100 * world.rank + np.arange(6)[:, None]
+halo = rankwise.Halo(ring, [a, b], width=[(2, 1)])
+with halo:
+    pass
+assert list(a[:2]) == [100 * before + 5, 100 * before + 6] and a[-1] == 100 * after, a
+assert b[:2].tolist() == [[100 * before + 4] * 2, [100 * before + 5] * 2] and b[-1].tolist() == [100 * after] * 2, b
+a[:2] = -1
+b[:2] = -1
+halo.exchange(active=[True, False])
+assert a[1] == 100 * before + 6 and b[1, 0] == -1
+assert "2 fields, widths 2+1" in halo.explain(), halo.explain()
+
+c = np.zeros(6)
+one = rankwise.Halo(ring, [c])
+c[[0, -1]] = 5.0, 7.0
+one.reduce(MPI.SUM)
+assert c.tolist() == [5.0, 7.0, 0.0, 0.0, 5.0, 7.0], c
+other = np.full(6, float(world.rank))
+one.start([other])
+one.wait()
+assert other[0] == before and c[0] == 5.0
+
+
+def refused(call, words):
+    try:
+        call()
+    except InputError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(words)
+
+
+refused(lambda: rankwise.Halo(ring, c), "a list of arrays")
+refused(lambda: rankwise.Halo(ring, [object()]), "no numpy array")
+refused(lambda: rankwise.Halo(ring, [c], width=[1, 1]), "width has 2 entries")
+refused(lambda: rankwise.Halo(ring, [c], algorithm="fast"), "auto, direct, staged")
+refused(lambda: rankwise.Halo(ring, [c, c]), "share memory")
+refused(lambda: rankwise.Halo(ring, [np.zeros(2)]), "extent of 0")
+refused(one.wait, "nothing to wait for")
+halo.free()
+one.free()
+print("well")
+"""
+
+
+@pytest.mark.mpi
+def test_heat_and_arguments(tmp_path: Path) -> None:
+    """One test, for the library is built once in it."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+
+    def run(*command: str) -> str:
+        words = [str(MPIEXEC), "-n", "2", sys.executable, *command]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    # The sums that the same example prints in C and Fortran.
+    assert run(str(ROOT / "examples" / "heat.py"), "7") == "heat 17233.000000 137687.372923\n"
+    assert run("-c", CHECKS) == "well\nwell\n"

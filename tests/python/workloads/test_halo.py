@@ -1,0 +1,103 @@
+"""The workload "halo": messages as the library sends them, and all verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankwise.errors import InputError
+from rankwise.machine.link import Point
+from rankwise.machine.profile import Link, Profile
+from rankwise.models.curve import curve_from_table
+from rankwise.workloads.base import Site
+from rankwise.workloads.halo import WORKLOAD, HaloCase, HaloOptions, Surface
+
+
+def cases(**options: object) -> list[HaloCase]:
+    return WORKLOAD.cases(HaloOptions(**options), Site())  # type: ignore[arg-type]
+
+
+def sent(case: HaloCase, rank: int = 0) -> tuple[int, int]:
+    mine = case.step.source == rank
+    return int(mine.sum()), int(case.step.bytes[mine].sum())
+
+
+def test_elements_go_once_to_a_rank() -> None:
+    """The known answers of tests/cpp/halo/halo_test.cpp."""
+    direct, staged = cases(grid="2x1x1", box="32x32x32")
+    assert sent(direct) == sent(staged) == (1, 16384)
+    direct, staged = cases(grid="3x3x3", box="5x5x5", width="2")
+    assert sent(direct, 13) == (26, 8 * (9**3 - 5**3)) and sent(staged, 13) == (6, 8 * (9**3 - 5**3))
+    assert staged.step.phases == 3
+    (faces,) = cases(grid="3x3x3", box="5x5x5", width="2", fields="3x8", corners=False)
+    assert sent(faces, 13) == (6, 3 * 8 * 6 * 5 * 5 * 2)
+    (alone,) = cases(grid="2", box="4", width="3", algorithm="direct")
+    assert sent(alone) == (1, 8 * 4)
+
+
+def test_open_borders_have_no_neighbour() -> None:
+    direct, staged = cases(grid="3x3", box="4x6", periodic="none")
+    assert [sent(direct, rank)[0] for rank in (0, 1, 4)] == [3, 5, 8]
+    assert sent(staged, 0) == (2, 8 * (4 + 7)) and sent(direct, 0) == (3, 8 * (4 + 6 + 1))
+
+
+def test_faces_may_differ() -> None:
+    direct, staged = cases(grid="4x2x1", halo="49kB,70kB,100kB")
+    assert sent(direct) == (3, 2 * 49_000 + 2 * 70_000)  # both faces of an axis of two go to one rank, those of one stay
+    assert sent(staged) == sent(direct) and (direct.step.phases, staged.step.phases) == (1, 2)
+    assert direct.keys()["faces_bytes"] == [49_000, 70_000, 100_000]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"grid": "2x2"}, "either --halo"),
+        ({"grid": "2x2", "halo": "1kB", "box": "4x4"}, "either --halo"),
+        ({"grid": "2x2", "box": "4"}, "--box has 1 axes"),
+        ({"grid": "2x2", "box": "4x4", "width": "1,2,3"}, "--width has 3 numbers"),
+        ({"grid": "2x2", "box": "4x4", "width": "5"}, "passes the 4 cells"),
+        ({"grid": "2x2", "box": "4x4", "fields": "three"}, "--fields"),
+        ({"grid": "2x2", "box": "4x4", "algorithm": "shift"}, "--algorithm"),
+        ({"grid": "2x2", "box": "4x4", "corners": False, "algorithm": "staged"}, "edges and corners"),
+        ({"grid": "1x1", "box": "4x4"}, "nothing to time"),
+    ],
+)
+def test_what_makes_no_halo_is_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        cases(**options)
+
+
+def test_surfaces_name_a_question() -> None:
+    direct, staged = cases(grid="4x2", box="8x8")
+    assert direct.question == staged.question and direct.together != staged.together
+    assert hash(Surface((2,), (True,), (5,))) == hash(Surface((2,), (True,), (5,)))
+
+
+def test_predict_and_choose_speak_of_halos(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+    profile = tmp_path / "link.json"
+    points = [Point(size, 1e-6 + 1e-9 * size, 1e-6 + 1e-9 * size, 1e-6 + 1e-9 * size, 9) for size in (0, 1000, 1_000_000)]
+    links = {name: Link(curve_from_table(points, "median")) for name in ("same-socket", "other-node")}
+    Profile({"sockets": 1, "cores": 4}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"}).save(profile)
+    asked = ("--grid", "4x4x2", "--halo", "49kB,70kB,100kB", "--profile", profile, "--json")
+    rows = rankwise("predict", "halo", *asked).json["rows"]
+    assert [(row["algorithm"], row["messages_per_rank"]) for row in rows] == [("direct", 5), ("staged", 5)]
+    assert rows[0]["bytes_per_rank"] == 2 * (49_000 + 70_000 + 100_000)
+    # Axis by axis each face takes its own time, one after the other: at least the sum of the faces.
+    assert rows[1]["time_s"] >= 3e-6 + 1e-9 * (49_000 + 70_000 + 200_000)
+    answer = rankwise("choose", "halo", *asked).json
+    assert answer["workload"] == "halo" and {one["algorithm"] for one in answer["candidates"]} == {"direct", "staged"}
+    result = rankwise("predict", "halo", "--grid", "2x2")
+    assert result.code == 2 and "either --halo" in result.err
+
+
+@pytest.mark.mpi
+def test_real_ranks_move_every_byte(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("run", "halo", "--grid", "2x1x1", "--box", "8x8x8", "--fields", "2x8", "--seconds", "0.05", "--json")
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert [(row["algorithm"], row["verified"], row["bytes_per_rank"]) for row in rows] == [
+        ("direct", True, 2048), ("staged", True, 2048)
+    ]  # fmt: skip
