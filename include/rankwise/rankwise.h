@@ -270,6 +270,42 @@ RANKWISE_API rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int nd
                                                       const int periods[], const int stencil[], int k,
                                                       const int weights[], long long* j_sum, long long* j_max);
 
+/* Communicators with the topology of any graph, as MPI_Dist_graph_create_adjacent, MPI_Dist_graph_create and
+ * MPI_Graph_create make them: where reorder is not 0, rank r of *newcomm is a process of a node that suits the neighbours of
+ * r, so that little weight lies between nodes (those of MPI_COMM_TYPE_SHARED, of any size). The ranks stay where they are
+ * when nothing is gained. Always a new communicator: ranks of oldcomm keep their meaning, and are other ones than those of
+ * *newcomm. Collective; reorder alike on all ranks, and so the whole graph of rankwise_graph_create. weights: NULL or
+ * MPI_UNWEIGHTED: all 1. info: also rankwise_effort (10ms, 1s; else RANKWISE_EFFORT, else up to a fifth of a second): as long
+ * as one rank may search, which holds the whole graph. *newcomm handles errors as oldcomm does, and is MPI_COMM_NULL on an
+ * error and beyond the graph. ARGUMENT: ranks that do not exist, negative weights or degrees. */
+RANKWISE_API rankwise_result rankwise_dist_graph_create_adjacent(MPI_Comm oldcomm, int indegree, const int sources[],
+                                                                 const int sourceweights[], int outdegree,
+                                                                 const int destinations[], const int destweights[],
+                                                                 MPI_Info info, int reorder, MPI_Comm* newcomm);
+RANKWISE_API rankwise_result rankwise_dist_graph_create_adjacent_f(rankwise_fint oldcomm, int indegree,
+                                                                   const int sources[], const int sourceweights[],
+                                                                   int outdegree, const int destinations[],
+                                                                   const int destweights[], rankwise_fint info,
+                                                                   int reorder, rankwise_fint* newcomm);
+RANKWISE_API rankwise_result rankwise_dist_graph_create(MPI_Comm oldcomm, int n, const int sources[], const int degrees[],
+                                                        const int destinations[], const int weights[], MPI_Info info,
+                                                        int reorder, MPI_Comm* newcomm);
+RANKWISE_API rankwise_result rankwise_dist_graph_create_f(rankwise_fint oldcomm, int n, const int sources[],
+                                                          const int degrees[], const int destinations[],
+                                                          const int weights[], rankwise_fint info, int reorder,
+                                                          rankwise_fint* newcomm);
+RANKWISE_API rankwise_result rankwise_graph_create(MPI_Comm oldcomm, int nnodes, const int index[], const int edges[],
+                                                   int reorder, MPI_Comm* newcomm);
+RANKWISE_API rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const int index[],
+                                                     const int edges[], int reorder, rankwise_fint* newcomm);
+
+/* The mapping alone, without MPI; not collective. Vertex v sends weights[e] (NULL: 1) to targets[e] for first[v] <= e <
+ * first[v + 1]; what it sends to itself does not count. node_of_vertex gets a node for each vertex, and each node exactly its
+ * size, so that little weight lies between nodes. effort_s: how long a search may go on after the first division; the same
+ * effort gives the same map. ARGUMENT: sizes that do not add up to the vertices, and what has no meaning. */
+RANKWISE_API rankwise_result rankwise_graph_map(int vertices, const int first[], const int targets[], const int weights[],
+                                                int nodes, const int node_sizes[], double effort_s, int node_of_vertex[]);
+
 #ifdef __cplusplus
 }
 #endif

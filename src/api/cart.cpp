@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -21,62 +18,6 @@
 namespace rankwise::api {
 
 namespace {
-
-// While it lives, errors on the caller's communicator and those made of it return.
-class ErrorsReturn {
- public:
-  explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-    check_mpi(MPI_Comm_get_errhandler(comm, &callers_), "MPI_Comm_get_errhandler");
-    check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  }
-  ~ErrorsReturn() {
-    MPI_Comm_set_errhandler(comm_, callers_);
-    MPI_Errhandler_free(&callers_);
-  }
-  ErrorsReturn(const ErrorsReturn&) = delete;
-  ErrorsReturn& operator=(const ErrorsReturn&) = delete;
-  // A communicator that goes to the caller handles errors as the one that it was made of.
-  void hand_over(MPI_Comm made) const { check_mpi(MPI_Comm_set_errhandler(made, callers_), "MPI_Comm_set_errhandler"); }
-
- private:
-  MPI_Comm comm_;
-  MPI_Errhandler callers_ = MPI_ERRHANDLER_NULL;
-};
-
-class ScopedComm {
- public:
-  ScopedComm() = default;
-  ~ScopedComm() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-  }
-  ScopedComm(const ScopedComm&) = delete;
-  ScopedComm& operator=(const ScopedComm&) = delete;
-  MPI_Comm* operator&() { return &comm_; }
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
-
-void require_intra(MPI_Comm comm) {
-  require_mpi();
-  if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL: pass one of the ranks to be arranged");
-  int inter = 0;
-  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
-  if (inter != 0) refuse_argument("the communicator is an inter-communicator: pass one of a single group");
-}
-
-// The value of an info key, else of an environment variable; empty where neither is set.
-std::string asked(MPI_Info info, const char* key, const char* variable) {
-  if (info != MPI_INFO_NULL) {
-    std::array<char, MPI_MAX_INFO_VAL + 1> value{};
-    int found = 0;
-    check_mpi(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");
-    if (found != 0) return value.data();
-  }
-  const char* value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
 
 // 63 bits of what ranks must have alike.
 std::int64_t digest(const Stencil& stencil) {
@@ -119,20 +60,6 @@ Stencil read_stencil(const CartArguments& arguments) {
   return Stencil(arguments.ndims, std::move(offsets), std::move(weights));
 }
 
-// A number with its unit: 10ms, 1s, 500us. what: for the message.
-double read_seconds(const std::string& text, const std::string& what) {
-  constexpr std::array<std::pair<const char*, double>, 3> units{{{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}}};
-  double value = 0.0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  for (const auto& [unit, seconds] : units) {
-    if (error == std::errc() && std::string(rest, end) == unit && value >= 0.0 && value * seconds <= 1e6) {
-      return value * seconds;
-    }
-  }
-  refuse_argument(what + " is '" + text + "': give a time up to 1e6 s with its unit, as in 10ms or 1s");
-}
-
 struct CartRequest {
   std::optional<Grid> grid;
   std::optional<Stencil> stencil;
@@ -157,8 +84,7 @@ CartRequest agree(MPI_Comm comm, const CartArguments& arguments, bool exactly) {
     }
     const std::string mapping = asked(arguments.info, "rankwise_mapping", "RANKWISE_MAPPING");
     request.algorithm = &mapping_algorithm(mapping.empty() ? "auto" : mapping);
-    const std::string effort = asked(arguments.info, "rankwise_effort", "RANKWISE_EFFORT");
-    if (!effort.empty()) request.effort_s = read_seconds(effort, "the effort of the mapping");
+    request.effort_s = asked_effort_s(arguments.info);
   });
   const auto on_axis = [&](std::size_t axis, auto value) -> Index {
     return request.grid && static_cast<int>(axis) < request.grid->ndim() ? value(static_cast<int>(axis)) : 0;

@@ -31,6 +31,14 @@ void require_mpi() {
   if (finalised != 0) refuse_usage("MPI is finalised: destroy plans before MPI_Finalize");
 }
 
+void require_intra(MPI_Comm comm) {
+  require_mpi();
+  if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL: pass one of the ranks to be arranged");
+  int inter = 0;
+  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  if (inter != 0) refuse_argument("the communicator is an inter-communicator: pass one of a single group");
+}
+
 Communicator::Communicator(MPI_Comm cart) {
   require_mpi();
   if (cart == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL: pass one from MPI_Cart_create");

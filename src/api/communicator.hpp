@@ -1,4 +1,4 @@
-// A private duplicate of the caller's communicator whose errors return, and its Cartesian topology.
+// The caller's communicators: a private duplicate with its Cartesian topology, and what is done to one in a call.
 #pragma once
 
 #include <mpi.h>
@@ -29,7 +29,45 @@ class Communicator {
   Grid grid_{{1}};
 };
 
+// While it lives, errors on the caller's communicator and those made of it return.
+class ErrorsReturn {
+ public:
+  explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+    check_mpi(MPI_Comm_get_errhandler(comm, &callers_), "MPI_Comm_get_errhandler");
+    check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  ~ErrorsReturn() {
+    MPI_Comm_set_errhandler(comm_, callers_);
+    MPI_Errhandler_free(&callers_);
+  }
+  ErrorsReturn(const ErrorsReturn&) = delete;
+  ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+  // A communicator that goes to the caller handles errors as the one that it was made of.
+  void hand_over(MPI_Comm made) const { check_mpi(MPI_Comm_set_errhandler(made, callers_), "MPI_Comm_set_errhandler"); }
+
+ private:
+  MPI_Comm comm_;
+  MPI_Errhandler callers_ = MPI_ERRHANDLER_NULL;
+};
+
+class ScopedComm {
+ public:
+  ScopedComm() = default;
+  ~ScopedComm() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  ScopedComm(const ScopedComm&) = delete;
+  ScopedComm& operator=(const ScopedComm&) = delete;
+  MPI_Comm* operator&() { return &comm_; }
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
 // Throws Failure unless MPI is initialised and not finalised.
 void require_mpi();
+// The same, and unless the communicator is one of a single group.
+void require_intra(MPI_Comm comm);
 
 }  // namespace rankwise::api

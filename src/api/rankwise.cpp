@@ -11,6 +11,7 @@
 
 #include "api/cart.hpp"
 #include "api/failure.hpp"
+#include "api/graph.hpp"
 #include "api/plan.hpp"
 
 using namespace rankwise::api;
@@ -336,4 +337,77 @@ rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int ndims, const in
                                          const int stencil[], int k, const int weights[], long long* j_sum,
                                          long long* j_max) {
   return rankwise_stencil_score(comm_of(comm), ndims, dims, periods, stencil, k, weights, j_sum, j_max);
+}
+
+namespace {
+
+// Fills *newcomm with what make gives; null where it fails.
+template <class Make>
+rankwise_result fill_comm(MPI_Comm* newcomm, Make&& make) noexcept {
+  return guarded([&] {
+    if (newcomm == nullptr) refuse_argument("newcomm is NULL: give the handle to fill, on all ranks");
+    *newcomm = MPI_COMM_NULL;
+    *newcomm = make();
+  });
+}
+
+}  // namespace
+
+rankwise_result rankwise_dist_graph_create_adjacent(MPI_Comm oldcomm, int indegree, const int sources[],
+                                                    const int sourceweights[], int outdegree, const int destinations[],
+                                                    const int destweights[], MPI_Info info, int reorder,
+                                                    MPI_Comm* newcomm) {
+  return fill_comm(newcomm, [&] {
+    return make_dist_graph_adjacent(oldcomm, {indegree, sources, sourceweights, outdegree, destinations, destweights}, info,
+                                    reorder != 0);
+  });
+}
+
+rankwise_result rankwise_dist_graph_create_adjacent_f(rankwise_fint oldcomm, int indegree, const int sources[],
+                                                      const int sourceweights[], int outdegree, const int destinations[],
+                                                      const int destweights[], rankwise_fint info, int reorder,
+                                                      rankwise_fint* newcomm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  const rankwise_result result =
+      rankwise_dist_graph_create_adjacent(comm_of(oldcomm), indegree, sources, sourceweights, outdegree, destinations,
+                                          destweights, info_of(info), reorder, newcomm == nullptr ? nullptr : &made);
+  if (newcomm != nullptr) *newcomm = handle_of(made);
+  return result;
+}
+
+rankwise_result rankwise_dist_graph_create(MPI_Comm oldcomm, int n, const int sources[], const int degrees[],
+                                           const int destinations[], const int weights[], MPI_Info info, int reorder,
+                                           MPI_Comm* newcomm) {
+  return fill_comm(newcomm,
+                   [&] { return make_dist_graph(oldcomm, {n, sources, degrees, destinations, weights}, info, reorder != 0); });
+}
+
+rankwise_result rankwise_dist_graph_create_f(rankwise_fint oldcomm, int n, const int sources[], const int degrees[],
+                                             const int destinations[], const int weights[], rankwise_fint info,
+                                             int reorder, rankwise_fint* newcomm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  const rankwise_result result = rankwise_dist_graph_create(comm_of(oldcomm), n, sources, degrees, destinations, weights,
+                                                            info_of(info), reorder, newcomm == nullptr ? nullptr : &made);
+  if (newcomm != nullptr) *newcomm = handle_of(made);
+  return result;
+}
+
+rankwise_result rankwise_graph_create(MPI_Comm oldcomm, int nnodes, const int index[], const int edges[], int reorder,
+                                      MPI_Comm* newcomm) {
+  return fill_comm(newcomm, [&] { return make_graph(oldcomm, nnodes, index, edges, reorder != 0); });
+}
+
+rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const int index[], const int edges[],
+                                        int reorder, rankwise_fint* newcomm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  const rankwise_result result =
+      rankwise_graph_create(comm_of(oldcomm), nnodes, index, edges, reorder, newcomm == nullptr ? nullptr : &made);
+  if (newcomm != nullptr) *newcomm = handle_of(made);
+  return result;
+}
+
+rankwise_result rankwise_graph_map(int vertices, const int first[], const int targets[], const int weights[], int nodes,
+                                   const int node_sizes[], double effort_s, int node_of_vertex[]) {
+  return guarded(
+      [&] { map_graph_alone(vertices, first, targets, weights, nodes, node_sizes, effort_s, node_of_vertex); });
 }

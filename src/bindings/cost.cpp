@@ -109,6 +109,19 @@ std::string resource_name(std::size_t resource) {
          std::to_string((resource - rankwise::shared_count) / 2);
 }
 
+// How long messages between nodes hold a resource, each.
+std::vector<double> held_s(const Machine& machine, const std::string& resource, const Of<Index>& sizes) {
+  const std::size_t count = rankwise::links_up(machine.levels.size());
+  std::size_t number = 0;
+  while (number < count && resource_name(number) != resource) ++number;
+  if (number == count) rankwise::invalid("the machine has no resource '" + resource + "'");
+  std::vector<double> held;
+  for (const Index size : span_of(sizes)) {
+    held.push_back(std::max(0.0, machine.hold_s(number, rankwise::LinkClass::other_node, size)));
+  }
+  return held;
+}
+
 rankwise::Grid grid(std::vector<Index> dims, std::vector<bool> periodic) {
   return rankwise::Grid(std::move(dims), std::move(periodic));
 }
@@ -146,6 +159,12 @@ void bind_cost(nb::module_& m) {
              machine.check();
              return machine;
            }, nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
+      .def("quickest", &Machine::quickest, nb::arg("sizes"),
+           "Return a machine on which no program of messages of these sizes takes longer than on this one: each goes over its "
+           "quickest link, nothing is shared. All links are of the class same-socket.")
+      .def("held_s", &held_s, nb::arg("resource"), nb::arg("sizes"),
+           "Return how long a message between nodes of each size (int64, bytes) holds a resource: card-out, card-in, card (0 "
+           "unless half-duplex), uplink-0, ... Raises ValueError.")
       .def("has", [](const Machine& self, const std::string& link) { return self.links[static_cast<std::size_t>(link_class(link))].has_value(); },
            nb::arg("link"), "Whether a class of link is known.")
       .def("lines", &send_lines, nb::arg("link"),

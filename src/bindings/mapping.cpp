@@ -21,6 +21,8 @@
 #include "grid/stencil.hpp"
 #include "mapping/bound.hpp"
 #include "mapping/chains.hpp"
+#include "mapping/graph.hpp"
+#include "mapping/graph_search.hpp"
 #include "mapping/levels.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
@@ -274,6 +276,46 @@ Array<NodeId> divide_graph(const Words& first, const Words& others, const Words&
   });
 }
 
+rankwise::WeightedGraph weighted_graph(const Words& first, const Words& others, const Words& weights) {
+  if (others.size() != weights.size()) rankwise::invalid("edges and weights differ in number");
+  rankwise::WeightedGraph graph{{first.data(), first.data() + first.size()}, {}, {}};
+  graph.edges.reserve(others.size());
+  for (std::size_t i = 0; i < others.size(); ++i) graph.edges.push_back({others.data()[i], weights.data()[i]});
+  return graph;
+}
+
+using Units = std::vector<std::vector<std::int32_t>>;
+
+Array<NodeId> map_graph(const Words& first, const Words& others, const Words& weights, const std::vector<Index>& sizes,
+                        Units units, std::vector<std::int64_t> costs, const std::tuple<Index, std::uint64_t, int>& search) {
+  const rankwise::WeightedGraph graph = weighted_graph(first, others, weights);
+  const rankwise::NodeTree tree{sizes, std::move(units), std::move(costs)};
+  const auto [steps, seed, threads] = search;
+  const rankwise::GraphOptions options{steps, seed, threads};
+  return filled_array<NodeId>(graph.vertices(), [&](std::span<NodeId> result) {
+    std::ranges::copy(rankwise::map_graph(graph, tree, options), result.begin());
+  });
+}
+
+Array<NodeId> balance_graph(const Words& first, const Words& others, const Words& weights, const std::vector<Index>& sizes,
+                            const NodeOfCell& parts) {
+  const rankwise::WeightedGraph graph = weighted_graph(first, others, weights);
+  graph.check();
+  const rankwise::NodeTree tree{sizes, {}, {1}};
+  tree.check();
+  if (NodeSizes(sizes).ranks() != graph.vertices() || static_cast<Index>(parts.size()) != graph.vertices()) {
+    rankwise::invalid("the parts do not hold as many as the graph has");
+  }
+  std::vector<NodeId> begun(parts.data(), parts.data() + parts.size());
+  if (std::ranges::any_of(begun, [&](NodeId part) { return part < 0 || part >= tree.nodes(); })) {
+    rankwise::invalid("the map has a part that is none");
+  }
+  rankwise::GraphMap map(graph, tree, std::move(begun));
+  rankwise::repair(map);
+  return filled_array<NodeId>(graph.vertices(),
+                              [&](std::span<NodeId> result) { std::ranges::copy(map.nodes(), result.begin()); });
+}
+
 Index total_edges(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
                   std::vector<Index> weights) {
   const Grid grid(std::move(dims), std::move(periodic));
@@ -350,10 +392,21 @@ void bind_mapping(nb::module_& m) {
   m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"),
         nb::arg("sizes"), nb::arg("starts"), nb::arg("steps"), nb::arg("objective") = "j_sum",
         nb::arg("seed") = MappingOptions().seed,
-        "Divide any graph into parts of these sizes, by a search of about steps steps from the best of starts (the part of each "
-        "vertex). The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
+        "Divide any graph into parts of these sizes, by a search of about steps steps from the best of starts (the part of "
+        "each vertex). The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
         "other ends, and the weights that go there and come from there; each edge stands at both ends, all weights together "
         "come to less than 2^31. Return the part of each vertex. Raises ValueError.");
+  m.def("map_graph", &map_graph, nb::arg("first"), nb::arg("others"), nb::arg("weights"), nb::arg("sizes"), nb::arg("units"),
+        nb::arg("costs"), nb::arg("search"),
+        "Return the node of each vertex of any graph, with exactly so many vertices on each node: recursive multisection, then "
+        "a search (steps, seed, threads), whose result does not depend on the threads. The graph in compressed rows as for "
+        "divide_graph, weights: both ways together. units: for each level above the node, the inner first, the unit of each "
+        "node; costs: of a weight between nodes of one unit of the innermost level, of the next, ..., one more than levels, "
+        "0 to 1024, not falling. Raises ValueError.");
+  m.def("balance_graph", &balance_graph, nb::arg("first"), nb::arg("others"), nb::arg("weights"), nb::arg("sizes"),
+        nb::arg("parts"),
+        "Return the part of each vertex with exactly so many in each, by cheap moves where some do not hold theirs. Raises "
+        "ValueError.");
   m.def("total_edges", &total_edges, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(),
         "Return the weight of all edges of the stencil, within nodes and between them. Raises ValueError.");

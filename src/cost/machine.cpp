@@ -147,6 +147,27 @@ Machine Machine::alone() const {
   return machine;
 }
 
+Machine Machine::quickest(std::vector<Index> sizes) const {
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  std::vector<TimeLine> lines;
+  for (const Index size : sizes) {
+    std::optional<double> least_s;
+    for (const std::optional<LinkCost>& link : links) {
+      if (!link) continue;
+      for (const TimeCurve* curve : {&link->send, &link->ssend, &link->exchange}) {
+        least_s = std::min(least_s.value_or((*curve)(size)), (*curve)(size));
+      }
+    }
+    lines.push_back({size, std::max(0.0, least_s.value_or(0.0)), 0.0});
+  }
+  const TimeCurve nothing({{0, 0.0, 0.0}});
+  const TimeCurve least = lines.empty() ? nothing : TimeCurve(std::move(lines));
+  Machine machine;
+  machine.links[static_cast<std::size_t>(LinkClass::same_socket)] = LinkCost{least, least, least, nothing, 0.0, {}, {}};
+  return machine;
+}
+
 void Machine::check() const {
   check_resource(card, "card");
   check_resource(memory, "memory");

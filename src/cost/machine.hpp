@@ -126,6 +126,10 @@ struct Machine {
   // The machine as a simulator of links knows it: every way of sending costs a plain send, and a rank's own messages leave
   // without a gap, for what they share keeps them apart.
   [[nodiscard]] Machine alone() const;
+  // A machine on which no program takes longer than on this one, wherever its ranks are: a message of one of these sizes
+  // takes what it does over its quickest link, and nothing is shared. Of plain and synchronous sends in flight; steps that
+  // were timed are left out.
+  [[nodiscard]] Machine quickest(std::vector<Index> sizes) const;
   // Throws std::invalid_argument for rates that are not above 0, and levels that do not grow.
   void check() const;
 };

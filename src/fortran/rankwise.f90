@@ -8,10 +8,10 @@
 ! the nearest neighbours. Needs no MPI to be compiled, and so serves every MPI that librankwise was built with.
 ! The plans of an exchange are called through ISO_C_BINDING as rankwise.h says (docs/c-api.md).
 module rankwise
-  use, intrinsic :: iso_c_binding, only: c_char, c_f_pointer, c_int, c_long_long, c_null_char, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_char, c_f_pointer, c_int, c_loc, c_long_long, c_null_char, c_null_ptr, c_ptr
   implicit none
   private
-  public :: MPIX_Cart_stencil_comm, rankwise_stencil_score, rankwise_last_error
+  public :: MPIX_Cart_stencil_comm, rankwise_stencil_score, rankwise_dist_graph_create_adjacent, rankwise_last_error
 
   integer, parameter, public :: RANKWISE_SUCCESS = 0, RANKWISE_ERROR_ARGUMENT = 1, RANKWISE_ERROR_USAGE = 2, &
       RANKWISE_ERROR_UNSUPPORTED = 3, RANKWISE_ERROR_MEMORY = 4, RANKWISE_ERROR_MPI = 5, RANKWISE_ERROR_INTERNAL = 6
@@ -34,6 +34,15 @@ module rankwise
       integer(c_long_long), intent(out) :: j_sum, j_max
       integer(c_int) :: code
     end function
+    function dist_graph_create_adjacent_f(oldcomm, indegree, sources, sourceweights, outdegree, destinations, destweights, &
+        info, reorder, newcomm) result(code) bind(c, name="rankwise_dist_graph_create_adjacent_f")
+      import :: c_int, c_ptr
+      integer(c_int), value :: oldcomm, indegree, outdegree, info, reorder
+      integer(c_int), intent(in) :: sources(*), destinations(*)
+      type(c_ptr), value :: sourceweights, destweights
+      integer(c_int), intent(out) :: newcomm
+      integer(c_int) :: code
+    end function
     function last_error_c() result(text) bind(c, name="rankwise_last_error")
       import :: c_ptr
       type(c_ptr) :: text
@@ -41,6 +50,26 @@ module rankwise
   end interface
 
 contains
+
+  ! Collective. Rank r of newcomm has the neighbours given for r and is on a node that suits them. The weights: both or none,
+  ! alike on all ranks. info: MPI_INFO_NULL or rankwise_effort. ierror: a result of the C API, alike on all ranks.
+  subroutine rankwise_dist_graph_create_adjacent(oldcomm, sources, destinations, info, reorder, newcomm, ierror, &
+      sourceweights, destweights)
+    integer, intent(in) :: oldcomm, sources(:), destinations(:), info
+    logical, intent(in) :: reorder
+    integer, intent(out) :: newcomm, ierror
+    integer, intent(in), optional :: sourceweights(:), destweights(:)
+    integer(c_int), target :: heavy_in(size(sources) + 1), heavy_out(size(destinations) + 1)
+    if (present(sourceweights) .and. present(destweights)) then
+      heavy_in(:size(sources)) = sourceweights
+      heavy_out(:size(destinations)) = destweights
+      ierror = dist_graph_create_adjacent_f(oldcomm, size(sources), sources, c_loc(heavy_in), size(destinations), &
+          destinations, c_loc(heavy_out), info, flag(reorder), newcomm)
+    else
+      ierror = dist_graph_create_adjacent_f(oldcomm, size(sources), sources, c_null_ptr, size(destinations), destinations, &
+          c_null_ptr, info, flag(reorder), newcomm)
+    end if
+  end subroutine
 
   ! Collective. ierror: MPI_SUCCESS, or an MPI error code, alike on all ranks (rankwise_last_error says what is wrong).
   subroutine MPIX_Cart_stencil_comm(oldcomm, ndims, dims, periods, reorder, stencil, cartcomm, ierror)

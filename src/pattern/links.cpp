@@ -84,9 +84,14 @@ Links::Links(std::span<const Flow> flows, Index ranks) {
   hub_.resize(this->ranks());
   for (Rank rank = 0; rank < hub_.size(); ++rank) hub_[rank] = of(rank).size() > 3 * *middle + 4;
   shared_.resize(peer_.size());
+  // Of the links to higher ranks; a rank's links to lower ones come by in the order of these.
+  next.assign(pointer_.begin(), pointer_.end() - 1);
   for (Rank rank = 0; rank < hub_.size(); ++rank) {
     for (std::size_t i = pointer_[rank]; i < pointer_[rank + 1]; ++i) {
-      if (!hub_[rank] && !hub_[peer_[i]]) shared_[i] = static_cast<std::uint16_t>(shared(rank, peer_[i]));
+      const Rank peer = peer_[i];
+      if (peer < rank) continue;
+      if (!hub_[rank] && !hub_[peer]) shared_[i] = static_cast<std::uint16_t>(shared(rank, peer));
+      shared_[next[peer]++] = shared_[i];
     }
   }
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t most_natural_axes = 4;
 constexpr Index ranks_seen_whole = 1024;
 constexpr std::size_t finalists = 12;
+constexpr double likely = 1.25;    // times the bits of the shortest: above that a way is no finalist
+constexpr double hopeless = 0.95;  // of the bits of mere noise: where no way says more, one stands for all
 
 void factorise(Index rest, std::vector<Index>& factors, std::vector<std::vector<Index>>& found) {
   factors.push_back(rest);
@@ -89,9 +91,13 @@ Description describe_natural(std::span<const Flow> flows, Index ranks) {
       for (std::size_t i = 0; i < named.size(); ++i) cells[i] = natural_cell(named[i], ways[way]);
       bits.emplace_back(describe(some, cells, ways[way], senders).bits, way);
     }
-    std::nth_element(bits.begin(), bits.begin() + finalists, bits.end());
+    std::partial_sort(bits.begin(), bits.begin() + finalists, bits.end());
+    const double noise = static_cast<double>(some.size()) * noise_bits(ranks);
+    const bool none = bits.front().first > hopeless * noise;
     std::vector<std::vector<Index>> best;
-    for (std::size_t i = 0; i < finalists; ++i) best.push_back(ways[bits[i].second]);
+    for (std::size_t i = 0; i < (none ? 1 : finalists); ++i) {
+      if (bits[i].first <= likely * bits.front().first) best.push_back(ways[bits[i].second]);
+    }
     ways = std::move(best);
   }
   Description shortest;

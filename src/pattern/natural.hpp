@@ -6,7 +6,7 @@
 namespace rankwise {
 
 // The shortest description over all ordered factorisations of the number of ranks into one to four factors. Among more
-// than 1024 ranks a sample of rows chooses twelve factorisations that all rows decide between.
+// than 1024 ranks a sample of rows chooses at most twelve factorisations that all rows decide between.
 // flows: sorted by sender. ranks: at least 2.
 Description describe_natural(std::span<const Flow> flows, Index ranks);
 

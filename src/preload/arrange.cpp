@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "api/failure.hpp"
 #include "preload/look_up.hpp"
 #include "preload/told.hpp"
+#include "preload/watch.hpp"
 
 namespace rankwise::preload {
 
@@ -80,6 +82,9 @@ struct Known {
   std::uint64_t key = 0;
   MPI_Comm order = MPI_COMM_NULL;    // null on ranks beyond the grid
   std::string mapping;
+  int before = -1;  // this rank there,
+  int after = -1;   // and here
+  bool speaks = false;  // of the ranks that have another number here the first one there
 };
 std::vector<Known> all_known;
 std::mutex guarding;
@@ -99,6 +104,10 @@ std::uint64_t key_of(int ndims, const int dims[], const int periods[]) {
     mix(256);
   }
   return hash >> 1;
+}
+
+void watch_made(MPI_Comm made, const Known& known) {
+  if (made != MPI_COMM_NULL && known.before != known.after) watch((Handle)made, known.before, known.after, known.speaks);
 }
 
 // Makes the communicator of one that was made before, if all ranks have one. Errors are those of the caller's communicator.
@@ -128,12 +137,24 @@ bool make_again(MPI_Comm comm, std::uint64_t key, int ndims, const int dims[], c
     }
   }
   count_placed(known->mapping.empty() ? nullptr : known->mapping.c_str());
+  watch_made(*made, *known);
   return true;
 }
 
-// Collective over those that have a cell; a rank that can keep no more just asks anew next time, as then do all.
-void keep(MPI_Comm comm, std::uint64_t key, const Cart& cart) {
+// What is known of one that was made. Collective over those that have a cell.
+Known known_of(MPI_Comm comm, std::uint64_t key, const Cart& cart) {
   Known known{MPI_GROUP_NULL, key, MPI_COMM_NULL, cart.mapping};
+  if (cart.mapping.empty() || cart.comm == MPI_COMM_NULL) return known;
+  int first = 0;
+  MPI_Comm_rank(comm, &known.before);
+  MPI_Comm_rank(cart.comm, &known.after);
+  const int own = known.before != known.after ? known.before : INT_MAX;
+  known.speaks = MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, cart.comm) == MPI_SUCCESS && first == known.before;
+  return known;
+}
+
+// Collective over those that have a cell; a rank that can keep no more just asks anew next time, as then do all.
+void keep(MPI_Comm comm, Known known, const Cart& cart) {
   if (cart.comm != MPI_COMM_NULL && MPI_Comm_dup(cart.comm, &known.order) != MPI_SUCCESS) return;
   if (MPI_Comm_group(comm, &known.group) != MPI_SUCCESS) return;
   all_known.push_back(std::move(known));
@@ -159,7 +180,9 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
     arguments.stencil_name = stencil != nullptr && *stencil != '\0' ? stencil : "nearest-neighbor";
     cart = api::make_cart(comm, arguments);
     count_placed(cart.mapping.empty() ? nullptr : cart.mapping.c_str());
-    if (all_known.size() < most_known) keep(comm, key, cart);
+    const Known known = known_of(comm, key, cart);
+    if (all_known.size() < most_known) keep(comm, known, cart);
+    watch_made(cart.comm, known);
     if (cart.verbose && cart.comm != MPI_COMM_NULL) {
       const std::string text = described(comm, cart, arguments);
       if (is_first(comm)) say(text.c_str());

@@ -8,6 +8,7 @@
 
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
+#include "preload/watch.hpp"
 
 namespace rankwise::preload {
 
@@ -28,6 +29,7 @@ bool verbose_is(const char* wanted) {
 
 struct AtEnd {
   ~AtEnd() {
+    watch_end();
     // Of libraries for several MPIs one speaks: that which had the calls, or which fits.
     if (said || !is_rank_0() || verbose_is("0") || look_up("MPI_Initialized") == nullptr) return;
     if (running() != compiled_for() && *left == '\0') return;  // another library of the chain speaks
@@ -63,6 +65,13 @@ void count_placed(const char* mapping) noexcept {
 }
 
 void remember_left(const char* why) noexcept { std::snprintf(left, sizeof left, "%s", why); }
+
+void warn(const char* why) noexcept {
+  static std::atomic<bool> warned{false};
+  if (verbose_is("0") || warned.exchange(true)) return;
+  std::fprintf(stderr, "rankwise: warning: this program may be wrong with its ranks reordered: %s; test it with 'rankwise preload "
+                       "--check', or place it by its launcher: 'rankwise map --observed' writes a rank file\n", why);
+}
 
 bool is_rank_0() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {

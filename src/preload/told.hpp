@@ -13,6 +13,9 @@ void count_call(bool reorder) noexcept;
 void count_placed(const char* mapping) noexcept;
 void remember_left(const char* why) noexcept;
 
+// A line on stderr, once: why the program may be unsafe under reordering.
+void warn(const char* why) noexcept;
+
 // By what the launcher says in the environment, before MPI is there to be asked.
 [[nodiscard]] bool is_rank_0() noexcept;
 

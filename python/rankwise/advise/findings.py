@@ -6,6 +6,7 @@ once). What is gained is never more than what the program spent at it when it wa
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.advise.evidence import Evidence
-from rankwise.engines.step import program_pricer, traffic_pricer
+from rankwise.advise.sending import ways_of_sending
+from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
+from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.mapper import Mappings, MapResult, StepTime
-from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic
+from rankwise.mapping.traffic import OBSERVED, Search, place_traffic
+from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
-    from rankwise.mapping.traffic import Nodes, Pricer
-    from rankwise.observe.phases import PhasedStep
+    from rankwise.mapping.traffic import Pricer
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
 _LEAST_GAIN = 0.01  # share of a step below which there is nothing to gain
@@ -61,17 +64,45 @@ class Finding:
 
 @dataclass(frozen=True)
 class Headroom:
-    """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known."""
+    """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known, and the floor.
+
+    The floor is proven: no placement sends less, none takes less by the judge. ``to_best_s`` and ``to_floor_s``: seconds of a step
+    from now to there with their interval (the machine's, and of the program what it spends at moving bytes); None where no time is known.
+    """
 
     now_bytes: int
     best_bytes: int
     worst_bytes: int
+    floor_bytes: int
+    floor_by: str
     now_s: float | None = None
     best_s: float | None = None
     worst_s: float | None = None
+    floor_s: float | None = None
+    floor_s_by: str = ""
+    to_best_s: tuple[float, float, float] | None = None
+    to_floor_s: tuple[float, float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self.__dict__)
+
+    def words(self, per: str, seconds: bool = True) -> str:
+        """Return how far there is to go, in seconds where they are known and wanted."""
+        if self.floor_bytes >= self.best_bytes:
+            proof = "proven least"
+        else:
+            proof = f"no placement sends less than {format_volume(self.floor_bytes)}"
+        if not seconds or self.to_best_s is None or self.to_floor_s is None:
+            return proof
+        best, floor = (_seconds_in_words(gain) for gain in (self.to_best_s, self.to_floor_s))
+        return f"{proof}; to the best known {best} a {per}, to the proven floor at most {floor}"
+
+
+def _seconds_in_words(gain: tuple[float, float, float]) -> str:
+    """Return seconds with their interval; what is below the smallest unit is nothing."""
+    if gain[2] < 1e-9:
+        return "0 s"
+    return f"{format_time(gain[0])} ({format_time(gain[1])} to {format_time(gain[2])})"
 
 
 @dataclass(frozen=True)
@@ -90,7 +121,9 @@ class Advice:
     def headline(self) -> str:
         """The conclusion in a sentence."""
         if not self.findings:
-            return "Nothing to gain" + (f": {self.nothing[0]}." if self.nothing else ".")
+            room = (self.headroom.words(self.evidence.per, not self.poor),) if self.headroom.now_bytes else ()
+            reasons = "; ".join((*self.nothing[:1], *room))
+            return f"Nothing to gain: {reasons}." if reasons else "Nothing to gain."
         best = self.findings[0]
         fewer = 1 - self.headroom.best_bytes / self.headroom.now_bytes if self.headroom.now_bytes else 0.0
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
@@ -148,7 +181,7 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     for finding in (
         _placement(evidence, question, mappings),
         _waiting(evidence),
-        *_sending(evidence, question, traffic, mappings),
+        *_sending(evidence, question, mappings),
     ):
         if isinstance(finding, Finding):
             found.append(finding)
@@ -160,9 +193,8 @@ def advise(evidence: Evidence, question: Question) -> Advice:
         notes.append(
             "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives seconds"
         )
-    return Advice(
-        evidence, tuple(found), tuple(nothing), _headroom(evidence.rounds, mappings), mappings, tuple(notes), question.poor
-    )
+    headroom = _headroom(evidence, question, mappings)
+    return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
 
 
 def _pricer(on: Priced, schedule: PhasedStep | None) -> Pricer:
@@ -177,11 +209,23 @@ def start_of(mappings: Mappings) -> MapResult:
     return next((result for result in mappings.results if result.algorithm == OBSERVED), mappings.results[0])
 
 
-def _headroom(rounds: int, mappings: Mappings) -> Headroom:
+def _headroom(evidence: Evidence, question: Question, mappings: Mappings) -> Headroom:
+    rounds, traffic, sizes = evidence.rounds, evidence.traffic, question.sizes
     now, best = start_of(mappings), mappings.best
     worst = max(mappings.results, key=lambda result: (result.time_s or 0.0, result.j_sum))
-    times = [None if one.time_s is None else one.time_s * rounds for one in (now, best, worst)]
-    return Headroom(now.j_sum, best.j_sum, worst.j_sum, *times)
+    floor = least_crossing((traffic.source, traffic.peer, traffic.bytes), sizes, evidence.pattern, best.node_of_cell)
+    least = min(best.j_sum, math.ceil(floor.least))  # whole bytes
+    sent = (now.j_sum, best.j_sum, worst.j_sum, least, floor.kind)
+    if question.on is None or now.step is None or best.step is None:
+        return Headroom(*sent)
+    step = evidence.schedule or PhasedStep.at_once(traffic.source, traffic.peer, traffic.step_bytes, traffic.ranks)
+    least_s, why = least_time_s(question.on, step, sizes, evidence.pattern, best.node_of_cell)
+    worst_s = None if worst.time_s is None else worst.time_s * rounds
+    least_s = min(least_s, now.step.time_s)
+    bottom = replace(now.step, time_s=least_s)
+    to_best, to_floor = (_gain(evidence, rounds, now.step, then) for then in (best.step, bottom))
+    times = (now.step.time_s * rounds, best.step.time_s * rounds, worst_s, least_s * rounds)
+    return Headroom(*sent, *times, why, to_best, to_floor)
 
 
 def _gain(evidence: Evidence, rounds: int, now: StepTime, new: StepTime) -> tuple[float, float, float]:
@@ -266,83 +310,24 @@ def _waiting(evidence: Evidence) -> Finding | str:
     )  # fmt: skip
 
 
-def _sending(evidence: Evidence, question: Question, traffic: Traffic, mappings: Mappings) -> list[Finding | str]:
-    """Compare one message a pair with several, and messages between nodes sent once for all pairs of ranks.
-
-    What is sent in an order may depend on what came before: messages are merged within a phase, or of phases between the same pairs
-    in a row (fields sent one after the other), and by nodes where all is sent at once.
-    """
+def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list[Finding | str]:
+    """Judge other ways of sending from the best placement known."""
     best, schedule = mappings.best, evidence.schedule
-    if question.on is None or best.node_of_cell is None or schedule is None or not len(traffic.bytes):
+    if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []
-    nodes, parts = best.node_of_cell, best.parts
-    now = _pricer(question.on, schedule)(traffic, nodes, parts)
-    merged = _merged(schedule)
-    by_node = _node_aware(traffic, nodes) if schedule.phases == 1 else []
-    whole = Traffic.of_pairs(traffic.name, traffic.ranks, (traffic.source, traffic.peer, traffic.bytes))
-    ways: dict[str, list[StepTime]] = {}
-    if len(merged.bytes) < len(schedule.bytes):
-        ways["Merge the messages to each neighbour into one"] = [_pricer(question.on, merged)(whole, nodes, parts)]
-    if by_node:
-        price = traffic_pricer(question.on)
-        ways["Send between nodes one message for all ranks of a node"] = [
-            price(one, nodes, parts) for one in by_node if len(one.bytes)
-        ]
+    nodes, parts, on = best.node_of_cell, best.parts, question.on
+    now = _pricer(on, schedule)(evidence.traffic, nodes, parts)
     found: list[Finding | str] = []
-    for what, steps in ways.items():
+    for way in ways_of_sending(evidence, schedule, nodes):
+        steps = [_pricer(on, step)(evidence.traffic, nodes, parts) for step in way.steps]
         then = StepTime(sum(s.time_s for s in steps), sum(s.low_s for s in steps), sum(s.high_s for s in steps), "", 0.0, 0)
         gain = _gain(evidence, 1, now, then)
         if gain[0] < _LEAST_GAIN * evidence.time_s:
             verdict = "slower" if gain[0] <= 0 else f"less than {_LEAST_GAIN:.0%} of a {evidence.per}"
             found.append(
-                f"{what[0].lower()}{what[1:]}: {verdict} ({format_time(then.time_s)} against {format_time(now.time_s)})"
+                f"{way.what[0].lower()}{way.what[1:]}: {verdict} ({format_time(then.time_s)} against {format_time(now.time_s)})"
             )
             continue
-        why = (
-            f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(then.time_s)}: fewer latencies"
-        )
-        sizes = f"--bytes {max(1, int(np.median(traffic.bytes)))}"
-        command = f"rankwise choose --dims {max(1, len(evidence.pattern.dims))} --cutoff 1 {sizes}"
-        found.append(Finding(SENDING, what, why, *gain, command))
+        why = f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(then.time_s)}: {way.why}"
+        found.append(Finding(SENDING, way.what, why, *gain, way.command))
     return found
-
-
-def _merged(schedule: PhasedStep) -> PhasedStep:
-    """Return the schedule with one message of each pair in each phase, phases between the same pairs in a row taken as one."""
-    ends = np.searchsorted(schedule.phase, np.arange(schedule.phases + 1))
-    group, last = np.zeros(schedule.phases, np.int64), b""
-    for phase in range(schedule.phases):
-        rows = slice(ends[phase], ends[phase + 1])
-        pairs = np.unique(np.stack([schedule.source[rows], schedule.dest[rows]]), axis=1).tobytes()
-        group[phase] = (group[phase - 1] if phase else -1) + (pairs != last)
-        last = pairs
-    columns = np.stack([group[schedule.phase], schedule.source, schedule.dest])
-    keys, inverse = np.unique(columns, axis=1, return_inverse=True)
-    volume = np.zeros(keys.shape[1], schedule.bytes.dtype)
-    np.add.at(volume, inverse.reshape(-1), schedule.bytes)
-    phases, source, dest = (np.ascontiguousarray(row) for row in keys)
-    compute_s = np.zeros((int(group.max(initial=0)) + 1, schedule.ranks))
-    return replace(schedule, phase=phases, source=source, dest=dest, bytes=volume, compute_s=compute_s)
-
-
-def _node_aware(traffic: Traffic, node_of_rank: Nodes) -> list[Traffic]:
-    """Return three steps: to the rank of a node that speaks with another one, between nodes, and on from there."""
-    cut = traffic.crossing(node_of_rank)
-    if not cut.any():
-        return []
-    members = [np.flatnonzero(node_of_rank == node) for node in range(int(node_of_rank.max()) + 1)]
-    a, b = node_of_rank[traffic.source], node_of_rank[traffic.peer]
-
-    def speaker(own: Nodes, other: Nodes) -> Any:
-        return np.array([members[i][j % len(members[i])] for i, j in zip(own, other, strict=True)])
-
-    out, into, sent = speaker(a[cut], b[cut]), speaker(b[cut], a[cut]), traffic.bytes[cut]
-    inside = traffic.bytes[~cut]
-    ends = ((traffic.source[cut], out), (out, into), (into, traffic.peer[cut]))
-    first = (
-        np.concatenate((ends[0][0], traffic.source[~cut])),
-        np.concatenate((ends[0][1], traffic.peer[~cut])),
-        np.concatenate((sent, inside)),
-    )
-    name, ranks = traffic.name, traffic.ranks
-    return [Traffic.of_pairs(name, ranks, one) for one in (first, (*ends[1], sent), (*ends[2], sent))]

@@ -47,7 +47,7 @@ def advise(
     from rankwise.cli.rows import trust_record
     from rankwise.engines.model import Model
     from rankwise.machine.profile import open_profile
-    from rankwise.mapping.levels import levels_of
+    from rankwise.mapping.levels import levels_above, levels_of
     from rankwise.mapping.traffic import Search
     from rankwise.observe.record import read_record
 
@@ -58,8 +58,8 @@ def advise(
     sizes, names = nodes_asked(evidence.traffic, nodes, ppn, None, hosts)
     known = None if profile is None else open_profile(profile)
     on = None if known is None else Model(known)
-    units = () if on is None else tuple(each for each, _ in on.machine.levels)
-    search = Search(levels=() if known is None else levels_of(known), units=units)
+    above = () if on is None else levels_above(on.machine, len(sizes))
+    search = Search(levels=() if known is None else levels_of(known), above=above)
     asked = (("nodes", nodes), ("ppn", ppn), ("hosts", hosts), ("profile", profile))
     target = {name: value for name, value in asked if value is not None}
     advice = advised(evidence, Question(sizes, names, on, search, target, known is not None and _is_poor(known)))
@@ -107,6 +107,8 @@ def _lines(advice: Advice, path: Path) -> list[str]:
     )
     lines.append(f"Pattern   {evidence.pattern.words}")
     lines.append(f"Placement {_placement_words(advice)}")
+    if advice.headroom.now_bytes:
+        lines.append(f"Headroom  {advice.headroom.words(evidence.per)}")
     for number, finding in enumerate(advice.findings, 1):
         gain = gain_in_words(finding, evidence)
         if finding.gain_s is not None:

@@ -14,6 +14,7 @@ from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shap
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
+    from rankwise.machine.switches import Switches
     from rankwise.mapping import Mappings
     from rankwise.mapping.dims import GridChoices
     from rankwise.mapping.slots import Slots
@@ -75,8 +76,16 @@ def map_ranks(
     levels: Annotated[
         str | None,
         typer.Option(
-            help="Levels below the node, to divide each node's ranks among: socket:2, numa:4, or socket:2,numa:4. "
-            "Otherwise the sockets of --profile."
+            help="Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
+            "(otherwise the sockets of --profile); and above it, for --observed and --graph: switch:16 nodes, group:4 switches, "
+            "each with what a byte costs that leaves it: switch:16*5."
+        ),
+    ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            help="Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
+            "topology', a SLURM_TOPOLOGY_ADDR a line; or slurm, to ask it."
         ),
     ] = None,
     profile: Annotated[
@@ -159,7 +168,7 @@ def map_ranks(
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping import map_grid
     from rankwise.mapping.formats import FORMATS, Placed, default_hosts, require_format, use_of, write_mapping
-    from rankwise.mapping.levels import levels_of, parse_levels
+    from rankwise.mapping.levels import levels_of, levels_read, parse_levels
     from rankwise.mapping.mapper import DEFAULT_EFFORT_S
     from rankwise.mapping.reading import read_mapping
 
@@ -188,16 +197,18 @@ def map_ranks(
         raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
     size_bytes = parse_size(message_bytes, "--bytes")
     on, known = _machine(profile, machine, settings)
-    inner = parse_levels(levels) if levels is not None else [] if known is None else levels_of(known)
+    inner, above = ([] if known is None else levels_of(known), []) if levels is None else parse_levels(levels)
+    if above and observed is None and graph is None and topology is None:
+        raise InputError("--levels above the node are for --observed and --graph: a grid's nodes are ordered by --topology")
+    switches = None if topology is None else _switches(topology)
     if observed is not None or graph is not None:
         from rankwise.cli.map_traffic import Asked, map_traffic
         from rankwise.mapping.traffic import Search
 
-        units = () if on is None else tuple(nodes_of_unit for nodes_of_unit, _ in on.machine.levels)
-        search = Search(effort_s, objective, seed, inner, units)
+        search = Search(effort_s, objective, seed, inner)
         asked = Asked(
-            observed, graph, nodes, ppn, node_sizes, hosts, algorithms, search, file_format, compare, check, with_mapping, output,
-            as_json,
+            observed, graph, nodes, ppn, node_sizes, hosts, algorithms, search, above, switches, file_format, compare, check,
+            with_mapping, output, as_json,
         )  # fmt: skip
         map_traffic(asked, on, known)
         return
@@ -223,7 +234,7 @@ def map_ranks(
             stencil,
             flags,
             names_of_algorithms,
-            keep_maps=everything and (with_mapping or file_format is not None or plot is not None),
+            keep_maps=everything and (with_mapping or file_format is not None or plot is not None or switches is not None),
             weights=heavy,
             effort_s=None if effort is None else effort_s,
             steps=steps,
@@ -243,6 +254,11 @@ def map_ranks(
     from rankwise.cli.rows import trust_record
 
     record = {**mappings.to_dict(with_maps=with_mapping), **trust_record(known)}
+    if switches is not None:
+        from rankwise.mapping.node_order import order_hosts
+
+        names = order_hosts(mappings, names, levels_read(switches, names[: len(sizes)], above))
+        record["hosts"] = names
     if choices is not None:
         record["choice"] = choices.to_dict()
     if room is not None:
@@ -271,6 +287,14 @@ def map_ranks(
     if choices is not None:
         show_grids(choices, size_bytes)
     show(mappings, results)
+
+
+def _switches(topology: str) -> Switches:
+    """Read the switches above the nodes from a file, or ask Slurm. Raises InputError."""
+    from rankwise.launch.switches import ask_slurm
+    from rankwise.machine.switches import read_switches
+
+    return ask_slurm() if topology == "slurm" else read_switches(Path(topology))
 
 
 def _parse_slots(text: str) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ from rankwise.units import format_percent, format_time, format_volume
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
+    from rankwise.machine.switches import Switches
     from rankwise.mapping import Mappings, MapResult
+    from rankwise.mapping.levels import Above, Unit
     from rankwise.mapping.traffic import Search, Traffic
 
 
@@ -30,6 +32,8 @@ class Asked:
     hosts: str | None
     algorithms: Sequence[str]
     search: Search
+    above: Sequence[Unit]
+    switches: Switches | None
     file_format: str | None
     compare: Path | None
     check: bool
@@ -44,20 +48,28 @@ def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     from rankwise.engines.step import traffic_pricer
     from rankwise.files import write_json
     from rankwise.mapping.formats import Placed, use_of, write_mapping
+    from rankwise.mapping.levels import seats
     from rankwise.mapping.reading import read_mapping
     from rankwise.mapping.traffic import place_traffic
 
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
     given = None if asked.compare is None else read_mapping(asked.compare, sizes)
-    price = None if on is None else traffic_pricer(on)
-    mappings = place_traffic(traffic, sizes, asked.algorithms, asked.search, price, given)
+    above = _levels(asked, sizes, names, on)
+    uplinks = () if on is None else [nodes for nodes, _ in on.machine.levels]
+    price = None if on is None else traffic_pricer(on, seats(above, uplinks) if uplinks else ())
+    mappings = place_traffic(traffic, sizes, asked.algorithms, replace(asked.search, above=above), price, given)
     best = mappings.best
     assert best.node_of_cell is not None
     placed = Placed([traffic.ranks], best.node_of_cell.tolist(), names, {name: part.tolist() for name, part in best.parts.items()})
     extra: dict[str, Any] = {
         "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
     }  # fmt: skip
+    if above:
+        extra["above"] = [
+            {"level": level.name, "units": len(set(level.unit_of_node)), "cost": level.cost, "bytes": _between(traffic, mappings, level)}
+            for level in above
+        ]
     if asked.check:
         extra["checked"] = checked([names[node] for node in placed.node_of_cell])
     record = {**mappings.to_dict(with_maps=asked.with_mapping), **extra}
@@ -73,7 +85,7 @@ def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     elif asked.as_json:
         print_json(record)
     else:
-        _show(mappings, traffic)
+        _show(mappings, traffic, above)
         if asked.check:
             tell(f"checked: all {traffic.ranks} ranks were started there, and those of a node share its memory")
 
@@ -126,6 +138,28 @@ def nodes_asked(
     return sizes, names[: len(sizes)]
 
 
+def _levels(asked: Asked, sizes: Sequence[int], names: Sequence[str], on: Priced | None) -> list[Above]:
+    """Return the levels above the nodes: those asked for, else the machine's."""
+    from rankwise.mapping.levels import levels_above, levels_asked, levels_read
+
+    if asked.switches is not None:
+        return levels_read(asked.switches, names, asked.above)
+    if asked.above:
+        return levels_asked(asked.above, len(sizes))
+    return [] if on is None else levels_above(on.machine, len(sizes))
+
+
+def _between(traffic: Traffic, mappings: Mappings, level: Above) -> dict[str, int]:
+    """Return the bytes between the units of a level by each algorithm's placement."""
+    import numpy as np
+
+    unit = np.array(level.unit_of_node, np.int32)
+    return {
+        result.algorithm: int(traffic.bytes[traffic.crossing(unit[result.node_of_cell])].sum())
+        for result in mappings.results if result.node_of_cell is not None
+    }  # fmt: skip
+
+
 def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:
     """Start ranks on their hosts and return what each found there: host, memory group, CPU. Raises RankwiseError."""
     from rankwise.launch.mpi import find_mpi, stream_kernel
@@ -161,7 +195,7 @@ def _change(value: float, start: float) -> str:
     return "0.0 %" if value == start else "–" if start == 0 else format_percent(value / start - 1)
 
 
-def _show(mappings: Mappings, traffic: Traffic) -> None:
+def _show(mappings: Mappings, traffic: Traffic, above: Sequence[Above]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -173,13 +207,16 @@ def _show(mappings: Mappings, traffic: Traffic) -> None:
     timed = best.time_s is not None
     table.add_column("placement")
     versus = f"vs {start.algorithm}"
-    for heading in ("between nodes", versus, "busiest node", *(("a round", versus) if timed else ()), "to map"):
+    farther = [_between(traffic, mappings, level) for level in above]
+    outer = [f"between {level.name}{'es' if level.name == 'switch' else 's'}" for level in above]
+    for heading in ("between nodes", versus, *outer, "busiest node", *(("a round", versus) if timed else ()), "to map"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for result in mappings.results:
         times = [format_time(result.time_s or 0), _change(result.time_s or 0, start.time_s or 0)] if timed else []
         table.add_row(
-            result.algorithm, format_volume(result.j_sum), _change(result.j_sum, start.j_sum), format_volume(result.j_max), *times,
+            result.algorithm, format_volume(result.j_sum), _change(result.j_sum, start.j_sum),
+            *(format_volume(sent_between[result.algorithm]) for sent_between in farther), format_volume(result.j_max), *times,
             format_time(result.seconds), "best" if result is best else "", style="bold green" if result is best else None,
         )  # fmt: skip
     console().print(table)

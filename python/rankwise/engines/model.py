@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from rankwise import _core
 from rankwise.engines.judge import cost_of, judged, price_of, sizes_of
 from rankwise.engines.machines import machine_of_profile, with_faster_card
@@ -13,6 +15,7 @@ from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import LACKING, VARIANTS, Link, Profile
+from rankwise.observe.phases import PhasedStep
 from rankwise.workloads.base import Case, Price, Program, Row
 
 # Of a row of which no spread is known: twice what 95 % of single runs of OSU's benchmarks differ by from the mean of ten.
@@ -56,13 +59,16 @@ class Model:
         pricer = _Pricer(self, placement)
         return [pricer.row(case) for case in cases]
 
-    def interval(self, mode: str, cost: _core.Cost | _core.Ranked, sizes: Sequence[int]) -> tuple[float, float]:
+    def interval(
+        self, mode: str, cost: _core.Cost | _core.Ranked, sizes: Sequence[int], width: float | None = None
+    ) -> tuple[float, float]:
         """Return the 95 % interval of the time of a program that sends messages of some sizes.
 
-        In logarithms, of independent errors: what is not known of the profile's figures, what the judge itself errs by, and
+        ``width``: by how much (a logarithm) the profile's figures may be wrong, all in all; None: as those known least well. In logarithms, of independent errors: what is not known of the profile's figures, what the judge itself errs by, and
         how far the machine drifts from one session to the next, where its history tells.
         """
-        width = max(self._width(_NEEDS[mode], size) for size in sizes)
+        if width is None:
+            width = max(self._width(_NEEDS[mode], size) for size in sizes)
         down, up = (math.hypot(width, self._drift, _log_ratio(end, cost.time_s)) for end in (cost.low_s, cost.high_s))
         return cost.time_s * math.exp(-down), cost.time_s * math.exp(up)
 
@@ -71,10 +77,11 @@ class Model:
         of_program = judged(program, placement)
         cost = cost_of(of_program, block_bytes, self.machine)
         sizes = sizes_of(of_program.message_blocks, block_bytes)
-        low_s, high_s = self.interval(program.mode, cost, sizes)
+        width = self._width_of_step(program, placement) if isinstance(program.schedules, PhasedStep) else None
+        low_s, high_s = self.interval(program.mode, cost, sizes, width)
         if "card" in self.assumed(placement):
             faster = cost_of(of_program, block_bytes, with_faster_card(self.machine, placement.most_on_a_node))
-            low_s = min(low_s, self.interval(program.mode, faster, sizes)[0])
+            low_s = min(low_s, self.interval(program.mode, faster, sizes, width)[0])
         notes = (*program.notes, *self.notes(program.mode, sizes, placement))
         return price_of(cost, block_bytes, (low_s, high_s), notes)
 
@@ -90,12 +97,32 @@ class Model:
     def _beyond(self, need: str, sizes: Sequence[int]) -> list[int]:
         return [size for size in sizes if any(_variant(link, need).extrapolates(size) for link in self.links.values())]
 
+    def _width_of_step(self, program: Program, placement: _core.Placement) -> float | None:
+        """Return how well an observed step's messages are known: in the mean, each by its time on its own link.
+
+        As if all errors were one: of those that are independent the sum would be known better.
+        """
+        step, need = program.schedules, _NEEDS[program.mode]
+        node_of_rank = np.array([placement.node(rank) for rank in range(placement.ranks)])
+        apart = node_of_rank[np.asarray(step.source)] != node_of_rank[np.asarray(step.dest)]
+        inside = [link for name, link in self.links.items() if name != "other-node"]
+        total_s = unknown_s = 0.0
+        for links, sizes in (([self.links["other-node"]] if "other-node" in self.links else [], step.bytes[apart]), (inside, step.bytes[~apart])):
+            for size, count in zip(*(found.tolist() for found in np.unique(sizes, return_counts=True)), strict=True):
+                curves = [_variant(link, need) for link in links]
+                time_s = count * max((curve.time_s(size) for curve in curves), default=0.0)
+                total_s += time_s
+                unknown_s += time_s * max((self._width_on(curve, size) for curve in curves), default=0.0)
+        return unknown_s / total_s if total_s > 0 else None
+
+    def _width_on(self, curve: Curve, size: int) -> float:
+        width, error = curve.log_half_width(size), curve.model_error(size)
+        return math.hypot(ASSUMED_SPREAD, error) if width is None else width
+
     def _width(self, need: str, size: int) -> float:
         """Return the widest relative interval of a message's time over the profile's links."""
         if (need, size) not in self._width_of:
-            curves = [_variant(link, need) for link in self.links.values()]
-            widths = [(curve.log_half_width(size), curve.model_error(size)) for curve in curves]
-            self._width_of[need, size] = max(math.hypot(ASSUMED_SPREAD, error) if w is None else w for w, error in widths)
+            self._width_of[need, size] = max(self._width_on(_variant(link, need), size) for link in self.links.values())
         return self._width_of[need, size]
 
     @property

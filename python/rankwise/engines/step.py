@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
 
 from rankwise import _core
 from rankwise.engines.judge import judge, price_of
 from rankwise.errors import InputError
+from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.problem import Problem
 from rankwise.observe.phases import PhasedStep
 from rankwise.workloads.base import Halo, Price, Program
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from rankwise.mapping.floor import Gridded
     from rankwise.mapping.mapper import StepPricer
     from rankwise.mapping.traffic import Traffic
 
@@ -57,13 +60,18 @@ def step_pricer(on: Priced, message_bytes: int) -> StepPricer:
     return price
 
 
-def traffic_pricer(on: Priced) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
-    """Return what prices placements of a program: of each pair one message is sent, all at once, of its bytes a round."""
+def traffic_pricer(on: Priced, seats: Sequence[int] = ()) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
+    """Return what prices placements of a program: of each pair one message is sent, all at once, of its bytes a round.
+
+    ``seats``: the number of each node on the machine, where they do not follow each other.
+    """
+    from numpy import asarray, int32
 
     def price(traffic: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
         sent = traffic.step_bytes
         program = Program(PhasedStep.at_once(traffic.source, traffic.peer, sent, traffic.ranks))
-        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, node_of_rank, parts))
+        nodes = asarray(seats, dtype=int32)[node_of_rank] if seats else node_of_rank
+        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, nodes, parts))
 
     return price
 
@@ -75,6 +83,33 @@ def program_pricer(on: Priced, program: Program) -> Callable[[Traffic, Nodes, Ma
         return _priced(on, program, 1, 1, _placed(on, node_of_rank, parts))
 
     return price
+
+
+def least_time_s(
+    on: Priced, step: PhasedStep, sizes: Sequence[int], grid: Gridded | None = None, node_of_rank: Nodes | None = None
+) -> tuple[float, str]:
+    """Return what the judge's time of a step cannot fall below, wherever its ranks are, and what holds it up there.
+
+    No time is below that for which a resource is held: of all that must cross between nodes (or between units of switches) the
+    busiest card or link has at least the mean. Nor is it below the step's on the machine of the quickest links.
+    """
+    volume = np.ascontiguousarray(step.bytes, np.int64)
+    program = Program(replace(step, compute_s=np.zeros_like(step.compute_s)))
+    quickest = on.machine.quickest(np.unique(volume).tolist())
+    alone = judge(program, 1, _core.Placement.blocked(step.ranks, step.ranks), quickest).time_s if len(volume) else 0.0
+    best = (alone, "the quickest links")
+    shared = [("card-out", 1, list(sizes)), ("card", 2, list(sizes))]
+    for level, (nodes, _) in enumerate(on.machine.levels):
+        shared.append((f"uplink-{level}", 1, [sum(sizes[i : i + nodes]) for i in range(0, len(sizes), nodes)]))
+    keys, inverse = np.unique(np.asarray(step.source, np.int64) * step.ranks + step.dest, return_inverse=True)
+    for name, ends, units in shared:
+        held_s = np.bincount(inverse.reshape(-1), on.machine.held_s(name, volume), minlength=len(keys))
+        if len(units) < 2 or not held_s.any():
+            continue
+        own = None if node_of_rank is None or len(units) < len(sizes) else node_of_rank
+        floor = least_crossing((keys // step.ranks, keys % step.ranks, held_s), units, grid, own)
+        best = max(best, (ends * floor.least / len(units), name))
+    return best
 
 
 def _placed(on: Priced, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> _core.Placement:

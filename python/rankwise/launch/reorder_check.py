@@ -74,5 +74,6 @@ def _run(command: Sequence[str], environment: Mapping[str, str], limit_s: float)
         except TimeoutError:
             return _Run(None, lines, limit_s, "")
         code = child.wait()
-        told = next((part for part in child.complaint().split(" / ") if part.startswith("rankwise: ")), child.error_line())
+        parts = child.complaint().split(" / ")
+        told = next((part for part in parts if part.startswith("rankwise: ") and "warning:" not in part), child.error_line())
         return _Run(code, lines, time.monotonic() - begun_s, told)

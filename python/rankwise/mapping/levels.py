@@ -16,16 +16,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankwise.machine.profile import Profile
+    from rankwise.machine.switches import Switches
 
-INNER = ("socket", "numa")
+INNER = ("socket", "numa", "l3")
+ABOVE = ("switch", "group")
+_COSTS = (5, 10)  # of a byte that leaves a switch, a group, where nobody says more; between nodes of a switch it costs 1
 
 
 @dataclass(frozen=True)
 class Inner:
-    """A level below the node: each part of the level above it holds ``ways`` of these (``socket`` or ``numa``)."""
+    """A level below the node: each part of the level above it holds ``ways`` of these (``socket``, ``numa`` or ``l3``)."""
 
     name: str
     ways: int
+
+
+@dataclass(frozen=True)
+class Above:
+    """A level above the node (``switch``, ``group``): the unit of each node, and what a byte between its units costs.
+
+    A byte between nodes of one unit of the innermost level costs 1; costs do not fall outwards.
+    """
+
+    name: str
+    unit_of_node: tuple[int, ...]
+    cost: int
 
 
 @dataclass(frozen=True)
@@ -43,23 +58,129 @@ class LevelScore:
         return {"level": self.level, "edges": self.edges, "bytes": self.bytes}
 
 
-def parse_levels(text: str) -> list[Inner]:
-    """Read levels below the node, the outer first: ``socket:2``, ``numa:4``, ``socket:2,numa:4``. Raises InputError."""
-    levels = []
+@dataclass(frozen=True)
+class Unit:
+    """A level above the node as it was asked for: how many of the level below it holds (None: a topology says it), its cost."""
+
+    name: str
+    each: int | None
+    cost: int | None
+
+
+def parse_levels(text: str) -> tuple[list[Inner], list[Unit]]:
+    """Read levels below and above the node.
+
+    Below, the outer first: ``socket:2``, ``numa:4``, ``l3:8``, ``socket:2,l3:4``: how many a part of the level above has. Above,
+    the inner first: ``switch:16`` (nodes), ``group:4`` (switches), each with what a byte costs that leaves it: ``switch:16*5``.
+    Raises InputError.
+    """
+    inner: list[Inner] = []
+    above: list[Unit] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*([a-z]+)\s*:\s*(\d{1,6})\s*", part)
-        if match is None or match[1] not in INNER or int(match[2]) < 1:
-            raise InputError(f"--levels '{text}' is not understood: write it as socket:2, numa:4 or socket:2,numa:4")
-        levels.append(Inner(match[1], int(match[2])))
-    if [level.name for level in levels] not in (["socket"], ["numa"], ["socket", "numa"]):
-        raise InputError(f"--levels '{text}' has its levels twice or inside out: write socket:2,numa:4")
-    return levels
+        match = re.fullmatch(r"\s*([a-z0-9]+)\s*(?::\s*(\d{1,6}))?\s*(?:\*\s*(\d{1,4}))?\s*", part)
+        name = "" if match is None else match[1]
+        count = None if match is None or match[2] is None else int(match[2])
+        if match is None or count == 0 or not (name in ABOVE or (name in INNER and count and match[3] is None)):
+            raise InputError(f"--levels '{text}' is not understood: write it as socket:2,l3:4 or switch:16*5,group:4")
+        if name in ABOVE:
+            above.append(Unit(name, count, None if match[3] is None else int(match[3])))
+        else:
+            inner.append(Inner(name, count or 1))
+    for names, known in (([level.name for level in inner], INNER), ([unit.name for unit in above], ABOVE)):
+        if names != [name for name in known if name in names]:
+            raise InputError(f"--levels '{text}' has its levels twice or in another order: write socket:2,numa:4 or switch:16,group:4")
+    return inner, above
+
+
+def levels_asked(units: Sequence[Unit], nodes: int) -> list[Above]:
+    """Return the levels of units that are filled one after the other. Raises InputError where they do not divide the nodes."""
+    each = 1
+    found = []
+    for unit in units:
+        if unit.each is None:
+            raise InputError(f"--levels {unit.name} needs a number: write {unit.name}:4, or give --topology")
+        each *= unit.each
+        if nodes % each:
+            raise InputError(f"--levels {unit.name}:{unit.each} does not divide the {nodes} nodes: give --topology for uneven ones")
+        found.append((unit.name, tuple(node // each for node in range(nodes))))
+    return _priced(found, [unit.cost for unit in units])
+
+
+def levels_read(switches: Switches, hosts: Sequence[str], units: Sequence[Unit]) -> list[Above]:
+    """Return the levels above these hosts; ``units`` may say what they cost. Raises InputError."""
+    if any(unit.each is not None for unit in units):
+        raise InputError("--topology says how many nodes a switch has: leave the numbers of --levels above the node out")
+    costs = {unit.name: unit.cost for unit in units}
+    names = (*ABOVE, *(f"level {i}" for i in range(3, 100)))
+    found = [(names[i], unit) for i, unit in enumerate(switches.of_hosts(hosts))]
+    return _priced(found, [costs.get(name) for name, _ in found])
+
+
+def _priced(found: Sequence[tuple[str, tuple[int, ...]]], costs: Sequence[int | None]) -> list[Above]:
+    above: list[Above] = []
+    for i, (name, unit) in enumerate(found):
+        least = above[-1].cost if above else 1
+        cost = costs[i]
+        if cost is not None and not least <= cost <= 1024:
+            raise InputError(f"--levels {name} costs {cost}: give {least} to 1024, what lies farther out costs no less")
+        above.append(Above(name, unit, max(least, _COSTS[min(i, 1)]) if cost is None else cost))
+    return above
+
+
+def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:
+    """Return each node's number on a machine whose units hold so many nodes (the inner first): units stand apart, filled in order.
+
+    Raises InputError where a unit has more nodes than that, or there are other levels.
+    """
+    if len(above) != len(widths):
+        raise InputError(f"the machine has {len(widths)} levels of switches and the nodes have {len(above)}: describe both alike")
+    inner = [0] * len(above[0].unit_of_node)
+    number = dict.fromkeys(range(len(inner)), 0)
+    taken: dict[tuple[int, int], int] = {}
+    for node in range(len(inner)):
+        unit = above[0].unit_of_node[node]
+        number[node] = taken.get((0, unit), 0)
+        taken[0, unit] = number[node] + 1
+    for i, level in enumerate(above):
+        width = widths[i]
+        if any(number[node] >= width for node in number):
+            raise InputError(f"a {level.name} of the nodes holds more than the {width} of the machine: describe both alike")
+        outer = above[i + 1].unit_of_node if i + 1 < len(above) else [0] * len(inner)
+        place: dict[int, int] = {}
+        begun: dict[int, int] = {}
+        for node, unit in enumerate(level.unit_of_node):
+            if unit not in place:
+                place[unit] = begun.get(outer[node], 0)
+                begun[outer[node]] = place[unit] + 1
+        number = {node: place[level.unit_of_node[node]] * width + number[node] for node in number}
+    return [number[node] for node in range(len(inner))]
 
 
 def levels_of(profile: Profile) -> list[Inner]:
-    """Return the levels below the node that a profile tells apart: its sockets, where it has measured between them."""
+    """Return the levels below the node that a profile tells apart: where it has measured between its sockets, or within and
+    outside the largest caches, of which hwloc has told how many there are."""
     sockets = int(profile.machine.get("sockets") or 1)
-    return [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
+    found = [Inner("socket", sockets)] if sockets > 1 and "other-socket" in profile.links else []
+    caches = [cache["count"] for cache in profile.machine.get("caches") or () if cache["level"] == 3]
+    if len(caches) == 1 and {"shared-cache", "same-socket"} <= set(profile.links):
+        each, more = divmod(caches[0], sockets if found else 1)
+        found += [Inner("l3", each)] if each > 1 and not more else []
+    return found
+
+
+def levels_above(machine: _core.Machine, nodes: int) -> list[Above]:
+    """Return the levels of switches of a machine whose units are filled one after the other.
+
+    A byte that leaves a unit costs 1 more for each time that the links up are slower than the cards of the unit's nodes.
+    """
+    found: list[Above] = []
+    cost = 1
+    for number, (each, up_bytes_per_s) in enumerate(machine.levels):
+        card = machine.card_bytes_per_s
+        taper = each * card / up_bytes_per_s if card else 1.0
+        cost = min(1024, cost + max(1, round(taper)))
+        found.append(Above(("switch", "group")[min(number, 1)], tuple(node // each for node in range(nodes)), cost))
+    return found
 
 
 def divide_levels(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 MOST_CELLS = 36
-_MOST_EDGE_VARIABLES = 2000
+MOST_EDGE_VARIABLES = 2000
 
 
 def is_tiny(cells: int, nodes: int, offsets: int) -> bool:
     """Whether the optimum of a problem of that size can be had in seconds."""
-    return cells <= MOST_CELLS and cells * nodes * offsets <= _MOST_EDGE_VARIABLES
+    return cells <= MOST_CELLS and cells * nodes * offsets <= MOST_EDGE_VARIABLES
 
 
 def proven_optimum(
@@ -22,15 +22,7 @@ def proven_optimum(
     periodic: Sequence[bool],
     most_seconds: float = 60.0,
 ) -> int | None:
-    """Return the least J_sum that any mapping has, or None where it cannot be proved within the time.
-
-    One binary variable for each cell and node says who holds whom; one for each edge and node is at least 1 where the
-    node holds the one end and not the other.
-    """
-    import numpy as np
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_matrix
-
+    """Return the least J_sum that any mapping has, or None where it cannot be proved within the time."""
     cells = list(itertools.product(*map(range, dims)))
     index = {cell: i for i, cell in enumerate(cells)}
     between: dict[tuple[int, int], int] = {}
@@ -43,10 +35,31 @@ def proven_optimum(
                 continue
             ends = (min(index[cell], other), max(index[cell], other))
             between[ends] = between.get(ends, 0) + weight
+    _, optimum = least_cut(len(cells), between, node_sizes, most_seconds)
+    return None if optimum is None else round(optimum)
+
+
+def least_cut(
+    cells: int,
+    between: Mapping[tuple[int, int], float],
+    node_sizes: Sequence[int],
+    most_seconds: float = 60.0,
+    most_tries: int | None = None,
+) -> tuple[float, float | None]:
+    """Return what no division of cells among nodes cuts less than, and the least cut, to 0.01 %; None where it was not found.
+
+    ``between``: the weight of each edge (two cells, the lesser first). One binary variable for each cell and node says who
+    holds whom; one for each edge and node is at least 1 where the node holds the one end and not the other. ``most_tries``:
+    branches (None: as many as the time allows).
+    """
+    import numpy as np
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_matrix
+
     nodes = len(node_sizes)
     if nodes == 1 or not between:
-        return 0
-    placed = len(cells) * nodes
+        return 0.0, 0.0
+    placed = cells * nodes
     edges = list(between.items())
     count = placed + len(edges) * nodes
     cost = np.zeros(count)
@@ -64,10 +77,10 @@ def proven_optimum(
         least.append(low)
         most.append(high)
 
-    for cell_id in range(len(cells)):
+    for cell_id in range(cells):
         constrain([(cell_id * nodes + node, 1) for node in range(nodes)], 1, 1)
     for node, size in enumerate(node_sizes):
-        constrain([(cell_id * nodes + node, 1) for cell_id in range(len(cells))], size, size)
+        constrain([(cell_id * nodes + node, 1) for cell_id in range(cells)], size, size)
     for e, ((u, v), weight) in enumerate(edges):
         for node in range(nodes):
             cut = placed + e * nodes + node
@@ -77,7 +90,7 @@ def proven_optimum(
     upper = np.ones(count)
     if len(set(node_sizes)) == 1:
         # Nodes of equal size are interchangeable: cell i may take one of the nodes 0 to i.
-        for cell_id in range(min(nodes, len(cells))):
+        for cell_id in range(min(nodes, cells)):
             upper[cell_id * nodes + cell_id + 1 : (cell_id + 1) * nodes] = 0
     integrality = np.zeros(count, dtype=np.int64)
     integrality[:placed] = 1
@@ -87,6 +100,7 @@ def proven_optimum(
         integrality=integrality,
         bounds=Bounds(np.zeros(count), upper),
         constraints=LinearConstraint(matrix, np.array(least), np.array(most)),
-        options={"time_limit": most_seconds},
+        options={"time_limit": most_seconds, "node_limit": 2**31 - 1 if most_tries is None else most_tries},
     )
-    return round(result.fun) if result.status == 0 else None
+    bound = getattr(result, "mip_dual_bound", None)
+    return max(0.0, float(bound or 0.0)), float(result.fun) if result.status == 0 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Inner, LevelScore
+from rankwise.mapping.levels import Above, Inner, LevelScore
 from rankwise.mapping.mapper import ALL, DEFAULT_EFFORT_S, GRAPH, Mappings, MapResult, Skipped, StepTime, best_of, steps_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 OBSERVED, BLOCKED, CYCLIC, REFINED = "observed", "blocked", "cyclic", "refined"
 _HEAVIEST = 2**30  # the search adds up weights in 32 bits
-_LEAST_SWEEPS = 2000  # of all pairs, so that a search of many ranks comes to an end of its first rounds
+_LEAST_SWEEPS = 10_000  # of all pairs: what a search is given whatever the effort, so that it comes to an end of its first rounds,
+_LEAST_S = 2.0  # but no more than this takes
+_MOST_THREADS = 16
+_MOST_FOR_PEAK = 50_000  # ranks of a search for the bytes of the busiest node, which looks at all pairs of nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +102,13 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Search:
-    """How placements are looked for; ``units``: nodes of a unit of each level of switches, the inner first."""
+    """How placements are looked for; ``above``: levels of switches, the inner first."""
 
     effort_s: float = DEFAULT_EFFORT_S
     objective: str = "j_sum"
     seed: int = 1
     levels: Sequence[Inner] = ()
-    units: Sequence[int] = ()
+    above: Sequence[Above] = ()
 
 
 @dataclass
@@ -140,26 +144,12 @@ class _Graph:
             self.first, self.others, self.out, self.into, list(sizes), list(starts), steps, objective, seed
         )
 
-    def spread(self) -> NDArray[np.int64]:
-        """Return the ranks in the order in which they are reached from one of the fewest partners."""
-        count = len(self.first) - 1
-        degree = np.diff(self.first)
-        seen, order = np.zeros(count, bool), []
-        for start in np.argsort(degree, kind="stable"):
-            if seen[start]:
-                continue
-            front = np.array([start])
-            seen[start] = True
-            while len(front):
-                order.append(front)
-                lengths = degree[front]
-                at = np.repeat(self.first[front] - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
-                found = self.others[at + np.arange(int(lengths.sum()))]
-                _, at_first = np.unique(found, return_index=True)
-                front = found[np.sort(at_first)]
-                front = front[~seen[front]]
-                seen[front] = True
-        return np.concatenate(order)
+    def map(self, sizes: Sequence[int], above: Sequence[Above], steps: int, seed: int) -> Nodes:
+        """Return the node of each rank: little between nodes, and less between units of ``above`` by their costs."""
+        units = [list(level.unit_of_node) for level in above]
+        costs = [1, *(level.cost for level in above)]
+        search = (steps, seed, min(_MOST_THREADS, len(os.sched_getaffinity(0))))
+        return _core.map_graph(self.first, self.others, self.out + self.into, list(sizes), units, costs, search)
 
 
 def blocked(sizes: Sequence[int]) -> Nodes:
@@ -184,8 +174,8 @@ def place_traffic(
     """Place the ranks of a program on nodes of these sizes by one or several algorithms; the cells of the result are ranks.
 
     ``observed`` is where they were, ``blocked`` and ``cyclic`` are what launchers do, ``refined`` searches (where ``price`` tells
-    what a placement costs: for the bytes in all, for those of the busiest node, and switch by switch, and takes what costs
-    least), ``graph`` is KaHIP. J_sum and J_max count bytes. Raises InputError.
+    what a placement costs: for the bytes in all, with and without the levels above the node, and for those of the busiest node,
+    and takes what costs least), ``graph`` is KaHIP. J_sum and J_max count bytes. Raises InputError.
     """
     search = search or Search()
     sizes = [int(size) for size in node_sizes]
@@ -229,7 +219,8 @@ class _Work:
 
     @property
     def steps(self) -> int:
-        return max(steps_of(self.search.effort_s), _LEAST_SWEEPS * (len(self.graph.others) // 2 + self.traffic.ranks))
+        least = min(_LEAST_SWEEPS * (len(self.graph.others) // 2 + self.traffic.ranks), steps_of(_LEAST_S))
+        return max(steps_of(self.search.effort_s), least)
 
     def run(self, name: str) -> Nodes:
         if name == BLOCKED:
@@ -241,10 +232,17 @@ class _Work:
         if name == GRAPH:
             from rankwise.mapping.graph import divided_by_kahip
 
-            graph = self.graph
-            rough = divided_by_kahip(graph.first, graph.others, graph.out + graph.into, self.sizes, self.search.seed)
-            return graph.divide(self.sizes, [_filled(rough, self.sizes)], 1, self.search.objective, self.search.seed)
+            graph, heavy = self.graph, self.graph.out + self.graph.into
+            rough = divided_by_kahip(graph.first, graph.others, heavy, self.sizes, self.search.seed)
+            return _core.balance_graph(graph.first, graph.others, heavy, self.sizes, rough)
         return self._refined()
+
+    def _was_here(self) -> bool:
+        try:
+            self._observed()
+        except InputError:
+            return False
+        return True
 
     def _observed(self) -> Nodes:
         nodes = self.traffic.node_of_rank
@@ -254,60 +252,32 @@ class _Work:
             raise InputError("it ran on other nodes than those asked for")
         return nodes.astype(np.int32)
 
-    def _starts(self) -> list[Nodes]:
-        starts = [blocked(self.sizes), cyclic(self.sizes)]
-        by_reach = np.empty(self.traffic.ranks, np.int32)
-        by_reach[self.graph.spread()] = starts[0]
-        starts.append(by_reach)
-        try:
-            starts.append(self._observed())
-        except InputError:
-            pass
-        return starts
-
     def _refined(self) -> Nodes:
-        starts = self._starts()
-        ways = [self.search.objective]
+        objective, seed, graph = self.search.objective, self.search.seed, self.graph
+        for_peak = (self.price is not None or objective == "j_max") and self.traffic.ranks <= _MOST_FOR_PEAK
+        share = self.steps // 2 if for_peak else self.steps
+        found = [graph.map(self.sizes, self.search.above, share, seed)]
+        if for_peak:
+            found.append(graph.divide(self.sizes, found[:1], share, "j_max", seed))
         if self.price is not None:
-            ways += [way for way in ("j_sum", "j_max") if way not in ways]
-        share = self.steps // len(ways)
-        seed = self.search.seed
-        found = [self.graph.divide(self.sizes, starts, share, way, seed) for way in ways]
-        if self.search.units:
-            found.append(self._by_switches(share))
-        scored = [self._result("", nodes, self._parts(nodes, 0), 0.0) for nodes in (*found, *(starts if self.price else ()))]
-        best = best_of(scored, self.search.objective)
+            found += [graph.map(self.sizes, (), share, seed)] if self.search.above else []
+            found += [blocked(self.sizes), cyclic(self.sizes)]
+            if self._was_here():
+                found.append(self._observed())
+        elif self.search.above:
+            return found[0]
+        scored = [self._result("", nodes, self._parts(nodes, 0), 0.0) for nodes in found]
+        best = best_of(scored, objective)
         assert best.node_of_cell is not None
         return best.node_of_cell
-
-    def _by_switches(self, steps: int) -> Nodes:
-        """Divide ranks among the outermost units of switches, each among the next ones, the last among nodes."""
-        unit_of_node = [[node // unit for node in range(len(self.sizes))] for unit in reversed(self.search.units)]
-        nodes_of: list[list[int]] = [list(range(len(self.sizes)))]
-        ranks_of: list[NDArray[np.int64]] = [np.arange(self.traffic.ranks)]
-        for unit in (*unit_of_node, list(range(len(self.sizes)))):
-            inner_nodes, inner_ranks = [], []
-            for nodes, ranks in zip(nodes_of, ranks_of, strict=True):
-                groups = [[node for node in nodes if unit[node] == own] for own in dict.fromkeys(unit[node] for node in nodes)]
-                parts = self._divided(ranks, [sum(self.sizes[node] for node in group) for group in groups], steps)
-                inner_nodes += groups
-                inner_ranks += [ranks[parts == part] for part in range(len(groups))]
-            nodes_of, ranks_of = inner_nodes, inner_ranks
-        result = np.empty(self.traffic.ranks, np.int32)
-        for nodes, ranks in zip(nodes_of, ranks_of, strict=True):
-            result[ranks] = nodes[0]
-        return result
 
     def _divided(self, ranks: NDArray[np.int64], sizes: Sequence[int], steps: int) -> Nodes:
         """Divide some ranks among parts of these sizes, with the share of the effort that they are of all ranks."""
         plain = blocked(sizes)
         if len(sizes) == 1 or steps <= 0:
             return plain
-        graph = _Graph.of(self.traffic, ranks)
-        reach = np.empty(len(ranks), np.int32)
-        reach[graph.spread()] = plain
         share = max(1, steps * len(ranks) // self.traffic.ranks)
-        return graph.divide(sizes, [plain, reach], share, "j_sum", self.search.seed)
+        return _Graph.of(self.traffic, ranks).map(sizes, (), share, self.search.seed)
 
     def _parts(self, nodes: Nodes, steps: int) -> dict[str, Nodes]:
         """Divide each node's ranks among its sockets, and these among theirs; without steps in the order of ranks."""
@@ -340,15 +310,6 @@ class _Work:
             scores.append(LevelScore(name, int(here.sum()), int(self.traffic.bytes[here].sum())))
             counted |= here
         return tuple(scores)
-
-
-def _filled(parts: Nodes, sizes: Sequence[int]) -> Nodes:
-    """Give what a part has too many to the next ones that have room."""
-    result = parts.copy()
-    held = np.bincount(parts, minlength=len(sizes))
-    spare = np.concatenate([np.flatnonzero(parts == part)[sizes[part] :] for part in range(len(sizes))])
-    result[spare] = np.repeat(np.arange(len(sizes)), np.maximum(0, np.array(sizes) - held))
-    return result
 
 
 def _chosen(algorithms: Sequence[str]) -> dict[str, bool]:

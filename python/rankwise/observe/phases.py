@@ -42,7 +42,7 @@ class PhasedStep:
     """One step of an observed program.
 
     Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x ranks) is what
-    each rank computes before its messages of a phase. ``notes``: what it leaves out.
+    each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out.
     """
 
     phase: Array
@@ -51,6 +51,7 @@ class PhasedStep:
     bytes: Array
     compute_s: Array
     notes: tuple[str, ...] = ()
+    collective: tuple[int, ...] = ()
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -144,6 +145,7 @@ def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
                 collectives[part.collective].append((rank, part.collective_bytes, level))
     for key, messages in sent.items():
         rows += [(level, key[0], key[1], size) for level, size in messages]
+    inside: set[int] = set()
     for members in collectives.values():
         notes.append(_ASSUMED)
         members.sort()
@@ -151,12 +153,13 @@ def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
             for place, (rank, size, level) in enumerate(members):
                 rows.append((level + turn, rank, members[(place + 2**turn) % len(members)][0], size))
                 last = max(last, level + turn)
+                inside.add(level + turn)
     rows.sort()
     phase, source, dest, sizes = np.array(rows, np.int64).reshape(-1, 4).T
     compute_s = np.zeros((last + 1, ranks))
     for (level, rank), seconds in compute.items():
         compute_s[level, rank] = seconds
-    return PhasedStep(phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)))
+    return PhasedStep(phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)))
 
 
 @dataclass

@@ -79,7 +79,8 @@ def levels_of(events: Array) -> Levels:
 
     Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. The
     step is the shortest period of three quarters of the greatest cover, cover(p) being the share of positions in runs of
-    p or more that are like the one p before; a super-step explains half of what the step leaves.
+    p or more that are like the one p before; a super-step explains half of what the step leaves. Calls that follow their like (a
+    neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step.
     """
     timed = events[events["kind"] != TIME_ONLY][-_MOST_EVENTS:]
     if len(timed) < 6:
@@ -87,19 +88,39 @@ def levels_of(events: Array) -> Levels:
     kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
     columns = np.stack([kinds, timed["peer"], timed["tag"], timed["comm"]], axis=1)
     symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
-    shares = _shares(symbols)
-    step, cover = _period(symbols, shares)
-    if step == 0:
+    runs, lengths = _in_runs(symbols)
+    shares = _shares(runs)
+    in_runs, cover = _period(runs, shares)
+    if in_runs == 0 and len(runs) < len(symbols):
+        runs, lengths = symbols, np.ones(len(symbols), int)
+        shares = _shares(runs)
+        in_runs, cover = _period(runs, shares)
+    if in_runs == 0:
         return Levels(0, 0, 0, 0.0)
+    step = _calls_of(lengths, in_runs)
     kind_symbols = np.unique(kinds, return_inverse=True)[1].astype(np.int32).reshape(-1)
     inner, _ = _period(kind_symbols[: 8 * step], _shares(kind_symbols[: 8 * step]))
-    left = 1 - shares[step]
-    longer = np.nonzero(shares[2 * step :] > shares[step] + left / 2)[0] if left > 0.01 else np.array([], int)
+    left = 1 - shares[in_runs]
+    longer = np.nonzero(shares[2 * in_runs :] > shares[in_runs] + left / 2)[0] if left > 0.01 else np.array([], int)
     super_step = 0
     if len(longer):
-        near = longer[0] + 2 * step
-        super_step = int(near + np.argmax(shares[near : near + step]))
+        near = longer[0] + 2 * in_runs
+        super_step = _calls_of(lengths, int(near + np.argmax(shares[near : near + in_runs])))
     return Levels(inner if inner < step else 0, step, super_step, cover)
+
+
+def _in_runs(symbols: Array) -> tuple[Array, Array]:
+    """Return the runs of equal symbols, those alike in symbol and length as equal numbers, and their lengths."""
+    begins = np.flatnonzero(np.append(True, symbols[1:] != symbols[:-1]))
+    lengths = np.diff(np.append(begins, len(symbols)))
+    numbers = np.unique(symbols[begins].astype(np.int64) * (len(symbols) + 1) + lengths, return_inverse=True)[1]
+    return numbers.astype(np.int32).reshape(-1), lengths
+
+
+def _calls_of(lengths: Array, period: int) -> int:
+    """Return how many calls so many runs have, in the median."""
+    ends = np.append(0, np.cumsum(lengths))
+    return int(np.median(ends[period:] - ends[:-period]))
 
 
 def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps | None:
@@ -113,14 +134,25 @@ def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps 
     if first is None or any(level.step == 0 for level in levels.values()):
         return None
     cutter = _Cutter(events)
-    step = levels[first].step
-    index = np.nonzero(events[first]["kind"] != TIME_ONLY)[0]
-    for shift in _shifts(events[first], cutter.idle[first], index, step):
-        places = index[len(index) - 1 - shift :: -step][: most + 1][::-1]
-        if len(places) < 3 or cutter.cut(first, int(places[-2])) is None:
+
+    def places_of(rank: int, shift: int) -> Array:
+        index = np.nonzero(events[rank]["kind"] != TIME_ONLY)[0]
+        return np.asarray(index[len(index) - 1 - shift :: -levels[rank].step][: most + 1])
+
+    def shifts_of(rank: int) -> Sequence[int]:
+        index = np.nonzero(events[rank]["kind"] != TIME_ONLY)[0]
+        return _shifts(events[rank], cutter.idle[rank], index, levels[rank].step)
+
+    # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
+    others = {rank: places_of(rank, shifts_of(rank)[0]) for rank in cutter.leads[1:]}
+    for shift in shifts_of(first):
+        own = {first: places_of(first, shift), **others}
+        count = min(map(len, own.values()))
+        starts = [{rank: int(places[i]) for rank, places in own.items()} for i in range(count - 1, -1, -1)]
+        if count < 3 or cutter.cut(starts[-2]) is None:
             continue
-        cuts = [cut for place in places if (cut := cutter.cut(first, int(place))) is not None]
-        if len(cuts) < max(2, len(places) - 1):
+        cuts = [cut for start in starts if (cut := cutter.cut(start)) is not None]
+        if len(cuts) < max(2, count - 1):
             continue
         together = np.array([[cut[rank] for rank in sorted(events)] for cut in cuts])
         if np.all(np.diff(together, axis=0) > 0):
@@ -211,12 +243,28 @@ class _Cutter:
             if len(key) > 1 or len({len(at) for at in ends.values()}) == 1:
                 for one in ends:
                     self._keys[one].append(key)
+        self.leads = self._find_leads()
 
-    def cut(self, first: int, place: int) -> dict[int, int] | None:
-        """Return the least cut of all ranks that fits and has all that lies before a place of one; None where there is none."""
-        cuts = dict.fromkeys(self._length, 0)
-        cuts[first] = place
-        front = [first]
+    def _find_leads(self) -> list[int]:
+        """Return the first rank of each set of ranks that hear of each other."""
+        seen: set[int] = set()
+        leads = []
+        for lead in sorted(self._length):
+            if lead in seen:
+                continue
+            leads.append(lead)
+            front = [lead]
+            seen.add(lead)
+            while front:
+                near = {other for key in self._keys[front.pop()] for other in self._ends[key]} - seen
+                seen |= near
+                front += near
+        return leads
+
+    def cut(self, places: Mapping[int, int]) -> dict[int, int] | None:
+        """Return the least cut of all ranks that fits and has all that lies before places of some; None where there is none."""
+        cuts = dict.fromkeys(self._length, 0) | dict(places)
+        front = list(places)
         while front:
             rank = front.pop()
             for key in self._keys[rank]:

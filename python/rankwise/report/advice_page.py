@@ -152,6 +152,9 @@ def _answer(advice: Advice) -> list[str]:
     words = [f"{in_mpi:.0%} of each {evidence.per} of {format_time(evidence.time_s)} is communication{waiting}."]
     if advice.findings:
         words.append(f"{advice.findings[0].why[0].upper()}{advice.findings[0].why[1:]}.")
+        if advice.headroom.now_bytes:
+            room = advice.headroom.words(evidence.per)
+            words.append(f"{room[0].upper()}{room[1:]}.")
     return words
 
 

@@ -22,6 +22,7 @@ program cart_test
   integer, parameter :: none(2, 0) = reshape([integer ::], [2, 0])
   integer :: made, ierror, rank, cell, total, found_dims(2), coords(2), expected
   logical :: found_periods(2)
+  integer :: from(1), to(1), weight_in(1), weight_out(1)
   integer(c_long_long) :: sum_before, max_before, sum_after, max_after
   character(len=20) :: text
 
@@ -50,6 +51,17 @@ program cart_test
   call require(cell == coords(1) * 2 + coords(2), "the coordinates")
   call MPI_Allreduce(cell, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   call require(total == 28, "a permutation")
+  call release(made)
+
+  ! A ring of stride 3: a rank's neighbours are those of its new number, with their weights.
+  call rankwise_dist_graph_create_adjacent(HANDLE(MPI_COMM_WORLD), [modulo(rank - 3, 8)], [modulo(rank + 3, 8)], &
+      HANDLE(MPI_INFO_NULL), .true., made, ierror, [7], [7])
+  call require(ierror == RANKWISE_SUCCESS, "rankwise_dist_graph_create_adjacent")
+  HANDLE(cart) = made
+  call MPI_Comm_rank(cart, cell, ierror)
+  call MPI_Dist_graph_neighbors(cart, 1, from, weight_in, 1, to, weight_out, ierror)
+  call require(from(1) == modulo(cell - 3, 8) .and. to(1) == modulo(cell + 3, 8), "the neighbours")
+  call require(weight_in(1) == 7 .and. weight_out(1) == 7, "the weights")
   call release(made)
 
   call MPIX_Cart_stencil_comm(HANDLE(MPI_COMM_WORLD), 2, dims, periods, .false., none, made, ierror)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,8 +30,11 @@ def test_a_ring_dealt_out_cyclically_is_placed_by_a_file() -> None:
     # All 16 messages of a step cross; of pairs of neighbours on a node, 8.
     assert (advice.headroom.now_bytes, advice.headroom.best_bytes) == (16 * SIZE, 8 * SIZE)
     assert first.kind == PLACEMENT and "1.6 MB" in first.why and "-50%" in first.why
+    assert (advice.headroom.floor_bytes, advice.headroom.floor_by) == (8 * SIZE, "partners")
     # A card of 1e8 bytes/s passes 400 kB of a node in 4 ms, then 200 kB; no more is gained than the time spent at moving.
     assert advice.headroom.now_s == pytest.approx(4e-3, rel=0.05) and advice.headroom.best_s == pytest.approx(2e-3, rel=0.05)
+    assert advice.headroom.floor_s == pytest.approx(advice.headroom.best_s, rel=0.05) and advice.headroom.floor_s_by == "card-out"
+    assert advice.headroom.words("step").startswith("proven least; to the best known ")
     moving_s = float(advice.evidence.shares.moving_s.mean())
     assert first.gain_s == pytest.approx(min(moving_s, 2e-3), rel=0.1)
     assert first.gain_lo_s is not None and first.gain_hi_s is not None and first.gain_lo_s <= first.gain_s <= first.gain_hi_s
@@ -42,8 +46,9 @@ def test_what_is_placed_well_has_nothing_to_gain() -> None:
     advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank // 2 for rank in range(RANKS)]))
     assert not any(finding.kind == PLACEMENT for finding in advice.findings)
     assert "no placement known sends less between nodes" in advice.nothing
-    if not advice.findings:
-        assert advice.headline.startswith("Nothing to gain: ")
+    room = advice.headroom
+    assert room.to_best_s == (0, 0, 0) and room.to_floor_s is not None and room.to_floor_s[2] < 0.1 * room.now_s  # type: ignore[operator]
+    assert replace(advice, findings=()).headline.startswith("Nothing to gain: no placement known sends less between nodes; proven least; ")
 
 
 def test_one_node_has_no_other_placement() -> None:
@@ -99,6 +104,38 @@ def _fields(count: int) -> list[list[Op]]:
         ]
         programs.append([*step, ("compute", 10_000)] * STEPS)
     return programs  # fmt: skip
+
+
+def _by_axis(packing_ns: int, last: tuple[Op, ...] = ()) -> list[list[Op]]:
+    """A torus of 4 x 2 whose ranks exchange with one neighbour after the other, and compute 0.1 ms."""
+    programs: list[list[Op]] = []
+    for rank in range(RANKS):
+        x, y = divmod(rank, 2)
+        east, west, other = (x + 1) % 4 * 2 + y, (x - 1) % 4 * 2 + y, 2 * x + 1 - y
+        step: list[Op] = [("sendrecv", east, west, 1, SIZE), ("compute", packing_ns), ("sendrecv", west, east, 2, SIZE)]
+        step += [("compute", packing_ns), ("sendrecv", other, other, 3, SIZE), *last, ("compute", 100_000)]
+        programs.append(step * STEPS)
+    return programs
+
+
+def _at_once(programs: list[list[Op]]) -> list[Any]:
+    advice = advice_of(record_of(programs, [rank // 2 for rank in range(RANKS)]))
+    return [finding for finding in advice.findings if finding.what.endswith("at once that follow one another")]
+
+
+def test_exchanges_in_a_row_could_be_in_flight_at_once() -> None:
+    (finding,) = _at_once(_by_axis(1000))
+    # Within a node and between them the last exchange takes nothing beside the first two, whose cards send both ways at once.
+    assert finding.what.startswith("Send 3 exchanges ") and finding.kind == SENDING
+    assert finding.gain_lo_s <= finding.gain_s <= finding.gain_hi_s and finding.gain_s > 0
+    assert "Only where no message carries on" in finding.why
+    assert finding.command == "MPI_Irecv of all, MPI_Isend of all, one MPI_Waitall, instead of call 5"
+
+
+def test_exchanges_with_work_or_a_collective_between_them_stay_apart() -> None:
+    assert not _at_once(_by_axis(100_000))
+    (finding,) = _at_once(_by_axis(1000, (("allreduce", 8),)))
+    assert finding.what.startswith("Send 3 exchanges ")
 
 
 def test_without_a_profile_bytes_are_told_and_seconds_asked_for() -> None:

@@ -174,7 +174,7 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         (["--mesh", "x".join(["90"] * 8), "--ranks", "720720", "--ppn", "720720"], "too many to try"),
         ([*FITTING, "--levels", "socket"], "write it as socket:2"),
         ([*FITTING, "--levels", "core:2"], "write it as socket:2"),
-        ([*FITTING, "--levels", "numa:2,socket:2"], "inside out"),
+        ([*FITTING, "--levels", "numa:2,socket:2"], "in another order"),
         ([*FITTING, "--bytes", "many"], "write it as 1000"),
         ([*FITTING, "--profile", "missing.json"], "missing.json"),
         (["--grid", "65536x65536", "--nodes", "65536", "--ppn", "65536"], "--int64"),

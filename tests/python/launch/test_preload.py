@@ -242,6 +242,28 @@ def test_a_program_that_mixes_ranks_is_found_out(mpi: Mpi, build: Build, argumen
     assert ("map --observed" in done.stdout) == (code != 0)
 
 
+WARNING = "rankwise: warning: this program may be wrong with its ranks reordered: "
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], None),
+        (["mixed"], "it asks for the coordinates of its rank in another communicator than the Cartesian one"),
+        (["freed"], "it takes neighbours from the Cartesian communicator, and sends by another one"),
+    ],
+)
+@pytest.mark.parametrize("compiler", ["mpicc", "mpicc_abi"])
+def test_a_program_that_mixes_ranks_is_warned_of(
+    mpi: Mpi, build: Build, compiler: str, arguments: list[str], says: str | None
+) -> None:
+    program = build(_wheel(mpi, compiler), PROBE.with_name("mixed_ranks.c"))
+    done = _run([str(mpi.launcher_path), "-n", "8"], program, *arguments, preload=[])
+    warned = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert done.returncode == 0 and len(warned) == (says is not None), done.stderr
+    assert says is None or warned[0].startswith(f"{WARNING}{says}; ")
+
+
 def test_a_check_that_shows_nothing_says_so() -> None:
     done = _run(["sh", "-c"], "echo a", preload=["--check"])
     assert done.returncode == 5 and "no rank was moved" in done.stdout

@@ -9,7 +9,7 @@ import pytest
 
 from rankwise.errors import InputError
 from rankwise.mapping.graph_files import read_graph, traffic_of
-from rankwise.mapping.levels import Inner
+from rankwise.mapping.levels import Above, Inner
 from rankwise.mapping.traffic import Search, Traffic, cyclic, place_traffic
 from rankwise.observe.record import Record
 
@@ -51,7 +51,7 @@ def test_nodes_may_hold_different_numbers_of_ranks() -> None:
 
 def test_levels_below_the_node_and_switches_above_are_filled() -> None:
     traffic = _torus((4, 4), (10, 1000))
-    search = Search(levels=[Inner("socket", 2)], units=[2])
+    search = Search(levels=[Inner("socket", 2)], above=[Above("switch", (0, 0, 1, 1), 2)])
     best = place_traffic(traffic, [4] * 4, search=search).best
     assert best.node_of_cell is not None and np.bincount(best.parts["socket"]).tolist() == [2] * 8
     assert (best.parts["socket"] // 2 == best.node_of_cell).all()
@@ -90,15 +90,32 @@ def test_graphs_are_read(tmp_path: Path) -> None:
     assert read_graph(tmp_path / "g").bytes.tolist() == [70, 5, 70, 5]
     (tmp_path / "g").write_text("3 2\n2 3\n1\n1\n")
     assert read_graph(tmp_path / "g").bytes.tolist() == [1, 1, 1, 1]
+    (tmp_path / "c").write_text("0,70,0\n0,0,0\n5,0,0\n")
+    found = read_graph(tmp_path / "c")
+    assert (found.source.tolist(), found.peer.tolist(), found.bytes.tolist()) == ([0, 2], [1, 0], [70, 5])
+    (tmp_path / "lone").write_text("3 0\n\n\n\n")  # vertices without edges
+    assert read_graph(tmp_path / "lone").ranks == 3
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "hello\n", MATRIX.replace("3 1 5", "4 1 5"), MATRIX.replace("70", "nan"), MATRIX.replace("3 3 2", "3 3 9"),
-     METIS.replace("3 2 011", "3 5 011"), METIS.replace("9 1 5", "9 1"), METIS.replace("70", "-1"), METIS.replace("3 2", "0 0")],
+    ("text", "where"),
+    [
+        ("", "empty"), ("hello\n", "line 1"), ("a b\n", "line 1: 'a'"),
+        (MATRIX.replace("3 1 5", "4 1 5"), "line 5: rank 4 does not"), (MATRIX.replace("70", "nan"), "line 4: "),
+        (MATRIX.replace("70", "-7"), "line 4: .*negative"), (MATRIX.replace("70", "7.5"), "line 4: .*whole"),
+        (MATRIX.replace("3 1 5", "3 3 5"), "line 5: rank 3 sends to itself"), (MATRIX.replace("3 3 2", "3 3 9"), "line 5: .*9"),
+        (MATRIX.replace("3 3 2", "3 4 2"), "line 3: .*square"), (MATRIX.replace("3 1 5", "3 1"), "line 5: 2 words"),
+        (METIS.replace("3 2 011", "3 5 011"), "promises 5"), (METIS.replace("9 1 5", "9 1"), "line 5: .*no weight"),
+        (METIS.replace("70", "-1"), "line 3: .*negative"), (METIS.replace("3 2", "0 0"), "line 2: 0 ranks"),
+        (METIS.replace("9 1 5\n", ""), "line 4: .*2 vertices"), (METIS.replace("9 1 5", "9 2 5"), "line 5: .*both ends"),
+        (METIS.replace("9 1 5", "9 3 5"), "line 5: .*itself"), (METIS.replace("9 1 5", "9 1 6"), "same at both"),
+        (METIS + "9 1 5\n", "line 6"),
+        ("0,1\n1\n", "line 2: 1 columns"), ("0,1\n,0\n", "line 2: .*column 1"), ("0,1\n1,2\n", "line 2: .*itself"),
+        ("0,1.5\n1,0\n", "line 1: .*whole"),
+    ],
 )  # fmt: skip
-def test_a_graph_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+def test_a_graph_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str, where: str) -> None:
     (tmp_path / "graph").write_text(text)
-    with pytest.raises(InputError, match="graph") as caught:
+    with pytest.raises(InputError, match=where) as caught:
         read_graph(tmp_path / "graph")
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value) and "--graph" in str(caught.value)

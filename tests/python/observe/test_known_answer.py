@@ -17,7 +17,8 @@ from rankwise.observe.summary import pairs, senders
 pytestmark = pytest.mark.mpi
 RANKS = 4
 DEBIAN = "/usr/lib/x86_64-linux-gnu"
-DEBIANS = [pytest.param(kind, marks=pytest.mark.system_mpi) for kind in ("mpich", "openmpi")]
+MPIS = Path(__file__).parents[3] / "build" / "mpis"
+OTHERS = [pytest.param(kind, marks=pytest.mark.system_mpi) for kind in ("mpich", "openmpi", "openmpi5", "intel")]
 Build = Callable[..., Path]
 Start = Callable[[str, int], list[str]]
 
@@ -58,7 +59,7 @@ def check_events(record: Record) -> None:
     assert sorted(sends) == sorted(receives)
 
 
-@pytest.mark.parametrize("kind", ["pip", "abi", *DEBIANS])
+@pytest.mark.parametrize("kind", ["pip", "abi", *OTHERS])
 def test_in_c(build: Build, start: Start, tmp_path: Path, kind: str) -> None:
     program = build(kind, "known_answer.c")
     code, record = observe([*start(kind, RANKS), str(program), "finalize", "3"], tmp_path / "app.comm")
@@ -70,8 +71,10 @@ def test_in_c(build: Build, start: Start, tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.system_mpi
-@pytest.mark.parametrize("flags", [(), ("-DUSE_MPI",), ("-DUSE_F08",)])
-@pytest.mark.parametrize("kind", ["mpich", "openmpi"])
+@pytest.mark.parametrize(
+    ("kind", "flags"),
+    [(kind, flags) for kind in ("mpich", "openmpi") for flags in ((), ("-DUSE_MPI",), ("-DUSE_F08",))] + [("intel", ())],
+)
 def test_in_fortran(build: Build, start: Start, tmp_path: Path, kind: str, flags: tuple[str, ...]) -> None:
     program = build(kind, "known_answer.F90", "-fallow-argument-mismatch", *flags)
     code, record = observe([*start(kind, RANKS), str(program)], tmp_path / "app.comm")
@@ -79,7 +82,7 @@ def test_in_fortran(build: Build, start: Start, tmp_path: Path, kind: str, flags
     check(record)
 
 
-@pytest.mark.parametrize("kind", ["pip", *DEBIANS])
+@pytest.mark.parametrize("kind", ["pip", *OTHERS])
 def test_in_python(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     pytest.importorskip("mpi4py")
     if kind == "mpich":  # Debian has no libmpi.so.12
@@ -89,7 +92,13 @@ def test_in_python(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "lib"))
     if kind == "openmpi":
         monkeypatch.setenv("MPI4PY_LIBMPI", f"{DEBIAN}/libmpi.so.40")
+    if kind == "openmpi5":
+        monkeypatch.setenv("MPI4PY_LIBMPI", f"{MPIS}/openmpi5/lib/libmpi.so.40")
+    if kind.startswith("openmpi"):
         monkeypatch.setenv("MPI4PY_MPIABI", "openmpi")
+    if kind == "intel":
+        monkeypatch.setenv("MPI4PY_MPIABI", "mpich")
+        monkeypatch.setenv("LD_LIBRARY_PATH", f"{MPIS}/intel/lib")
     program = [sys.executable, str(Path(__file__).parent / "known_answer.py")]
     code, record = observe([*start(kind, RANKS), *program], tmp_path / "app.comm")
     assert code == 0
@@ -121,6 +130,14 @@ def test_threads(build: Build, start: Start, tmp_path: Path) -> None:
     for events in record.events.values():
         completed = events["request"][events["kind"] == 4]
         assert len(set(completed.tolist())) == 8000 and 0 not in completed
+
+
+@pytest.mark.parametrize("kind", ["pip", pytest.param("openmpi", marks=pytest.mark.system_mpi)])
+def test_ranks_that_are_spawned_are_told_and_left_out(build: Build, start: Start, tmp_path: Path, kind: str) -> None:
+    code, record = observe([*start(kind, 2), str(build(kind, "spawns.c"))], tmp_path / "app.comm")
+    assert code == 0 and record is not None and record.ranks == 2
+    assert "2 ranks that the program spawned are not in the record" in record.header["notes"]
+    assert pairs(record) == [{"source": a, "dest": 1 - a, "messages": 1, "bytes": 16} for a in (0, 1)]
 
 
 def test_nothing_but_mpis_names_is_visible() -> None:

@@ -53,6 +53,27 @@ def test_inner_loop_step_and_super_step_are_found_on_every_rank() -> None:
         assert levels.cover > 0.8
 
 
+def test_fields_sent_in_a_row_to_one_neighbour_are_no_step_of_their_own() -> None:
+    programs: list[list[Op]] = []
+    for rank in range(4):
+        left, right = (rank - 1) % 4, (rank + 1) % 4
+        step = [("irecv", left, 1)] * 9 + [("isend", right, 1, 64)] * 9 + [("waitall",), ("allreduce", 8), ("compute", 1000)]
+        programs.append(step * 12)
+    events = simulate(programs)
+    assert {levels_of(of_rank).step for of_rank in events.values()} == {9 + 9 + 18 + 1}
+    steps = common_steps(events)
+    assert steps is not None
+    assert_consistent(events, steps)
+
+
+def test_ranks_that_never_hear_of_each_other_have_steps_in_common() -> None:
+    programs = [[("sendrecv", rank ^ 1, rank ^ 1, 1, 100), ("compute", 1000 + rank)] * (20 + rank // 2) for rank in range(6)]
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None and (np.diff(steps.cuts, axis=0) == 2).all()
+    assert_consistent(events, steps)
+
+
 @settings(max_examples=20, deadline=None)
 @given(ranks=st.integers(3, 7), neighbours=st.integers(1, 3), every=st.sampled_from([7, 1000]), seed=st.integers(0, 9))
 def test_the_cut_is_consistent_on_all_ranks(ranks: int, neighbours: int, every: int, seed: int) -> None:

@@ -1,0 +1,163 @@
+"""How good maps of any graph are: ours beside METIS, Scotch, KaHIP and KaMinPar on graphs drawn at random, at exact node sizes.
+
+    pip install pymetis kahip kaminpar scipy        # and Scotch's scotch_gpart, where it is to be found
+    python benchmarks/graph_quality.py [--graphs 100] [--seed 1] [--effort 2s]
+
+Every part of a peer is made exact by the same repair. Peers are asked for the least imbalance they know and for 3 %, and the
+better of both after the repair counts (METIS: of k-way and recursive). Ties, wins and losses are of the cut.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from graph_families import drawn
+from numpy.typing import NDArray
+
+from rankwise import _core
+from rankwise.mapping.mapper import steps_of
+from rankwise.progress import meter
+from rankwise.units import parse_seconds
+
+Parts = NDArray[np.int32]
+
+
+class Rows:
+    """A graph in compressed rows, both directions of each edge."""
+
+    def __init__(self, vertices: int, a: NDArray[np.int64], b: NDArray[np.int64], weight: NDArray[np.int64]) -> None:
+        source, dest, both = np.concatenate((a, b)), np.concatenate((b, a)), np.concatenate((weight, weight))
+        order = np.lexsort((dest, source))
+        self.vertices = vertices
+        self.source = source[order]
+        self.first = np.searchsorted(self.source, np.arange(vertices + 1)).astype(np.int32)
+        self.others, self.weights = dest[order].astype(np.int32), both[order].astype(np.int32)
+
+    def cut(self, parts: Parts) -> int:
+        return int(self.weights[parts[self.source] != parts[self.others]].sum()) // 2
+
+    def exact(self, parts: Parts, sizes: list[int]) -> Parts:
+        return _core.balance_graph(self.first, self.others, self.weights, sizes, parts.astype(np.int32))
+
+
+def _metis(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Parts]:
+    import pymetis
+
+    rows = pymetis.CSRAdjacency(graph.first.tolist(), graph.others.tolist())
+    for recursive in (False, True):
+        options = pymetis.Options(seed=seed)
+        _, parts = pymetis.part_graph(nodes, rows, eweights=graph.weights.tolist(), recursive=recursive, options=options)
+        yield np.array(parts, np.int32)
+
+
+def _kahip(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Parts]:
+    import kahip
+
+    for imbalance in (0.0, 0.03):
+        _, parts = kahip.kaffpa(
+            [1] * graph.vertices, graph.first.tolist(), graph.weights.tolist(), graph.others.tolist(), nodes, imbalance, True,
+            seed, kahip.ECO,
+        )  # fmt: skip
+        yield np.array(parts, np.int32)
+
+
+def _kaminpar(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Parts]:
+    import kaminpar
+
+    path = directory / "graph.metis"
+    solver = kaminpar.KaMinPar(num_threads=1, ctx=kaminpar.context_by_name("strong"))
+    kaminpar.reseed(seed)
+    loaded = kaminpar.load_graph(str(path), kaminpar.GraphFileFormat.METIS)
+    for imbalance in (0.001, 0.03):
+        yield np.array(solver.compute_partition(loaded, k=nodes, eps=imbalance), np.int32)
+
+
+def _scotch(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Parts]:
+    program = shutil.which("scotch_gpart") or shutil.which("gpart")
+    if program is None:
+        raise ImportError("scotch_gpart")
+    for balance in ("0", "0.03"):
+        out = directory / "scotch.map"
+        subprocess.run([program, str(nodes), str(directory / "graph.grf"), str(out), f"-b{balance}"], check=True, capture_output=True)
+        table = np.loadtxt(out, dtype=np.int64, skiprows=1)
+        parts = np.zeros(graph.vertices, np.int32)
+        parts[table[:, 0]] = table[:, 1]
+        yield parts
+
+
+PEERS: dict[str, Callable[[Rows, int, int, Path], Iterator[Parts]]] = {
+    "METIS": _metis, "KaHIP": _kahip, "KaMinPar": _kaminpar, "Scotch": _scotch,
+}  # fmt: skip
+
+
+def write_files(graph: Rows, directory: Path) -> None:
+    """Write the graph as METIS and as Scotch read it."""
+    rows = [
+        " ".join(f"{other + offset[0]} {heavy}" if offset[1] else f"{heavy} {other}" for other, heavy in zip(
+            graph.others[begin:end].tolist(), graph.weights[begin:end].tolist(), strict=True))
+        for offset in ((1, True), (0, False))
+        for begin, end in zip(graph.first[:-1].tolist(), graph.first[1:].tolist(), strict=True)
+    ]  # fmt: skip
+    count, ends = graph.vertices, len(graph.others)
+    (directory / "graph.metis").write_text(f"{count} {ends // 2} 001\n" + "\n".join(rows[:count]) + "\n")
+    degrees = np.diff(graph.first).tolist()
+    scotch = "\n".join(f"{degree} {row}" for degree, row in zip(degrees, rows[count:], strict=True))
+    (directory / "graph.grf").write_text(f"0\n{count} {ends}\n0 010\n{scotch}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--effort", default="2s", help="of our search: 2s")
+    given = parser.parse_args()
+    steps = steps_of(parse_seconds(given.effort, "--effort"))
+    outcome: dict[str, Counter[str]] = defaultdict(Counter)
+    ratios: dict[str, list[float]] = defaultdict(list)
+    lines, missing, longest_s = [], set(), 0.0
+    with meter("graphs", given.graphs) as bar, tempfile.TemporaryDirectory() as folder:
+        for number in range(given.graphs):
+            family, edges, nodes = drawn(number, given.seed)
+            graph = Rows(*edges)
+            sizes = [graph.vertices // nodes + (node < graph.vertices % nodes) for node in range(nodes)]
+            begun_s = time.process_time()
+            own = _core.map_graph(graph.first, graph.others, graph.weights, sizes, [], [1], (steps, 1, 1))
+            longest_s = max(longest_s, time.process_time() - begun_s)
+            assert np.bincount(own, minlength=nodes).tolist() == sizes
+            write_files(graph, Path(folder))
+            cuts: dict[str, int] = {}
+            for name, peer in PEERS.items():
+                try:
+                    found = list(peer(graph, nodes, given.seed, Path(folder)))
+                except (ImportError, AttributeError, TypeError, ValueError) as error:
+                    missing.add(f"{name}: {error}")
+                    continue
+                cuts[name] = min(graph.cut(graph.exact(parts, sizes)) for parts in found)
+            ours, best = graph.cut(own), min(cuts.values(), default=math.inf)
+            for name, cut in (*cuts.items(), ("the best of all", best)):
+                outcome[name]["win" if ours < cut else "tie" if ours == cut else "loss"] += 1
+                ratios[name].append(ours / cut if cut else 1.0)
+            if ours > best:
+                lines.append(f"  lost: {family}, {graph.vertices} vertices on {nodes} nodes: {ours}, {cuts}")
+            bar.advance()
+            print(number, family, graph.vertices, nodes, ours, cuts, flush=True)
+    for what in sorted(missing):
+        print(f"missing: {what}")
+    print(f"{given.graphs} graphs, seed {given.seed}, effort {given.effort}, longest {longest_s:.1f} s of a core; exact sizes in all")
+    for name, counts in outcome.items():
+        mean = math.exp(sum(map(math.log, ratios[name])) / len(ratios[name]))
+        print(f"{name:16} wins {counts['win']:3}, ties {counts['tie']:3}, losses {counts['loss']:3}; our cut over its: {mean:.3f}")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

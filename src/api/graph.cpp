@@ -1,0 +1,401 @@
+#include "api/graph.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "api/agreement.hpp"
+#include "api/communicator.hpp"
+#include "api/environment.hpp"
+#include "api/failure.hpp"
+#include "cart/nodes.hpp"
+#include "mapping/random.hpp"
+
+namespace rankwise::api {
+
+namespace {
+
+constexpr double usual_effort_s = 0.2;
+constexpr Index enough_sweeps = 10'000;
+constexpr int sent_numbers = 3;  // of a Sent
+static_assert(sizeof(Sent) == sent_numbers * sizeof(std::int32_t));
+
+bool is_weighted(const int* weights) {
+  return weights != nullptr && weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
+}
+// MPI's own word for what a caller has left out.
+const int* or_unweighted(const int* weights) { return weights == nullptr ? MPI_UNWEIGHTED : weights; }
+
+int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size;
+}
+
+void add(std::vector<Sent>& sent, int from, int to, int weight, int size) {
+  for (const int rank : {from, to}) {
+    if (rank < 0 || rank >= size) {
+      refuse_argument("the graph names rank " + std::to_string(rank) + ": ranks count from 0 to " + std::to_string(size - 1));
+    }
+  }
+  if (weight < 0) refuse_argument("the graph has the weight " + std::to_string(weight) + ": give 0 or more");
+  sent.push_back({from, to, weight});
+}
+
+void require_list(int count, const int* list, const char* what) {
+  if (count < 0 || (count > 0 && list == nullptr)) {
+    refuse_argument(std::string(what) + " is NULL or its length negative: give a list, or the length 0");
+  }
+}
+
+Index steps_of(const WeightedGraph& graph, std::optional<double> effort_s) {
+  const double seconds = effort_s.value_or(usual_effort_s);
+  const auto steps = static_cast<Index>(seconds * static_cast<double>(steps_per_second));
+  return effort_s ? steps : std::min(steps, enough_sweeps * (static_cast<Index>(graph.edges.size()) + graph.vertices()));
+}
+
+// The vertex of a rank, and the rank that has this rank's vertex.
+struct Seat {
+  int vertex;
+  int holder;
+};
+
+// Which vertex each rank takes: those on the node of which it is; who is on the right node already stays.
+std::vector<int> vertex_of_rank(const WeightedGraph& graph, std::span<const NodeId> node_of_rank, Index steps) {
+  const NodeId nodes = *std::ranges::max_element(node_of_rank) + 1;
+  NodeTree tree{std::vector<Index>(slot(nodes), 0), {}, {1}};
+  for (const NodeId node : node_of_rank) ++tree.sizes[slot(node)];
+  std::vector<int> vertices(node_of_rank.size());
+  std::iota(vertices.begin(), vertices.end(), 0);
+  const std::int64_t kept = cost_of(graph, tree, node_of_rank);
+  if (kept == 0) return vertices;
+  const std::vector<NodeId> found = map_graph(graph, tree, {steps, 1, 1});
+  if (cost_of(graph, tree, found) >= kept) return vertices;
+  std::vector<std::vector<int>> waiting(slot(nodes));  // vertices of each node whose own rank is elsewhere
+  for (std::size_t v = found.size(); v-- > 0;) {
+    if (found[v] != node_of_rank[v]) waiting[slot(found[v])].push_back(static_cast<int>(v));
+  }
+  for (std::size_t rank = 0; rank < vertices.size(); ++rank) {
+    const NodeId node = node_of_rank[rank];
+    if (found[rank] == node) continue;
+    vertices[rank] = waiting[slot(node)].back();
+    waiting[slot(node)].pop_back();
+  }
+  return vertices;
+}
+
+// Collective. What all ranks know of the graph, at rank 0.
+std::vector<Sent> gathered(MPI_Comm comm, const std::vector<Sent>& sent) {
+  const auto ranks = static_cast<std::size_t>(rank_of(comm) == 0 ? size_of(comm) : 0);
+  const auto numbers = static_cast<std::int64_t>(sent.size()) * sent_numbers;
+  std::int64_t all = 0;
+  check_mpi(MPI_Allreduce(&numbers, &all, 1, MPI_INT64_T, MPI_SUM, comm), "MPI_Allreduce");
+  if (all > std::numeric_limits<int>::max() / 2) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "the graph has more than 2^30 / 3 edges: give fewer");
+  }
+  const auto own = static_cast<int>(numbers);
+  std::vector<int> counts(ranks);
+  std::vector<int> starts(ranks + 1, 0);
+  check_mpi(MPI_Gather(&own, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm), "MPI_Gather");
+  std::partial_sum(counts.begin(), counts.end(), starts.begin() + 1);
+  std::vector<Sent> result;
+  Agreement room;
+  room.attempt([&] { result.resize(static_cast<std::size_t>(starts.back() / sent_numbers)); });
+  room.reach(comm);
+  check_mpi(MPI_Gatherv(sent.data(), own, MPI_INT32_T, result.data(), counts.data(), starts.data(), MPI_INT32_T, 0, comm),
+            "MPI_Gatherv");
+  return result;
+}
+
+// Collective. graph: all of it, at rank 0.
+Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<double> effort_s) {
+  const int size = size_of(comm);
+  const int rank = rank_of(comm);
+  const RankNodes nodes(comm);
+  const auto node = static_cast<NodeId>(nodes.node());
+  std::vector<NodeId> node_of_rank(rank == 0 ? slot(size) : 0);
+  std::vector<Seat> seats(node_of_rank.size());
+  check_mpi(MPI_Gather(&node, 1, MPI_INT32_T, node_of_rank.data(), 1, MPI_INT32_T, 0, comm), "MPI_Gather");
+  Agreement search;
+  search.attempt([&] {
+    if (rank != 0) return;
+    const WeightedGraph both_ways = graph_of(size, graph);
+    const std::vector<int> vertices = vertex_of_rank(both_ways, node_of_rank, steps_of(both_ways, effort_s));
+    for (int r = 0; r < size; ++r) {
+      seats[slot(r)].vertex = vertices[slot(r)];
+      seats[slot(vertices[slot(r)])].holder = r;
+    }
+  });
+  search.reach(comm);
+  Seat seat{};
+  check_mpi(MPI_Scatter(seats.data(), 2, MPI_INT, &seat, 2, MPI_INT, 0, comm), "MPI_Scatter");
+  return seat;
+}
+
+// Both lists of one vertex, in the order in which its edges were named.
+struct Lists {
+  std::vector<int> sources, source_weights, destinations, destination_weights;
+};
+
+// Collective over the ranks in the order of vertices; graph: all of it, at the rank that is told.
+Lists lists_of_own(MPI_Comm ordered, const std::vector<Sent>& graph, int teller) {
+  const auto ranks = static_cast<std::size_t>(rank_of(ordered) == teller ? size_of(ordered) : 0);
+  std::vector<int> counts(2 * ranks, 0);  // of each vertex: what comes in, what goes out
+  for (const Sent& one : graph) {
+    if (ranks == 0) break;
+    ++counts[2 * slot(one.to)];
+    ++counts[2 * slot(one.from) + 1];
+  }
+  std::vector<int> starts(ranks + 1, 0);
+  std::vector<int> lengths(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    lengths[r] = 2 * (counts[2 * r] + counts[2 * r + 1]);
+    starts[r + 1] = starts[r] + lengths[r];
+  }
+  std::vector<int> packed(slot(starts.back()));
+  std::vector<int> next(2 * ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    next[2 * r] = starts[r];
+    next[2 * r + 1] = starts[r] + 2 * counts[2 * r];
+  }
+  for (const Sent& one : graph) {
+    if (ranks == 0) break;
+    for (const auto& [list, other] : {std::pair(2 * slot(one.to), one.from), std::pair(2 * slot(one.from) + 1, one.to)}) {
+      packed[slot(next[list]++)] = other;
+      packed[slot(next[list]++)] = one.weight;
+    }
+  }
+  std::array<int, 2> own{};
+  check_mpi(MPI_Scatter(counts.data(), 2, MPI_INT, own.data(), 2, MPI_INT, teller, ordered), "MPI_Scatter");
+  std::vector<int> here(2 * slot(own[0] + own[1]));
+  check_mpi(MPI_Scatterv(packed.data(), lengths.data(), starts.data(), MPI_INT, here.data(), static_cast<int>(here.size()),
+                         MPI_INT, teller, ordered),
+            "MPI_Scatterv");
+  Lists lists;
+  for (std::size_t i = 0; i < here.size(); i += 2) {
+    const bool in = i < 2 * slot(own[0]);
+    (in ? lists.sources : lists.destinations).push_back(here[i]);
+    (in ? lists.source_weights : lists.destination_weights).push_back(here[i + 1]);
+  }
+  return lists;
+}
+
+// What the rank of the same number as my vertex knows of it; what I know goes to who has mine.
+std::vector<int> from_holder(MPI_Comm comm, const Seat& seat, const int* list, int count) {
+  constexpr int tag = 1;
+  int there = 0;
+  check_mpi(MPI_Sendrecv(&count, 1, MPI_INT, seat.holder, tag, &there, 1, MPI_INT, seat.vertex, tag, comm, MPI_STATUS_IGNORE),
+            "MPI_Sendrecv");
+  std::vector<int> result(static_cast<std::size_t>(there));
+  check_mpi(MPI_Sendrecv(list, count, MPI_INT, seat.holder, tag, result.data(), there, MPI_INT, seat.vertex, tag, comm,
+                         MPI_STATUS_IGNORE),
+            "MPI_Sendrecv");
+  return result;
+}
+
+// What all ranks have agreed on: this rank's part of the graph was read without a fault.
+struct Read {
+  std::vector<Sent> sent;
+  std::optional<double> effort_s;
+};
+
+template <class Reader>
+Read agree(MPI_Comm comm, bool reorder, MPI_Info info, std::span<const std::int64_t> also_alike, Reader&& reader) {
+  Read read;
+  Agreement agreement;
+  agreement.attempt([&] {
+    reader(read.sent, size_of(comm));
+    read.effort_s = asked_effort_s(info);
+  });
+  agreement.alike("reorder", reorder ? 1 : 0);
+  agreement.alike("the effort in ns", read.effort_s ? static_cast<Index>(*read.effort_s * 1e9) : -1);
+  for (const std::int64_t value : also_alike) agreement.alike("the graph (by a digest)", value);
+  agreement.reach(comm);
+  return read;
+}
+
+}  // namespace
+
+WeightedGraph graph_of(std::int32_t vertices, std::span<const Sent> sent) {
+  struct Way {
+    std::int32_t from, to;
+    std::int64_t weight;
+  };
+  std::vector<Way> ways;
+  ways.reserve(2 * sent.size());
+  std::int64_t sum = 0;
+  for (const Sent& one : sent) {
+    if (one.from == one.to) continue;
+    ways.push_back({one.from, one.to, one.weight});
+    ways.push_back({one.to, one.from, one.weight});
+    sum += 2 * std::int64_t{one.weight};
+  }
+  std::ranges::sort(ways, [](const Way& a, const Way& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  const std::int64_t scale = sum / most + 1;
+  WeightedGraph graph;
+  std::size_t at = 0;
+  for (std::int32_t v = 0; v < vertices; ++v) {
+    while (at < ways.size() && ways[at].from == v) {
+      const std::int32_t to = ways[at].to;
+      std::int64_t weight = 0;
+      for (; at < ways.size() && ways[at].from == v && ways[at].to == to; ++at) weight += ways[at].weight;
+      graph.edges.push_back({to, static_cast<std::int32_t>(weight / scale)});
+    }
+    graph.first.push_back(static_cast<std::uint32_t>(graph.edges.size()));
+  }
+  return graph;
+}
+
+void map_graph_alone(std::int32_t vertices, const int first[], const int targets[], const int weights[], int nodes,
+                     const int node_sizes[], double effort_s, int node_of_vertex[]) {
+  if (vertices < 1 || nodes < 1) refuse_argument("there are no vertices or no nodes: give at least one of both");
+  if (first == nullptr || node_sizes == nullptr || node_of_vertex == nullptr) {
+    refuse_argument("first, node_sizes or node_of_vertex is NULL: give all three");
+  }
+  if (!(effort_s >= 0.0 && effort_s <= 1e6)) refuse_argument("the effort must be 0 to 1e6 s");
+  std::vector<Sent> sent;
+  for (std::int32_t v = 0; v < vertices; ++v) {
+    if (first[0] != 0 || first[v + 1] < first[v]) {
+      refuse_argument("first does not rise from 0: give where each vertex's targets begin");
+    }
+    require_list(first[v + 1], targets, "targets");
+    for (int e = first[v]; e < first[v + 1]; ++e) add(sent, v, targets[e], is_weighted(weights) ? weights[e] : 1, vertices);
+  }
+  const NodeTree tree{{node_sizes, node_sizes + nodes}, {}, {1}};
+  const WeightedGraph graph = graph_of(vertices, sent);
+  const auto steps = static_cast<Index>(effort_s * static_cast<double>(steps_per_second));
+  std::ranges::copy(map_graph(graph, tree, {steps, 1, 1}), node_of_vertex);
+}
+
+MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI_Info info, bool reorder) {
+  require_intra(oldcomm);
+  const ErrorsReturn errors(oldcomm);
+  const int rank = rank_of(oldcomm);
+  const Read read = agree(oldcomm, reorder, info, {}, [&](std::vector<Sent>& sent, int size) {
+    require_list(given.indegree, given.sources, "sources");
+    require_list(given.outdegree, given.destinations, "destinations");
+    std::vector<Sent> unused;
+    for (int i = 0; i < given.indegree; ++i) {
+      add(unused, given.sources[i], rank, is_weighted(given.source_weights) ? given.source_weights[i] : 1, size);
+    }
+    for (int i = 0; i < given.outdegree; ++i) {
+      const int weight = is_weighted(given.destination_weights) ? given.destination_weights[i] : 1;
+      add(sent, rank, given.destinations[i], weight, size);
+    }
+  });
+  MPI_Comm made = MPI_COMM_NULL;
+  if (!reorder) {
+    check_mpi(MPI_Dist_graph_create_adjacent(oldcomm, given.indegree, given.sources, or_unweighted(given.source_weights),
+                                             given.outdegree, given.destinations, or_unweighted(given.destination_weights), info,
+                                             0, &made),
+              "MPI_Dist_graph_create_adjacent");
+    errors.hand_over(made);
+    return made;
+  }
+  const Seat seat = find_seat(oldcomm, gathered(oldcomm, read.sent), read.effort_s);
+  ScopedComm own;  // the lists must not meet messages of the caller
+  check_mpi(MPI_Comm_dup(oldcomm, &own), "MPI_Comm_dup");
+  const auto moved = [&](const int* list, int count) { return from_holder(own.get(), seat, list, count); };
+  const std::vector<int> sources = moved(given.sources, given.indegree);
+  const std::vector<int> destinations = moved(given.destinations, given.outdegree);
+  const bool in = is_weighted(given.source_weights);
+  const bool out = is_weighted(given.destination_weights);
+  const std::vector<int> source_weights = moved(given.source_weights, in ? given.indegree : 0);
+  const std::vector<int> destination_weights = moved(given.destination_weights, out ? given.outdegree : 0);
+  // Whether a graph is weighted is alike on all ranks; without edges a rank may have said MPI_WEIGHTS_EMPTY.
+  const auto weights = [](const int* callers, const std::vector<int>& here, const std::vector<int>& list) -> const int* {
+    if (callers == nullptr || callers == MPI_UNWEIGHTED) return MPI_UNWEIGHTED;
+    return list.empty() ? MPI_WEIGHTS_EMPTY : here.data();
+  };
+  ScopedComm ordered;
+  check_mpi(MPI_Comm_split(oldcomm, 0, seat.vertex, &ordered), "MPI_Comm_split");
+  check_mpi(MPI_Dist_graph_create_adjacent(
+                ordered.get(), static_cast<int>(sources.size()), sources.data(),
+                weights(given.source_weights, source_weights, sources), static_cast<int>(destinations.size()),
+                destinations.data(), weights(given.destination_weights, destination_weights, destinations), info, 0, &made),
+            "MPI_Dist_graph_create_adjacent");
+  errors.hand_over(made);
+  return made;
+}
+
+MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bool reorder) {
+  require_intra(oldcomm);
+  const ErrorsReturn errors(oldcomm);
+  const Read read = agree(oldcomm, reorder, info, {}, [&](std::vector<Sent>& sent, int size) {
+    require_list(given.count, given.sources, "sources");
+    require_list(given.count, given.degrees, "degrees");
+    std::size_t at = 0;
+    for (int i = 0; i < given.count; ++i) {
+      require_list(given.degrees[i], given.destinations, "destinations");
+      for (int d = 0; d < given.degrees[i]; ++d, ++at) {
+        add(sent, given.sources[i], given.destinations[at], is_weighted(given.weights) ? given.weights[at] : 1, size);
+      }
+    }
+  });
+  // MPI's own function is not asked: MPICH 5.0.2's waits for ever where ranks are on several nodes.
+  const std::vector<Sent> graph = gathered(oldcomm, read.sent);
+  const int rank = rank_of(oldcomm);
+  const int vertex = reorder ? find_seat(oldcomm, graph, read.effort_s).vertex : rank;
+  int teller = vertex;
+  check_mpi(MPI_Bcast(&teller, 1, MPI_INT, 0, oldcomm), "MPI_Bcast");
+  ScopedComm ordered;
+  check_mpi(MPI_Comm_split(oldcomm, 0, vertex, &ordered), "MPI_Comm_split");
+  const Lists lists = lists_of_own(ordered.get(), graph, teller);
+  const bool weighted = given.weights != nullptr && given.weights != MPI_UNWEIGHTED;
+  const auto weights = [&](const std::vector<int>& list) {
+    return !weighted ? MPI_UNWEIGHTED : list.empty() ? MPI_WEIGHTS_EMPTY : list.data();
+  };
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Dist_graph_create_adjacent(ordered.get(), static_cast<int>(lists.sources.size()), lists.sources.data(),
+                                           weights(lists.source_weights), static_cast<int>(lists.destinations.size()),
+                                           lists.destinations.data(), weights(lists.destination_weights), info, 0, &made),
+            "MPI_Dist_graph_create_adjacent");
+  errors.hand_over(made);
+  return made;
+}
+
+MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int edges[], bool reorder) {
+  require_intra(oldcomm);
+  const ErrorsReturn errors(oldcomm);
+  const int rank = rank_of(oldcomm);
+  std::array<std::int64_t, 2> digest{vertices, 0};
+  const Read read = agree(oldcomm, reorder, MPI_INFO_NULL, digest, [&](std::vector<Sent>& sent, int size) {
+    if (vertices < 1 || vertices > size) {
+      refuse_argument("the graph has " + std::to_string(vertices) + " vertices but the communicator " + std::to_string(size) +
+                      " ranks: give 1 to as many as there are ranks");
+    }
+    require_list(vertices, index, "index");
+    for (int v = 0, e = 0; v < vertices; ++v) {
+      if (index[v] < e) refuse_argument("index does not rise: give where each vertex's edges end");
+      require_list(index[v], edges, "edges");
+      for (; e < index[v]; ++e) {
+        add(sent, v, edges[e], 1, vertices);
+        digest[1] = static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(digest[1])) >> 1) ^ sent.back().to ^ v;
+      }
+    }
+    if (rank != 0) sent.clear();  // one rank tells it
+  });
+  ScopedComm within;
+  const bool has_vertex = rank < vertices;
+  check_mpi(MPI_Comm_split(oldcomm, has_vertex ? 0 : MPI_UNDEFINED, rank, &within), "MPI_Comm_split");
+  if (!has_vertex) return MPI_COMM_NULL;
+  ScopedComm ordered;
+  const int vertex = reorder ? find_seat(within.get(), read.sent, read.effort_s).vertex : rank;
+  check_mpi(MPI_Comm_split(within.get(), 0, vertex, &ordered), "MPI_Comm_split");
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Graph_create(ordered.get(), vertices, index, edges, 0, &made), "MPI_Graph_create");
+  errors.hand_over(made);
+  return made;
+}
+
+}  // namespace rankwise::api

@@ -1,0 +1,178 @@
+#include "mapping/graph_search.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+namespace rankwise {
+
+GraphMap::GraphMap(const WeightedGraph& graph, const NodeTree& tree, std::vector<NodeId> node_of_vertex)
+    : graph_(&graph), tree_(&tree), node_(std::move(node_of_vertex)), surplus_(tree.sizes.size()) {
+  for (std::size_t i = 0; i < surplus_.size(); ++i) surplus_[i] = -static_cast<std::int32_t>(tree.sizes[i]);
+  for (Vertex v = 0; v < graph.vertices(); ++v) surplus_[static_cast<std::size_t>(node(v))] += graph.ranks_of(v);
+  cost_ = cost_of(graph, tree, node_);
+}
+
+void anneal(GraphMap& map, const Heat& heat, Index steps, Random& random) {
+  static const ExponentialDraws draws;
+  constexpr Index block = 1024;
+  const WeightedGraph& graph = map.graph();
+  const std::int64_t unit = graph.mean_weight();
+  const auto vertices = static_cast<std::uint64_t>(graph.vertices());
+  for (Index done = 0; done < steps;) {
+    const std::int64_t rest = ((steps - done) << 10) / steps;  // 1024 at the start, 0 at the end
+    const std::int64_t temperature = (heat.cold + (((heat.hot - heat.cold) * rest >> 10) * rest >> 10)) * unit;
+    const std::int64_t price = (heat.cold_price + ((heat.hot_price - heat.cold_price) * rest >> 10)) * unit;
+    for (Index i = 0; i < block; ++i) {
+      const std::uint64_t bits = random.bits();  // 32 for the vertex, 16 for where it goes, 12 for the odds
+      const auto vertex = static_cast<GraphMap::Vertex>(((bits >> 32) * vertices) >> 32);
+      const auto edges = graph.edges_of(vertex);
+      ++done;
+      if (edges.empty()) continue;
+      const NodeId to = map.node(edges[(((bits >> 16) & 0xffff) * edges.size()) >> 16].to);
+      const NodeId from = map.node(vertex);
+      if (to == from) continue;
+      done += static_cast<Index>(edges.size());
+      const std::int64_t change = map.change(vertex, to);
+      const std::int64_t ranks = graph.ranks_of(vertex);
+      const std::int64_t energy = (change << 10) + price * 2 * ranks * (map.surplus(to) - map.surplus(from) + ranks);
+      if (energy > 0 && energy << 10 > temperature * draws.draw(bits >> 3)) continue;
+      map.move(vertex, to, change);
+    }
+  }
+}
+
+namespace {
+
+// Gives single ranks along chains of neighbouring nodes from those with too many to those with too few.
+class Repair {
+ public:
+  using Vertex = GraphMap::Vertex;
+
+  explicit Repair(GraphMap& map)
+      : map_(map),
+        unit_(6 * map.graph().mean_weight()),
+        members_(map.tree().sizes.size()),
+        hops_(members_.size()),
+        offers_(members_.size()) {
+    for (Vertex v = 0; v < map.graph().vertices(); ++v) members_[slot(map.node(v))].push_back(v);
+  }
+
+  void run() {
+    for (NodeId node = 0; node < map_.tree().nodes(); ++node) {
+      while (map_.surplus(node) > 0) {
+        if (!give_along_chain(node)) give_directly(node);
+      }
+    }
+  }
+
+ private:
+  struct Hop {
+    std::int64_t price = 0;
+    NodeId from = -1;
+    Vertex vertex = -1;  // what came over this hop
+    std::uint32_t search = 0;
+  };
+  struct Offer {
+    std::int64_t change = 0;
+    Vertex vertex = -1;
+    std::uint32_t turn = 0;
+  };
+
+  // The cheapest vertex that a node can give to each neighbouring one; those nodes come in neighbours_.
+  void offers_of(NodeId node) {
+    ++turn_;
+    neighbours_.clear();
+    for (const Vertex v : members_[slot(node)]) {
+      for (const auto& edge : map_.graph().edges_of(v)) {
+        const NodeId to = map_.node(edge.to);
+        if (to == node) continue;
+        Offer& offer = offers_[slot(to)];
+        if (offer.turn == turn_ && offer.vertex == v) continue;
+        const std::int64_t change = map_.change(v, to);
+        if (offer.turn != turn_) {
+          neighbours_.push_back(to);
+        } else if (change >= offer.change) {
+          continue;
+        }
+        offer = {change, v, turn_};
+      }
+    }
+  }
+
+  bool give_along_chain(NodeId start) {
+    ++search_;
+    using Entry = std::pair<std::int64_t, NodeId>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> front;
+    hops_[slot(start)] = {0, -1, -1, search_};
+    front.emplace(0, start);
+    while (!front.empty()) {
+      const auto [price, node] = front.top();
+      front.pop();
+      if (price > hops_[slot(node)].price) continue;
+      if (map_.surplus(node) < 0) {
+        follow(node);
+        return true;
+      }
+      offers_of(node);
+      for (const NodeId to : neighbours_) {
+        const Offer& offer = offers_[slot(to)];
+        const std::int64_t through = price + std::max<std::int64_t>(1, 2 * offer.change + unit_);
+        Hop& hop = hops_[slot(to)];
+        if (hop.search == search_ && hop.price <= through) continue;
+        hop = {through, node, offer.vertex, search_};
+        front.emplace(through, to);
+      }
+    }
+    return false;
+  }
+
+  // Moves from the chain's end, so that no node runs empty on the way.
+  void follow(NodeId end) {
+    for (NodeId to = end; hops_[slot(to)].from >= 0; to = hops_[slot(to)].from) {
+      const NodeId from = hops_[slot(to)].from;
+      offers_of(from);
+      const Offer& offer = offers_[slot(to)];  // the last move may have changed what is cheapest
+      give(offer.turn == turn_ ? offer.vertex : members_[slot(from)].front(), to);
+    }
+  }
+
+  // To the node that lacks most, wherever it is.
+  void give_directly(NodeId from) {
+    NodeId to = 0;
+    for (NodeId node = 0; node < map_.tree().nodes(); ++node) {
+      if (map_.surplus(node) < map_.surplus(to)) to = node;
+    }
+    Vertex best = members_[slot(from)].front();
+    for (const Vertex v : members_[slot(from)]) {
+      if (map_.change(v, to) < map_.change(best, to)) best = v;
+    }
+    give(best, to);
+  }
+
+  void give(Vertex vertex, NodeId to) {
+    auto& left = members_[slot(map_.node(vertex))];
+    left.erase(std::ranges::find(left, vertex));
+    members_[slot(to)].push_back(vertex);
+    map_.move(vertex, to, map_.change(vertex, to));
+  }
+
+  GraphMap& map_;
+  std::int64_t unit_;
+  std::vector<std::vector<Vertex>> members_;
+  std::vector<Hop> hops_;
+  std::vector<Offer> offers_;
+  std::vector<NodeId> neighbours_;
+  std::uint32_t search_ = 0;
+  std::uint32_t turn_ = 0;
+};
+
+}  // namespace
+
+void repair(GraphMap& map) {
+  bool exact = true;
+  for (NodeId node = 0; node < map.tree().nodes(); ++node) exact = exact && map.surplus(node) == 0;
+  if (!exact) Repair(map).run();
+}
+
+}  // namespace rankwise

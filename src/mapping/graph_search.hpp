@@ -1,0 +1,74 @@
+// Local search on a graph whose vertices lie on nodes: annealing with soft sizes, and what makes the sizes exact again.
+#pragma once
+
+#include <vector>
+
+#include "mapping/graph.hpp"
+#include "mapping/random.hpp"
+
+namespace rankwise {
+
+// A map while a search changes it.
+class GraphMap {
+ public:
+  using Vertex = WeightedGraph::Vertex;
+
+  GraphMap(const WeightedGraph& graph, const NodeTree& tree, std::vector<NodeId> node_of_vertex);
+
+  [[nodiscard]] const WeightedGraph& graph() const { return *graph_; }
+  [[nodiscard]] const NodeTree& tree() const { return *tree_; }
+  [[nodiscard]] NodeId node(Vertex vertex) const { return node_[static_cast<std::size_t>(vertex)]; }
+  [[nodiscard]] const std::vector<NodeId>& nodes() const { return node_; }
+  // Ranks that the node has beyond its size; negative where it lacks some.
+  [[nodiscard]] std::int64_t surplus(NodeId node) const { return surplus_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] std::int64_t cost() const { return cost_; }
+
+  // What moving a vertex would change of the cost.
+  [[nodiscard]] std::int64_t change(Vertex vertex, NodeId to) const {
+    const NodeId from = node(vertex);
+    std::int64_t sum = 0;
+    if (tree_->flat()) {
+      for (const auto& edge : graph_->edges_of(vertex)) {
+        const NodeId other = node(edge.to);
+        if (other == from) sum += edge.weight;
+        if (other == to) sum -= edge.weight;
+      }
+      return sum * tree_->costs.front();
+    }
+    for (const auto& edge : graph_->edges_of(vertex)) {
+      const NodeId other = node(edge.to);
+      sum += edge.weight * (tree_->cost(to, other) - tree_->cost(from, other));
+    }
+    return sum;
+  }
+  void move(Vertex vertex, NodeId to, std::int64_t change) {
+    NodeId& own = node_[static_cast<std::size_t>(vertex)];
+    surplus_[static_cast<std::size_t>(own)] -= graph_->ranks_of(vertex);
+    surplus_[static_cast<std::size_t>(to)] += graph_->ranks_of(vertex);
+    own = to;
+    cost_ += change;
+  }
+
+ private:
+  const WeightedGraph* graph_;
+  const NodeTree* tree_;
+  std::vector<NodeId> node_;
+  std::vector<std::int32_t> surplus_;
+  std::int64_t cost_ = 0;
+};
+
+// Temperatures and prices of the square of a wrong size, in 1/1024 of a mean weight, at the start and at the end.
+struct Heat {
+  std::int64_t hot;
+  std::int64_t cold;
+  std::int64_t hot_price;
+  std::int64_t cold_price;
+};
+
+// Moves single vertices to the nodes of their neighbours while the temperature falls, for so many steps.
+void anneal(GraphMap& map, const Heat& heat, Index steps, Random& random);
+
+// Makes every size exact by cheap chains of moves. For graphs of one rank a vertex.
+void repair(GraphMap& map);
+
+}  // namespace rankwise
