@@ -376,8 +376,8 @@ Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index mo
   }
   // Pushed together along the axis, a set has level sets of s_1 >= s_2 >= ... cells. c(s): what s cells of the plane send by
   // the 9-point stencil. Two columns of heights that differ by x are cut at least max(3x, x + 4) times (3x where one goes
-  // all the way round), so that both 3 sum c(s_t) + 2 s_1 and sum c(s_t) + 18 s_1 hold, and every mixture of them; with full columns
-  // 3 sum c(s_t) + 2 (s_1 - s_L). All by half here, each pair +-o counting once.
+  // all the way round), so that both 3 sum c(s_t) + 2 s_1 and sum c(s_t) + 18 s_1 hold, and every mixture of them; with
+  // full columns 3 sum c(s_t) + 2 (s_1 - s_L). All by half here, each pair +-o counting once.
   const Pairs nine{{{0, 1}, 1}, {{1, -1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}};
   std::vector<Index> sides;
   std::vector<bool> around;
