@@ -41,8 +41,9 @@ TEST(PublishedScores, AreMetOnEveryInstance) {
     const Score found = score(problem.grid, problem.stencil, node_of_cell);
     EXPECT_EQ(found.j_sum, std::stoll(fields[5])) << line;
     EXPECT_EQ(found.j_max, std::stoll(fields[6])) << line;
-    EXPECT_GE(found.j_sum, std::stoll(fields[7])) << line;
-    EXPECT_EQ(lower_bound(problem).j_sum, std::stoll(fields[7])) << line;
+    const Index bound = lower_bound(problem).j_sum;
+    EXPECT_GE(found.j_sum, bound) << line;
+    EXPECT_GE(bound, std::stoll(fields[7])) << line;  // ours is sharper on 4 of the 438
     ++instances[fields[4]];
   }
   EXPECT_EQ(instances, (std::map<std::string, int>{{"blocked", 438},
