@@ -37,10 +37,15 @@ def curve_from_table(points: Sequence[Point], statistic: str) -> Curve:
 def limited(curve: Curve, rate: Parameter) -> Curve:
     """Let no model pass messages larger than the table's faster than a card does: ``rate`` in bytes/s, as streams found it."""
     models = {name: _limited(model, curve.table[-1].size_bytes, rate) for name, model in curve.models.items()}
-    last = models[piecewise.NAME].segments[-1]
+    last = _lines(models, curve.model).segments[-1]
     return replace(
         curve, models=models, beta_s_per_byte=last.beta_s_per_byte, beta_ci_s_per_byte=last.beta_ci_s_per_byte
     )
+
+
+def _lines(models: Mapping[str, LinkModel], chosen: str) -> LinkModel:
+    """Return the model whose first and last line are alpha and beta: lines, where they could be fitted."""
+    return models[piecewise.NAME if piecewise.NAME in models else chosen]
 
 
 def _limited(model: LinkModel, largest_bytes: int, rate: Parameter) -> LinkModel:
@@ -59,7 +64,7 @@ def _limited(model: LinkModel, largest_bytes: int, rate: Parameter) -> LinkModel
 def _curve(
     way: Way, table: tuple[Point, ...], models: Mapping[str, LinkModel], chosen: str, statistic: str
 ) -> Curve:
-    segments = models[piecewise.NAME].segments
+    segments = _lines(models, chosen).segments
     alpha_s, alpha_ci_s = segments[0].alpha_s, segments[0].alpha_ci_s
     alpha_method = AT_ZERO
     if table[0].size_bytes == 0:

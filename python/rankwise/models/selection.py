@@ -27,7 +27,8 @@ _LEAST_TESTED = 8  # to choose by it
 _BLOCK = 2
 _MOST_MISSED = 2.0  # half-widths of a row: many rows are looked at, and one may lie outside its interval by chance
 _ASSUMED = 0.08  # the half-width of a row that says nothing of its spread
-_LEAST_TIME_S = 1e-12
+_LEAST_TIME_S, _MOST_TIME_S = 1e-12, 1e12
+_UNKNOWN = 10.0  # the logarithm's error of a size that a model cannot tell
 _NOT_MONOTONE = 0.5  # by what rows that fall as messages grow differ from those that take their place
 
 
@@ -103,11 +104,13 @@ def fit_link(
 
 
 def _require_sensible(name: str, ways: Mapping[str, LinkModel], measured: Measured) -> None:
-    """Raise ValueError for a model that gives a measured size a time below 0, as tables do that leap up and down."""
+    """Raise ValueError for a model that gives a measured size no time or one below 0, as tables do that leap up and down."""
     for way, model in ways.items():
         for size in measured[way].sizes:
-            if model.time_s(int(size)) < 0:
-                raise ValueError(f"{name} would give messages of {int(size)} B a time below 0")
+            if not -_LEAST_TIME_S <= model.time_s(int(size)) < math.inf:  # a table's own lines may end a rounding below 0
+                raise ValueError(f"{name} would give messages of {int(size)} B a time below 0 or none")
+        if not all(math.isfinite(parameter.value) for parameter in model.parameters.values()):
+            raise ValueError(f"{name} finds no value for its parameters")
 
 
 def _fits(method: str, injection: Parameter | None) -> dict[str, Fit]:
@@ -138,9 +141,12 @@ def _block_errors(fit: Fit, measured: Measured) -> Array:
         left = {name: way.without(block) for name, way in measured.items()}
         if min(way.sizes.size for way in left.values()) < 2:
             continue
-        ways = fit(left)
+        try:
+            ways = fit(left)
+        except ValueError:  # what cannot be fitted without a block says nothing of it
+            ways = {}
         seen = [
-            abs(math.log(max(ways[name].time_s(int(size)), _LEAST_TIME_S) / float(time_s)))
+            abs(math.log(_time_s(ways[name], int(size)) / float(time_s))) if name in ways else _UNKNOWN
             for name, way in measured.items()
             for size, time_s in zip(way.sizes, way.times_s, strict=True)
             if size in block and left[name].sizes[0] < size < left[name].sizes[-1]
@@ -150,6 +156,12 @@ def _block_errors(fit: Fit, measured: Measured) -> Array:
     return np.array(errors)
 
 
+def _time_s(model: LinkModel, size_bytes: int) -> float:
+    """Return a time of which there is a logarithm."""
+    time_s = model.time_s(size_bytes)
+    return min(max(time_s, _LEAST_TIME_S), _MOST_TIME_S) if math.isfinite(time_s) else _MOST_TIME_S
+
+
 def _misses(ways: Mapping[str, LinkModel], measured: Measured) -> bool:
     """Tell whether a model misses a measured row by more than the row's own uncertainty.
 
@@ -157,7 +169,7 @@ def _misses(ways: Mapping[str, LinkModel], measured: Measured) -> bool:
     """
     few = np.unique(np.concatenate([way.sizes for way in measured.values()])).size < _LEAST_TESTED
     return any(
-        abs(math.log(max(ways[name].time_s(point.size_bytes), _LEAST_TIME_S) / point.time_s))
+        abs(math.log(_time_s(ways[name], point.size_bytes) / point.time_s))
         > _MOST_MISSED * (point.log_half_width or (_ASSUMED if few else math.inf))
         for name, way in measured.items()
         for point in way.points()
@@ -166,6 +178,8 @@ def _misses(ways: Mapping[str, LinkModel], measured: Measured) -> bool:
 
 def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: Measured) -> Choice:
     not_fitted = "".join(f"; {reason}" for reason in left_out.values())
+    if pchip.NAME not in scores:  # then there is nothing to choose from
+        raise ValueError(left_out[pchip.NAME])
     table = scores[pchip.NAME]
     sizes = np.unique(np.concatenate([way.sizes for way in measured.values()])).size
     fits = {name: score for name, score in scores.items() if name != pchip.NAME and score.is_fit and not score.misses}

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,3 +107,20 @@ def test_any_positive_times_give_a_link_with_finite_positive_predictions(times_s
         for model in curve.models.values():
             for size in sizes:
                 assert np.isfinite(model.time_s(int(size))) and model.time_s(int(size)) >= -1e-12
+
+
+@pytest.mark.parametrize("seed", [6, 15, 45, *range(100, 110)])
+def test_no_noise_leaves_a_figure_that_a_profile_cannot_hold(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = np.sort(rng.choice(SIZES, rng.integers(3, 12), replace=False))
+    times = {way: truth * np.exp(rng.normal(0.0, rng.choice([0.05, 0.5, 3, 6]), sizes.size)) for way, truth in loggp_times(sizes).items()}
+    measured = measure(times, seed, launches=int(rng.integers(1, 6)), sigma=float(rng.choice([0.03, 1.0, 3.0])), sizes=sizes)
+    link = fit_link(measured, "median")
+    json.dumps(link.to_dict(), allow_nan=False)
+    assert all(curve.model in curve.models for curve in (link.send, *link.variants.values()))
+
+
+def test_a_way_that_no_model_fits_is_refused() -> None:
+    way = Way.exact(np.array([8.0]), np.array([1e-6]))
+    with pytest.raises(ValueError, match="at least two sizes"):
+        fit_link({"send": way}, "median")
