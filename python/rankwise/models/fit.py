@@ -59,9 +59,9 @@ def fit_line_in_logs(sizes: Array, times_s: Array) -> tuple[float, float]:
     logs = np.log(times_s)
     if beta <= 0:
         return float(np.exp(logs.mean())), 0.0
-    if alpha <= 0 and sizes[0] > 0:
+    if alpha <= 0 and sizes.min() > 0:  # rows of two ways come one after the other
         return 0.0, float(np.exp(np.mean(logs - np.log(sizes))))
-    alpha = max(alpha, 1e-3 * float(times_s[0]))
+    alpha = max(alpha, 1e-3 * float(times_s[np.argmin(sizes)]))
 
     def left(a: float, b: float) -> Array:
         return np.asarray(logs - np.log(a + b * sizes))
