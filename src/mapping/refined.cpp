@@ -9,6 +9,7 @@
 
 #include "mapping/algorithms.hpp"
 #include "mapping/bound.hpp"
+#include "mapping/graph.hpp"
 #include "mapping/lattice.hpp"
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
@@ -51,6 +52,32 @@ std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
   std::vector<std::unique_ptr<Mapping>> result;
   result.push_back(std::move(mapping));
   return result;
+}
+
+// What is sent over a grid as traffic between any ranks, both ways together.
+WeightedGraph traffic_of(const StencilGraph& graph) {
+  WeightedGraph traffic;
+  for (std::int32_t cell = 0; cell < graph.cells(); ++cell) {
+    for (const StencilGraph::Edge& edge : graph.edges(cell)) {
+      if (edge.out + edge.in > 0) traffic.edges.push_back({edge.cell, edge.out + edge.in});
+    }
+    traffic.first.push_back(static_cast<std::uint32_t>(traffic.edges.size()));
+  }
+  return traffic;
+}
+
+// A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort.
+void add_graph_map(const MappingProblem& problem, const StencilGraph& graph, MappingOptions& left, std::vector<Partition>& starts) {
+  constexpr Index division_steps = 120;  // an edge, of the first division
+  constexpr Index least_steps = steps_per_second / 10;
+  const Index division = division_steps * static_cast<Index>(graph.edge_count());
+  const Index weight = graph.mean_weight() * static_cast<Index>(graph.edge_count());
+  if (left.steps < least_steps || division > left.steps / 4 || problem.nodes.nodes() < 2 || weight >= Index{1} << 30) return;
+  NodeTree tree;
+  for (Index node = 0; node < problem.nodes.nodes(); ++node) tree.sizes.push_back(problem.nodes.size(node));
+  const Index search = std::min(left.steps, steps_per_second) / 4;  // nothing can stop it before
+  starts.emplace_back(graph, problem.nodes, map_graph(traffic_of(graph), tree, {search, left.seed, 1}));
+  left.steps -= division + search;
 }
 
 class Searched final : public Mapping {
@@ -118,6 +145,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     fill_node_of_cell(*map, problem.nodes, node_of_cell);
     starts.emplace_back(graph, problem.nodes, node_of_cell);
   }
+  add_graph_map(problem, graph, left, starts);
   Effort effort(left);
   const Index bound = quick_bound(problem, left.steps);
   std::vector<Partition> found;
