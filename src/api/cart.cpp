@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -135,8 +136,10 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
       options.steps = request.effort_s ? static_cast<Index>(*request.effort_s * static_cast<double>(steps_per_second))
                                        : worthwhile_steps(problem);
       if (request.effort_s) {
-        const double end_s = MPI_Wtime() + *request.effort_s;
-        options.left_s = [end_s] { return end_s - MPI_Wtime(); };
+        using Clock = std::chrono::steady_clock;  // not MPI's: nothing of MPI is linked where this is preloaded
+        const auto effort = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*request.effort_s));
+        const Clock::time_point end = Clock::now() + effort;
+        options.left_s = [end] { return std::chrono::duration<double>(end - Clock::now()).count(); };
       }
       const auto mapping = request.algorithm->prepare(problem, options);
       if (may_keep) {
