@@ -21,6 +21,7 @@ _PLATFORM = ("simgrid",)
 _PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
 _HALOS = ("grid", "halo", "mpi", "exchange", "api", "rankwise")
 # Of some folders a product takes these files only.
+_KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed")}
 _PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure")}
 _HALOS_ONLY = {
     "api": ("agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "results"),
@@ -38,7 +39,7 @@ def build_kernels(compiler: Path) -> Path:
     Raises UnusableEnvironmentError with the compiler's words when they do not build.
     """
     words = f"building the kernels for {compiler} (once)"
-    return _build(compiler, _sources(_KERNELS), "rankwise-kernels", (), ("-ldl",), words)
+    return _build(compiler, _sources(_KERNELS, _KERNELS_ONLY), "rankwise-kernels", (), ("-ldl",), words)
 
 
 def build_platform(compiler: Path) -> Path:
