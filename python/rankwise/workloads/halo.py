@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankwise.errors import InputError
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
 from rankwise.workloads.base import Case, Options, Pricer, Program, Row, Site, Times, Workload, option, require_known
@@ -46,11 +44,16 @@ class Surface:
             phases = [[axes] if self.box and self.corners else [[axis] for axis in axes]]
         found = []
         for phase, groups in enumerate(phases):
-            for coords in np.ndindex(*self.grid):
-                dest = int(np.ravel_multi_index(coords, self.grid))
+            for dest, coords in enumerate(product(*map(range, self.grid))):
                 rows = [row for together in groups for row in self._received(coords, together, self._staged()[:phase])]
                 found += [(phase, source, dest, size) for source, size in rows if size]
         return sorted(found)
+
+    def _rank(self, coords: Sequence[int]) -> int:
+        rank = 0
+        for coordinate, dim in zip(coords, self.grid, strict=True):
+            rank = rank * dim + coordinate
+        return rank
 
     def _staged(self) -> list[int]:
         """Return the axes as they are staged: the fastest first, those of one rank at the end."""
@@ -73,7 +76,7 @@ class Surface:
                     size *= self.box[axis] + sides * self.width[axis]
                 else:
                     size *= length
-            found.append((int(np.ravel_multi_index(there, self.grid)), size))
+            found.append((self._rank(there), size))
         return found
 
     def _beside(self, axis: int, coordinate: int) -> list[int]:
@@ -121,6 +124,8 @@ class HaloCase(Case):
     @property
     def _most(self) -> tuple[int, int]:
         """Messages and bytes of the ranks that send most."""
+        import numpy as np
+
         sent = np.bincount(self.step.source, minlength=self.ranks)
         size = np.bincount(self.step.source, self.step.bytes, minlength=self.ranks)
         return int(sent.max()), int(size.max())
@@ -230,6 +235,8 @@ def _surface(o: HaloOptions) -> Surface:
 
 
 def _step(surface: Surface, route: str) -> PhasedStep:
+    import numpy as np
+
     from rankwise.observe.phases import PhasedStep
 
     rows = np.array(surface.messages(route), np.int64).reshape(-1, 4)

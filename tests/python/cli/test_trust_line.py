@@ -25,10 +25,12 @@ CALLS = {
     "predict stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
     "predict alltoall": ["--ranks", "8"],
     "predict observed": ["app.comm"],
+    "predict halo": ["--grid", "4x2", "--halo", "1kB,2kB"],
     "advise": ["app.comm"],
     "choose exchange": [],
     "choose stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
     "choose alltoall": ["--ranks", "8"],
+    "choose halo": ["--grid", "4x2", "--halo", "1kB,2kB"],
     "map": ["--grid", "4x4", "--nodes", "16", "--ppn", "1"],
     "report": ["-o", "r.html"],
 }
