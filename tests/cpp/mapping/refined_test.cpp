@@ -122,6 +122,21 @@ TEST(Refined, IsAlikeInEveryRunAndEndsWhenTold) {
             score_of(*mapping_algorithm("stencil-strips").prepare(problem), problem).j_sum);
 }
 
+TEST(Refined, SeesAGridAsAnyGraphWhereThereIsTime) {
+  // Six axes, hops of 2 and 3 along the first, three of them periodic: no strip is good, the map as a graph is optimal.
+  std::vector<Coords> offsets;
+  for (std::size_t axis = 0; axis < 6; ++axis) {
+    for (const Index step : {1, -1, 2, -2, 3, -3}) {
+      if (axis > 0 && (step > 1 || step < -1)) continue;
+      offsets.emplace_back(6, 0).at(axis) = step;
+    }
+  }
+  const MappingProblem problem(Grid({4, 2, 4, 3, 4, 3}, {false, true, false, false, true, true}), NodeSizes(48, 24),
+                               Stencil(6, offsets));
+  EXPECT_EQ(score_of(*mapping_algorithm("refined").prepare(problem, steps(20'000'000)), problem).j_sum, 5568);
+  EXPECT_EQ(lower_bound(problem).j_sum, 5568);
+}
+
 TEST(Refined, MakesTheBusiestNodeFirstWhereAsked) {
   const MappingProblem problem = problem_of({13, 13, 5}, 65, "nearest-neighbor");
   MappingOptions options = steps(4'000'000);
