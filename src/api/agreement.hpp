@@ -52,4 +52,16 @@ class Agreement {
   std::vector<std::int64_t> maxima_;
 };
 
+// Runs the checks of a call; with `everywhere` (RANKWISE_CHECK) they fail on all ranks of comm where they fail on one.
+template <class Checks>
+void checked(bool everywhere, MPI_Comm comm, Checks&& checks) {
+  if (!everywhere) {
+    checks();
+    return;
+  }
+  Agreement agreement;
+  agreement.attempt(checks);
+  agreement.reach(comm);
+}
+
 }  // namespace rankwise::api

@@ -81,16 +81,9 @@ class HaloPlan {
   void require_idle(const char* call) const;
   // The bits of the active ones of so many fields.
   [[nodiscard]] static std::uint64_t bits(std::size_t fields, const int active[]);
-  // Runs the checks of a call; with RANKWISE_CHECK they fail on all ranks where they fail on one.
   template <class Checks>
   void checked(Checks&& checks) const {
-    if (!check_every_call_) {
-      checks();
-      return;
-    }
-    Agreement agreement;
-    agreement.attempt(checks);
-    agreement.reach(comm());
+    api::checked(check_every_call_, comm(), checks);
   }
   [[nodiscard]] bool checks_every_call() const { return check_every_call_; }
 

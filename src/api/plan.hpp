@@ -84,16 +84,9 @@ class Plan {
   void finish(UnderWay what, const char* call, Direction& direction);
   // Combines bytes of one buffer into another by combination_.
   [[nodiscard]] std::function<void(std::byte* into, const std::byte* from, std::size_t bytes)> adder();
-  // Runs the checks of a call; with RANKWISE_CHECK they fail on all ranks where they fail on one.
   template <class Checks>
   void checked(Checks&& checks) const {
-    if (!check_every_call_) {
-      checks();
-      return;
-    }
-    Agreement agreement;
-    agreement.attempt(checks);
-    agreement.reach(comm_.get());
+    api::checked(check_every_call_, comm_.get(), checks);
   }
 
   Communicator comm_;

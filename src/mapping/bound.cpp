@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "mapping/groups.hpp"
 #include "mapping/isoperimetry.hpp"
 #include "mapping/lattice.hpp"
 #include "mapping/score.hpp"
@@ -177,24 +178,10 @@ Index by_lines(const MappingProblem& problem, const Pairs& pairs) {
 Index by_components(const MappingProblem& problem, const Pairs& pairs) {
   const Grid& grid = problem.grid;
   if (grid.size() > most_joined / static_cast<Index>(pairs.size())) return 0;
-  std::vector<Index> root(static_cast<std::size_t>(grid.size()));
-  std::iota(root.begin(), root.end(), Index{0});
-  const auto find = [&](Index cell) {
-    while (root[static_cast<std::size_t>(cell)] != cell) {
-      Index& up = root[static_cast<std::size_t>(cell)];
-      cell = up = root[static_cast<std::size_t>(up)];
-    }
-    return cell;
-  };
-  for (Index cell = 0; cell < grid.size(); ++cell) {
-    const Coords at = grid.coords(cell);
-    for (const auto& [offset, weight] : pairs) {
-      const Index other = grid.cell_beside(at, offset, 1);
-      if (other >= 0) root[static_cast<std::size_t>(find(other))] = find(cell);
-    }
-  }
-  std::vector<Index> cells(root.size(), 0);
-  for (Index cell = 0; cell < grid.size(); ++cell) ++cells[static_cast<std::size_t>(find(cell))];
+  std::vector<Coords> offsets;
+  for (const auto& [offset, weight] : pairs) offsets.push_back(offset);
+  std::vector<Index> cells(static_cast<std::size_t>(grid.size()), 0);
+  for (const Index group : groups_of(grid, offsets)) ++cells[static_cast<std::size_t>(group)];
   Index cuts = 0;
   Index groups = 0;
   for (const Index size : cells) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "mapping/groups.hpp"
 #include "mapping/score.hpp"
 #include "mapping/table_mapping.hpp"
 
@@ -146,7 +147,7 @@ class CosetStrips {
   // leaves least room on; what is larger than any room fills the emptiest nodes first. For nodes of any size, and axes that
   // wrap.
   bool deal_groups(const Walk& walk, std::vector<NodeId>& node_of_cell) {
-    const std::vector<Index> group = groups();
+    const std::vector<Index> group = groups_of(problem_.grid, problem_.stencil.offsets());
     std::vector<std::vector<Index>> cells(group.size());
     for (const std::size_t k : order_) {
       if (!sort(cosets_[k], walk)) return false;
@@ -185,29 +186,6 @@ class CosetStrips {
   }
 
  private:
-  // The group of each cell: cells that talk, directly or through others, have the same.
-  [[nodiscard]] std::vector<Index> groups() const {
-    const Grid& grid = problem_.grid;
-    std::vector<Index> root(static_cast<std::size_t>(grid.size()));
-    std::iota(root.begin(), root.end(), Index{0});
-    const auto find = [&](Index cell) {
-      while (root[static_cast<std::size_t>(cell)] != cell) {
-        Index& up = root[static_cast<std::size_t>(cell)];
-        cell = up = root[static_cast<std::size_t>(up)];
-      }
-      return cell;
-    };
-    for (Index cell = 0; cell < grid.size(); ++cell) {
-      const Coords at = grid.coords(cell);
-      for (const Coords& offset : problem_.stencil.offsets()) {
-        const Index other = grid.cell_beside(at, offset, 1);
-        if (other >= 0) root[static_cast<std::size_t>(find(other))] = find(cell);
-      }
-    }
-    for (Index cell = 0; cell < grid.size(); ++cell) root[static_cast<std::size_t>(cell)] = find(cell);
-    return root;
-  }
-
   struct Coset {
     std::vector<Index> cells;
     Coords low, high;
