@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
-from rankwise.workloads.base import Case, Options, Pricer, Program, Row, Site, Times, Workload, option, require_known
+from rankwise.workloads.base import Options, Program, Site, Workload, option, require_known
+from rankwise.workloads.replayed import ReplayedCase
 
 if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
@@ -100,10 +102,10 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class HaloCase(Case):
+class HaloCase(ReplayedCase):
     """One exchange of all ranks' halos by one route."""
 
-    workload, kernel = "halo", "replay"
+    workload = "halo"
 
     surface: Surface
     route: str
@@ -148,27 +150,16 @@ class HaloCase(Case):
     def program(self) -> Program:
         return Program(self.step, notes=(_UNPRICED,))
 
-    def predict(self, model: Pricer) -> Row:
-        price = model.price(self, self.program(), 1)  # the step's blocks are bytes
-        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
-                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
-
     @property
     def together(self) -> Hashable:
         return self.surface, self.route
 
-    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+    def step_path(self) -> Path:
         from rankwise.launch.build import cache_folder
 
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        return ["--step", str(self.step.write_beside(folder / "halo"))]
-
-    def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
-        return list(self.program().notes)
-
-    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
-        return {"bytes_per_rank": int(record["bytes_per_rank"])}
+        return folder / "halo"
 
 
 @dataclass(frozen=True)

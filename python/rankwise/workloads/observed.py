@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
-from rankwise.workloads.base import Case, Options, Pricer, Program, Row, Site, Times, Workload, option
+from rankwise.workloads.base import Options, Program, Site, Workload, option
+from rankwise.workloads.replayed import ReplayedCase
 
 if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
@@ -17,10 +18,10 @@ _COMPUTING = "computing as it was observed is part of the time"
 
 
 @dataclass(frozen=True)
-class ObservedCase(Case):
+class ObservedCase(ReplayedCase):
     """The representative step of a record."""
 
-    workload, kernel = "observed", "replay"
+    workload = "observed"
 
     record: Path
     step: PhasedStep = field(hash=False, compare=False)
@@ -54,23 +55,12 @@ class ObservedCase(Case):
     def program(self) -> Program:
         return Program(self.step, notes=(*self.step.notes, *((_COMPUTING,) if self._compute_s > 0 else ())))
 
-    def predict(self, model: Pricer) -> Row:
-        price = model.price(self, self.program(), 1)  # the step's blocks are bytes
-        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
-                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
-
     @property
     def together(self) -> Hashable:
         return self.record
 
-    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
-        return ["--step", str(self.step.write_beside(self.record))]
-
-    def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
-        return list(self.program().notes)
-
-    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
-        return {"bytes_per_rank": int(record["bytes_per_rank"])}
+    def step_path(self) -> Path:
+        return self.record
 
 
 @dataclass(frozen=True)
