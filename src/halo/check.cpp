@@ -85,7 +85,8 @@ class Checker {
 
   std::vector<std::string> run() {
     for (std::string& finding : check_messages()) add(std::move(finding));
-    if (!findings_.empty()) return findings_;  // what does not meet cannot be followed
+    check_ranges();
+    if (!findings_.empty()) return findings_;  // what does not meet, or leaves its memory, cannot be followed
     for (std::size_t f = 0; f < specs_.front().fields.size(); ++f) {
       globes_.emplace_back(specs_, f);
     }
@@ -141,6 +142,57 @@ class Checker {
     return findings;
   }
 
+  // The bytes that one side of a copy touches, from its origin on: the first one and the one after the last.
+  struct Touched {
+    Bytes first, end;
+  };
+  [[nodiscard]] static Touched touched(const BoxCopy& copy, bool source) {
+    Touched found{source ? copy.from : copy.into, source ? copy.from : copy.into};
+    for (int i = 0; i < copy.loops; ++i) {
+      const BoxCopy::Loop& loop = copy.loop[static_cast<std::size_t>(i)];
+      const Bytes last = (loop.count - 1) * (source ? loop.from : loop.into);
+      (last < 0 ? found.first : found.end) += last;
+    }
+    found.end += static_cast<Bytes>(copy.row_bytes);
+    return found;
+  }
+
+  // Every copy stays in its field and in its section of a message.
+  void check_ranges() {
+    for (std::size_t r = 0; r < specs_.size(); ++r) {
+      std::vector<Touched> held;
+      for (const HaloField& field : specs_[r].fields) {
+        const Memory memory = memory_of(specs_[r], field);
+        const auto before = static_cast<Bytes>(memory.first * element);
+        held.push_back({-before, static_cast<Bytes>(memory.values.size() * element) - before});
+      }
+      const auto within = [&](const Touched& all, const Touched& some) {
+        if (some.first >= all.first && some.end <= all.end) return;
+        add("rank " + std::to_string(r) + ": a copy leaves the memory of its field or message");
+      };
+      const auto check_message = [&](const HaloMessage& message, bool sends) {
+        for (std::size_t f = 0; f < message.sections.size(); ++f) {
+          for (const BoxCopy& copy : message.sections[f].copies) {
+            within(held[f], touched(copy, sends));
+            within({0, static_cast<Bytes>(message.sections[f].bytes)}, touched(copy, !sends));
+          }
+        }
+      };
+      const auto check_stage = [&](const HaloStage& stage) {
+        for (const HaloMessage& message : stage.sends) check_message(message, true);
+        for (const HaloMessage& message : stage.receives) check_message(message, false);
+        for (std::size_t f = 0; f < stage.local.size(); ++f) {
+          for (const BoxCopy& copy : stage.local[f]) {
+            within(held[f], touched(copy, true));
+            within(held[f], touched(copy, false));
+          }
+        }
+      };
+      for (const HaloStage& stage : halos_[r].stages) check_stage(stage);
+      check_stage(halos_[r].back);
+    }
+  }
+
   // Calls each(place, value index) for all elements of a field with its halo.
   template <class Each>
   void each_place(const Memory& memory, int ndim, Each each) const {
@@ -182,10 +234,6 @@ class Checker {
   void write(Memory& memory, const BoxCopy& copy, const std::byte* from) {
     each_row(copy, memory.origin(), from, [&](std::byte* into, const std::byte* source, std::size_t bytes) {
       const std::ptrdiff_t at = into - reinterpret_cast<std::byte*>(memory.values.data());
-      if (at < 0 || static_cast<std::size_t>(at) + bytes > memory.values.size() * element) {
-        add("a copy leaves the memory of its field");
-        return;
-      }
       std::memcpy(into, source, bytes);
       for (std::size_t i = 0; i < bytes / element; ++i) ++memory.writes[static_cast<std::size_t>(at) / element + i];
     });

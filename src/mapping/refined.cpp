@@ -69,7 +69,7 @@ WeightedGraph traffic_of(const StencilGraph& graph) {
 // A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort.
 void add_graph_map(const MappingProblem& problem, const StencilGraph& graph, MappingOptions& left, std::vector<Partition>& starts) {
   constexpr Index division_steps = 120;  // an edge, of the first division
-  constexpr Index least_steps = steps_per_second / 10;
+  constexpr Index least_steps = steps_per_second / 2;
   const Index division = division_steps * static_cast<Index>(graph.edge_count());
   const Index weight = graph.mean_weight() * static_cast<Index>(graph.edge_count());
   if (left.steps < least_steps || division > left.steps / 4 || problem.nodes.nodes() < 2 || weight >= Index{1} << 30) return;
@@ -145,7 +145,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     fill_node_of_cell(*map, problem.nodes, node_of_cell);
     starts.emplace_back(graph, problem.nodes, node_of_cell);
   }
-  add_graph_map(problem, graph, left, starts);
+  if (options.objective == Objective::j_sum) add_graph_map(problem, graph, left, starts);
   Effort effort(left);
   const Index bound = quick_bound(problem, left.steps);
   std::vector<Partition> found;

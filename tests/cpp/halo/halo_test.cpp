@@ -217,6 +217,10 @@ TEST(Halo, PlantedFaultsAreFound) {
     finds(route, "fields in another order", [&](Halo& halo) { std::swap(sent(halo).sections[0], sent(halo).sections[1]); });
     finds(route, "a place beside", [&](Halo& halo) { got(halo).sections[0].copies[0].into += 8; });
     finds(route, "a source beside", [&](Halo& halo) { sent(halo).sections[0].copies[0].from -= 8; });
+    finds(route, "a source far away", [&](Halo& halo) { sent(halo).sections[0].copies[0].from += 1 << 20; });
+    finds(route, "a place far away", [&](Halo& halo) { got(halo).sections[0].copies[0].into -= 1 << 20; });
+    finds(route, "past the message", [&](Halo& halo) { sent(halo).sections[0].copies[0].into += 1 << 20; });
+    finds(route, "the way back: far away", [&](Halo& halo) { halo.back.sends[0].sections[0].copies[0].from += 1 << 20; });
     finds(route, "the way back: a piece dropped", [&](Halo& halo) { halo.back.receives[0].sections[0].copies.pop_back(); });
     finds(route, "the way back: a piece twice", [&](Halo& halo) {
       halo.back.receives[0].sections[0].copies.push_back(halo.back.receives[0].sections[0].copies[0]);

@@ -133,7 +133,7 @@ TEST(Refined, SeesAGridAsAnyGraphWhereThereIsTime) {
   }
   const MappingProblem problem(Grid({4, 2, 4, 3, 4, 3}, {false, true, false, false, true, true}), NodeSizes(48, 24),
                                Stencil(6, offsets));
-  EXPECT_EQ(score_of(*mapping_algorithm("refined").prepare(problem, steps(20'000'000)), problem).j_sum, 5568);
+  EXPECT_EQ(score_of(*mapping_algorithm("refined").prepare(problem, steps(100'000'000)), problem).j_sum, 5568);
   EXPECT_EQ(lower_bound(problem).j_sum, 5568);
 }
 
