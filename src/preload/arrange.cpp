@@ -223,6 +223,8 @@ const char* name_of(Family family) noexcept {
   return "an unknown MPI";
 }
 
+Handle comm_at(Handle pointer) noexcept { return pointer == 0 ? 0 : (Handle) * reinterpret_cast<const MPI_Comm*>(pointer); }
+
 bool arrange(Handle comm, int ndims, const int dims[], const int periods[], void* cart) noexcept {
   MPI_Comm made = MPI_COMM_NULL;
   if (!arrange_comm(comm_of(comm), ndims, dims, periods, &made)) return false;
