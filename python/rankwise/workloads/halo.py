@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
-from rankwise.workloads.base import Options, Program, Site, Workload, option, require_known
+from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
 from rankwise.workloads.replayed import ReplayedCase
 
 if TYPE_CHECKING:
+    from rankwise.machine.packing import Packing
+    from rankwise.machine.profile import Profile
     from rankwise.observe.phases import PhasedStep
 
 ROUTES = ("direct", "staged")
-_UNPRICED = "packing and unpacking are not part of the time"
+_UNPRICED = "packing and unpacking are not part of the time: 'rankwise measure pack' adds them to the profile"
+_UNPACKED = "packing and unpacking are not part of the time: faces given in bytes are sent as they are, take --box"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Surface:
     """What a rank's box gives and gets: faces of so many bytes an axis, or a box of cells with a halo.
 
     ``faces``: bytes across one face of each axis; else ``box`` cells with ``width`` of halo on every side, ``bytes_a_cell`` of
-    all fields, with edges and corners or without.
+    all ``fields`` together, with edges and corners or without.
     """
 
     grid: tuple[int, ...]
@@ -36,9 +39,13 @@ class Surface:
     width: tuple[int, ...] = ()
     bytes_a_cell: int = 1
     corners: bool = True
+    fields: int = 1
 
-    def messages(self, route: str) -> list[tuple[int, int, int, int]]:
-        """Return (phase, source, dest, bytes), one message a partner and phase, ascending; none to oneself."""
+    def messages(self, route: str) -> list[tuple[int, int, int, int, int]]:
+        """Return (phase, source, dest, bytes, bytes of a row), one message a partner and phase, ascending; none to oneself.
+
+        Rows lie along the last axis of each field; of faces given in bytes nothing is known: 0.
+        """
         axes = list(range(len(self.grid)))
         if route == "staged":
             phases = [[[axis]] for axis in self._staged()]
@@ -48,7 +55,7 @@ class Surface:
         for phase, groups in enumerate(phases):
             for dest, coords in enumerate(product(*map(range, self.grid))):
                 rows = [row for together in groups for row in self._received(coords, together, self._staged()[:phase])]
-                found += [(phase, source, dest, size) for source, size in rows if size]
+                found += [(phase, source, dest, size, row) for source, size, row in rows if size]
         return sorted(found)
 
     def _rank(self, coords: Sequence[int]) -> int:
@@ -61,24 +68,22 @@ class Surface:
         """Return the axes as they are staged: the fastest first, those of one rank at the end."""
         return sorted(range(len(self.grid)), key=lambda axis: (self.grid[axis] == 1, -axis))
 
-    def _received(self, coords: tuple[int, ...], axes: Sequence[int], done: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (source, bytes) of what a rank gets from others along these axes, halos of the axes in ``done`` included."""
+    def _received(self, coords: tuple[int, ...], axes: Sequence[int], done: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return (source, bytes, bytes of a row) of what a rank gets from others along these axes, halos of the axes in ``done`` included."""
         choices = [self._along(axis, coords[axis]) if axis in axes else {coords[axis]: None} for axis in range(len(coords))]
         found = []
         for there in product(*choices):
             if there == coords:
                 continue
-            size = self.bytes_a_cell
+            lengths = []
             for axis, coordinate in enumerate(there):
                 length = choices[axis][coordinate]
-                if self.faces:
-                    size *= 1 if length is None else length
-                elif length is None:
+                if length is None:
                     sides = len(self._beside(axis, coords[axis])) if axis in done else 0
-                    size *= self.box[axis] + sides * self.width[axis]
-                else:
-                    size *= length
-            found.append((self._rank(there), size))
+                    length = 1 if self.faces else self.box[axis] + sides * self.width[axis]
+                lengths.append(length)
+            row = 0 if self.faces else lengths[-1] * self.bytes_a_cell // self.fields
+            found.append((self._rank(there), self.bytes_a_cell * math.prod(lengths), row))
         return found
 
     def _beside(self, axis: int, coordinate: int) -> list[int]:
@@ -148,7 +153,35 @@ class HaloCase(ReplayedCase):
         return {"algorithm": self.route, "messages": str(messages), "size": format_size(size)}
 
     def program(self) -> Program:
-        return Program(self.step, notes=(_UNPRICED,))
+        return Program(self.step)
+
+    def packed(self, packing: Packing | None) -> PhasedStep:
+        """Return the step with what packing takes as computing: of what is sent before its phase, of what has come after it."""
+        import numpy as np
+
+        if packing is None or self.surface.faces:
+            return self.step
+        step, rows = self.step, self.step.row_bytes
+        assert rows is not None
+        compute_s = np.zeros((step.phases + 1, step.ranks))
+        kinds, which = np.unique(np.stack([step.bytes, rows]), axis=1, return_inverse=True)
+        each_s = np.array([packing.time_s(int(size), int(row)) for size, row in kinds.T])[which.reshape(-1)]
+        np.add.at(compute_s, (step.phase, step.source), each_s)
+        np.add.at(compute_s, (step.phase + 1, step.dest), each_s)
+        return replace(step, compute_s=compute_s)
+
+    def _lacks(self, packing: Packing | None) -> tuple[str, ...]:
+        return (_UNPACKED,) if self.surface.faces else (_UNPRICED,) if packing is None else ()
+
+    def predict(self, model: Pricer) -> Row:
+        packing = model.profile.packing
+        return self.priced(model, Program(self.packed(packing), notes=self._lacks(packing)))
+
+    def simulated(self, row: Row, profile: Profile | None) -> Row:
+        """Copies take no time in a simulation: what the rank that packs most takes is added."""
+        packing = None if profile is None else profile.packing
+        time_s = row.time_s + float(self.packed(packing).compute_s.sum(axis=0).max())
+        return replace(row, time_s=time_s, notes=(*row.notes, *self._lacks(packing)))
 
     @property
     def together(self) -> Hashable:
@@ -222,7 +255,7 @@ def _surface(o: HaloOptions) -> Surface:
     count, _, size = o.fields.partition("x")
     if not count.isdigit() or int(count) < 1 or not size:
         raise InputError(f"--fields '{o.fields}' is not a number of fields and bytes of an element: 3x8")
-    return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners)
+    return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners, int(count))
 
 
 def _step(surface: Surface, route: str) -> PhasedStep:
@@ -230,12 +263,13 @@ def _step(surface: Surface, route: str) -> PhasedStep:
 
     from rankwise.observe.phases import PhasedStep
 
-    rows = np.array(surface.messages(route), np.int64).reshape(-1, 4)
+    rows = np.array(surface.messages(route), np.int64).reshape(-1, 5)
     if not len(rows):
         raise InputError("no rank has a neighbour on another rank: there is nothing to time")
     phases, ranks = int(rows[:, 0].max()) + 1, math.prod(surface.grid)
     phase, source, dest = rows[:, :3].astype(np.int32).T
-    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)))
+    row_bytes = None if surface.faces else rows[:, 4]
+    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)), row_bytes=row_bytes)
 
 
 WORKLOAD = HaloWorkload()

@@ -27,7 +27,10 @@ class ReplayedCase(Case):
         raise NotImplementedError
 
     def predict(self, model: Pricer) -> Row:
-        price = model.price(self, self.program(), 1)
+        return self.priced(model, self.program())
+
+    def priced(self, model: Pricer, program: Program) -> Row:
+        price = model.price(self, program, 1)
         return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
                       figures={"busiest": asdict(price.busiest)})  # fmt: skip
 
