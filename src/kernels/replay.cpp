@@ -142,8 +142,10 @@ void require_mpi(int code) {
 
 void run_replay(Arguments& arguments) {
   const std::string path = arguments.text("step", "");
+  const std::string mode = arguments.text("mode", "isend");
   const Repetitions repetitions = parse_repetitions(arguments);
   arguments.expect_all_used();
+  if (mode != "isend" && mode != "ssend") throw std::invalid_argument("--mode '" + mode + "' is neither isend nor ssend");
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -191,6 +193,10 @@ void run_replay(Arguments& arguments) {
       }
       for (const ReplayedMessage& message : phase.sends) {
         gather(message);
+        if (mode == "ssend") {
+          require_mpi(MPI_Ssend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag, MPI_COMM_WORLD));
+          continue;
+        }
         requests.emplace_back();
         require_mpi(MPI_Isend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
                               MPI_COMM_WORLD, &requests.back()));

@@ -15,7 +15,9 @@
 #define MPI_Irecv rankwise_MPI_Irecv
 #define MPI_Isend rankwise_MPI_Isend
 #define MPI_Recv_init rankwise_MPI_Recv_init
+#define MPI_Request_free rankwise_MPI_Request_free
 #define MPI_Send rankwise_MPI_Send
+#define MPI_Start rankwise_MPI_Start
 #define MPI_Type_free rankwise_MPI_Type_free
 #define MPI_Waitall rankwise_MPI_Waitall
 #define MPI_Testall rankwise_MPI_Testall

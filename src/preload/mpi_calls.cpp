@@ -50,9 +50,11 @@
   CALL(MPI_Pack, (const void* b, int n, MPI_Datatype t, void* o, int size, int* at, MPI_Comm c), (b, n, t, o, size, at, c))    \
   CALL(MPI_Recv_init, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r),                         \
        (b, n, t, from, tag, c, r))                                                                                             \
+  CALL(MPI_Request_free, (MPI_Request * r), (r))                                                                               \
   CALL(MPI_Scatter, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),              \
        (s, n, t, r, m, u, root, c))                                                                                            \
   CALL(MPI_Send, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (b, n, t, to, tag, c))                   \
+  CALL(MPI_Start, (MPI_Request * r), (r))                                                                                      \
   CALL(MPI_Testall, (int n, MPI_Request r[], int* f, MPI_Status s[]), (n, r, f, s))                                            \
   CALL(MPI_Topo_test, (MPI_Comm c, int* kind), (c, kind))                                                                      \
   CALL(MPI_Type_dup, (MPI_Datatype t, MPI_Datatype* d), (t, d))                                                                \

@@ -138,7 +138,7 @@ bool serve_blocking(const NeighborCall& call, const std::shared_ptr<NeighborStat
   const bool trying = neighbor_mode() == NeighborMode::automatic && trial.route == Trial::Route::trying;
   std::shared_ptr<Plan> plan;
   int code = MPI_ERR_ARG;
-  if (arguments.sane(state->sends, state->receives)) plan = state->plan_of(arguments, call.form, &code);
+  if (arguments.sane(state->sends, state->receives)) plan = state->plan_of(arguments, &code);
   if (trying) {
     *result = tried(call, state, trial, plan, arguments, code);
     return true;
@@ -168,7 +168,7 @@ bool serve(const NeighborCall& call, int* result) {
   if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return pass();
   if (!arguments.sane((*state)->sends, (*state)->receives)) return pass();
   int code = MPI_SUCCESS;
-  const std::shared_ptr<Plan> plan = (*state)->plan_of(arguments, call.form, &code);
+  const std::shared_ptr<Plan> plan = (*state)->plan_of(arguments, &code);
   if (plan == nullptr) return pass();
   auto* request = reinterpret_cast<MPI_Request*>(call.word[call.words - 1]);
   if (request == nullptr) return pass();

@@ -135,12 +135,12 @@ void Arguments::write_key(const Side& side, int edges, std::vector<std::uint64_t
 
 void Arguments::write_key(int sends, int receives, std::vector<std::uint64_t>& key) const {
   key.clear();
-  key.push_back(static_cast<std::uint64_t>(kind_) * 4 + (large_ ? 2 : 0) + (form_ == NeighborForm::blocking ? 1 : 0));
+  key.push_back((static_cast<std::uint64_t>(kind_) * 4 + static_cast<std::uint64_t>(form_)) * 2 + (large_ ? 1 : 0));
   write_key(send_, sends, key);
   write_key(receive_, receives, key);
 }
 
-std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, NeighborForm form, int rank, MPI_Comm comm, int* code) {
+std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, int rank, MPI_Comm comm, int* code) {
   auto plan = std::make_shared<Plan>();
   plan->types = types_freed();
   *code = MPI_SUCCESS;
@@ -149,7 +149,7 @@ std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, 
     if (*code == MPI_SUCCESS) *code = content.add(piece.count, piece.type, piece.at, comm);
   };
   std::vector<Partner> out = edges.out;
-  std::vector<Partner> in = edges.in_of(form);
+  std::vector<Partner> in = edges.in_of(arguments.kind(), arguments.form());
   order(out, rank);
   order(in, rank);
   plan->to_itself = !out.empty() && out.back().rank == rank;

@@ -23,9 +23,15 @@ struct Partner {
 
 // The edges of a rank by partner; those to itself under its own rank.
 struct Edges {
+  static constexpr int matchings = 9;
   std::vector<Partner> out;
-  std::array<std::vector<Partner>, 2> in;  // as MPI's own blocking calls match them, and its nonblocking ones
-  [[nodiscard]] const std::vector<Partner>& in_of(NeighborForm form) const { return in[form == NeighborForm::blocking ? 0 : 1]; }
+  // As MPI's own calls match them: alltoall, alltoallv, alltoallw, each by form. MPICH 4.0 and Open MPI do not match all of them alike.
+  std::array<std::vector<Partner>, matchings> in;
+  [[nodiscard]] const std::vector<Partner>& in_of(NeighborKind kind, NeighborForm form) const {
+    const auto first = static_cast<int>(NeighborKind::alltoall);  // of an allgather all edges bring the same
+    const int call = kind < NeighborKind::alltoall ? 0 : static_cast<int>(kind) - first;
+    return in[static_cast<std::size_t>(3 * call + static_cast<int>(form))];
+  }
 };
 
 // The arguments of a call, whichever it is.
@@ -39,6 +45,8 @@ class Arguments {
   [[nodiscard]] bool sane(int sends, int receives) const;
   // All that decides what is sent and received, but for the buffers' addresses, for so many edges.
   void write_key(int sends, int receives, std::vector<std::uint64_t>& key) const;
+  [[nodiscard]] NeighborKind kind() const { return kind_; }
+  [[nodiscard]] NeighborForm form() const { return form_; }
   [[nodiscard]] bool one_block() const { return kind_ <= NeighborKind::allgatherv; }  // the same to all
 
   struct Piece {
@@ -96,8 +104,7 @@ struct Plan {
 };
 
 // Null where MPI does not take the arguments; its error.
-[[nodiscard]] std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, NeighborForm form, int rank, MPI_Comm comm,
-                                              int* code);
+[[nodiscard]] std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, int rank, MPI_Comm comm, int* code);
 // Types that plans know and the program has freed.
 [[nodiscard]] std::uint64_t types_freed() noexcept;
 

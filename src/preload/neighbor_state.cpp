@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "preload/look_up.hpp"
@@ -92,25 +94,51 @@ bool has_several(const std::vector<Partner>& partners) {
   return std::any_of(partners.begin(), partners.end(), [](const Partner& one) { return one.edges.size() > 1; });
 }
 
-// Puts edges from one rank in the order in which that rank sends them, as this MPI matches them: its own call says where the number
-// of each edge arrives. Cartesian axes of one or two ranks are matched by direction there, or not.
-bool match(MPI_Comm comm, bool blocking, std::size_t sends, std::size_t receives, std::vector<Partner>& in) {
-  std::vector<int> number(sends + 1);
-  std::vector<int> came(receives + 1, -1);
-  for (std::size_t edge = 0; edge < sends; ++edge) number[edge] = static_cast<int>(edge);
-  if (blocking) {
-    using Call = int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-    const auto call = reinterpret_cast<Call>(look_up("MPI_Neighbor_alltoall"));
-    if (call == nullptr || call(number.data(), 1, MPI_INT, came.data(), 1, MPI_INT, comm) != MPI_SUCCESS) return false;
-  } else {
-    using Call = int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Request*);
-    const auto call = reinterpret_cast<Call>(look_up("MPI_Ineighbor_alltoall"));
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (call == nullptr || call(number.data(), 1, MPI_INT, came.data(), 1, MPI_INT, comm, &request) != MPI_SUCCESS) return false;
-    if (MPI_Waitall(1, &request, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return false;
+// Calls MPI's own function of a kind ("alltoall") in one of its forms, and waits. False where it fails.
+template <class... Arguments>
+bool call_own(const std::string& kind, NeighborForm form, Arguments... arguments) {
+  const char* const start = form == NeighborForm::nonblocking ? "MPI_Ineighbor_" : "MPI_Neighbor_";
+  void* const found = look_up((start + kind + (form == NeighborForm::persistent ? "_init" : "")).c_str());
+  if (found == nullptr) return form == NeighborForm::persistent;  // older than MPI 4: nobody calls it
+  if (form == NeighborForm::blocking) return reinterpret_cast<int (*)(Arguments...)>(found)(arguments...) == MPI_SUCCESS;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (form == NeighborForm::nonblocking) {
+    if (reinterpret_cast<int (*)(Arguments..., MPI_Request*)>(found)(arguments..., &request) != MPI_SUCCESS) return false;
+    return MPI_Waitall(1, &request, MPI_STATUSES_IGNORE) == MPI_SUCCESS;
   }
+  using Init = int (*)(Arguments..., MPI_Info, MPI_Request*);
+  if (reinterpret_cast<Init>(found)(arguments..., MPI_INFO_NULL, &request) != MPI_SUCCESS) return false;
+  const bool done = MPI_Start(&request) == MPI_SUCCESS && MPI_Waitall(1, &request, MPI_STATUSES_IGNORE) == MPI_SUCCESS;
+  return MPI_Request_free(&request) == MPI_SUCCESS && done;
+}
+
+// Puts edges from one rank in the order in which that rank sends them, as this MPI matches them in one of its calls: which says where
+// the number of each edge arrives. Cartesian axes of one or two ranks are matched by direction there, or not.
+bool match(MPI_Comm comm, int matching, std::size_t sends, std::size_t receives, std::vector<Partner>& in) {
+  const auto form = static_cast<NeighborForm>(matching % 3);
+  const std::size_t most = std::max(sends, receives) + 1;
+  std::vector<int> number(most);
+  std::iota(number.begin(), number.end(), 0);
+  std::vector<int> came(most, -1);
+  const std::vector<int> ones(most, 1);
+  const std::vector<MPI_Datatype> types(most, MPI_INT);
+  std::vector<MPI_Aint> places(most);
+  for (std::size_t i = 0; i < most; ++i) places[i] = static_cast<MPI_Aint>(i * sizeof(int));
+  const void* const out = number.data();
+  void* const into = came.data();
+  bool done = false;
+  if (matching / 3 == 0) {
+    done = call_own("alltoall", form, out, 1, MPI_INT, into, 1, MPI_INT, comm);
+  } else if (matching / 3 == 1) {
+    done = call_own("alltoallv", form, out, ones.data(), number.data(), MPI_INT, into,
+                    ones.data(), number.data(), MPI_INT, comm);
+  } else {
+    done = call_own("alltoallw", form, out, ones.data(), places.data(), types.data(),
+                    into, ones.data(), places.data(), types.data(), comm);
+  }
+  if (!done) return false;
   for (Partner& partner : in) {
-    std::sort(partner.edges.begin(), partner.edges.end(), [&](int a, int b) {
+    std::stable_sort(partner.edges.begin(), partner.edges.end(), [&](int a, int b) {
       return came[static_cast<std::size_t>(a)] < came[static_cast<std::size_t>(b)];
     });
   }
@@ -132,16 +160,15 @@ void fill(MPI_Comm comm, NeighborState& state) {
   state.sends = static_cast<int>(dests.size());
   state.receives = static_cast<int>(sources.size());
   state.edges.out = by_rank(dests);
-  state.edges.in[0] = state.edges.in[1] = by_rank(sources);
+  state.edges.in.fill(by_rank(sources));
   int own[] = {read ? 0 : 1, has_several(state.edges.out) || has_several(state.edges.in[0]) ? 1 : 0};
   int all[2];
   if (MPI_Allreduce(own, all, 2, MPI_INT, MPI_MAX, state.comm) != MPI_SUCCESS || all[0] != 0) return;
   state.several = all[1] != 0;
   if (state.several) {
     int wrong = 0;
-    for (const bool blocking : {true, false}) {
-      auto& in = state.edges.in[blocking ? 0 : 1];
-      if (!match(comm, blocking, dests.size(), sources.size(), in)) wrong = 1;
+    for (int matching = 0; matching < Edges::matchings; ++matching) {
+      if (!match(comm, matching, dests.size(), sources.size(), state.edges.in[static_cast<std::size_t>(matching)])) wrong = 1;
     }
     if (MPI_Allreduce(&wrong, all, 1, MPI_INT, MPI_MAX, state.comm) != MPI_SUCCESS || all[0] != 0) return;
   }
@@ -156,7 +183,7 @@ NeighborState::~NeighborState() {
   if (finalised == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
 }
 
-std::shared_ptr<Plan> NeighborState::plan_of(const Arguments& arguments, NeighborForm form, int* code) {
+std::shared_ptr<Plan> NeighborState::plan_of(const Arguments& arguments, int* code) {
   const std::lock_guard guard(guarding_);
   arguments.write_key(sends, receives, asked_);
   for (std::size_t i = 0; i < plans_.size(); ++i) {
@@ -169,7 +196,7 @@ std::shared_ptr<Plan> NeighborState::plan_of(const Arguments& arguments, Neighbo
     *code = MPI_SUCCESS;
     return plans_.front();
   }
-  std::shared_ptr<Plan> plan = make_plan(arguments, edges, form, rank, comm, code);
+  std::shared_ptr<Plan> plan = make_plan(arguments, edges, rank, comm, code);
   if (plan == nullptr) return plan;
   plan->key = asked_;
   if (plans_.size() >= most_plans) plans_.pop_back();

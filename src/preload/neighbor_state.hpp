@@ -39,7 +39,7 @@ class NeighborState {
   Edges edges;
   std::array<Trial, neighbor_kinds> trial;
 
-  [[nodiscard]] std::shared_ptr<Plan> plan_of(const Arguments& arguments, NeighborForm form, int* code);
+  [[nodiscard]] std::shared_ptr<Plan> plan_of(const Arguments& arguments, int* code);
   // Memory for messages, given back when they have been unpacked.
   [[nodiscard]] std::vector<std::byte> take_memory(std::size_t bytes);
   void give_memory(std::vector<std::byte>&& memory);

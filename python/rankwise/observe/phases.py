@@ -43,7 +43,8 @@ class PhasedStep:
 
     Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x ranks) is what
     each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out;
-    ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none.
+    ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
+    ``mode``: the way of sending, all receives of a phase posted before.
     """
 
     phase: Array
@@ -54,6 +55,7 @@ class PhasedStep:
     notes: tuple[str, ...] = ()
     collective: tuple[int, ...] = ()
     row_bytes: Array | None = None
+    mode: str = "isend"
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -74,7 +76,7 @@ class PhasedStep:
         """Return the step on a placement, to be priced with blocks of one byte. Raises ValueError."""
         phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
         compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
-        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement)
+        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode)
 
     @cached_property
     def text(self) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
 
 ROUTES = ("direct", "staged")
+MODES = ("isend", "ssend")
 _UNPRICED = "packing and unpacking are not part of the time: 'rankwise measure pack' adds them to the profile"
 _UNPACKED = "packing and unpacking are not part of the time: faces given in bytes are sent as they are, take --box"
 
@@ -114,6 +115,7 @@ class HaloCase(ReplayedCase):
 
     surface: Surface
     route: str
+    mode: str
     step: PhasedStep = field(hash=False, compare=False)
 
     @property
@@ -122,7 +124,7 @@ class HaloCase(ReplayedCase):
 
     @property
     def way(self) -> str:
-        return self.route
+        return f"{self.route}, {self.mode}"
 
     @property
     def question(self) -> Hashable:
@@ -144,16 +146,16 @@ class HaloCase(ReplayedCase):
         }  # fmt: skip
         messages, size = self._most
         return {
-            "algorithm": self.route, "grid": list(self.surface.grid), "periodic": list(self.surface.periodic), **shape,
+            "algorithm": self.route, "mode": self.mode, "grid": list(self.surface.grid), "periodic": list(self.surface.periodic), **shape,
             "ranks": self.ranks, "messages_per_rank": messages, "bytes_per_rank": size,
         }  # fmt: skip
 
     def cells(self) -> dict[str, str]:
         messages, size = self._most
-        return {"algorithm": self.route, "messages": str(messages), "size": format_size(size)}
+        return {"algorithm": self.route, "mode": self.mode, "messages": str(messages), "size": format_size(size)}
 
     def program(self) -> Program:
-        return Program(self.step)
+        return Program(self.step, self.mode)
 
     def packed(self, packing: Packing | None) -> PhasedStep:
         """Return the step with what packing takes as computing: of what is sent before its phase, of what has come after it."""
@@ -175,7 +177,7 @@ class HaloCase(ReplayedCase):
 
     def predict(self, model: Pricer) -> Row:
         packing = model.profile.packing
-        return self.priced(model, Program(self.packed(packing), notes=self._lacks(packing)))
+        return self.priced(model, Program(self.packed(packing), self.mode, self._lacks(packing)))
 
     def simulated(self, row: Row, profile: Profile | None) -> Row:
         """Copies take no time in a simulation: what the rank that packs most takes is added."""
@@ -185,7 +187,10 @@ class HaloCase(ReplayedCase):
 
     @property
     def together(self) -> Hashable:
-        return self.surface, self.route
+        return self.surface, self.route, self.mode
+
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        return [*super().arguments(items, node_of_rank, simulated), "--mode", self.mode]
 
     def step_path(self) -> Path:
         from rankwise.launch.build import cache_folder
@@ -204,6 +209,7 @@ class HaloOptions(Options):
     fields: str = option("1x8", "Fields and bytes of an element of each: 3x8. With --box.")
     corners: bool = option(True, "With edges and corners, or faces only. With --box.", "--corners/--faces")
     algorithm: str = option("direct,staged", "direct (one message a partner), staged (axis by axis), or both.")
+    mode: str = option("isend", "How messages are sent: isend, ssend (one after the other), or both.")
     periodic: str = option("all", "Axes that wrap around: all, none, or a flag an axis: 1,0,1.")
 
 
@@ -229,7 +235,10 @@ class HaloWorkload(Workload):
             if routes == ["staged"]:
                 raise InputError("--algorithm staged brings edges and corners along: take direct, or leave --faces out")
             routes.remove("staged")
-        return [HaloCase(surface, route, _step(surface, route)) for route in routes]
+        modes = [name.strip() for name in options.mode.split(",")]
+        for mode in modes:
+            require_known(mode, MODES, "--mode")
+        return [HaloCase(surface, route, mode, _step(surface, route, mode)) for route in routes for mode in modes]
 
 
 def _surface(o: HaloOptions) -> Surface:
@@ -258,7 +267,7 @@ def _surface(o: HaloOptions) -> Surface:
     return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners, int(count))
 
 
-def _step(surface: Surface, route: str) -> PhasedStep:
+def _step(surface: Surface, route: str, mode: str) -> PhasedStep:
     import numpy as np
 
     from rankwise.observe.phases import PhasedStep
@@ -269,7 +278,7 @@ def _step(surface: Surface, route: str) -> PhasedStep:
     phases, ranks = int(rows[:, 0].max()) + 1, math.prod(surface.grid)
     phase, source, dest = rows[:, :3].astype(np.int32).T
     row_bytes = None if surface.faces else rows[:, 4]
-    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)), row_bytes=row_bytes)
+    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)), row_bytes=row_bytes, mode=mode)
 
 
 WORKLOAD = HaloWorkload()

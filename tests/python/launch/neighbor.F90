@@ -32,11 +32,9 @@ program neighbor
   in = 0
   call MPI_Neighbor_alltoallv(out, ones, places, MPI_INTEGER, in, ones, places, MPI_INTEGER, comm, ierror)
   if (rank == 0) print '(a, 4i5)', 'alltoallv ', in
-#if !defined(USE_F08)
-  in = 0  ! the mpi_f08 of MPICH 4.0.2 fails here on a grid
+  in = 0
   call MPI_Neighbor_allgather(out, 2, MPI_INTEGER, in, 2, MPI_INTEGER, comm, ierror)
   if (rank == 0) print '(a, 4i5)', 'allgather ', in
-#endif
   table = reshape([(1000 * rank + i, i = 1, 18)], [3, 6])
   call MPI_Type_vector(3, 1, 1, MPI_INTEGER, column, ierror)
   call MPI_Type_commit(column, ierror)

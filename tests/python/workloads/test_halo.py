@@ -72,6 +72,7 @@ def test_faces_may_differ() -> None:
         ({"grid": "2x2", "box": "4x4", "algorithm": "shift"}, "--algorithm"),
         ({"grid": "2x2", "box": "4x4", "corners": False, "algorithm": "staged"}, "edges and corners"),
         ({"grid": "1x1", "box": "4x4"}, "nothing to time"),
+        ({"grid": "2x2", "box": "4x4", "mode": "send"}, "--mode 'send' is unknown: choose isend or ssend"),
     ],
 )
 def test_what_makes_no_halo_is_refused(options: dict[str, object], words: str) -> None:
@@ -125,13 +126,14 @@ def test_three_verbs_agree(profile: Profile) -> None:
         around, size, each = ("all" if periodic else "none"), random.choice((8, 3000, 100_000)), random.choice((1, 2, 4))
         ranks = math.prod(map(int, grid.split("x")))
         placed = profile_placement(bare, each, "blocked")
-        exchange = ExchangeOptions("direct", "isend", "1" if ndim == 1 else grid, "1", str(size), ranks, periodic=around)
-        boxes = {"grid": grid, "box": "x".join("1" * ndim), "fields": f"1x{size}", "periodic": around, "algorithm": "direct"}
+        mode = random.choice(("isend", "isend", "ssend"))
+        exchange = ExchangeOptions("direct", mode, "1" if ndim == 1 else grid, "1", str(size), ranks, periodic=around)
+        boxes = {"grid": grid, "box": "x".join("1" * ndim), "fields": f"1x{size}", "periodic": around, "algorithm": "direct", "mode": mode}
         nodes = tuple(rank // each for rank in range(ranks))
         stencil = StencilCase(tuple(map(int, grid.split("x"))), (periodic,) * ndim, "moore:1", "blocked", nodes, 0, 0, size)
-        asked = [*EXCHANGE.cases(exchange, Site()), *cases(**boxes), stencil]
+        asked = [*EXCHANGE.cases(exchange, Site()), *cases(**boxes), *([stencil] if mode == "isend" else [])]
         times = [row.time_s for row in predict_rows(bare, asked, placed)]
-        assert times[1:] == pytest.approx(2 * times[:1], rel=1e-9), (grid, around, size, each)
+        assert times[1:] == pytest.approx((len(times) - 1) * times[:1], rel=1e-9), (grid, around, size, each, mode)
 
 
 def test_packing_is_priced_by_its_rows(profile: Profile) -> None:
@@ -164,3 +166,25 @@ def test_real_ranks_move_every_byte(rankwise: Callable[..., Any]) -> None:
     assert [(row["algorithm"], row["verified"], row["bytes_per_rank"]) for row in rows] == [
         ("direct", True, 2048), ("staged", True, 2048)
     ]  # fmt: skip
+
+
+@pytest.mark.mpi
+def test_validate_puts_both_side_by_side(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
+    profile.save(tmp_path / "m.json")
+    asked = ("--grid", "2x1", "--box", "8x8", "--mode", "ssend", "--seconds", "0.05", "--profile", tmp_path / "m.json", "--json")
+    result = rankwise("validate", "halo", *asked)
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert [(row["algorithm"], row["mode"], row["verified"]) for row in rows] == [("direct", "ssend", True), ("staged", "ssend", True)]
+
+
+@pytest.mark.simgrid
+@pytest.mark.mpi
+def test_simulated_ranks_move_every_byte(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
+    profile.save(tmp_path / "m.json")
+    asked = ("--grid", "2x2", "--box", "64x64", "--algorithm", "direct", "--profile", tmp_path / "m.json", "--ranks-per-node", "1", "--json")
+    result = rankwise("simulate", "halo", *asked, "--output", tmp_path / "simulated")
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    (predicted,) = rankwise("predict", "halo", *asked).json["rows"]
+    assert row["verified"] and row["time_s"] == pytest.approx(predicted["time_s"], rel=0.5)
