@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import find_mpi
-from rankwise.launch.allocation import allocated_hosts
+from rankwise.launch.allocation import allocated_hosts, find_allocation
+from rankwise.launch.reach import require_hosts
 from rankwise.machine.discover import discover
 from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
@@ -78,6 +79,7 @@ def measure_machine(
         )
     topology = discover()
     hosts = hosts or allocated_hosts()
+    require_hosts(hosts, find_allocation())
     places = find_places(topology, hosts, links, cpu_quota())
     if not places:
         raise UnusableEnvironmentError(
