@@ -40,7 +40,7 @@ def main() -> int:
     options = parser.parse_args()
     if (why := nodes.why_not()) is not None:
         sys.exit(f"no nodes here: {why}")
-    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4"), batches=True) as four:
+    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4")) as four:
 
         def rankwise(*words: str) -> str:
             done = subprocess.run(

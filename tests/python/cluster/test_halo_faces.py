@@ -22,17 +22,17 @@ from rankwise.models.curve import curve_from_table
 pytestmark = [pytest.mark.namespaces, pytest.mark.mpi]
 
 RATE = 12.5e6  # bytes/s, 100 Mbit/s
-FACES = (("4x1x1", "150kB,1,1"), ("2x2x1", "98kB,140kB,1"))
+FACES = (("4x1x1", "200kB,1,1"), ("2x2x1", "98kB,140kB,1"))
 
 
 def test_unequal_faces_take_what_is_predicted(tmp_path: Path) -> None:
     if (why := nodes.why_not()) is not None:
         pytest.skip(why)
-    points = [Point(size, *3 * [100e-6 + size / RATE], 1) for size in (0, 1000, 1_000_000)]
+    points = [Point(size, *3 * [20e-6 + size / RATE], 1) for size in (0, 1000, 1_000_000)]
     links = {"other-node": Link(curve_from_table(points, "as shaped"))}
     shared = Shared(card=Resource(RATE))
     Profile({"cores": 2}, links, "2026-01-01T00:00:00Z", {"kind": "imported"}, shared=shared).save(tmp_path / "m.json")
-    with Nodes("100mbit", ("n1", "n2", "n3", "n4"), batches=True) as four:
+    with Nodes("100mbit", ("n1", "n2", "n3", "n4")) as four:
 
         def rows(*words: str) -> list[dict[str, float]]:
             done = subprocess.run(
