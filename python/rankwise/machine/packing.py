@@ -30,6 +30,8 @@ class Packing:
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Packing:
         """Read the record of a profile. Raises ValueError for one that is not right."""
+        if not isinstance(record, Mapping) or not all(str(rows).isdigit() for rows in record):
+            raise ValueError("packing is no curves by the bytes of a row")
         curves: dict[int, list[tuple[int, float]]] = {}
         for rows, curve in sorted(record.items(), key=lambda item: int(item[0])):
             points = sorted((int(size), finite(time_s, f"packing {rows}")) for size, time_s in curve)
