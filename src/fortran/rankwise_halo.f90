@@ -53,7 +53,7 @@ module rankwise_halo
     function field_of_array(field, array, lower, upper) result(code) bind(c, name="rankwise_field_of_array")
       import :: c_int, rankwise_field
       type(rankwise_field), intent(inout) :: field
-      type(*), dimension(..), intent(in) :: array
+      type(*), dimension(..), intent(in), target :: array
       integer(c_int), intent(in) :: lower(*), upper(*)
       integer(c_int) :: code
     end function
@@ -121,7 +121,7 @@ contains
   ! For lists: of one axis, without a halo.
   subroutine rankwise_halo_field(field, array, lower, upper, ierror)
     type(rankwise_field), intent(inout) :: field
-    type(*), dimension(..), intent(in) :: array
+    type(*), dimension(..), intent(in), target :: array ! without `target` compilers take it that no exchange changes it
     integer, intent(in) :: lower(:), upper(:)
     integer, intent(out) :: ierror
     ierror = 1
