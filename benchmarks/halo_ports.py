@@ -2,17 +2,18 @@
 
     python benchmarks/halo_ports.py $HOME/rankwise --clone                                   # sources by git; none is kept
     python benchmarks/halo_ports.py $HOME/rankwise --comd FOLDER --only comd atoms
-    python benchmarks/halo_ports.py PREFIX --mpi "mpicc.openmpi mpifort.openmpi mpiexec.openmpi --oversubscribe" --clone
+    python benchmarks/halo_ports.py PREFIX --clone --mpi "mpicc.openmpi mpifort.openmpi mpiexec.openmpi --oversubscribe"
 
-CoMD (atoms; what EAM forces need), miniGhost (both modes, faces and diagonals), CloverLeaf, and an exchange of atoms forward and
-reverse as LAMMPS has it, written by hand (ports/atoms_by_hand.c). PREFIX: where rankwise is installed, with the MPI of --mpi (the
-compilers for C and Fortran and what starts ranks). Ports are files of ours in benchmarks/ports, put in the place of one function
-by the linker; of a program's sources nothing is changed.
+CoMD (atoms; what EAM forces need), miniGhost (both modes, faces and diagonals), CloverLeaf, and an exchange of atoms forward
+and reverse as LAMMPS has it, written by hand (ports/atoms_by_hand.c). PREFIX: where rankwise is installed, with the MPI of
+--mpi (the compilers for C and Fortran and what starts ranks). Ports are files of ours in benchmarks/ports, put in the place of
+one function by the linker; of a program's sources nothing is changed.
 
 Bits: a digest of all that the program's reductions give is the same with its own exchange, with ours and by turns. Bytes and
-messages of a step, to other ranks, as `rankwise observe` counts them. Time: of calls that alternate (own, ours, ours, own) in one
-run, each begun together on all ranks, the slowest rank's; the median of the ratios ours/own with its 95 % interval. Exit 1 where
-a digest differs, a port has more lines than 60 or sends more bytes, or a ratio is beyond doubt above its bar.
+messages of a step, to other ranks, as `rankwise observe` counts them. Time: of calls that alternate (own, ours, ours, own) in
+one run, each begun together on all ranks, the slowest rank's; the median of the ratios ours/own with its 95 % interval. Exit 1
+where a digest differs, a port has more lines than 60 or sends more bytes (to three digits), or a ratio is beyond doubt above
+its bar.
 """
 
 from __future__ import annotations
@@ -86,10 +87,15 @@ class Port:
 
 PORTS = {
     "comd": Port("comd", "haloExchange", ["comd.c"], ["-DKIND=(uintptr_t)a", "-DONLY=0"]),
-    "comd-forces": Port("comd", "haloExchange", ["comd_forces.c"], ["-DKIND=(uintptr_t)a", "-DONLY=1"], ("initForceHaloExchange",)),
+    "comd-forces": Port(
+        "comd", "haloExchange", ["comd_forces.c"], ["-DKIND=(uintptr_t)a", "-DONLY=1"], ("initForceHaloExchange",)
+    ),
     "atoms": Port("", "exchange", ["atoms.c"], ["-DKIND=*(int*)b", "-DROUND=*(int*)a"]),
     "cloverleaf": Port(
-        "cloverleaf", "__clover_module_MOD_clover_exchange", ["cloverleaf.f90"], ["-DFORTRAN", "-DKIND=mixed(*(int*)b, *(void**)a, 60)"]
+        "cloverleaf",
+        "__clover_module_MOD_clover_exchange",
+        ["cloverleaf.f90"],
+        ["-DFORTRAN", "-DKIND=mixed(*(int*)b, *(void**)a, 60)"],
     ),
     **{
         f"minighost-{mode}": Port("minighost", f"__mg_{mode}_mod_MOD_mg_{mode}", ["minighost.f90"], ["-DFORTRAN"])
@@ -142,7 +148,11 @@ def in_order(files: list[Path]) -> list[Path]:
         text = path.read_text(errors="replace").lower()
         makes.update(dict.fromkeys(re.findall(r"^\s*module +(\w+)\s*$", text, re.M), path))
         uses[path] = re.findall(r"^\s*use +(\w+)", text, re.M)
-    return list(TopologicalSorter({path: {makes[name] for name in uses[path] if name in makes} - {path} for path in files}).static_order())
+    return list(
+        TopologicalSorter(
+            {path: {makes[name] for name in uses[path] if name in makes} - {path} for path in files}
+        ).static_order()
+    )
 
 
 class Bench:
@@ -164,7 +174,11 @@ class Bench:
         folder.mkdir()
         include = [f"-I{self.prefix}/include", f"-I{_PORTS}"]
         ours = [_PORTS / file for file in port.files]
-        wrapped = [port.exchange, *port.wraps, *(("mpi_allreduce_", "mpi_reduce_") if "-DFORTRAN" in port.defines else ("MPI_Allreduce",))]
+        wrapped = [
+            port.exchange,
+            *port.wraps,
+            *(("mpi_allreduce_", "mpi_reduce_") if "-DFORTRAN" in port.defines else ("MPI_Allreduce",)),
+        ]
         library = [f"-L{self.prefix}/lib", "-lrankwise", f"-Wl,-rpath,{self.prefix}/lib", "-lm"]
         wrap = [f"-Wl,--wrap={symbol}" for symbol in wrapped]
         c = [self.cc, "-w", "-std=gnu11", "-O2", *include]
@@ -176,7 +190,15 @@ class Bench:
         files, flags, c_files = self._fortran_sources(port)
         if c_files:
             self._run(folder, [*c, *flags, "-c", *c_files])
-        fortran = [self.fc, "-w", "-O2", "-ffree-form", "-ffree-line-length-none", "-fallow-argument-mismatch", f"-I{self.prefix}/include/rankwise/fortran"]
+        fortran = [
+            self.fc,
+            "-w",
+            "-O2",
+            "-ffree-form",
+            "-ffree-line-length-none",
+            "-fallow-argument-mismatch",
+            f"-I{self.prefix}/include/rankwise/fortran",
+        ]
         self._run(folder, [*fortran, *flags, "-c", *in_order(files), *ours])
         self._run(folder, [self.fc, *sorted(folder.glob("*.o")), *wrap, "-lrankwise_fortran", *library, "-o", program])
         return program
@@ -194,7 +216,9 @@ class Bench:
         assert place is not None
         if port.program == "minighost":
             # Drivers and prints that its own makefiles leave out, too.
-            files = [path for path in (place / "ref").glob("*.F") if not re.search(r"MAIN|\.ORIG|\.PRINTS|_H5PART|_MPIIO", path.name)]
+            files = [
+                path for path in (place / "ref").glob("*.F") if not re.search(r"MAIN|\.ORIG|\.PRINTS|_H5PART|_MPIIO", path.name)
+            ]
             return sorted(files), ["-D_MG_MPI", "-D_MG_REAL8", "-D_MG_INT4", "-Df2c_"], [place / "ref" / "main.c"]
         files = sorted([*place.glob("*.f90"), *place.glob("kernels/*.f90")])
         return files, [], sorted([*place.glob("*.c"), *place.glob("kernels/*.c")])
@@ -213,7 +237,13 @@ class Bench:
         if case.deck:
             (program.parent / "clover.in").write_text(case.deck.replace("STEPS", str(steps)))
         report = program.parent / f"{which}.json"
-        environment = {**os.environ, "PORT": which, "PORT_REPORT": str(report), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        environment = {
+            **os.environ,
+            "PORT": which,
+            "PORT_REPORT": str(report),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }
         done = subprocess.run(words, cwd=program.parent, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(words)}: {(done.stderr or done.stdout)[-2000:]}")
@@ -255,7 +285,8 @@ def main() -> int:
     parser.add_argument("--no-bytes", action="store_true", help="bits and times alone")
     given = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {given.mpi}; rankwise in {given.prefix}")
-    print(f"{'':<27} {'ranks':>5} {'lines':>5} {'bits':>5} {'messages':>13} {'kB a step':>17}        {'own':>8} {'ours':>8}  ratio of times", flush=True)
+    columns = "{:<27} {:>5} {:>5} {:>5}  {:>13}  {:>23}  {:>17}  {}"
+    print(columns.format("own and ours:", "ranks", "lines", "bits", "messages", "kB a step", "time", "ratio"), flush=True)
     missed = []
     with tempfile.TemporaryDirectory() as made:
         bench = Bench(given, Path(made))
@@ -265,17 +296,20 @@ def main() -> int:
             lines = sum(lines_of(_PORTS / file) for file in PORTS[case.port].files)
             short = {which: bench.run(case, which, 10)["digest"] for which in ("own", "ours", "turns")}
             same = len(set(short.values())) == 1
-            text, failed = f"{case.name:<27} {case.ranks:>5} {lines:>5} {'same' if same else 'OTHER':>5}", not same or lines > _MOST_LINES
+            failed, counts, times = not same or lines > _MOST_LINES, ("", ""), ("", "")
             if not given.no_bytes:
                 (own_messages, own_bytes), (messages, sent) = bench.sent(case, "own"), bench.sent(case, "ours")
-                text += f" {own_messages:6.1f} {messages:6.1f} {own_bytes / 1e3:8.1f} {sent / 1e3:8.1f} {sent / own_bytes:6.3f}"
-                failed |= sent > case.bytes * own_bytes
+                volumes = f"{own_bytes / 1e3:.1f} {sent / 1e3:8.1f} {sent / own_bytes:6.3f}"
+                counts = (f"{own_messages:.1f} {messages:6.1f}", volumes)
+                failed |= round(sent / own_bytes, 3) > case.bytes
             if not given.no_times:
                 ratios, medians = ratios_of(bench.run(case, "turns", case.steps))
                 low, high = median_interval_95(ratios)
-                text += f" {format_time(medians[0]):>8} {format_time(medians[1]):>8}  {np.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
+                own, ours = (format_time(median) for median in medians)
+                times = (f"{own} {ours:>8}", f"{np.median(ratios):.3f} [{low:.3f}, {high:.3f}]")
                 failed |= low > case.time
-            print(text + ("  MISSED" if failed else ""), flush=True)
+            row = columns.format(case.name, case.ranks, lines, "same" if same else "OTHER", *counts, *times)
+            print(row + ("  MISSED" if failed else ""), flush=True)
             missed += [case.name] * failed
     if missed:
         print(f"missed: {'; '.join(missed)}", file=sys.stderr)

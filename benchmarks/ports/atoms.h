@@ -15,7 +15,7 @@ typedef struct {
   int room;
 } Atoms;
 
-enum { BORDERS, FORWARD, REVERSE }; /* new ghosts with their ids; their positions; their forces, added to those of their owners */
+enum { BORDERS, FORWARD, REVERSE }; /* new ghosts with their ids; their positions; their forces, brought home and added */
 
 /* Does one of these (an int). By hand in atoms_by_hand.c. */
 void exchange(void* atoms, void* what);

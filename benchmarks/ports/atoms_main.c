@@ -3,7 +3,7 @@
  *     mpiexec -n 4 ./atoms [atoms a rank (200)] [lists (8)] [steps a list (10)]
  *
  * Positions and forces are numbers that depend on an atom's id, the step and the place of a ghost; forces are multiples of
- * 1/1024, so that their sum is the same in any order. Prints how many ranks found something wrong; exits with 1 where any did. */
+ * 1/1024, so that their sum is the same in any order. Prints how many ranks found something wrong; exits with 1 then. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-! miniGhost's exchanges by rankwise: all variables in one message (BSPMA) or each on its own (SVAF), of faces or, for stencils with
-! diagonals, with edges and corners. Compiled behind miniGhost's modules.
+! miniGhost's exchanges by rankwise: all variables in one message (BSPMA) or each on its own (SVAF), of faces or, for stencils
+! with diagonals, with edges and corners. Compiled behind miniGhost's modules.
 subroutine port(grid, error)
   use mg_constants_mod
   use mg_options_mod
@@ -28,7 +28,7 @@ contains
     call rankwise_halo_options_default(options)
     if (stencil == stencil_2d5pt .or. stencil == stencil_3d7pt) options%corners = 0
     ! miniGhost's ranks count along x first, those of a Cartesian communicator along the last axis.
-    call MPI_Comm_split(mpi_comm_mg, 0, (mod(mype, npx) * npy + mod(mype / npx, npy)) * npz + mype / (npx * npy), ordered, error)
+    call MPI_Comm_split(mpi_comm_mg, 0, (mod(mype, npx) * npy + mod(mype / npx, npy)) * npz + mype / npx / npy, ordered, error)
     call MPI_Cart_create(ordered, 3, [npx, npy, npz], [.false., .false., .false.], .false., cart, error)
     call rankwise_halo_create(cart, field, options, halo, error)
   end subroutine

@@ -6,7 +6,7 @@
  *        -Wl,--wrap=haloExchange,--wrap=MPI_Allreduce ...                (-DFORTRAN: --wrap=mpi_allreduce_,--wrap=mpi_reduce_)
  *
  * PORT=own, ours or turns (own, ours, ours, own ...) says which. At the end rank 0 writes to the file PORT_REPORT, in JSON, a
- * digest of what all reductions gave, and of each kind of exchange the seconds of own calls and of ours, those of the slowest rank. */
+ * digest of what all reductions gave, and of each kind of exchange the seconds of own calls and of ours, the slowest rank's. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,7 +85,10 @@ void NAME(__wrap_, EXCHANGE)(void* a, void* b) {
   }
 #endif
   Times* times = &kind->of[ours];
-  if (times->calls == times->room) times->time_s = realloc(times->time_s, (times->room = 2 * times->room + 64) * sizeof(double));
+  if (times->calls == times->room) {
+    times->room = 2 * times->room + 64;
+    times->time_s = realloc(times->time_s, times->room * sizeof(double));
+  }
   digest_then = digest;
   MPI_Barrier(MPI_COMM_WORLD);
   const double start_s = MPI_Wtime();
@@ -108,7 +111,8 @@ static void mix(const void* data, MPI_Fint count, MPI_Fint type) {
   digest = mixed(digest, data, (size_t)count * (size_t)bytes);
 }
 
-void __wrap_mpi_allreduce_(void* in, void* out, MPI_Fint* count, MPI_Fint* type, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* error) {
+void __wrap_mpi_allreduce_(void* in, void* out, MPI_Fint* count, MPI_Fint* type, MPI_Fint* op, MPI_Fint* comm,
+                           MPI_Fint* error) {
   __real_mpi_allreduce_(in, out, count, type, op, comm, error);
   mix(out, *count, *type);
 }
