@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +11,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.mapping.optimum import least_cut
+from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 NOTHING, PARTNERS, SPECTRUM, GRID, PROGRAM = "nothing", "partners", "spectrum", "grid", "program"
 _MOST_RANKS = 1024  # of which the spectrum is taken
-_CLIMBS = {128: 6, _MOST_RANKS: 1}  # from either start, with up to so many ranks
+_MOST_CELLS = 400
+_SHARES = (0.0, 0.4, 1.0)  # of what ranks send less than the mean, on the diagonal at first
+_CLIMBS = {128: 6, _MOST_RANKS: 1}  # from each start, with up to so many ranks
 _MOST_VARIABLES = 320  # of the integer program: more take minutes
 _MOST_TRIES = 500  # branches of it, so that the same input has the same floor on any machine
 _REACHED = 0.9999
@@ -115,7 +119,8 @@ def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> floa
     np.fill_diagonal(laplacian, degree)
     held = np.sort(np.asarray(sizes, float))[::-1]
     best, step = 0.0, 0.5 * float(degree.mean())
-    for diagonal in (np.zeros(ranks), degree.mean() - degree):
+    shares = _SHARES if float(np.ptp(degree)) > 0 else (0.0,)
+    for diagonal in [share * (degree.mean() - degree) for share in shares]:
         for climb in range(climbs):
             values, vectors = np.linalg.eigh(laplacian + np.diag(diagonal))
             err = 10 * ranks * np.finfo(float).eps * float(np.abs(values).max()) * ranks
@@ -125,6 +130,18 @@ def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> floa
                 break
             diagonal = diagonal + step / (climb + 1) * slope / float(np.abs(slope).max())
     return best * scale * (1 - _ROUNDING)
+
+
+def spectral_bound(problem: Problem) -> int:
+    """Return by_spectrum's bound on the J_sum of a grid; 0 for more than 400 cells, which take too long."""
+    if problem.cells > _MOST_CELLS:
+        return 0
+    first, others, both = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    source = np.repeat(np.arange(problem.cells), np.diff(first))
+    once = source < others
+    if not once.any():
+        return 0
+    return math.ceil(by_spectrum((source[once], others[once], both[once].astype(float)), problem.nodes))
 
 
 def by_program(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> float:

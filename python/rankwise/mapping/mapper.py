@@ -294,9 +294,9 @@ def map_grid(
             problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
         )
         if min(result.j_sum for result in results) > bound:
-            from rankwise.mapping.spectrum import KIND, spectral_bound
+            from rankwise.mapping.floor import SPECTRUM, spectral_bound
 
-            bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), KIND), key=lambda found: found[0])
+            bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), SPECTRUM), key=lambda found: found[0])
     except ValueError as error:
         raise InputError(str(error)) from None
     optimum = bound if min(result.j_sum for result in results) == bound else None
