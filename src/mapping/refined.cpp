@@ -4,6 +4,7 @@
 // algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 
@@ -63,10 +64,10 @@ WeightedGraph traffic_of(const StencilGraph& graph) {
 // A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort. Null
 // where that is too little.
 std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, Index effort, MappingOptions& left) {
-  constexpr Index division_steps = 120;  // an edge, of the first division
-  constexpr Index most_free = steps_per_second / 33;
+  // Of an edge, each time that the nodes are halved.
+  const Index division_steps = 40 * std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes()));
   // A short division comes on top of the effort, or it would take most of a short one.
-  const Index free = std::min(effort * 3, most_free);
+  const Index free = std::min(effort * 4, steps_per_second / (left.left_s ? 66 : 25));
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
   const Index division = std::max<Index>(0, division_steps * edges - free);
   if (problem.nodes.nodes() < 2 || division > std::max<Index>(0, left.steps / 4)) return nullptr;
@@ -146,7 +147,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan->cost(); });
 
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
-  if (edges > options.steps) return only(std::move(plans.front()));
+  // By the clock there must be time for all constructions.
+  if (edges * (options.left_s ? 8 : 1) > options.steps) return only(std::move(plans.front()));
   Ranked maps(problem, options.objective);
   for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
   if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.add(std::move(strips));
