@@ -13,9 +13,21 @@
 #define MPI_Comm_split rankwise_MPI_Comm_split
 #define MPI_Irecv rankwise_MPI_Irecv
 #define MPI_Isend rankwise_MPI_Isend
+#define MPI_Sendrecv rankwise_MPI_Sendrecv
 #include <mpi.h>
 
 #include "look_up.hpp"
+
+// MPICH's two words for lists without weights are pointers in its library.
+#if !defined(OPEN_MPI) && !defined(MPI_ABI)
+#define RANKWISE_POINTER(NAME)                                              \
+  ([]() -> const int* {                                                     \
+    static void* const found = ::rankwise::preload::look_up_object(#NAME);  \
+    return found == nullptr ? nullptr : *static_cast<const int* const*>(found); \
+  }())
+#define MPI_UNWEIGHTED RANKWISE_POINTER(MPI_UNWEIGHTED)
+#define MPI_WEIGHTS_EMPTY RANKWISE_POINTER(MPI_WEIGHTS_EMPTY)
+#endif
 
 // Open MPI's handles are the addresses of objects in its library.
 #if defined(OPEN_MPI)

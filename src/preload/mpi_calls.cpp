@@ -27,6 +27,9 @@
   CALL(MPI_Finalized, (int* f), (f))                                                                                             \
   CALL(MPI_Gather, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),                 \
        (s, n, t, r, m, u, root, c))                                                                                              \
+  CALL(MPI_Gatherv,                                                                                                              \
+       (const void* s, int n, MPI_Datatype t, void* r, const int m[], const int at[], MPI_Datatype u, int root, MPI_Comm c),     \
+       (s, n, t, r, m, at, u, root, c))                                                                                          \
   CALL(MPI_Group_compare, (MPI_Group g, MPI_Group h, int* result), (g, h, result))                                               \
   CALL(MPI_Group_free, (MPI_Group * g), (g))                                                                                     \
   CALL(MPI_Info_get, (MPI_Info i, const char* key, int n, char* value, int* f), (i, key, n, value, f))                           \
@@ -35,6 +38,13 @@
   CALL(MPI_Isend, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r), (b, n, t, to, tag, c, r)) \
   CALL(MPI_Scatter, (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),                \
        (s, n, t, r, m, u, root, c))                                                                                              \
+  CALL(MPI_Scatterv,                                                                                                             \
+       (const void* s, const int n[], const int at[], MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),     \
+       (s, n, at, t, r, m, u, root, c))                                                                                          \
+  CALL(MPI_Sendrecv,                                                                                                             \
+       (const void* s, int n, MPI_Datatype t, int to, int tag, void* r, int m, MPI_Datatype u, int from, int tag2, MPI_Comm c,   \
+        MPI_Status* status),                                                                                                     \
+       (s, n, t, to, tag, r, m, u, from, tag2, c, status))                                                                       \
   CALL(MPI_Topo_test, (MPI_Comm c, int* kind), (c, kind))                                                                        \
   CALL(MPI_Waitall, (int n, MPI_Request r[], MPI_Status s[]), (n, r, s))
 

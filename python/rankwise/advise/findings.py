@@ -169,12 +169,13 @@ class Question:
     search: Search = field(default_factory=Search)
     target: Mapping[str, object] = field(default_factory=dict)  # the options that say so, for the commands that are advised
     poor: bool = False  # what prices them was measured on a disturbed machine
+    seats: Sequence[int] = ()  # each node's number on the machine that prices, where they do not follow each other
 
 
 def advise(evidence: Evidence, question: Question) -> Advice:
     """Look at placement, waiting and the way of sending. Raises InputError as place_traffic does."""
     traffic = evidence.traffic
-    price = None if question.on is None else _pricer(question.on, evidence.schedule)
+    price = None if question.on is None else _pricer(question.on, evidence.schedule, question.seats)
     mappings = place_traffic(traffic, question.sizes, search=question.search, price=price)
     found: list[Finding] = []
     nothing: list[str] = []
@@ -197,11 +198,11 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
 
 
-def _pricer(on: Priced, schedule: PhasedStep | None) -> Pricer:
+def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pricer:
     """Return what prices a placement: the step's own schedule where it is known, its messages alone."""
     if schedule is None:
-        return traffic_pricer(on)
-    return program_pricer(on, Program(replace(schedule, compute_s=np.zeros_like(schedule.compute_s))))
+        return traffic_pricer(on, seats)
+    return program_pricer(on, Program(replace(schedule, compute_s=np.zeros_like(schedule.compute_s))), seats)
 
 
 def start_of(mappings: Mappings) -> MapResult:
@@ -257,7 +258,7 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
     if now.algorithm == OBSERVED:
         what = "Place the ranks by a file"
         launch = shlex.join(map(str, evidence.record.header.get("command", ["mpiexec", "./app"])))
-        command = f"rankwise try {name}{_options(question, 'hosts', 'profile')} -- {launch}"
+        command = f"rankwise try {name}{_options(question, 'hosts', 'levels', 'topology', 'profile')} -- {launch}"
     else:  # on other nodes than those observed
         what = f"Place the ranks by a file, not {now.algorithm}"
         form = "openmpi-rankfile" if evidence.record.header.get("family") == "Open MPI" else "hydra-hostfile"
@@ -316,10 +317,10 @@ def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list
     if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []
     nodes, parts, on = best.node_of_cell, best.parts, question.on
-    now = _pricer(on, schedule)(evidence.traffic, nodes, parts)
+    now = _pricer(on, schedule, question.seats)(evidence.traffic, nodes, parts)
     found: list[Finding | str] = []
     for way in ways_of_sending(evidence, schedule, nodes):
-        steps = [_pricer(on, step)(evidence.traffic, nodes, parts) for step in way.steps]
+        steps = [_pricer(on, step, question.seats)(evidence.traffic, nodes, parts) for step in way.steps]
         then = StepTime(sum(s.time_s for s in steps), sum(s.low_s for s in steps), sum(s.high_s for s in steps), "", 0.0, 0)
         gain = _gain(evidence, 1, now, then)
         if gain[0] < _LEAST_GAIN * evidence.time_s:

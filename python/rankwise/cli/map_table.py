@@ -174,6 +174,7 @@ _BOUNDS = {
     "lines": "so many nodes must share lines of the grid",
     "components": "ranks that talk hang together in groups that nodes must share",
     "projections": "estimated from the parts' projections",
+    "spectrum": "by the smallest eigenvalues of the grid's graph",
 }
 
 

@@ -31,6 +31,10 @@ def preload(
     effort: Annotated[
         str | None, typer.Option(help="How long auto and refined may search: 10ms, 1s; else what it is worth.")
     ] = None,
+    graphs: Annotated[
+        bool,
+        typer.Option("--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."),
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
     ] = False,
@@ -57,6 +61,7 @@ def preload(
             "RANKWISE_STENCIL": stencil,
             "RANKWISE_EFFORT": None if effort is None else f"{parse_seconds(effort, '--effort'):.9f}s",
             "RANKWISE_VERBOSE": "1" if verbose else None,
+            "RANKWISE_GRAPHS": "1" if graphs else None,
         }
     )
     found = shutil.which(command[0])

@@ -22,7 +22,7 @@ _PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
 _HALOS = ("grid", "halo", "mpi", "exchange", "api", "rankwise")
 # Of some folders a product takes these files only.
 _KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed")}
-_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure")}
+_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph")}
 _HALOS_ONLY = {
     "api": ("agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "results"),
     "exchange": ("courier", "halo_mover"),

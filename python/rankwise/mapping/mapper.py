@@ -293,6 +293,10 @@ def map_grid(
         bound, bound_kind = _core.lower_bound(
             problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
         )
+        if min(result.j_sum for result in results) > bound:
+            from rankwise.mapping.floor import SPECTRUM, spectral_bound
+
+            bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), SPECTRUM), key=lambda found: found[0])
     except ValueError as error:
         raise InputError(str(error)) from None
     optimum = bound if min(result.j_sum for result in results) == bound else None

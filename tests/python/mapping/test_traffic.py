@@ -36,7 +36,7 @@ def test_a_hidden_grid_is_placed_as_well_as_its_blocks(seed: int) -> None:
     plain = _torus((4, 4, 4), (100, 100, 100))
     names = np.random.default_rng(seed).permutation(64)
     hidden = Traffic.of_pairs("hidden", 64, (names[plain.source], names[plain.peer], plain.bytes))
-    found = place_traffic(hidden, [8] * 8, search=Search(effort_s=0.2)).results
+    found = place_traffic(hidden, [8] * 8, search=Search(steps=36_000_000)).results
     refined = next(result for result in found if result.algorithm == "refined")
     assert refined.node_of_cell is not None and np.bincount(refined.node_of_cell).tolist() == [8] * 8
     assert refined.j_sum == hidden.bytes.sum() // 2 and refined.j_max == refined.j_sum // 8
