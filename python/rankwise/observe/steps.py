@@ -77,7 +77,8 @@ class Steps:
 def levels_of(events: Array) -> Levels:
     """Return the periods in a rank's events (of EVENT), those that only take time left out.
 
-    Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. The
+    Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. Of
+    completions peer and tag do not count: in which order messages arrive is the network's doing (MPI_Waitany). The
     step is the shortest period of three quarters of the greatest cover, cover(p) being the share of positions in runs of
     p or more that are like the one p before; a super-step explains half of what the step leaves. Calls that follow their like (a
     neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step.
@@ -86,7 +87,8 @@ def levels_of(events: Array) -> Levels:
     if len(timed) < 6:
         return Levels(0, 0, 0, 0.0)
     kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
-    columns = np.stack([kinds, timed["peer"], timed["tag"], timed["comm"]], axis=1)
+    named = timed["kind"] != COMPLETION
+    columns = np.stack([kinds, timed["peer"] * named, timed["tag"] * named, timed["comm"]], axis=1)
     symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
     runs, lengths = _in_runs(symbols)
     shares = _shares(runs)
