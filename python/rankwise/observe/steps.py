@@ -38,7 +38,7 @@ class Steps:
     """Steps that are cut out of all ranks.
 
     ``cuts`` (steps + 1 x ranks): in each rank's events, how many lie before; between two cuts every message that is sent is
-    also received. ``durations_s``: of each step, the longest of all ranks. ``levels``: of each rank.
+    also received. ``durations_s``: of each step, from the last rank's beginning to the next one's. ``levels``: of each rank.
     ``representative``: the step whose duration is the median.
     """
 
@@ -304,10 +304,13 @@ def _idle(events: Array) -> Array:
 
 
 def _durations_s(events: Mapping[int, Array], cuts: Array) -> Array:
-    """Return how long each step took, on the rank where it took longest: from one cut's next call to the other's."""
-    durations = np.zeros((len(cuts) - 1, cuts.shape[1]))
+    """Return how long each step took, from when the last rank began it until the last one began the next.
+
+    Ranks take turns at being late: the longest of their steps are together longer than the run.
+    """
+    begun_ns = np.zeros(cuts.shape)
     for column, rank in enumerate(sorted(events)):
         starts = np.append(events[rank]["start_ns"], events[rank]["end_ns"][-1:])
-        durations[:, column] = np.diff(starts[np.minimum(cuts[:, column], len(starts) - 1)]) * 1e-9
-    longest: Array = durations.max(axis=1)
-    return longest
+        begun_ns[:, column] = starts[np.minimum(cuts[:, column], len(starts) - 1)]
+    durations: Array = np.diff(begun_ns.max(axis=1)) * 1e-9
+    return durations
