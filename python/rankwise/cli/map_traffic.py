@@ -164,6 +164,8 @@ def _start(mappings: Mappings) -> MapResult:
 
 
 def _conclusion(mappings: Mappings, traffic: Traffic) -> str:
+    from rankwise.mapping import quicker
+
     best, start = mappings.best, _start(mappings)
     if len(mappings.nodes) == 1:
         return "Nothing to gain between nodes: all ranks are on one."
@@ -174,6 +176,7 @@ def _conclusion(mappings: Mappings, traffic: Traffic) -> str:
     if best.time_s is not None and start.time_s is not None:
         step = "one round of messages" if traffic.rounds > 1 else "its messages"
         text += f", {step} take{'s' if traffic.rounds > 1 else ''} {format_time(best.time_s)} instead of {format_time(start.time_s)}"
+        text += "" if quicker(best, start) else ", no less as far as can be told"
     return text + "."
 
 

@@ -129,4 +129,4 @@ def _priced(on: Priced, program: Program, most_blocks: int, block_bytes: int, pl
         raise InputError(f"messages of more than {_MOST_BYTES} B cannot be priced: make --bytes or the weights smaller")
     found = on.price(program, block_bytes, placement)
     span, busiest = found.span, found.busiest
-    return StepTime(span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.notes)
+    return StepTime(span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.judge_s, found.notes)

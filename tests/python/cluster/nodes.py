@@ -110,6 +110,9 @@ class Nodes:
             _do("ip", "-n", host, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
                 _do("ip", "-n", host, "link", "set", device, "up")
+            # BBR, the default of some kernels, sends at the rate of its last messages, which leaves such links idle for up to half
+            # of the time. Reno is in every kernel, and fills a link that loses nothing.
+            _do("ip", "netns", "exec", host, "sh", "-c", "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
         self._enter = self.state / "enter"
         self._enter.write_text(
             f"#!/bin/sh\nhost=$1; shift; state={self.state}\n"
