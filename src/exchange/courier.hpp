@@ -29,10 +29,8 @@ class Courier final : public Carrier {
   void ready() override;
   [[nodiscard]] std::byte* out(std::size_t i) override { return out_[i].buffer.get(); }
   [[nodiscard]] const std::byte* in(std::size_t i) const override { return in_[i].buffer.get(); }
-  void expect(std::size_t i, std::size_t bytes, std::byte* data) override;
-  void send(std::size_t i, std::size_t bytes, const std::byte* data) override;
-  using Carrier::expect;
-  using Carrier::send;
+  void expect(std::size_t i, std::size_t bytes, std::byte* data = nullptr) override;
+  void send(std::size_t i, std::size_t bytes, const std::byte* data = nullptr) override;
 
  private:
   struct Line {

@@ -12,7 +12,8 @@ namespace rankwise {
 namespace {
 
 constexpr int knowledge_tag = 3;
-constexpr int office_tag = 4;
+constexpr int answer_tag = 4;
+constexpr int office_tag = 5;
 
 // The ranks of a node, freed with the object.
 class NodeComm {
@@ -43,61 +44,57 @@ std::vector<Index> gathered(MPI_Comm comm, const std::vector<Index>& own) {
 
 }  // namespace
 
-NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<int>& to, const std::vector<int>& from,
-                             const std::vector<Index>& bytes_out)
-    : comm_(comm), node_to_(to.size()), node_from_(from.size()) {
+NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges) : comm_(comm), traffic_(edges.size()) {
   mpi(MPI_Comm_rank(comm, &rank_));
   const NodeComm node(comm, rank_);
-  traffic_.members = gathered(node.get(), {rank_});
-  const Index own = traffic_.members.front();
-
-  // Its node along every edge, both ways; with it, where something goes out, how much.
-  std::vector<std::array<Index, 2>> told(to.size());
-  std::vector<std::array<Index, 2>> heard(from.size());
-  std::vector<MPI_Request> requests;
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    told[i] = {own, bytes_out[i]};
-    mpi(MPI_Irecv(&node_to_[i], 1, MPI_INT64_T, to[i], knowledge_tag + 2, comm, &requests.emplace_back()));
-    mpi(MPI_Isend(told[i].data(), 2, MPI_INT64_T, to[i], knowledge_tag, comm, &requests.emplace_back()));
-  }
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    mpi(MPI_Irecv(heard[i].data(), 2, MPI_INT64_T, from[i], knowledge_tag, comm, &requests.emplace_back()));
-    mpi(MPI_Isend(&own, 1, MPI_INT64_T, from[i], knowledge_tag + 2, comm, &requests.emplace_back()));
-  }
-  wait_all(static_cast<int>(requests.size()), requests.data());
-
-  std::vector<Index> crossings;  // source, dest, the other node, bytes
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (node_to_[i] == own) {
-      straight_out_.push_back(to[i]);
-    } else {
-      crossings.insert(crossings.end(), {rank_, to[i], node_to_[i], bytes_out[i]});
+  const std::vector<Index> members = gathered(node.get(), {rank_});
+  const Index own = members.front();
+  std::vector<Index> messages;  // the set, source, dest, the other node, bytes
+  for (std::size_t set = 0; set < edges.size(); ++set) {
+    traffic_[set].members = members;
+    // Its node along every edge, both ways; with it, where something goes out, how much.
+    const auto& [to, from, bytes_out] = edges[set];
+    std::vector<std::array<Index, 2>> told(to.size());
+    std::vector<std::array<Index, 2>> heard(from.size());
+    std::vector<Index> node_to(to.size());
+    std::vector<MPI_Request> requests;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      told[i] = {own, bytes_out[i]};
+      mpi(MPI_Irecv(&node_to[i], 1, MPI_INT64_T, to[i], answer_tag, comm, &requests.emplace_back()));
+      mpi(MPI_Isend(told[i].data(), 2, MPI_INT64_T, to[i], knowledge_tag, comm, &requests.emplace_back()));
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      mpi(MPI_Irecv(heard[i].data(), 2, MPI_INT64_T, from[i], knowledge_tag, comm, &requests.emplace_back()));
+      mpi(MPI_Isend(&own, 1, MPI_INT64_T, from[i], answer_tag, comm, &requests.emplace_back()));
+    }
+    wait_all(static_cast<int>(requests.size()), requests.data());
+    const auto number = static_cast<Index>(set);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      messages.insert(messages.end(), {number, rank_, to[i], node_to[i], bytes_out[i]});
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (heard[i][0] != own) messages.insert(messages.end(), {number, from[i], rank_, heard[i][0], heard[i][1]});
     }
   }
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    node_from_[i] = heard[i][0];
-    if (node_from_[i] == own) {
-      straight_in_.push_back(from[i]);
-    } else {
-      crossings.insert(crossings.end(), {from[i], rank_, node_from_[i], heard[i][1]});
-    }
+  const std::vector<Index> all = gathered(node.get(), messages);
+  for (std::size_t i = 0; i < all.size(); i += 5) {
+    NodeTraffic& traffic = traffic_[static_cast<std::size_t>(all[i])];
+    const NodeTraffic::Message message{{all[i + 1], all[i + 2]}, all[i + 3], all[i + 4]};
+    (message.node == own ? traffic.inside : is_here(message.parcel.source) ? traffic.out : traffic.in).push_back(message);
   }
-  const std::vector<Index> all = gathered(node.get(), crossings);
-  for (std::size_t i = 0; i < all.size(); i += 4) {
-    const bool goes_out = std::ranges::binary_search(traffic_.members, all[i]);
-    (goes_out ? traffic_.out : traffic_.in).push_back({{all[i], all[i + 1]}, all[i + 2], all[i + 3]});
-  }
-  int use = traffic_.members.size() > 1 && !all.empty() ? 1 : 0;
+  int use = members.size() > 1 && traffic_.front().out.size() + traffic_.front().in.size() > 0 ? 1 : 0;
   mpi(MPI_Allreduce(MPI_IN_PLACE, &use, 1, MPI_INT, MPI_MAX, comm));
   is_of_use_ = use != 0;
 }
+
+bool NodeKnowledge::is_here(Index rank) const { return std::ranges::binary_search(traffic_.front().members, rank); }
 
 // The first rank of a node speaks for it: it sends and hears one message for each other node.
 std::vector<NodeOffice> NodeKnowledge::hear(RelayKind kind) const {
   const NodeComm node(comm_, rank_);
   std::vector<Index> heard;
   if (rank_ == this->node()) {
-    const std::vector<NodeOffice> own = offices(kind, traffic_);
+    const std::vector<NodeOffice> own = offices(kind, traffic_.front());
     std::vector<std::vector<Index>> told;
     std::vector<MPI_Request> requests;
     for (const NodeOffice& office : own) {
@@ -129,10 +126,6 @@ std::vector<NodeOffice> NodeKnowledge::hear(RelayKind kind) const {
   }
   std::ranges::sort(there, {}, &NodeOffice::node);
   return there;
-}
-
-Relay NodeKnowledge::relay(RelayKind kind) const {
-  return make_relay(kind, rank_, traffic_, hear(kind), straight_out_, straight_in_);
 }
 
 // One exchange -----------------------------------------------------------------------------------------------------

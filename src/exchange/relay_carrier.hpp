@@ -14,33 +14,31 @@
 
 namespace rankwise {
 
-// Collective over comm: what a rank must know of its node, and its node of the others, for any kind of relay. Takes memory
-// that grows with the partners of a node's ranks only.
+// The partners of a rank in messages that are in flight together, and what usually goes to each.
+struct PartnerLists {
+  std::vector<int> to;    // ascending, as `from`
+  std::vector<int> from;
+  std::vector<Index> bytes_out;
+};
+
+// What a rank knows of its node. Takes memory that grows with the partners of the node's ranks only.
 class NodeKnowledge {
  public:
-  // to, from: the partners, ascending. bytes_out: what usually goes to each.
-  NodeKnowledge(MPI_Comm comm, const std::vector<int>& to, const std::vector<int>& from, const std::vector<Index>& bytes_out);
+  // Collective over comm. edges: of one or several sets of messages, as many on all ranks.
+  NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges);
 
-  // Whether there is anything for a relay to do on any rank: several ranks on a node that has partners elsewhere.
+  // Whether there is anything for a relay of the first set to do on any rank: several ranks on a node that has partners elsewhere.
   [[nodiscard]] bool is_of_use() const { return is_of_use_; }
-  [[nodiscard]] const NodeTraffic& traffic() const { return traffic_; }
-  // The node of a rank that is a partner, by its lowest rank.
-  [[nodiscard]] Index node_to(std::size_t i) const { return node_to_[i]; }
-  [[nodiscard]] Index node_from(std::size_t i) const { return node_from_[i]; }
-  [[nodiscard]] Index node() const { return traffic_.members.front(); }
-  // Collective: nodes tell each other who has to do with whom.
-  [[nodiscard]] Relay relay(RelayKind kind) const;
-
- private:
+  [[nodiscard]] const std::vector<NodeTraffic>& traffic() const { return traffic_; }  // of each set
+  [[nodiscard]] Index node() const { return traffic_.front().members.front(); }
+  [[nodiscard]] bool is_here(Index rank) const;
+  // Collective: what the other nodes tell of themselves.
   [[nodiscard]] std::vector<NodeOffice> hear(RelayKind kind) const;
 
+ private:
   MPI_Comm comm_;
   int rank_ = 0;
-  std::vector<Index> node_to_;
-  std::vector<Index> node_from_;
-  std::vector<Index> straight_out_;
-  std::vector<Index> straight_in_;
-  NodeTraffic traffic_;
+  std::vector<NodeTraffic> traffic_;
   bool is_of_use_ = false;
 };
 
@@ -56,8 +54,8 @@ class RelayCarrier final : public Carrier {
   void ready() override;
   [[nodiscard]] std::byte* out(std::size_t i) override { return out_[i].buffer.get(); }
   [[nodiscard]] const std::byte* in(std::size_t i) const override { return slots_[in_[i].slot].data; }
-  void expect(std::size_t i, std::size_t bytes, std::byte* data) override;
-  void send(std::size_t i, std::size_t bytes, const std::byte* data) override;
+  void expect(std::size_t i, std::size_t bytes, std::byte* data = nullptr) override;
+  void send(std::size_t i, std::size_t bytes, const std::byte* data = nullptr) override;
   void sent() override;
 
  private:

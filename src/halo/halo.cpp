@@ -73,6 +73,7 @@ class Maker {
 
   // Adds what is read from the fields of some ranks, image by image.
   void add_pulls(HaloStage& stage, std::size_t f, const AxisReaches& axes, const std::vector<HaloSource>& sources) const {
+    for (const HaloSource& source : sources) static_cast<void>(section(stage.pulls, source.peer, f));
     std::vector<std::vector<HaloReach>> in;
     for (const HaloReaches& axis : axes) in.push_back(axis.receives);
     each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {

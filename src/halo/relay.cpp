@@ -13,9 +13,9 @@ namespace {
 using Parcels = std::vector<Parcel>;
 using Messages = std::map<Index, Parcels>;  // by peer
 
-std::map<Index, Index> bytes_by_node(const std::vector<NodeTraffic::Crossing>& crossings) {
+std::map<Index, Index> bytes_by_node(const std::vector<NodeTraffic::Message>& crossings) {
   std::map<Index, Index> bytes;
-  for (const NodeTraffic::Crossing& crossing : crossings) bytes[crossing.node] += crossing.bytes;
+  for (const NodeTraffic::Message& crossing : crossings) bytes[crossing.node] += crossing.bytes;
   return bytes;
 }
 
@@ -41,9 +41,11 @@ class Part {
   Part(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there)
       : kind_(kind), rank_(rank), traffic_(traffic), own_(offices(kind, traffic)), there_(there) {}
 
-  Relay relay(const std::vector<Index>& straight_out, const std::vector<Index>& straight_in) {
-    for (const Index dest : straight_out) out_[0][dest].push_back({rank_, dest});
-    for (const Index source : straight_in) in_[0][source].push_back({source, rank_});
+  Relay relay() {
+    for (const auto& [parcel, node, bytes] : traffic_.inside) {
+      if (parcel.source == rank_) out_[0][parcel.dest].push_back(parcel);
+      if (parcel.dest == rank_) in_[0][parcel.source].push_back(parcel);
+    }
     if (kind_ == RelayKind::two_step) {
       by_place();
     } else {
@@ -155,9 +157,8 @@ std::vector<NodeOffice> offices(RelayKind kind, const NodeTraffic& traffic) {
   return all;
 }
 
-Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there,
-                 const std::vector<Index>& straight_out, const std::vector<Index>& straight_in) {
-  return Part(kind, rank, traffic, there).relay(straight_out, straight_in);
+Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there) {
+  return Part(kind, rank, traffic, there).relay();
 }
 
 std::vector<Relay> make_relays(RelayKind kind, const RelayPattern& pattern) {
@@ -165,15 +166,12 @@ std::vector<Relay> make_relays(RelayKind kind, const RelayPattern& pattern) {
   std::map<Index, NodeTraffic> traffic;
   const auto ranks = static_cast<Index>(pattern.node_of_rank.size());
   for (Index rank = 0; rank < ranks; ++rank) traffic[node_of(rank)].members.push_back(rank);
-  std::vector<std::vector<Index>> straight_out(pattern.node_of_rank.size());
-  std::vector<std::vector<Index>> straight_in(pattern.node_of_rank.size());
   for (std::size_t i = 0; i < pattern.parcels.size(); ++i) {
     const Parcel& parcel = pattern.parcels[i];
     const Index from = node_of(parcel.source);
     const Index to = node_of(parcel.dest);
     if (from == to) {
-      straight_out[static_cast<std::size_t>(parcel.source)].push_back(parcel.dest);
-      straight_in[static_cast<std::size_t>(parcel.dest)].push_back(parcel.source);
+      traffic[from].inside.push_back({parcel, from, pattern.bytes[i]});
       continue;
     }
     traffic[from].out.push_back({parcel, to, pattern.bytes[i]});
@@ -187,8 +185,7 @@ std::vector<Relay> make_relays(RelayKind kind, const RelayPattern& pattern) {
   }
   std::vector<Relay> relays;
   for (Index rank = 0; rank < ranks; ++rank) {
-    const auto r = static_cast<std::size_t>(rank);
-    relays.push_back(make_relay(kind, rank, traffic[node_of(rank)], told[node_of(rank)], straight_out[r], straight_in[r]));
+    relays.push_back(make_relay(kind, rank, traffic[node_of(rank)], told[node_of(rank)]));
   }
   return relays;
 }

@@ -28,16 +28,17 @@ struct Parcel {
   auto operator<=>(const Parcel&) const = default;
 };
 
-// What all ranks of a node know of its traffic with the others. Nodes are named by their lowest ranks.
+// What all ranks of a node know of its traffic. Nodes are named by their lowest ranks.
 struct NodeTraffic {
-  struct Crossing {
+  struct Message {
     Parcel parcel;
-    Index node = 0;   // the other one
-    Index bytes = 0;  // of what usually travels
+    Index node = 0;   // of the other end: that which is not here, or this one
+    Index bytes = 0;  // that usually travel
   };
   std::vector<Index> members;  // ascending
-  std::vector<Crossing> out;
-  std::vector<Crossing> in;
+  std::vector<Message> inside;
+  std::vector<Message> out;
+  std::vector<Message> in;
 };
 
 // What the ranks of a node tell those of another.
@@ -57,10 +58,8 @@ struct Relay {
   std::vector<Parcel> slots;
 };
 
-// straight_out, straight_in: the partners on the own node, ascending. there: what the other nodes told of themselves, in
-// ascending order of the nodes.
-[[nodiscard]] Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there,
-                               const std::vector<Index>& straight_out, const std::vector<Index>& straight_in);
+// Of a member of the node. there: what the other nodes told of themselves, in ascending order.
+[[nodiscard]] Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there);
 
 // The relays of all ranks, for parcels and their bytes, and the node of each rank (by its lowest rank): what the ranks tell each
 // other is looked up.
