@@ -249,8 +249,8 @@ std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
   for (std::size_t f = 0; f < data_.size(); ++f) {
     if ((moving >> f & 1) != 0 && data_[f] == nullptr) refuse_argument("the data of field " + std::to_string(f) + " is NULL");
     if (fields.size() == 0 || !reads_ || place_of(data_[f]).segment.descriptor >= 0) continue;
-    refuse_argument("field " + std::to_string(f) + " is not in memory of rankwise_halo_alloc, as that of create was, which other " +
-                    "ranks read: allocate it likewise");
+    refuse_argument("field " + std::to_string(f) + " is not in memory of rankwise_halo_alloc, as that of create was, which " +
+                    "other ranks read: allocate it likewise");
   }
   if (checks_every_call()) require_apart(spec_, data_);
   return moving;
@@ -284,13 +284,14 @@ std::string HaloBoxes::explain() const {
     ++foreign;
     foreign_bytes += region.bytes;
   }
-  return "halo on a grid of " + grid + ", " + std::to_string(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
+  const auto number = [](std::size_t n) { return std::to_string(n); };
+  return "halo on a grid of " + grid + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
          (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(ways_[now_]->algorithm()) +
          "; " + why_ + "\nrank " + std::to_string(comm_.rank()) +
-         (read > 0 ? " reads the memory of " + std::to_string(read) + " ranks and" : "") + " sends " + std::to_string(messages) +
-         " messages with " + std::to_string(bytes) + " B in " + std::to_string(current().stages.size()) + " steps for a halo of " +
-         std::to_string(halo_.regions.size()) + " regions, of which " + std::to_string(foreign) + " with " +
-         std::to_string(foreign_bytes) + " B belong to other ranks\n" + ways_[now_]->words();
+         (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +
+         " messages with " + number(bytes) + " B in " + number(current().stages.size()) + " steps for a halo of " +
+         number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " + number(foreign_bytes) +
+         " B belong to other ranks\n";
 }
 
 std::string HaloBoxes::header() const {
@@ -301,10 +302,11 @@ std::string HaloBoxes::header() const {
   };
   const Grid& grid = spec_.grid;
   const auto axes = static_cast<std::size_t>(grid.ndim());
-  return "\"grid\": " + list(axes, [&](std::size_t a) { return std::to_string(grid.dim(static_cast<int>(a))); }) +
-         ", \"periodic\": " + list(axes, [&](std::size_t a) { return grid.periodic(static_cast<int>(a)) ? "true" : "false"; }) +
-         ", \"fields\": " +
-         list(spec_.fields.size(), [&](std::size_t f) { return std::to_string(spec_.fields[f].element_bytes); }) + ", ";
+  const auto dim = [&](std::size_t a) { return std::to_string(grid.dim(static_cast<int>(a))); };
+  const auto wraps = [&](std::size_t a) { return grid.periodic(static_cast<int>(a)) ? "true" : "false"; };
+  const auto element = [&](std::size_t f) { return std::to_string(spec_.fields[f].element_bytes); };
+  return "\"grid\": " + list(axes, dim) + ", \"periodic\": " + list(axes, wraps) +
+         ", \"fields\": " + list(spec_.fields.size(), element) + ", ";
 }
 
 std::string HaloBoxes::pairs() const {

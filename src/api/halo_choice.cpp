@@ -38,7 +38,7 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
   std::vector<Judged> judged{{RANKWISE_HALO_DIRECT, {}}};
   if (spec_.corners && comm_.grid().ndim() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
   if (nodes->is_of_use()) {
-    for (const int relay : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP, RANKWISE_HALO_LEADER}) judged.push_back({relay, {}});
+    for (int relay = RANKWISE_HALO_TWO_STEP; relay <= RANKWISE_HALO_LEADER; ++relay) judged.push_back({relay, {}});
   }
   // The slowest node counts; the first rank of each speaks for it.
   Agreement known;
@@ -52,10 +52,11 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
     const KnownMachine& machine = known_machine();
     source = machine.source;
     const std::vector<NodeTraffic>& traffic = nodes->traffic();
+    const std::vector<NodeTraffic> staged(traffic.begin() + 1, traffic.end());
     for (std::size_t i = 0; i < judged.size() && comm_.rank() == nodes->node(); ++i) {
       const int algorithm = judged[i].algorithm;
       judged[i].cost = algorithm == RANKWISE_HALO_DIRECT   ? cost_of_steps({traffic.front()}, machine.machine)
-                       : algorithm == RANKWISE_HALO_STAGED ? cost_of_steps({traffic.begin() + 1, traffic.end()}, machine.machine)
+                       : algorithm == RANKWISE_HALO_STAGED ? cost_of_steps(staged, machine.machine)
                                                            : cost_of_relay(relay_kind(algorithm), traffic.front(), there[i],
                                                                            machine.machine);
     }
@@ -70,12 +71,13 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
     costs.push_back({numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
     why_ += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
   }
+  // Reading memory leaves nothing for persistent requests to gain.
   std::vector<int> chosen;
   for (const std::size_t i : worth_trying(costs, most_ways)) {
     const int algorithm = judged[i].algorithm;
     if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.push_back(RANKWISE_HALO_WINDOW);
     chosen.push_back(algorithm);
-    if (algorithm == RANKWISE_HALO_DIRECT) chosen.push_back(RANKWISE_HALO_PERSISTENT);
+    if (algorithm == RANKWISE_HALO_DIRECT && !some_shared) chosen.push_back(RANKWISE_HALO_PERSISTENT);
   }
   return chosen;
 }
@@ -97,7 +99,8 @@ void HaloBoxes::make_ways() {
   }
   if (open && ranks > 1) {
     Agreement shared;
-    const bool all_shared = std::ranges::all_of(data_, [](const std::byte* data) { return place_of(data).segment.descriptor >= 0; });
+    const auto is_shared = [](const std::byte* data) { return place_of(data).segment.descriptor >= 0; };
+    const bool all_shared = std::ranges::all_of(data_, is_shared);
     const std::size_t some = shared.maximise(all_shared ? 1 : 0);
     const std::size_t sends = shared.maximise(halo_.stages.front().sends.empty() ? 0 : 1);
     shared.reach(comm_.get());
@@ -112,8 +115,8 @@ void HaloBoxes::make_ways() {
     if (algorithm == RANKWISE_HALO_WINDOW && use.largest(reads) == 0) {
       if (open) continue;
       throw Failure(RANKWISE_ERROR_UNSUPPORTED,
-                    "no two ranks that are neighbours can read each other's fields: take all fields from rankwise_halo_alloc, on "
-                    "ranks of one node, or another algorithm");
+                    "no two ranks that are neighbours can read each other's fields: take all fields from rankwise_halo_alloc, "
+                    "on ranks of one node, or another algorithm");
     }
     reads_ = reads_ || way->reads();
     ways_.push_back(std::move(way));

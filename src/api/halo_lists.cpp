@@ -254,7 +254,8 @@ void HaloLists::set_algorithm(int algorithm) {
     algorithm = or_asked_halo_algorithm(algorithm);
     if (algorithm == RANKWISE_HALO_AUTO) algorithm = RANKWISE_HALO_DIRECT;
     if (algorithm == RANKWISE_HALO_STAGED || algorithm == RANKWISE_HALO_WINDOW) {
-      throw Failure(RANKWISE_ERROR_UNSUPPORTED, halo_algorithm_name(algorithm) + " is for halos of boxes: take direct for lists");
+      throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                    halo_algorithm_name(algorithm) + " is for halos of boxes: take direct for lists");
     }
   });
   asked.alike("the algorithm (by its number)", algorithm);
@@ -264,7 +265,8 @@ void HaloLists::set_algorithm(int algorithm) {
   for (const Partner& partner : from_) edges.from.push_back(partner.rank);
   for (const Partner& partner : to_) edges.bytes_out.push_back(static_cast<Index>(partner.edges.size()));
   if (is_relay(algorithm)) {
-    usual_ = relay_carrier(comm_.get(), list_relay_tag, relay_kind(algorithm), NodeKnowledge(comm_.get(), std::vector{edges}), edges, false);
+    const NodeKnowledge nodes(comm_.get(), std::vector{edges});
+    usual_ = relay_carrier(comm_.get(), list_relay_tag, relay_kind(algorithm), nodes, edges, false);
   } else {
     usual_ = std::make_unique<Courier>(comm_.get(), usual_tag, edges.to, edges.from, Courier::usual_piece_bytes,
                                        algorithm == RANKWISE_HALO_PERSISTENT);
@@ -571,9 +573,12 @@ std::string HaloLists::pairs() const {
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + halo_algorithm_name(algorithm_) + "; " + std::string(varies_ ? "counts travel with the elements" : "counts are known to both ends") +
-         "\nrank " + std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
-         std::to_string(sends_.size()) + " edges" + (is_relay(algorithm_) ? ", passed on between nodes, " : ", one message each, ") + std::to_string(elements) + " elements a field\n";
+  return "halo of lists: " + halo_algorithm_name(algorithm_) + "; " +
+         (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
+         std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
+         std::to_string(sends_.size()) + " edges, " +
+         (is_relay(algorithm_) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
+         " elements a field\n";
 }
 
 }  // namespace rankwise::api

@@ -244,8 +244,10 @@ void HaloPlan::save(const char* path) const {
     }
     written.attempt([&] {
       std::ofstream file(path, std::ios::binary);
-      file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << ranks << ", " << header() << "\"pairs\": [\n" << all << "\n]}\n";
-      if (!file.flush()) refuse_argument(std::string(path) + " cannot be written: give a file in a folder that you may write to");
+      file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << ranks << ", " << header() << "\"pairs\": [\n"
+           << all << "\n]}\n";
+      if (file.flush()) return;
+      refuse_argument(std::string(path) + " cannot be written: give a file in a folder that you may write to");
     });
   }
   written.reach(comm());

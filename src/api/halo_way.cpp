@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <stdexcept>
+
+#include "mpi/wait.hpp"
 
 namespace rankwise::api {
 
@@ -12,7 +15,43 @@ namespace {
 constexpr int forward_tag = 16;  // of the first stage
 constexpr int relay_tag = 48;    // of the first step
 
-constexpr std::array<const char*, 8> halo_names{"auto", "direct", "staged", "persistent", "window", "two-step", "three-step", "leader"};
+constexpr std::array<const char*, 8> halo_names{"auto",   "direct",   "staged",     "persistent",
+                                                "window", "two-step", "three-step", "leader"};
+
+constexpr int relay_proof_tag = 9;
+
+// Both ends of every message list the same parcels in the same order.
+void prove(MPI_Comm comm, const Relay& relay) {
+  const auto mark_of = [&](const Op& op) {
+    std::uint64_t mark = 14695981039346656037ULL;
+    for (const SlotRange& slot : op.slots) {
+      const Parcel& parcel = relay.slots[static_cast<std::size_t>(slot.first)];
+      for (const Index rank : {parcel.source, parcel.dest}) {
+        mark = (mark ^ static_cast<std::uint64_t>(rank)) * 1099511628211ULL;
+      }
+    }
+    return mark;
+  };
+  std::vector<const Op*> ops;
+  for (const Step& step : relay.schedule.steps) {
+    for (const Op& op : step.ops) ops.push_back(&op);
+  }
+  std::vector<std::uint64_t> marks;
+  for (const Op* op : ops) marks.push_back(op->kind == Op::Kind::send ? mark_of(*op) : 0);
+  std::vector<MPI_Request> requests(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto peer = static_cast<int>(ops[i]->peer);
+    const int tag = relay_proof_tag + ops[i]->tag;
+    check_mpi(ops[i]->kind == Op::Kind::send ? MPI_Isend(&marks[i], 1, MPI_UINT64_T, peer, tag, comm, &requests[i])
+                                             : MPI_Irecv(&marks[i], 1, MPI_UINT64_T, peer, tag, comm, &requests[i]),
+              "MPI_Isend or MPI_Irecv");
+  }
+  wait_all(static_cast<int>(requests.size()), requests.data());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (marks[i] == mark_of(*ops[i])) continue;
+    throw std::logic_error("rank " + std::to_string(ops[i]->peer) + " means other parcels in its message");
+  }
+}
 
 }  // namespace
 
@@ -44,12 +83,13 @@ RelayKind relay_kind(int algorithm) {
                                                  : RelayKind::leader;
 }
 
-std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, const NodeKnowledge& nodes, const PartnerLists& edges,
-                                       bool most_bytes) {
+std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, const NodeKnowledge& nodes,
+                                       const PartnerLists& edges, bool most_bytes) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   const NodeTraffic& traffic = nodes.traffic().front();
   Relay relay = make_relay(kind, rank, traffic, nodes.hear(kind));
+  prove(comm, relay);
   std::vector<std::size_t> most;
   for (const Parcel& parcel : relay.slots) {
     if (!most_bytes) break;

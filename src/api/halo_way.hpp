@@ -40,15 +40,12 @@ class BoxWay {
   [[nodiscard]] const Halo& halo() const { return halo_; }
   // Whether this rank reads any other, or is read.
   [[nodiscard]] bool reads() const { return window_ && window_->sources().size() + window_->readers().size() > 0; }
-  // The relay's messages of this rank.
-  [[nodiscard]] const std::string& words() const { return words_; }
 
  private:
   int algorithm_;
   Halo halo_;
   std::optional<HaloWindow> window_;
   std::optional<HaloMover> mover_;
-  std::string words_;
 };
 
 }  // namespace rankwise::api

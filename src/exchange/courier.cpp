@@ -27,7 +27,7 @@ void Courier::free_requests() {
 
 void Courier::make_room(Line& line, std::size_t bytes) {
   if (line.buffer && bytes <= line.room) return;
-  line.buffer.reset(new std::byte[std::max(bytes, std::size_t{1})]);
+  line.buffer = std::make_unique<std::byte[]>(std::max(bytes, std::size_t{1}));  // zeros: its pages are there
   line.room = bytes;
   line.pieces = std::max(std::size_t{1}, (bytes + piece_bytes_ - 1) / piece_bytes_);
   grown_ = true;

@@ -132,7 +132,7 @@ std::vector<NodeOffice> NodeKnowledge::hear(RelayKind kind) const {
 
 void RelayCarrier::Room::grow(std::size_t bytes, std::size_t kept) {
   if (buffer && bytes <= room) return;
-  std::unique_ptr<std::byte[]> larger(new std::byte[std::max(bytes, std::size_t{1})]);
+  auto larger = std::make_unique<std::byte[]>(std::max(bytes, std::size_t{1}));
   if (kept > 0) std::memcpy(larger.get(), buffer.get(), kept);
   buffer = std::move(larger);
   room = bytes;

@@ -27,7 +27,7 @@ class NodeKnowledge {
   // Collective over comm. edges: of one or several sets of messages, as many on all ranks.
   NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges);
 
-  // Whether there is anything for a relay of the first set to do on any rank: several ranks on a node that has partners elsewhere.
+  // Whether a relay of the first set has anything to do on any rank: several ranks on a node that has partners elsewhere.
   [[nodiscard]] bool is_of_use() const { return is_of_use_; }
   [[nodiscard]] const std::vector<NodeTraffic>& traffic() const { return traffic_; }  // of each set
   [[nodiscard]] Index node() const { return traffic_.front().members.front(); }

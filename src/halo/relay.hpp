@@ -2,9 +2,9 @@
 // Distrib. Comput. 130, and 2020, Int. J. High Perform. Comput. Appl. 34). A parcel is all that one rank has for another; it
 // stays whole. What ranks of one node have for each other goes straight, in the first step.
 //
-// three-step  1. parcels are brought to the rank of their node that has to do with the node they go to; 2. it sends them in one
-//             message; 3. the rank that gets them hands them out. A node's pairs with others are dealt to its ranks in turn, the
-//             heaviest first, those that go out and those that come apart.
+// three-step  1. parcels are brought to the rank of their node that has to do with the node they go to; 2. it sends them in
+//             one message; 3. the rank that gets them hands them out. A node's pairs with others are dealt to its ranks in
+//             turn, the heaviest first, those that go out and those that come apart.
 // leader      the same, all by the first rank of each node.
 // two-step    every rank sends all that it has for a node in one message, to the rank there whose place in its node is its own
 //             (modulo their number); that hands it out.
@@ -61,8 +61,8 @@ struct Relay {
 // Of a member of the node. there: what the other nodes told of themselves, in ascending order.
 [[nodiscard]] Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there);
 
-// The relays of all ranks, for parcels and their bytes, and the node of each rank (by its lowest rank): what the ranks tell each
-// other is looked up.
+// The relays of all ranks, for parcels and their bytes, and the node of each rank (by its lowest rank): what the ranks tell
+// each other is looked up.
 struct RelayPattern {
   std::vector<Index> node_of_rank;
   std::vector<Parcel> parcels;
