@@ -1,6 +1,7 @@
 #include "exchange/courier.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace rankwise {
 
@@ -27,7 +28,9 @@ void Courier::free_requests() {
 
 void Courier::make_room(Line& line, std::size_t bytes) {
   if (line.buffer && bytes <= line.room) return;
-  line.buffer = std::make_unique<std::byte[]>(std::max(bytes, std::size_t{1}));  // zeros: its pages are there
+  line.buffer.reset(new std::byte[std::max(bytes, std::size_t{1})]);
+  // The first pages are there before the first message; long messages may never be packed.
+  std::memset(line.buffer.get(), 0, std::min(bytes, std::size_t{1} << 20));
   line.room = bytes;
   line.pieces = std::max(std::size_t{1}, (bytes + piece_bytes_ - 1) / piece_bytes_);
   grown_ = true;
