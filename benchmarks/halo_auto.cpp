@@ -91,7 +91,8 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
   check(rankwise_halo_destroy(&fresh));
   halos.push_back(chosen);
   std::vector<std::vector<double>> times(halos.size());
-  const int batch = std::max(2, static_cast<int>(600000 / (volume * static_cast<std::size_t>(c.fields) / 4 + 2000)));
+  const std::size_t cells = volume * static_cast<std::size_t>(c.fields);
+  const int batch = relays ? 2 : std::max(2, static_cast<int>(600000 / (cells / 4 + 2000)));
   for (int r = 0; r < rounds; ++r) {
     for (std::size_t k = 0; k < halos.size(); ++k) {
       const std::size_t way = r % 2 == 0 ? k : halos.size() - 1 - k;
