@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, console, flattened, print_json, tell, verb
-from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, ProfileFile, RanksPerNode
+from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, Placed, ProfileFile, RanksPerNode
 from rankwise.errors import InputError
 from rankwise.units import format_interval, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads.base import require_known
@@ -27,6 +27,7 @@ def choose(
     asked: ExchangeOptions,
     profile: ProfileFile = Path("machine.json"),
     ranks_per_node: RanksPerNode = None,
+    placement: Placed = "blocked",
     link_model: LinkModelName = None,
     loaded: Loaded = False,
     plot: Annotated[
@@ -41,10 +42,12 @@ def choose(
     alltoall' and 'choose fft3d' choose for the other workloads.
     """
     from rankwise.decide.choice import Chooser
+    from rankwise.engines.placement import profile_placement
     from rankwise.machine.profile import open_profile
 
     question = _question(asked)
-    chooser = Chooser(open_profile(profile), ranks_per_node, link_model, loaded)
+    machine = open_profile(profile)
+    chooser = Chooser(machine, link_model, loaded, profile_placement(machine, ranks_per_node, placement).of_ranks)
     choice = chooser.choose(question)
     if plot is not None:
         from rankwise.files import write_whole

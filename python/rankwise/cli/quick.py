@@ -80,8 +80,8 @@ def _show_links(profile: Profile) -> None:
     for name, link in profile.links.items():
         curve = link.send
         for model in curve.models.values():
-            last = model.segments[-1]
-            alpha_s, alpha_ci = last.alpha_s, last.alpha_ci_s
+            first, last = model.segments[0], model.segments[-1]
+            alpha_s, alpha_ci = first.latency_s, first.alpha_ci_s
             if model.name == curve.model:
                 alpha_s, alpha_ci = curve.alpha_s, curve.alpha_ci_s
             beta, beta_ci = last.beta_s_per_byte, last.beta_ci_s_per_byte

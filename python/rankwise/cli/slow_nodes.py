@@ -89,7 +89,8 @@ def _measured(asked: Asked) -> AllPairs:
 
     hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()
     if len(hosts) < 2:
-        raise InputError("no nodes to measure between: name them with --hosts n[01-16], or start it inside a Slurm allocation")
+        there = f"{hosts[0]} alone has no other node to measure with" if hosts else "no nodes to measure between"
+        raise InputError(f"{there}: name them with --hosts n[01-16], or start it inside a Slurm allocation")
     if not 0 < asked.seconds < 1e6:
         raise InputError(f"seconds {asked.seconds:g} is not a time to spend: give one above 0")
     sizes = tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else DEFAULT_SIZES

@@ -161,19 +161,18 @@ class WinnerMap:
 class Chooser:
     """Answers questions from one profile.
 
-    Ranks sit where ``placement`` puts so many of them; None: as the scheduler's default does, with ``ranks_per_node``.
+    Ranks sit where ``placement`` puts so many of them; None: as the scheduler's default does.
     """
 
     def __init__(
         self,
         profile: Profile,
-        ranks_per_node: int | None = None,
         link_model: str | None = None,
         loaded: bool = False,
         placement: Callable[[int], _core.Placement] | None = None,
     ) -> None:
         """Raises InputError like Model."""
-        self._placement = placement or profile_placement(profile, ranks_per_node).of_ranks
+        self._placement = placement or profile_placement(profile).of_ranks
         self._model = Model(profile, link_model, loaded)
         self._contests: dict[tuple[object, ...], _core.Contest] = {}
 

@@ -91,14 +91,17 @@ def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int) -> tuple[int
         return tuple(rank % nodes for rank in range(ranks))
     from rankwise.mapping.reading import read_mapping
 
-    path = Path(placed)
-    if not path.exists():
-        raise InputError(f"--placement {placed} is neither blocked nor cyclic nor a file: write one with 'rankwise map --format'")
-    found = read_mapping(path, [ranks_per_node] * nodes, "--placement")
+    _require_known(placed)
+    found = read_mapping(Path(placed), [ranks_per_node] * nodes, "--placement")
     if len(found) != 1:
         raise InputError(f"--placement {placed} holds {len(found)} mappings ({', '.join(found)}): give a file with one")
     (nodes_of_cells,) = found.values()
     return tuple(nodes_of_cells)
+
+
+def _require_known(placed: str) -> None:
+    if placed not in ("blocked", "cyclic") and not Path(placed).exists():
+        raise InputError(f"--placement {placed} is neither blocked nor cyclic nor a file: write one with 'rankwise map --format'")
 
 
 def profile_placement(profile: Profile, ranks_per_node: int | None = None, placed: str = "blocked") -> Placement:
@@ -108,6 +111,7 @@ def profile_placement(profile: Profile, ranks_per_node: int | None = None, place
     links between nodes has them all on one. Raises InputError for a placement that does not say how many a node has.
     """
     if placed != "blocked" and ranks_per_node is None:
+        _require_known(placed)
         raise InputError(f"--placement {placed} needs --ranks-per-node")
 
     def each(ranks: int) -> int:

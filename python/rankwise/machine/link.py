@@ -33,6 +33,11 @@ class Segment:
     alpha_ci_s: Interval | None = None
     beta_ci_s_per_byte: Interval | None = None
 
+    @property
+    def latency_s(self) -> float:
+        """Return alpha where it is a time; NaN where the line, which holds for larger messages only, meets 0 B at or below zero."""
+        return self.alpha_s if self.alpha_s > 0 else math.nan
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "from_bytes": self.from_bytes,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import find_mpi
-from rankwise.launch.allocation import allocated_hosts
+from rankwise.launch.allocation import allocated_hosts, find_allocation
+from rankwise.launch.reach import require_hosts
 from rankwise.machine.discover import discover
 from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
@@ -79,6 +80,7 @@ def measure_machine(
     topology = discover()
     hosts = hosts or allocated_hosts()
     places = find_places(topology, hosts, links, cpu_quota())
+    require_hosts(hosts, find_allocation())
     if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"

@@ -168,7 +168,7 @@ def _fits(name: str, link: Link) -> Table:
                         way,
                         model.name,
                         _range(segment),
-                        with_interval(segment.alpha_s, segment.alpha_ci_s, format_time),
+                        with_interval(segment.latency_s, segment.alpha_ci_s if segment.alpha_s > 0 else None, format_time),
                         with_interval(segment.beta_s_per_byte, segment.beta_ci_s_per_byte, _per_byte),
                         f"{100 * model.relative_error:.1f} %",
                     )

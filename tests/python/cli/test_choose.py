@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -59,6 +60,23 @@ def test_the_keys_that_programs_rely_on(paper: Path, capsys: pytest.CaptureFixtu
     assert all(c["time_lo_s"] <= c["time_s"] <= c["time_hi_s"] for c in answer["candidates"])
     assert "decide" in answer["reason"]
     assert {crossover["axis"] for crossover in answer["crossovers"]} <= {"bytes", "cutoff"}
+
+
+@pytest.mark.parametrize("placed", ["blocked", "cyclic"])
+def test_a_placement_is_priced_as_predict_does(paper: Path, capsys: pytest.CaptureFixture[str], placed: str) -> None:
+    profile = Profile.load(paper)
+    near = Link(_curve(ALPHA_S / 10, BETA_S / 3), {"ssend": _curve(ALPHA_S / 5, BETA_S / 3)})
+    replace(profile, links={**profile.links, "same-socket": near}).save(paper)
+    about = ("--profile", str(paper), "--dims", "4x3", "--cutoff", "1", "--ranks-per-node", "3", "--placement", placed)
+    answer = _choose(capsys, *about, "--algorithm", "direct", "--mode", "isend")
+    assert run(["predict", "exchange", "--json", *about, "--algorithm", "direct", "--mode", "isend", "--bytes", "4096"]) == 0
+    assert answer["best"]["time_s"] == json.loads(capsys.readouterr().out)["rows"][0]["time_s"]
+
+
+def test_a_placement_file_that_is_not_there_is_named(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("choose", "predict"):
+        assert run([verb, "exchange", "--profile", str(paper), "--placement", "nofile"]) == 2
+        assert "--placement nofile is neither" in capsys.readouterr().err
 
 
 # The closed forms of the specification, for full shells on large periodic grids; m in bytes. Shift and direct one

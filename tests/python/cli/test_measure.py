@@ -113,3 +113,9 @@ def test_a_place_that_cannot_be_written_is_said(rankwise: Callable[..., Any]) ->
     assert result.code == 1
     assert len(result.err.splitlines()) == 1
     assert "/proc/nowhere" in result.err
+
+
+def test_a_host_that_is_not_there_is_told_before_anything_is_measured(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("measure", "--hosts", "localhost,nowhere.invalid", "--seconds", "3", "-o", "m.json")
+    assert result.code == 2 and "nowhere.invalid" in result.err and "--resume" not in result.err
+    assert not list(Path().iterdir())

@@ -1,9 +1,14 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rankwise.machine.link import Parameter
+from rankwise.machine.profile import Profile
+from rankwise.models.curve import limited
 
 TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
 
@@ -100,3 +105,17 @@ def test_export_writes_what_import_reads(rankwise: Callable[..., Any]) -> None:
     ):
         result = rankwise("profile", "export", "a.json", *arguments)
         assert result.code == 2 and len(result.err.splitlines()) == 1 and says in result.err
+
+
+def test_a_line_that_meets_0_bytes_below_zero_has_no_alpha(rankwise: Callable[..., Any]) -> None:
+    rows = "".join(f"{size},{1000 + size},0\n" for size in (0, 512, 1024, 2048, 4096))
+    Path("table.csv").write_text("message_bytes,latency_ns,sigma_ns\n" + rows)
+    assert rankwise("profile", "import", "table.csv", "--link", "other-node", "-o", "machine.json").code == 0
+    profile = Profile.load(Path("machine.json"))
+    link = profile.links["other-node"]
+    slower = limited(link.send, Parameter(1e8))  # a card of a tenth of the rate
+    assert slower.models["hockney"].segments[-1].alpha_s < 0
+    replace(profile, links={"other-node": replace(link, send=slower)}).save(Path("machine.json"))
+    shown = rankwise("profile", "show").out.splitlines()
+    beyond = [line for line in shown if "100 MB/s" in line]
+    assert beyond and all("│ 4 KiB │ –  " in line for line in beyond)

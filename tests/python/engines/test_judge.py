@@ -78,7 +78,7 @@ def test_choose_says_the_same(profile: Profile) -> None:
     for grid, periodic, cutoff, ranks_per_node in drawn_grids(rng, 6):
         size_bytes = rng.randint(8, 100_000)
         placement = profile_placement(profile, ranks_per_node)
-        choice = Chooser(profile, ranks_per_node).choose(
+        choice = Chooser(profile, placement=placement.of_ranks).choose(
             Question(grid, (periodic,) * len(grid), cutoff, size_bytes, "full", ALGORITHMS, MODES)
         )
         chosen = {(one.case.algorithm, one.case.mode): one.time_s for one in choice.candidates}
