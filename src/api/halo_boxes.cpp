@@ -244,13 +244,14 @@ std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
       alike = given.extent[a] == known.extent[a] && given.stride[a] == known.step[a];
     }
     if (!alike) refuse_argument("field " + std::to_string(f) + " is not that of create: only its address may change");
+    if (reads_ && given.data != data_[f] && place_of(given.data).segment.descriptor < 0) {
+      refuse_argument("field " + std::to_string(f) + " is not in memory of rankwise_halo_alloc, as that of create was, which " +
+                      "other ranks read: allocate it likewise");
+    }
     data_[f] = static_cast<std::byte*>(given.data);
   }
   for (std::size_t f = 0; f < data_.size(); ++f) {
     if ((moving >> f & 1) != 0 && data_[f] == nullptr) refuse_argument("the data of field " + std::to_string(f) + " is NULL");
-    if (fields.size() == 0 || !reads_ || place_of(data_[f]).segment.descriptor >= 0) continue;
-    refuse_argument("field " + std::to_string(f) + " is not in memory of rankwise_halo_alloc, as that of create was, which " +
-                    "other ranks read: allocate it likewise");
   }
   if (checks_every_call()) require_apart(spec_, data_);
   return moving;

@@ -136,6 +136,7 @@ void HaloBoxes::settle(std::size_t way, const std::vector<double>& times_s, doub
   }
   std::unique_ptr<BoxWay> kept = std::move(ways_[way]);
   ways_.clear();
+  reads_ = kept->reads();
   ways_.push_back(std::move(kept));
   now_ = 0;
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
