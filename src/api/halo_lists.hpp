@@ -1,6 +1,7 @@
 // Halos of lists: which elements go to whom is said edge by edge.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "api/halo_plan.hpp"
@@ -19,6 +20,7 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::string explain() const override;
   void set_lists(const rankwise_list send[], const rankwise_list recv[]) override;
   void set_capacity(const std::size_t bytes[]) override;
+  void set_algorithm(int algorithm) override;
   void received(int edge, int field, std::size_t* elements, const void** where) const override;
 
  private:
@@ -33,12 +35,23 @@ class HaloLists : public HaloPlan {
     std::size_t count = 0;  // of elements; where counts travel, what came last
     bool listed = false;    // a receive edge that puts its elements where a list says
     std::vector<Run> runs;
+    std::vector<int> single;  // instead, where most runs would be short: lengths that vary cost more than they save
+    void take_none() {
+      runs.clear();
+      single.clear();
+    }
+    template <class Each>
+    void each_run(Each each) const {
+      for (const int element : single) each(Run{element, 1});
+      for (const Run& run : runs) each(run);
+    }
   };
   // All that goes to, or comes from, one rank: edges in ascending order of their keys.
   struct Partner {
     int rank = 0;
     std::vector<std::size_t> edges;
     std::size_t capacity = 0;  // bytes of a message, where counts travel with it
+    Index first = -1;          // of its elements, where they follow each other and are apart from what goes the other way
   };
   struct Taken {
     std::byte* data = nullptr;
@@ -53,7 +66,11 @@ class HaloLists : public HaloPlan {
   bool advance(bool wait) override;
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return fields_[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
-  void free() override { comm_.free(); }
+  [[nodiscard]] std::string pairs() const override;
+  void free() override {
+    usual_.reset();
+    comm_.free();
+  }
 
   static std::vector<Edge> read(const Ends& ends, int ranks, const char* what);
   static std::vector<Partner> partners_of(const std::vector<Edge>& edges, const char* what);
@@ -63,6 +80,10 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::vector<std::uint64_t> tell(const std::vector<std::uint64_t>& told, bool back) const;
   static void take_list(Edge& edge, const rankwise_list& list, const std::string& name);
 
+  // Sets `first` of all partners.
+  void find_stretches();
+  // Where a partner's elements lie in one piece, so that they need no packing; null where they do.
+  [[nodiscard]] std::byte* in_place(const Partner& partner) const;
   // Bytes of the active fields of a partner's edges.
   [[nodiscard]] std::size_t payload(const Partner& partner, const std::vector<Edge>& edges) const;
   [[nodiscard]] std::size_t head(const Partner& partner) const {
@@ -91,7 +112,8 @@ class HaloLists : public HaloPlan {
   bool varies_ = false;
   bool listed_ = false;        // set_lists was called
 
-  std::optional<Courier> usual_;
+  int algorithm_ = RANKWISE_HALO_DIRECT;
+  std::unique_ptr<Carrier> usual_;
   std::optional<Courier> long_out_;  // what passes a capacity
   std::optional<Courier> long_in_;
   std::optional<Courier> back_;

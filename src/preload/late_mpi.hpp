@@ -17,13 +17,25 @@
 #define MPI_Recv_init rankwise_MPI_Recv_init
 #define MPI_Request_free rankwise_MPI_Request_free
 #define MPI_Send rankwise_MPI_Send
+#define MPI_Sendrecv rankwise_MPI_Sendrecv
 #define MPI_Start rankwise_MPI_Start
+#define MPI_Testall rankwise_MPI_Testall
 #define MPI_Type_free rankwise_MPI_Type_free
 #define MPI_Waitall rankwise_MPI_Waitall
-#define MPI_Testall rankwise_MPI_Testall
 #include <mpi.h>
 
 #include "look_up.hpp"
+
+// MPICH's two words for lists without weights are pointers in its library.
+#if !defined(OPEN_MPI) && !defined(MPI_ABI)
+#define RANKWISE_POINTER(NAME)                                              \
+  ([]() -> const int* {                                                     \
+    static void* const found = ::rankwise::preload::look_up_object(#NAME);  \
+    return found == nullptr ? nullptr : *static_cast<const int* const*>(found); \
+  }())
+#define MPI_UNWEIGHTED RANKWISE_POINTER(MPI_UNWEIGHTED)
+#define MPI_WEIGHTS_EMPTY RANKWISE_POINTER(MPI_WEIGHTS_EMPTY)
+#endif
 
 // Open MPI's handles are the addresses of objects in its library.
 #if defined(OPEN_MPI)

@@ -32,6 +32,10 @@ def preload(
     effort: Annotated[
         str | None, typer.Option(help="How long auto and refined may search: 10ms, 1s; else what it is worth.")
     ] = None,
+    graphs: Annotated[
+        bool,
+        typer.Option("--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."),
+    ] = False,
     neighbor: Annotated[
         str | None, typer.Option(help="Whether neighbourhood collectives are served by plans: off (the default), check, auto or always.")
     ] = None,
@@ -63,6 +67,7 @@ def preload(
             "RANKWISE_STENCIL": stencil,
             "RANKWISE_EFFORT": None if effort is None else f"{parse_seconds(effort, '--effort'):.9f}s",
             "RANKWISE_VERBOSE": "1" if verbose else None,
+            "RANKWISE_GRAPHS": "1" if graphs else None,
             "RANKWISE_NEIGHBOR": neighbor,
         }
     )

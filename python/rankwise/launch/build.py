@@ -19,15 +19,17 @@ _TIMEOUT_S = 300
 _KERNELS = ("grid", "halo", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
 _PRELOAD = ("grid", "halo", "mapping", "mpi", "cart", "api", "preload", "rankwise")
-_HALOS = ("grid", "halo", "mpi", "exchange", "api", "rankwise")
+_HALOS = ("grid", "schedule", "cost", "profile", "decide", "halo", "mpi", "exchange", "api", "rankwise")
 # Of some folders a product takes these files only.
 _KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed"), "halo": ("copy",)}
-_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure"), "halo": ("copy",)}
+_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph"), "halo": ("copy",)}
 _HALOS_ONLY = {
-    "api": ("agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "results"),
-    "exchange": ("courier", "halo_mover"),
-    "grid": ("grid",),
-    "halo": ("copy", "reach", "halo"),
+    "api": (
+        "agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "known_machine", "results",
+    ),
+    "decide": ("few.hpp", "few_nodes", "halo_judge"),
+    "exchange": ("carrier", "courier", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
+    "halo": ("copy", "epochs", "reach", "relay", "halo"),
     "mpi": ("error", "simulated", "wait"),
 }
 _ALONE = ("preload",)  # what takes the place of MPI's functions must not see MPI's declarations of them

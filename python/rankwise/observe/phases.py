@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankwise.observe.record import Record
 
 Array = NDArray[Any]
+_STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _ASSUMED = "collectives are carried out as a dissemination of their bytes, which is assumed: what the library does inside is its own"
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
 
@@ -125,13 +126,7 @@ def first_events(record: Record) -> dict[int, Array]:
 def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
     """Return the representative step: messages that ranks wait for together are a phase, and so are the others' ends of them."""
     ranks = max(events) + 1
-    for fine in (False, True):
-        parts = {rank: _parts(rank, events[rank], steps, fine) for rank in events}
-        levels = _levels(parts)
-        if levels is not None:
-            break
-    else:
-        levels = None
+    parts, levels = _one_step(events, steps)
     notes = [_AT_ONCE] if levels is None else []
     sent: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)  # phase and bytes of each message, by its key
     rows: list[tuple[int, int, int, int]] = []
@@ -168,8 +163,9 @@ def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
 
 @dataclass
 class _Part:
-    """What a rank does until it has waited for all that it began."""
+    """What a rank does from an event on until it has waited for all that it began."""
 
+    first: int
     compute_s: float
     sends: list[tuple[tuple[int, ...], int]]
     receives: list[tuple[int, ...]]
@@ -177,12 +173,47 @@ class _Part:
     collective_bytes: int = 0
 
 
-def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
-    """Return the parts of a rank's step; ``fine``: blocking calls are parts of their own even where a receive follows."""
-    first, after = (int(steps.cuts[steps.representative + i, rank]) for i in (0, 1))
+def _one_step(events: Mapping[int, Array], steps: Steps) -> tuple[dict[int, list[_Part]], dict[tuple[int, int], int] | None]:
+    """Return the parts of each rank's representative step and their phases (None: these contradict each other).
+
+    A cut that fits may lie some phases earlier on one rank than on another, and the step would have more phases than it has when the
+    program goes on. So the phases of some steps are found together, and those between two cuts of the first rank are the step's.
+    """
+    number, lead = steps.representative, min(events)
+    cuts = steps.cuts[number : number + 2]
+    alone: dict[int, list[_Part]] = {}
+    for fine in (False, True):
+        alone = {rank: _parts(rank, events[rank], int(cuts[0, rank]), int(cuts[1, rank]), fine) for rank in events}
+        levels = _levels(alone)
+        if levels is None:
+            continue
+        begin, end = steps.cuts[[max(0, number - _STEPS_BEFORE), min(number + 2, len(steps.cuts) - 1)]]
+        parts = {rank: _parts(rank, events[rank], int(begin[rank]), int(end[rank]), fine) for rank in events}
+        whole = _levels(parts)
+        if whole is None:
+            return alone, levels
+        starts = [
+            next((whole[lead, i] for i, part in enumerate(parts[lead]) if part.first >= cut), 1 + max(whole.values()))
+            for cut in cuts[:, lead].tolist()
+        ]
+        places = {rank: [i for i in range(len(parts[rank])) if starts[0] <= whole[rank, i] < starts[1]] for rank in events}
+        step = {rank: [parts[rank][i] for i in places[rank]] for rank in events}
+        if any(_calls(step[rank]) != _calls(alone[rank]) for rank in events):
+            return alone, levels
+        return step, {(rank, i): whole[rank, at] - starts[0] for rank in events for i, at in enumerate(places[rank])}
+    return alone, None
+
+
+def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
+    """Return how many messages are sent and received, and how many collectives called."""
+    return tuple(sum(counts) for counts in zip(*((len(part.sends), len(part.receives), part.collective is not None) for part in parts), strict=True))
+
+
+def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list[_Part]:
+    """Return the parts of some of a rank's events; ``fine``: blocking calls are parts of their own even where a receive follows."""
     places, peers, tags = actual_receives(events)
     received = {int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
-    parts = [_Part(0.0, [], [])]
+    parts = [_Part(first, 0.0, [], [])]
     under_way = 0
     seen: dict[int, int] = defaultdict(int)
     until = int(events["end_ns"][first - 1]) if first else int(events["start_ns"][first])
@@ -203,7 +234,7 @@ def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
         ends = kind in (BLOCKING_RECEIVE, COMPLETION) or (fine and kind == BLOCKING_SEND)
         if kind == COLLECTIVE:
             if part.sends or part.receives:
-                parts.append(_Part(0.0, [], []))
+                parts.append(_Part(place, 0.0, [], []))
             comm = int(event["comm"])
             parts[-1].collective, parts[-1].collective_bytes = (comm, seen[comm]), int(event["bytes"])
             seen[comm] += 1
@@ -211,7 +242,7 @@ def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
         follows = events[place + 1] if place + 1 < after else None
         same_call = follows is not None and follows["start_ns"] == event["start_ns"] and follows["end_ns"] == event["end_ns"]
         if ends and under_way == 0 and not same_call:
-            parts.append(_Part(0.0, [], []))
+            parts.append(_Part(place + 1, 0.0, [], []))
     return parts
 
 
