@@ -114,7 +114,7 @@ bool wants_graphs() {
 
 // A function that takes a graph: arranged where that was asked for, else as the program's MPI does it.
 template <class Arrange, class Call>
-int graph_from_c(const char* name, bool reorder, Arrange&& arranged, Call&& call) {
+int graph_from_c(const char* name, Handle comm, bool reorder, void* made, Arrange&& arranged, Call&& call) {
   if (!inside) {
     count_call(Topology::graph, reorder);
     if (reorder && !wants_graphs()) {
@@ -126,7 +126,11 @@ int graph_from_c(const char* name, bool reorder, Arrange&& arranged, Call&& call
     }
   }
   void* const original = look_up(name);
-  return original == nullptr ? no_mpi : call(original);
+  if (original == nullptr) return no_mpi;
+  const NeighborParent parent(comm);
+  const int code = call(original, parent.comm());
+  if (code == 0 && neighbor_mode() != NeighborMode::off) neighbor_made(comm_at(reinterpret_cast<Handle>(made)));
+  return code;
 }
 
 }  // namespace
@@ -166,14 +170,14 @@ int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegr
                                       int outdegree, const int* destinations, const int* destination_weights,
                                       rankwise::preload::Handle info, int reorder, void* made) {
   return rankwise::preload::graph_from_c(
-      "MPI_Dist_graph_create_adjacent", reorder != 0,
+      "MPI_Dist_graph_create_adjacent", comm, reorder != 0, made,
       [&] {
         return rankwise::preload::arrange_graph(
             comm, info, {indegree, sources, source_weights, outdegree, destinations, destination_weights}, made);
       },
-      [&](void* original) {
+      [&](void* original, rankwise::preload::Handle parent) {
         return reinterpret_cast<decltype(&dist_graph_create_adjacent_of_any)>(original)(
-            comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, reorder, made);
+            parent, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, reorder, made);
       });
 }
 
@@ -184,10 +188,10 @@ int dist_graph_create_of_any(rankwise::preload::Handle comm, int count, const in
                              const int* destinations, const int* weights, rankwise::preload::Handle info, int reorder,
                              void* made) {
   return rankwise::preload::graph_from_c(
-      "MPI_Dist_graph_create", reorder != 0,
+      "MPI_Dist_graph_create", comm, reorder != 0, made,
       [&] { return rankwise::preload::arrange_graph(comm, info, {count, sources, degrees, destinations, weights}, made); },
-      [&](void* original) {
-        return reinterpret_cast<decltype(&dist_graph_create_of_any)>(original)(comm, count, sources, degrees, destinations,
+      [&](void* original, rankwise::preload::Handle parent) {
+        return reinterpret_cast<decltype(&dist_graph_create_of_any)>(original)(parent, count, sources, degrees, destinations,
                                                                               weights, info, reorder, made);
       });
 }
@@ -196,10 +200,10 @@ RANKWISE_VISIBLE int graph_create_of_any(rankwise::preload::Handle comm, int ver
                                          int reorder, void* made) __asm__("MPI_Graph_create");
 int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges, int reorder, void* made) {
   return rankwise::preload::graph_from_c(
-      "MPI_Graph_create", reorder != 0,
+      "MPI_Graph_create", comm, reorder != 0, made,
       [&] { return rankwise::preload::arrange_graph(comm, vertices, index, edges, made); },
-      [&](void* original) {
-        return reinterpret_cast<decltype(&graph_create_of_any)>(original)(comm, vertices, index, edges, reorder, made);
+      [&](void* original, rankwise::preload::Handle parent) {
+        return reinterpret_cast<decltype(&graph_create_of_any)>(original)(parent, vertices, index, edges, reorder, made);
       });
 }
 

@@ -156,16 +156,11 @@ RANKWISE_INSTEAD(Startall, (start(a0, a1) != 0 ? 16 : original(a0, a1)), RANKWIS
 RANKWISE_BOTH(Request_free, rankwise::preload::neighbor_forget(reinterpret_cast<const void*>(a0)), RANKWISE_1)
 RANKWISE_BOTH(Type_free, rankwise::preload::neighbor_type_freed(a0), RANKWISE_1)
 
-RANKWISE_INSTEAD(Graph_create, (made(original(a0, a1, a2, a3, a4, a5), a5)), RANKWISE_6)
-RANKWISE_INSTEAD(Dist_graph_create_adjacent,
-                 ([&] {
-                   const NeighborParent parent(a0);
-                   return made(original(parent.comm(), a1, a2, a3, a4, a5, a6, a7, a8, a9), a9);
-                 }()),
-                 RANKWISE_10)
-RANKWISE_INSTEAD(Dist_graph_create,
-                 ([&] {
-                   const NeighborParent parent(a0);
-                   return made(original(parent.comm(), a1, a2, a3, a4, a5, a6, a7, a8), a8);
-                 }()),
-                 RANKWISE_9)
+// Those that make graphs by their other names: interpose.cpp has the usual ones.
+#define RANKWISE_INSTEAD_OF_P(NAME, BODY, ...) RANKWISE_INSTEAD_OF_P_OF(NAME, BODY, __VA_ARGS__)
+#define RANKWISE_INSTEAD_OF_P_OF(NAME, BODY, PARAMETERS, ARGUMENTS) \
+  RANKWISE_INSTEAD_OF(rankwise_of_p##NAME, "PMPI_" #NAME, BODY, PARAMETERS)
+RANKWISE_INSTEAD_OF_P(Graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5), a5)), RANKWISE_6)
+RANKWISE_INSTEAD_OF_P(Dist_graph_create_adjacent,
+                      (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8, a9), a9)), RANKWISE_10)
+RANKWISE_INSTEAD_OF_P(Dist_graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8), a8)), RANKWISE_9)
