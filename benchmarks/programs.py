@@ -1,7 +1,7 @@
 """Programs observed on four nodes with slow links, placed as advised, and run again: what was promised, what was measured.
 
-    python benchmarks/programs.py --clone                            # CoMD and miniAMR by git, LAMMPS as installed (root needed)
-    python benchmarks/programs.py --comd FOLDER --miniamr FOLDER     # from sources that are here (or URLs)
+    python benchmarks/programs.py --clone            # CoMD, miniAMR and miniGhost by git, LAMMPS as installed (root needed)
+    python benchmarks/programs.py --comd FOLDER --miniamr FOLDER --minighost FOLDER   # from sources that are here (or URLs)
     python benchmarks/programs.py --draw 12 --seed 1                 # programs, patterns and placements drawn at random
 
 Nodes are namespaces whose links pass 10 Mbit/s, so that the wire decides where messages are not few and small; --measured
@@ -44,8 +44,13 @@ from rankwise.observe.record import read_record
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
-_PROGRAMS = ("comd", "miniamr")
-_PAYLOAD = 0.95  # of what crosses in frames of 1500 B
+_PROGRAMS = ("comd", "miniamr", "minighost")
+# miniGhost's makefile for compilers of today: lines of more than 132 columns, and a function that MPI 3 has removed.
+_GHOST = {
+    "MPI_LOC": ".", "OPT_F": "-O2 -w -ffree-line-length-none -fallow-argument-mismatch", "LDFLAGS": "",
+    "CFLAGS": "-w -std=gnu89 -D_MG_MPI -D_MG_REAL8 -D_MG_INT4 -Df2c_ -DOMPI_OMIT_MPI1_COMPAT_DECLS=1 -DMPI_Errhandler_set=MPI_Comm_set_errhandler",
+}  # fmt: skip
+_PAYLOAD = 1448 / (1514 + 66 / 2)  # of what crosses in frames of 1500 B, every second one acknowledged against the stream of others
 # What a drawn program does: of each step the messages of its phases, in which all are in flight at once.
 _DRAWN = """
 #include <mpi.h>
@@ -151,6 +156,14 @@ class Bench:
             compiler = Path(self.launchers["mpich"]).with_name("mpicc") if family == "mpich" else "mpicc.openmpi"
             subprocess.run([compiler, "-w", "-std=gnu99", "-O2", *flags, *files, "-lm", "-o", program], check=True)
         return str(program)
+
+    def ghost(self, sources: Path) -> str:
+        """Build miniGhost by its own makefile in a folder of ours, for Open MPI: pip's MPICH has no Fortran."""
+        folder = self.folder / "ghost"
+        shutil.copytree(sources / "ref", folder)
+        settings = _GHOST | {"FC": "mpifort.openmpi", "LD": "mpifort.openmpi", "CC": "mpicc.openmpi"}
+        subprocess.run(["make", "-s", "-f", "makefile.mpi.gnu", *(f"{name}={value}" for name, value in settings.items()), "miniGhost.x"], cwd=folder, check=True)
+        return str(folder / "miniGhost.x")
 
     def run(self, case: Case, node_of_rank: Any) -> tuple[Evidence, int]:
         """Run a case on a placement; return what was seen and the bytes that left all nodes."""
@@ -264,6 +277,12 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
                 "--refine_freq 100 --num_refine 1 --checksum_freq 6 --max_blocks 600"
             ).split()
             yield Case(f"miniAMR, {family}", family, [program, *words_of], before)
+        if folders["minighost"] is not None and family == "openmpi":
+            words_of = (
+                "--npx 2 --npy 2 --npz 2 --nx 24 --ny 32 --nz 40 --num_vars 4 --num_tsteps 16 --comm_method 10 --stencil 23 "
+                "--percent_sum 0"
+            ).split()
+            yield Case(f"miniGhost, {family}", family, [bench.ghost(folders["minighost"]), *words_of], before)
     if (lammps := shutil.which("lmp")) is not None and bench.launchers["openmpi"]:  # Debian's
         (bench.folder / "melt.in").write_text(melt("16 14 12"))
         yield Case("LAMMPS, openmpi", "openmpi", [lammps, "-in", "melt.in", "-log", "none", "-screen", "none"], before)

@@ -4,7 +4,7 @@
 
 include(GNUInstallDirs)
 # The part of the C API that makes mapped communicators.
-set(preload_api agreement cart communicator environment failure)
+set(preload_api agreement cart communicator environment failure graph)
 list(TRANSFORM preload_api PREPEND src/api/ OUTPUT_VARIABLE preload_api_files)
 list(TRANSFORM preload_api_files APPEND .cpp OUTPUT_VARIABLE preload_api_sources)
 list(TRANSFORM preload_api_files APPEND .hpp OUTPUT_VARIABLE preload_api_headers)
@@ -31,7 +31,7 @@ rankwise_add_preload(rankwise_preload
   $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_COMPILE_DEFINITIONS>)
 if(SKBUILD)
   set(preload_folder rankwise/lib)
-  file(GLOB halo_api CONFIGURE_DEPENDS src/api/halo*.?pp src/api/results.cpp src/api/handles.hpp
+  file(GLOB halo_api CONFIGURE_DEPENDS src/api/halo*.?pp src/api/known_machine.?pp src/api/results.cpp src/api/handles.hpp
     src/api/fortran_handles.hpp)
   install(FILES ${preload_api_sources} ${preload_api_headers} ${halo_api} DESTINATION rankwise/kernel_sources/api)
 else()
