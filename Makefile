@@ -1,5 +1,5 @@
 # make quick   from a fresh clone to a report on this machine
-# make test    all tests: GoogleTest through CTest, and pytest (make -j2 test: side by side)
+# make test    all tests: GoogleTest through CTest, and pytest (make -j3 test: side by side)
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WERROR ?= OFF
 UNITY ?= OFF
 
-.PHONY: quick install install-test mpis test test-cpp test-python lint sanitize bench clean
+.PHONY: quick install install-test mpis test test-cpp test-cluster test-python lint sanitize bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -36,7 +36,7 @@ build/mpis/intel: PACKAGES = impi-rt impi-devel
 build/mpis/%: | $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --ignore-installed --no-deps --prefix $@ $(PACKAGES)
 
-test: test-cpp test-python
+test: test-cpp test-cluster test-python
 
 # Compilers and CTest give way to what pytest measures beside them.
 test-cpp: install
@@ -44,8 +44,12 @@ test-cpp: install
 	nice cmake --build build/cpp --parallel 2
 	nice ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 
+# Nodes in namespaces, with and without Slurm: most of the time these wait.
+test-cluster: $(VENV)/.installed-test
+	$(BIN)/python -m pytest tests/python/cluster --junitxml=build/pytest-cluster.xml
+
 test-python: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --junitxml=build/pytest.xml
+	$(BIN)/python -m pytest --ignore=tests/python/cluster --junitxml=build/pytest.xml
 
 lint: $(VENV)/.installed-test
 	$(BIN)/python -m ruff check python tests benchmarks

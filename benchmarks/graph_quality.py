@@ -130,7 +130,7 @@ def main() -> None:
             graph = Rows(*edges)
             sizes = [graph.vertices // nodes + (node < graph.vertices % nodes) for node in range(nodes)]
             begun_s = time.process_time()
-            own = _core.map_graph(graph.first, graph.others, graph.weights, sizes, [], [1], (steps, 1, 1))
+            own = _core.map_graph(graph.first, graph.others, graph.weights, sizes, [], [1], (steps, 1, 0.0, 1))
             longest_s = max(longest_s, time.process_time() - begun_s)
             assert np.bincount(own, minlength=nodes).tolist() == sizes
             write_files(graph, Path(folder))

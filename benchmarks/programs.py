@@ -1,7 +1,7 @@
 """Programs observed on four nodes with slow links, placed as advised, and run again: what was promised, what was measured.
 
-    python benchmarks/programs.py --clone                            # CoMD and miniAMR by git, LAMMPS as installed (root needed)
-    python benchmarks/programs.py --comd FOLDER --miniamr FOLDER     # from sources that are here
+    python benchmarks/programs.py --clone            # CoMD, miniAMR and miniGhost by git, LAMMPS as installed (root needed)
+    python benchmarks/programs.py --comd FOLDER --miniamr FOLDER --minighost FOLDER   # from sources that are here (or URLs)
     python benchmarks/programs.py --draw 12 --seed 1                 # programs, patterns and placements drawn at random
 
 Nodes are namespaces whose links pass 10 Mbit/s, so that the wire decides where messages are not few and small; --measured
@@ -25,8 +25,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
 import numpy as np
+import sources
 
 import nodes
+from melt import melt
 from nodes import Nodes
 from rankwise.advise.evidence import Evidence, evidence_of
 from rankwise.engines.model import Model
@@ -42,23 +44,13 @@ from rankwise.observe.record import read_record
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
-_SOURCES = {"comd": "https://github.com/ECP-copa/CoMD", "miniamr": "https://github.com/Mantevo/miniAMR"}
-_PAYLOAD = 0.95  # of what crosses in frames of 1500 B
-_MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 16 0 14 0 12
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-run 60
-"""
+_PROGRAMS = ("comd", "miniamr", "minighost")
+# miniGhost's makefile for compilers of today: lines of more than 132 columns, and a function that MPI 3 has removed.
+_GHOST = {
+    "MPI_LOC": ".", "OPT_F": "-O2 -w -ffree-line-length-none -fallow-argument-mismatch", "LDFLAGS": "",
+    "CFLAGS": "-w -std=gnu89 -D_MG_MPI -D_MG_REAL8 -D_MG_INT4 -Df2c_ -DOMPI_OMIT_MPI1_COMPAT_DECLS=1 -DMPI_Errhandler_set=MPI_Comm_set_errhandler",
+}  # fmt: skip
+_PAYLOAD = 1448 / (1514 + 66 / 2)  # of what crosses in frames of 1500 B, every second one acknowledged against the stream of others
 # What a drawn program does: of each step the messages of its phases, in which all are in flight at once.
 _DRAWN = """
 #include <mpi.h>
@@ -158,12 +150,20 @@ class Bench:
         links = {"same-socket": link(2e-5, 5e-10), "other-node": link(2e-4, 1 / rate)}
         self.profile = Profile({}, links, "", {}, shared=Shared(card=Resource(rate)))
 
-    def compiled(self, family: str, sources: Sequence[Path], *flags: str) -> str:
-        program = self.folder / f"{sources[0].stem}-{family}"
+    def compiled(self, family: str, files: Sequence[Path], *flags: str) -> str:
+        program = self.folder / f"{files[0].stem}-{family}"
         if not program.exists():
             compiler = Path(self.launchers["mpich"]).with_name("mpicc") if family == "mpich" else "mpicc.openmpi"
-            subprocess.run([compiler, "-w", "-std=gnu99", "-O2", *flags, *sources, "-lm", "-o", program], check=True)
+            subprocess.run([compiler, "-w", "-std=gnu99", "-O2", *flags, *files, "-lm", "-o", program], check=True)
         return str(program)
+
+    def ghost(self, sources: Path) -> str:
+        """Build miniGhost by its own makefile in a folder of ours, for Open MPI: pip's MPICH has no Fortran."""
+        folder = self.folder / "ghost"
+        shutil.copytree(sources / "ref", folder)
+        settings = _GHOST | {"FC": "mpifort.openmpi", "LD": "mpifort.openmpi", "CC": "mpicc.openmpi"}
+        subprocess.run(["make", "-s", "-f", "makefile.mpi.gnu", *(f"{name}={value}" for name, value in settings.items()), "miniGhost.x"], cwd=folder, check=True)
+        return str(folder / "miniGhost.x")
 
     def run(self, case: Case, node_of_rank: Any) -> tuple[Evidence, int]:
         """Run a case on a placement; return what was seen and the bytes that left all nodes."""
@@ -260,20 +260,14 @@ def _pattern(rng: np.random.Generator, ranks: int) -> tuple[str, list[tuple[int,
 
 def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
     """Yield the programs that are there, dealt out to the nodes one by one, under each MPI."""
-    folders = {name: getattr(given, name) for name in _SOURCES}
-    for name, url in _SOURCES.items():
-        if folders[name] is None and given.clone:
-            folders[name] = bench.folder / name
-            subprocess.run(["git", "clone", "--quiet", "--depth", "1", url, folders[name]], check=True)
+    folders = {name: sources.folder_of(name, given, bench.folder) for name in _PROGRAMS}
     before = cyclic([2] * 4)
     for family in ("mpich", "openmpi"):
         if not bench.launchers[family]:
             continue
         if folders["comd"] is not None:
-            words = ("Variant", "VARIANT", "HOSTNAME", "KERNEL_NAME", "KERNEL_RELEASE", "PROCESSOR", "COMPILER", "COMPILER_VERSION", "CFLAGS", "LDFLAGS")
-            (bench.folder / "CoMD_info.h").write_text("".join(f'#define CoMD_{word} "-"\n' for word in words))
-            sources = sorted((folders["comd"] / "src-mpi").glob("*.c"))
-            program = bench.compiled(family, sources, "-DDOUBLE", "-DDO_MPI", f"-I{bench.folder}")
+            files, flags = sources.comd(folders["comd"], bench.folder)
+            program = bench.compiled(family, files, *flags)
             words_of = "-i 2 -j 2 -k 2 -x 10 -y 14 -z 18 -N 20 -n 10".split()
             yield Case(f"CoMD, {family}", family, [program, *words_of], before)
         if folders["miniamr"] is not None:
@@ -283,16 +277,20 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
                 "--refine_freq 100 --num_refine 1 --checksum_freq 6 --max_blocks 600"
             ).split()
             yield Case(f"miniAMR, {family}", family, [program, *words_of], before)
+        if folders["minighost"] is not None and family == "openmpi":
+            words_of = (
+                "--npx 2 --npy 2 --npz 2 --nx 24 --ny 32 --nz 40 --num_vars 4 --num_tsteps 16 --comm_method 10 --stencil 23 "
+                "--percent_sum 0"
+            ).split()
+            yield Case(f"miniGhost, {family}", family, [bench.ghost(folders["minighost"]), *words_of], before)
     if (lammps := shutil.which("lmp")) is not None and bench.launchers["openmpi"]:  # Debian's
-        (bench.folder / "melt.in").write_text(_MELT)
+        (bench.folder / "melt.in").write_text(melt("16 14 12"))
         yield Case("LAMMPS, openmpi", "openmpi", [lammps, "-in", "melt.in", "-log", "none", "-screen", "none"], before)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clone", action="store_true", help="fetch the sources of programs that have no folder")
-    parser.add_argument("--comd", type=Path)
-    parser.add_argument("--miniamr", type=Path)
+    sources.add_arguments(parser, _PROGRAMS)
     parser.add_argument("--draw", type=int, default=0, help="so many cases instead of programs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=10, help="of the links, in Mbit/s")

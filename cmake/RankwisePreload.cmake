@@ -4,7 +4,7 @@
 
 include(GNUInstallDirs)
 # The part of the C API that makes mapped communicators.
-set(preload_api agreement cart communicator environment failure)
+set(preload_api agreement cart communicator environment failure graph)
 list(TRANSFORM preload_api PREPEND src/api/ OUTPUT_VARIABLE preload_api_files)
 list(TRANSFORM preload_api_files APPEND .cpp OUTPUT_VARIABLE preload_api_sources)
 list(TRANSFORM preload_api_files APPEND .hpp OUTPUT_VARIABLE preload_api_headers)

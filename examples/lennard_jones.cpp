@@ -67,11 +67,8 @@ class System {
 
   // Energy, and momentum along each axis, of all ranks.
   [[nodiscard]] std::array<double, 4> total() const {
-    std::array<double, 4> sums{potential_, 0.0, 0.0, 0.0};
-    for (std::size_t i = 0; i < velocity_.size(); ++i) {
-      sums[0] += 0.5 * velocity_[i] * velocity_[i];
-      sums[1 + i % 3] += velocity_[i];
-    }
+    std::array<double, 4> sums{};
+    lj_sums(potential_, velocity_.data(), velocity_.size() / 3, sums.data());
     MPI_Allreduce(MPI_IN_PLACE, sums.data(), 4, MPI_DOUBLE, MPI_SUM, cart_);
     return sums;
   }

@@ -105,14 +105,7 @@ static double compute_forces(system_t* s) {
 
 /* Energy and momentum of all ranks. */
 static void total(MPI_Comm comm, double potential, const double* velocity, size_t count, double sums[4]) {
-  sums[0] = potential;
-  sums[1] = sums[2] = sums[3] = 0.0;
-  for (size_t p = 0; p < count; ++p) {
-    for (size_t i = 0; i < 3; ++i) {
-      sums[0] += 0.5 * velocity[3 * p + i] * velocity[3 * p + i];
-      sums[1 + i] += velocity[3 * p + i];
-    }
-  }
+  lj_sums(potential, velocity, count, sums);
   MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_DOUBLE, MPI_SUM, comm);
 }
 

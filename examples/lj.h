@@ -55,6 +55,16 @@ static inline size_t lj_fill(const int dims[3], const int coords[3], double* pos
   return count;
 }
 
+/* Energy and momentum (4 numbers) of particles and of their potential. */
+static inline void lj_sums(double potential, const double* velocity, size_t count, double sums[4]) {
+  sums[0] = potential;
+  sums[1] = sums[2] = sums[3] = 0.0;
+  for (size_t i = 0; i < 3 * count; ++i) {
+    sums[0] += 0.5 * velocity[i] * velocity[i];
+    sums[1 + i % 3] += velocity[i];
+  }
+}
+
 /* Energy of all pairs of one block with another whose positions are to be shifted; adds their forces to both. Where
  * both blocks are the same one, each pair counts once. */
 static inline double lj_pairs(const double* position_a, double* force_a, size_t count_a, const double* position_b,

@@ -70,16 +70,19 @@ struct Seat {
 };
 
 // Which vertex each rank takes: those on the node of which it is; who is on the right node already stays.
-std::vector<int> vertex_of_rank(const WeightedGraph& graph, std::span<const NodeId> node_of_rank, Index steps) {
+std::vector<int> vertex_of_rank(const WeightedGraph& graph, std::span<const NodeId> node_of_rank, Index steps, Cut& cut) {
   const NodeId nodes = *std::ranges::max_element(node_of_rank) + 1;
   NodeTree tree{std::vector<Index>(slot(nodes), 0), {}, {1}};
   for (const NodeId node : node_of_rank) ++tree.sizes[slot(node)];
   std::vector<int> vertices(node_of_rank.size());
   std::iota(vertices.begin(), vertices.end(), 0);
   const std::int64_t kept = cost_of(graph, tree, node_of_rank);
+  cut = {kept, kept};
   if (kept == 0) return vertices;
-  const std::vector<NodeId> found = map_graph(graph, tree, {steps, 1, 1});
-  if (cost_of(graph, tree, found) >= kept) return vertices;
+  const std::vector<NodeId> found = map_graph(graph, tree, {.steps = steps});
+  const std::int64_t least = cost_of(graph, tree, found);
+  if (least >= kept) return vertices;
+  cut.after = least;
   std::vector<std::vector<int>> waiting(slot(nodes));  // vertices of each node whose own rank is elsewhere
   for (std::size_t v = found.size(); v-- > 0;) {
     if (found[v] != node_of_rank[v]) waiting[slot(found[v])].push_back(static_cast<int>(v));
@@ -117,7 +120,8 @@ std::vector<Sent> gathered(MPI_Comm comm, const std::vector<Sent>& sent) {
 }
 
 // Collective. graph: all of it, at rank 0.
-Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<double> effort_s) {
+Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<double> effort_s, Cut* cut) {
+  Cut unused;
   const int size = size_of(comm);
   const int rank = rank_of(comm);
   const RankNodes nodes(comm);
@@ -129,7 +133,7 @@ Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<doub
   search.attempt([&] {
     if (rank != 0) return;
     const WeightedGraph both_ways = graph_of(size, graph);
-    const std::vector<int> vertices = vertex_of_rank(both_ways, node_of_rank, steps_of(both_ways, effort_s));
+    const std::vector<int> vertices = vertex_of_rank(both_ways, node_of_rank, steps_of(both_ways, effort_s), cut != nullptr ? *cut : unused);
     for (int r = 0; r < size; ++r) {
       seats[slot(r)].vertex = vertices[slot(r)];
       seats[slot(vertices[slot(r)])].holder = r;
@@ -274,10 +278,10 @@ void map_graph_alone(std::int32_t vertices, const int first[], const int targets
   const NodeTree tree{{node_sizes, node_sizes + nodes}, {}, {1}};
   const WeightedGraph graph = graph_of(vertices, sent);
   const auto steps = static_cast<Index>(effort_s * static_cast<double>(steps_per_second));
-  std::ranges::copy(map_graph(graph, tree, {steps, 1, 1}), node_of_vertex);
+  std::ranges::copy(map_graph(graph, tree, {.steps = steps}), node_of_vertex);
 }
 
-MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI_Info info, bool reorder) {
+MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI_Info info, bool reorder, Cut* cut) {
   require_intra(oldcomm);
   const ErrorsReturn errors(oldcomm);
   const int rank = rank_of(oldcomm);
@@ -302,7 +306,7 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
     errors.hand_over(made);
     return made;
   }
-  const Seat seat = find_seat(oldcomm, gathered(oldcomm, read.sent), read.effort_s);
+  const Seat seat = find_seat(oldcomm, gathered(oldcomm, read.sent), read.effort_s, cut);
   ScopedComm own;  // the lists must not meet messages of the caller
   check_mpi(MPI_Comm_dup(oldcomm, &own), "MPI_Comm_dup");
   const auto moved = [&](const int* list, int count) { return from_holder(own.get(), seat, list, count); };
@@ -328,7 +332,7 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   return made;
 }
 
-MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bool reorder) {
+MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bool reorder, Cut* cut) {
   require_intra(oldcomm);
   const ErrorsReturn errors(oldcomm);
   const Read read = agree(oldcomm, reorder, info, {}, [&](std::vector<Sent>& sent, int size) {
@@ -345,7 +349,7 @@ MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bo
   // MPI's own function is not asked: MPICH 5.0.2's waits for ever where ranks are on several nodes.
   const std::vector<Sent> graph = gathered(oldcomm, read.sent);
   const int rank = rank_of(oldcomm);
-  const int vertex = reorder ? find_seat(oldcomm, graph, read.effort_s).vertex : rank;
+  const int vertex = reorder ? find_seat(oldcomm, graph, read.effort_s, cut).vertex : rank;
   int teller = vertex;
   check_mpi(MPI_Bcast(&teller, 1, MPI_INT, 0, oldcomm), "MPI_Bcast");
   ScopedComm ordered;
@@ -364,7 +368,7 @@ MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bo
   return made;
 }
 
-MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int edges[], bool reorder) {
+MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int edges[], bool reorder, Cut* cut) {
   require_intra(oldcomm);
   const ErrorsReturn errors(oldcomm);
   const int rank = rank_of(oldcomm);
@@ -390,7 +394,7 @@ MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int
   check_mpi(MPI_Comm_split(oldcomm, has_vertex ? 0 : MPI_UNDEFINED, rank, &within), "MPI_Comm_split");
   if (!has_vertex) return MPI_COMM_NULL;
   ScopedComm ordered;
-  const int vertex = reorder ? find_seat(within.get(), read.sent, read.effort_s).vertex : rank;
+  const int vertex = reorder ? find_seat(within.get(), read.sent, read.effort_s, cut).vertex : rank;
   check_mpi(MPI_Comm_split(within.get(), 0, vertex, &ordered), "MPI_Comm_split");
   MPI_Comm made = MPI_COMM_NULL;
   check_mpi(MPI_Graph_create(ordered.get(), vertices, index, edges, 0, &made), "MPI_Graph_create");

@@ -27,14 +27,20 @@ struct Edges {
   const int* weights = nullptr;
 };
 
+// What goes between nodes, both ways together, where the ranks were and where they are; told to rank 0.
+struct Cut {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+};
+
 // All collective: as MPI's functions, but where reorder is true rank r of the new communicator is on a node that suits the
 // neighbours of r. Ranks stay where they are when nothing is gained. One rank searches, as long as the info's key
 // rankwise_effort, else RANKWISE_EFFORT says, else at most a fifth of a second. Throw Failure, alike on all ranks; nothing is
 // left behind then.
-MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& neighbours, MPI_Info info, bool reorder);
-MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& edges, MPI_Info info, bool reorder);
+MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& neighbours, MPI_Info info, bool reorder, Cut* cut = nullptr);
+MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& edges, MPI_Info info, bool reorder, Cut* cut = nullptr);
 // Null on ranks beyond the graph.
-MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int edges[], bool reorder);
+MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int edges[], bool reorder, Cut* cut = nullptr);
 
 // A weight from one vertex to another.
 struct Sent {

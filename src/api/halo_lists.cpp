@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <span>
 
 #include "api/halo_way.hpp"
 #include "mpi/wait.hpp"
@@ -182,7 +184,7 @@ std::vector<std::uint64_t> HaloLists::tell(const std::vector<std::uint64_t>& tol
 }
 
 void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::string& name) {
-  edge.runs.clear();
+  edge.take_none();
   edge.count = list.count;
   edge.listed = true;
   if (list.count == 0) return;
@@ -190,9 +192,17 @@ void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::stri
     edge.runs.push_back({static_cast<Index>(list.first), static_cast<Index>(list.count)});
     return;
   }
-  for (std::size_t i = 0; i < list.count; ++i) {
-    const Index next = list.index[i];
-    if (next < 0) refuse_argument(name + ".index[" + std::to_string(i) + "] is below 0: give numbers of elements");
+  const std::span index(list.index, list.count);
+  std::size_t runs = 1;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (index[i] < 0) refuse_argument(name + ".index[" + std::to_string(i) + "] is below 0: give numbers of elements");
+    if (i > 0 && index[i] != index[i - 1] + 1) ++runs;
+  }
+  if (4 * runs > index.size() && runs > 1) {
+    edge.single.assign(index.begin(), index.end());
+    return;
+  }
+  for (const int next : index) {
     if (!edge.runs.empty() && edge.runs.back().first + edge.runs.back().count == next) {
       ++edge.runs.back().count;
     } else {
@@ -212,6 +222,7 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
     for (std::size_t e = 0; e < receives_.size(); ++e) {
       if (recv == nullptr) {
         receives_[e].listed = false;
+        receives_[e].take_none();
       } else {
         take_list(receives_[e], recv[e], "recv[" + std::to_string(e) + "]");
       }
@@ -244,7 +255,46 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
     }
   });
   for (std::size_t e = 0; e < receives_.size(); ++e) receives_[e].count = come[e];
+  find_stretches();
   listed_ = true;
+}
+
+void HaloLists::find_stretches() {
+  Index low = std::numeric_limits<Index>::max();
+  Index high = 0;
+  for (const Edge& edge : receives_) {
+    edge.each_run([&](const Run& run) {
+      low = std::min(low, run.first);
+      high = std::max(high, run.first + run.count);
+    });
+  }
+  bool apart = !varies_;
+  for (const Edge& edge : sends_) {
+    edge.each_run([&](const Run& run) { apart = apart && (run.first >= high || run.first + run.count <= low); });
+  }
+  const auto find = [&](Partner& partner, const std::vector<Edge>& edges) {
+    Index next = -1;
+    bool one = apart;
+    partner.first = -1;
+    for (const std::size_t e : partner.edges) {
+      edges[e].each_run([&](const Run& run) {
+        one = one && (next < 0 || run.first == next);
+        if (next < 0) partner.first = run.first;
+        next = run.first + run.count;
+      });
+    }
+    if (!one) partner.first = -1;
+  };
+  for (Partner& partner : to_) find(partner, sends_);
+  for (Partner& partner : from_) find(partner, receives_);
+  find(from_self_, receives_);
+}
+
+std::byte* HaloLists::in_place(const Partner& partner) const {
+  if (partner.first < 0 || !std::has_single_bit(active_)) return nullptr;
+  const Taken& field = fields_[static_cast<std::size_t>(std::countr_zero(active_))];
+  if (field.stride != static_cast<Bytes>(field.element_bytes)) return nullptr;
+  return field.data + partner.first * field.stride;
 }
 
 void HaloLists::set_algorithm(int algorithm) {
@@ -284,7 +334,11 @@ void HaloLists::set_capacity(const std::size_t bytes[]) {
   const std::vector<std::uint64_t> theirs = tell(own, true);
   varies_ = true;
   listed_ = false;
-  for (Edge& edge : receives_) edge.listed = false;
+  for (Edge& edge : receives_) {
+    edge.listed = false;
+    edge.take_none();
+  }
+  find_stretches();
   const auto sum = [&](std::vector<Partner>& partners, const std::vector<std::uint64_t>& of_edge) {
     for (Partner& partner : partners) {
       partner.capacity = head(partner);
@@ -336,10 +390,10 @@ void HaloLists::pack(const Partner& partner, const std::vector<Edge>& edges, std
   each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
     const Taken& field = fields_[f];
     std::byte* next = into + at;
-    for (const Run& run : edges[e].runs) {
+    edges[e].each_run([&](const Run& run) {
       gather(field.element_bytes, run.count, field.data + run.first * field.stride, field.stride, next);
       next += run.count * static_cast<Bytes>(field.element_bytes);
-    }
+    });
   });
 }
 
@@ -348,7 +402,7 @@ void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, c
   each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
     const Taken& field = fields_[f];
     const std::byte* next = from + at;
-    for (const Run& run : edges[e].runs) {
+    edges[e].each_run([&](const Run& run) {
       std::byte* into = field.data + run.first * field.stride;
       if (reduction == nullptr) scatter(field.element_bytes, run.count, next, into, field.stride);
       for (Index i = 0; reduction != nullptr && i < run.count; ++i) {
@@ -356,7 +410,7 @@ void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, c
         reduction->row(into + i * field.stride, element, field.element_bytes, reduction);
       }
       next += run.count * static_cast<Bytes>(field.element_bytes);
-    }
+    });
   });
 }
 
@@ -386,13 +440,17 @@ void HaloLists::begin(std::uint64_t active) {
   long_out_->ready();
   for (std::size_t i = 0; i < from_.size(); ++i) {
     const std::size_t bytes = varies_ ? from_[i].capacity : payload(from_[i], receives_);
-    if (bytes > 0) usual_->expect(i, bytes);
+    if (bytes > 0) usual_->expect(i, bytes, in_place(from_[i]));
   }
   for (std::size_t i = 0; i < to_.size(); ++i) {
     Partner& partner = to_[i];
     const std::size_t first = head(partner);
     const std::size_t bytes = payload(partner, sends_);
     if (first + bytes == 0) continue;
+    if (const std::byte* data = in_place(partner); data != nullptr) {
+      usual_->send(i, bytes, data);
+      continue;
+    }
     if (varies_) write_head(partner, usual_->out(i));
     if (varies_ && first + bytes > partner.capacity) {
       usual_->send(i, first);
@@ -408,6 +466,10 @@ void HaloLists::begin(std::uint64_t active) {
   // What stays on this rank goes the same way, without a message.
   for (std::size_t i = 0; i < to_self_.edges.size(); ++i) {
     receives_[from_self_.edges[i]].count = sends_[to_self_.edges[i]].count;
+  }
+  if (std::byte* into = in_place(from_self_); into != nullptr) {
+    pack(to_self_, sends_, into);
+    return;
   }
   const std::size_t own = payload(to_self_, sends_);
   if (self_bytes_.size() < own) self_bytes_.resize(own);
@@ -440,7 +502,7 @@ void HaloLists::arrived(std::size_t i, std::size_t bytes) {
   if (is_long) {
     long_bytes_[i] = expected;
     partner.capacity = std::bit_ceil(first + expected);
-  } else {
+  } else if (in_place(partner) == nullptr) {
     unpack(partner, receives_, message + first, nullptr);
   }
 }
@@ -489,9 +551,11 @@ void HaloLists::begin_back(std::uint64_t active, const Reduction& reduction) {
   for (std::size_t i = 0; i < from_.size(); ++i) {
     const std::size_t bytes = payload(from_[i], receives_);
     if (bytes == 0) continue;
-    pack(from_[i], receives_, back_->out(i));
-    back_->send(i, bytes);
+    const std::byte* data = in_place(from_[i]);
+    if (data == nullptr) pack(from_[i], receives_, back_->out(i));
+    back_->send(i, bytes, data);
   }
+  if (in_place(from_self_) != nullptr) return;
   const std::size_t own = payload(from_self_, receives_);
   if (self_bytes_.size() < own) self_bytes_.resize(own);
   pack(from_self_, receives_, self_bytes_.data());
@@ -507,7 +571,8 @@ bool HaloLists::finish_back(bool wait) {
   if (!done) return false;
   bool own_done = false;
   const auto add_own = [&] {
-    if (!own_done) unpack(to_self_, sends_, self_bytes_.data(), &reduction_);
+    const std::byte* data = in_place(from_self_);
+    if (!own_done) unpack(to_self_, sends_, data == nullptr ? self_bytes_.data() : data, &reduction_);
     own_done = true;
   };
   for (std::size_t i = 0; i < to_.size(); ++i) {

@@ -35,12 +35,23 @@ class HaloLists : public HaloPlan {
     std::size_t count = 0;  // of elements; where counts travel, what came last
     bool listed = false;    // a receive edge that puts its elements where a list says
     std::vector<Run> runs;
+    std::vector<int> single;  // instead, where most runs would be short: lengths that vary cost more than they save
+    void take_none() {
+      runs.clear();
+      single.clear();
+    }
+    template <class Each>
+    void each_run(Each each) const {
+      for (const int element : single) each(Run{element, 1});
+      for (const Run& run : runs) each(run);
+    }
   };
   // All that goes to, or comes from, one rank: edges in ascending order of their keys.
   struct Partner {
     int rank = 0;
     std::vector<std::size_t> edges;
     std::size_t capacity = 0;  // bytes of a message, where counts travel with it
+    Index first = -1;          // of its elements, where they follow each other and are apart from what goes the other way
   };
   struct Taken {
     std::byte* data = nullptr;
@@ -69,6 +80,10 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::vector<std::uint64_t> tell(const std::vector<std::uint64_t>& told, bool back) const;
   static void take_list(Edge& edge, const rankwise_list& list, const std::string& name);
 
+  // Sets `first` of all partners.
+  void find_stretches();
+  // Where a partner's elements lie in one piece, so that they need no packing; null where they do.
+  [[nodiscard]] std::byte* in_place(const Partner& partner) const;
   // Bytes of the active fields of a partner's edges.
   [[nodiscard]] std::size_t payload(const Partner& partner, const std::vector<Edge>& edges) const;
   [[nodiscard]] std::size_t head(const Partner& partner) const {

@@ -245,12 +245,14 @@ std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dim
   return {std::move(parts), std::move(inner.sizes)};
 }
 
+// Steps, seed, seconds and threads, as for options.
+using Search = std::tuple<Index, std::uint64_t, double, int>;
 using Words = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // A division of any graph into parts of given sizes: the best of some, improved by a search.
 Array<NodeId> divide_graph(const Words& first, const Words& others, const Words& out, const Words& in,
-                           const std::vector<Index>& sizes, const std::vector<NodeOfCell>& starts, Index steps,
-                           const std::string& objective, std::uint64_t seed) {
+                           const std::vector<Index>& sizes, const std::vector<NodeOfCell>& starts,
+                           const std::string& objective, const Search& search) {
   if (others.size() != out.size() || others.size() != in.size()) rankwise::invalid("edges and weights differ in number");
   std::vector<rankwise::StencilGraph::Edge> edges(others.size());
   for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {others.data()[i], out.data()[i], in.data()[i]};
@@ -270,8 +272,10 @@ Array<NodeId> divide_graph(const Words& first, const Words& others, const Words&
     if (held != sizes) rankwise::invalid("a start does not fill the parts");
     begun.emplace_back(graph, parts, std::span<const NodeId>(start.data(), start.size()));
   }
+  const auto [steps, seed, seconds, threads] = search;
+  const MappingOptions chosen = options(steps, objective, seed, seconds, threads);
   return filled_array<NodeId>(graph.cells(), [&](std::span<NodeId> result) {
-    const rankwise::Partition best = rankwise::search(std::move(begun), options(steps, objective, seed), 0);
+    const rankwise::Partition best = rankwise::search(std::move(begun), chosen, 0);
     std::ranges::copy(best.part_of_cell(), result.begin());
   });
 }
@@ -287,13 +291,13 @@ rankwise::WeightedGraph weighted_graph(const Words& first, const Words& others, 
 using Units = std::vector<std::vector<std::int32_t>>;
 
 Array<NodeId> map_graph(const Words& first, const Words& others, const Words& weights, const std::vector<Index>& sizes,
-                        Units units, std::vector<std::int64_t> costs, const std::tuple<Index, std::uint64_t, int>& search) {
+                        Units units, std::vector<std::int64_t> costs, const Search& search) {
   const rankwise::WeightedGraph graph = weighted_graph(first, others, weights);
   const rankwise::NodeTree tree{sizes, std::move(units), std::move(costs)};
-  const auto [steps, seed, threads] = search;
-  const rankwise::GraphOptions options{steps, seed, threads};
+  const auto [steps, seed, seconds, threads] = search;
+  const MappingOptions chosen = options(steps, "j_sum", seed, seconds, threads);
   return filled_array<NodeId>(graph.vertices(), [&](std::span<NodeId> result) {
-    std::ranges::copy(rankwise::map_graph(graph, tree, options), result.begin());
+    std::ranges::copy(rankwise::map_graph(graph, tree, chosen), result.begin());
   });
 }
 
@@ -390,16 +394,15 @@ void bind_mapping(nb::module_& m) {
         "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
         "ValueError.");
   m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"),
-        nb::arg("sizes"), nb::arg("starts"), nb::arg("steps"), nb::arg("objective") = "j_sum",
-        nb::arg("seed") = MappingOptions().seed,
-        "Divide any graph into parts of these sizes, by a search of about steps steps from the best of starts (the part of "
-        "each vertex). The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
+        nb::arg("sizes"), nb::arg("starts"), nb::arg("objective"), nb::arg("search"),
+        "Divide any graph into parts of these sizes, by a search from the best of starts (the part of each vertex). search: "
+        "its steps, seed, seconds and threads; where seconds is not 0, the clock ends it instead. The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
         "other ends, and the weights that go there and come from there; each edge stands at both ends, all weights together "
         "come to less than 2^31. Return the part of each vertex. Raises ValueError.");
   m.def("map_graph", &map_graph, nb::arg("first"), nb::arg("others"), nb::arg("weights"), nb::arg("sizes"), nb::arg("units"),
         nb::arg("costs"), nb::arg("search"),
         "Return the node of each vertex of any graph, with exactly so many vertices on each node: recursive multisection, then "
-        "a search (steps, seed, threads), whose result does not depend on the threads. The graph in compressed rows as for "
+        "a search (as for divide_graph), whose result does not depend on the threads. The graph in compressed rows as for "
         "divide_graph, weights: both ways together. units: for each level above the node, the inner first, the unit of each "
         "node; costs: of a weight between nodes of one unit of the innermost level, of the next, ..., one more than levels, "
         "0 to 1024, not falling. Raises ValueError.");

@@ -25,6 +25,8 @@ module rankwise_halo
       RANKWISE_HALO_PERSISTENT = 3, RANKWISE_HALO_WINDOW = 4, RANKWISE_HALO_TWO_STEP = 5, RANKWISE_HALO_THREE_STEP = 6, &
       RANKWISE_HALO_LEADER = 7
 
+  integer, parameter :: most_fields = 64
+
   type, bind(c), public :: rankwise_field
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: data = c_null_ptr
@@ -55,7 +57,7 @@ module rankwise_halo
     function field_of_array(field, array, lower, upper) result(code) bind(c, name="rankwise_field_of_array")
       import :: c_int, rankwise_field
       type(rankwise_field), intent(inout) :: field
-      type(*), dimension(..), intent(in) :: array
+      type(*), dimension(..), intent(in), target :: array
       integer(c_int), intent(in) :: lower(*), upper(*)
       integer(c_int) :: code
     end function
@@ -146,7 +148,7 @@ contains
   ! For lists: of one axis, without a halo.
   subroutine rankwise_halo_field(field, array, lower, upper, ierror)
     type(rankwise_field), intent(inout) :: field
-    type(*), dimension(..), intent(in) :: array
+    type(*), dimension(..), intent(in), target :: array ! without `target` compilers take it that no exchange changes it
     integer, intent(in) :: lower(:), upper(:)
     integer, intent(out) :: ierror
     ierror = 1
@@ -183,29 +185,47 @@ contains
     ierror = lists_c(halo, send, recv)
   end subroutine
 
-  ! fields: other arrays than those of create; for lists, those to exchange.
-  subroutine rankwise_halo_start(halo, ierror, fields)
+  ! fields: other arrays than those of create; for lists, those to exchange. active: which of them move now.
+  subroutine rankwise_halo_start(halo, ierror, fields, active)
     type(c_ptr), intent(in) :: halo
     integer, intent(out) :: ierror
     type(rankwise_field), intent(in), target, contiguous, optional :: fields(:)
-    if (present(fields)) then
-      ierror = start_c(halo, size(fields), c_loc(fields(1)), c_null_ptr)
-    else
-      ierror = start_c(halo, 0, c_null_ptr, c_null_ptr)
-    end if
+    logical, intent(in), optional :: active(:)
+    integer(c_int), target :: flags(most_fields)
+    ierror = start_c(halo, number_of(fields), address_of(fields), flags_of(active, flags))
   end subroutine
 
-  subroutine rankwise_halo_reduce_start(halo, type, op, ierror, fields)
+  subroutine rankwise_halo_reduce_start(halo, type, op, ierror, fields, active)
     type(c_ptr), intent(in) :: halo
     integer, intent(in) :: type, op
     integer, intent(out) :: ierror
     type(rankwise_field), intent(in), target, contiguous, optional :: fields(:)
-    if (present(fields)) then
-      ierror = reduce_start_f(halo, size(fields), c_loc(fields(1)), c_null_ptr, type, op)
-    else
-      ierror = reduce_start_f(halo, 0, c_null_ptr, c_null_ptr, type, op)
-    end if
+    logical, intent(in), optional :: active(:)
+    integer(c_int), target :: flags(most_fields)
+    ierror = reduce_start_f(halo, number_of(fields), address_of(fields), flags_of(active, flags), type, op)
   end subroutine
+
+  integer(c_int) function number_of(fields)
+    type(rankwise_field), intent(in), optional :: fields(:)
+    number_of = 0
+    if (present(fields)) number_of = size(fields)
+  end function
+
+  type(c_ptr) function address_of(fields)
+    type(rankwise_field), intent(in), target, contiguous, optional :: fields(:)
+    address_of = c_null_ptr
+    if (present(fields)) address_of = c_loc(fields(1))
+  end function
+
+  type(c_ptr) function flags_of(active, flags)
+    logical, intent(in), optional :: active(:)
+    integer(c_int), intent(out), target :: flags(most_fields)
+    flags_of = c_null_ptr
+    if (.not. present(active)) return
+    flags = 0
+    flags(:size(active)) = merge(1, 0, active)
+    flags_of = c_loc(flags)
+  end function
 
   subroutine rankwise_halo_wait(halo, ierror)
     type(c_ptr), intent(in) :: halo

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "mapping/mapping.hpp"
 
@@ -32,6 +33,15 @@ class Effort {
     const double share = now_s / std::max(1e-6, begin_s_ - now_s);
     left_ = static_cast<Index>(std::min(1e18, share * static_cast<double>(spent_)));
   }
+  // Where a clock ends the search: of a round of so many steps, of which some are done since begun_s seconds were left, those
+  // for which there is time at that pace; no more than were planned.
+  [[nodiscard]] Index fitting(Index steps, Index done, double begun_s) const {
+    if (!left_s_) return steps;
+    const double now_s = left_s();
+    const double more = static_cast<double>(done) * now_s / std::max(1e-9, begun_s - now_s);
+    return std::min(steps, done + static_cast<Index>(std::min(1e18, more * 15 / 16)) + 1);
+  }
+  [[nodiscard]] double left_s() const { return left_s_ ? std::max(0.0, left_s_()) : 0.0; }
 
  private:
   Index left_;
@@ -40,6 +50,12 @@ class Effort {
   std::function<double()> left_s_;
   double begin_s_;
 };
+
+// Only a clock ends it.
+[[nodiscard]] inline MappingOptions unlimited(MappingOptions options) {
+  options.steps = std::numeric_limits<Index>::max() / 2;
+  return options;
+}
 
 // How many steps are worth spending where the caller names no time: a millisecond for each message that a node could
 // still be spared (what is between the best of all algorithms without a search and the lower bound, over the nodes), as

@@ -80,7 +80,7 @@ std::int64_t cost_of(const WeightedGraph& graph, const NodeTree& tree, std::span
   return sum / 2;
 }
 
-std::vector<NodeId> map_graph(const WeightedGraph& graph, const NodeTree& tree, const GraphOptions& options) {
+std::vector<NodeId> map_graph(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options) {
   graph.check();
   tree.check();
   if (!graph.ranks.empty()) invalid("a vertex must be one rank");
@@ -99,7 +99,7 @@ std::vector<NodeId> map_graph(const WeightedGraph& graph, const NodeTree& tree, 
     }
   }
   GraphMap best(graph, sorted, multisect(graph, sorted, options));
-  if (options.steps > 0 && tree.nodes() > 1) improve(best, options);
+  if ((options.steps > 0 || options.left_s) && tree.nodes() > 1) improve(best, options);
   std::vector<NodeId> result = best.nodes();
   for (NodeId& node : result) node = order[slot(node)];
   return result;

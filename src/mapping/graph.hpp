@@ -63,17 +63,9 @@ struct NodeTree {
 // What the map costs: the sum over edges of weight times the cost between the nodes of its ends.
 [[nodiscard]] std::int64_t cost_of(const WeightedGraph& graph, const NodeTree& tree, std::span<const NodeId> node_of_vertex);
 
-struct GraphOptions {
-  // About this many edges are looked at after the first division; steps_per_second of them take about 1 s of one core.
-  Index steps = 0;
-  std::uint64_t seed = 1;
-  // How many threads may work; the map does not depend on it.
-  int threads = 1;
-};
-
 // Puts vertices, one rank each, on nodes of exactly these sizes so that cost_of is small: recursive multisection
-// (multisect.hpp), then annealing with repaired sizes (graph_search.hpp). Throws std::invalid_argument where graph and tree
-// do not fit.
-[[nodiscard]] std::vector<NodeId> map_graph(const WeightedGraph& graph, const NodeTree& tree, const GraphOptions& options);
+// (multisect.hpp), then annealing with repaired sizes (graph_search.hpp). The division is made whatever the effort, which
+// is for what follows; a clock counts both. Throws std::invalid_argument where graph and tree do not fit.
+[[nodiscard]] std::vector<NodeId> map_graph(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options);
 
 }  // namespace rankwise

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
-#include <future>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "mapping/multisect.hpp"
+#include "mapping/parallel.hpp"
 
 namespace rankwise {
 
@@ -131,6 +130,8 @@ constexpr Index largest_sweep = 4'000'000;
 constexpr Index sweeps_of_a_window = 150;
 // A slow cooling of the whole map comes first, where there is time for so many sweeps.
 constexpr Index least_slow_sweeps = 300;
+// Where a clock ends the search, how fast this machine is shows first.
+constexpr Index sweeps_of_a_probe = 4;
 
 Index steps_of(const Round& round, Index sweep) {
   const Index halvings = round.anew ? std::bit_width(round.window_nodes) : 0;
@@ -138,17 +139,21 @@ Index steps_of(const Round& round, Index sweep) {
 }
 
 // The best map of a window by a round: where its vertices are to go, by its own numbers; empty: where they are.
-std::vector<NodeId> searched(const GraphMap& map, const Window& window, const Round& round, std::uint64_t seed) {
+std::vector<NodeId> searched(const GraphMap& map, const Window& window, const Round& round, const MappingOptions& options,
+                             std::uint64_t seed) {
   Random random(seed);
+  Effort effort(options);
   const GraphMap start(window.graph, window.tree, inside(map, window));
   std::optional<GraphMap> best;
   const auto attempt = [&](GraphMap trial) {
-    anneal(trial, round.heat, round.sweeps * sweep_of(window.graph), random);
+    if (!anneal(trial, round.heat, round.sweeps * sweep_of(window.graph), random, effort)) return;
     repair(trial);
     if (trial.cost() <= (best ? best->cost() : start.cost())) best = std::move(trial);
   };
   if (round.continued) attempt(start);
-  if (round.anew) attempt({window.graph, window.tree, multisect(window.graph, window.tree, {0, random.bits(), 1})});
+  if (round.anew && !effort.over()) {
+    attempt({window.graph, window.tree, multisect(window.graph, window.tree, {.seed = random.bits()})});
+  }
   return best ? best->nodes() : std::vector<NodeId>();
 }
 
@@ -169,14 +174,13 @@ void put(GraphMap& map, const Window& window, const std::vector<NodeId>& found) 
 
 class Improvement {
  public:
-  Improvement(GraphMap& map, const GraphOptions& options)
-      : map_(map), threads_(std::max(1, options.threads)), random_(options.seed), number_(slot(map.graph().vertices())) {}
+  Improvement(GraphMap& map, const MappingOptions& options, Effort& effort)
+      : map_(map), options_(options), effort_(effort), random_(options.seed), number_(slot(map.graph().vertices())) {}
 
   // What a short annealing of the whole map would gain; less than 0 where it is worse.
   std::int64_t try_out(const Heat& heat, Index sweeps) {
     GraphMap trial = map_;
-    anneal(trial, heat, sweeps * sweep_of(map_.graph()), random_);
-    repair(trial);
+    if (anneal(trial, heat, sweeps * sweep_of(map_.graph()), random_, effort_)) repair(trial);
     return map_.cost() - trial.cost();
   }
 
@@ -185,7 +189,7 @@ class Improvement {
     const std::int64_t before = map_.cost();
     if (round.window_nodes == 0) {
       GraphMap trial = map_;
-      anneal(trial, round.heat, round.sweeps * sweep_of(map_.graph()), random_);
+      if (!anneal(trial, round.heat, round.sweeps * sweep_of(map_.graph()), random_, effort_)) return 0;
       repair(trial);
       if (trial.cost() <= map_.cost()) map_ = std::move(trial);
     } else {
@@ -205,19 +209,15 @@ class Improvement {
     for (const auto& nodes : chosen) windows.push_back(window_of(map_, members, nodes, number_));
     const std::uint64_t seed = random_.bits();
     std::vector<std::vector<NodeId>> found(windows.size());
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next++; i < windows.size(); i = next++) found[i] = searched(map_, windows[i], round, seed + i);
-    };
-    std::vector<std::future<void>> others;
-    for (int i = 1; i < threads_ && windows.size() > 1; ++i) others.push_back(std::async(std::launch::async, work));
-    work();
-    for (auto& other : others) other.get();
+    for_all(windows.size(), static_cast<std::size_t>(std::max(1, options_.threads)), [&](std::size_t i, std::size_t) {
+      found[i] = searched(map_, windows[i], round, options_, seed + i);
+    });
     for (std::size_t i = 0; i < windows.size(); ++i) put(map_, windows[i], found[i]);
   }
 
   GraphMap& map_;
-  int threads_;
+  const MappingOptions& options_;
+  Effort& effort_;
   Random random_;
   std::vector<Vertex> number_;
 };
@@ -226,27 +226,46 @@ class Improvement {
 
 }  // namespace graph_rounds
 
-void improve(GraphMap& map, const GraphOptions& options) {
+void improve(GraphMap& map, const MappingOptions& options) {
   using namespace graph_rounds;
-  Improvement improvement(map, options);
+  Effort effort(options.left_s ? unlimited(options) : options);
+  Improvement improvement(map, options, effort);
   const Index sweep = sweep_of(map.graph());
-  std::array<double, rounds.size()> gain_a_step{};
-  Index left = options.steps;
-  int idle = 0;
+  const auto spend = [&](Index sweeps) {
+    effort.spend(sweeps * sweep);
+    effort.recount();
+  };
   if (sweep > largest_sweep) {
-    for (Index done = 0; left - done >= sweep; done += sweep * sweeps_of_a_window) {
-      improvement.run({24, true, false, hot, std::min(sweeps_of_a_window, (left - done) / sweep)});
+    if (options.left_s) {  // how fast is this machine?
+      improvement.run({24, true, false, hot, sweeps_of_a_probe});
+      spend(sweeps_of_a_probe);
+    }
+    while (effort.left() >= sweep && !effort.over()) {
+      const Index sweeps = std::min(sweeps_of_a_window, effort.left() / sweep);
+      improvement.run({24, true, false, hot, sweeps});
+      spend(sweeps_of_a_window);
     }
     return;
   }
-  if (left / 2 / sweep >= least_slow_sweeps) {
-    std::array<std::pair<std::int64_t, Heat>, 2> trials{{{0, hot}, {0, loose}}};
-    for (auto& [gain, heat] : trials) gain = improvement.try_out(heat, 80);
-    const Heat& heat = trials[0].first >= trials[1].first ? hot : loose;
-    improvement.run({0, true, false, heat, left / 2 / sweep});
-    left -= left / 2 + 160 * sweep;
+  if (options.left_s) {
+    improvement.try_out(warm, sweeps_of_a_probe);
+    spend(sweeps_of_a_probe);
   }
-  for (std::size_t turn = 0; idle < most_idle_rounds; ++turn) {
+  if (effort.left() / 2 / sweep >= least_slow_sweeps) {
+    constexpr Index sweeps_of_a_trial = 80;
+    std::array<std::pair<std::int64_t, Heat>, 2> trials{{{0, hot}, {0, loose}}};
+    for (auto& [gain, heat] : trials) {
+      gain = improvement.try_out(heat, sweeps_of_a_trial);
+      spend(sweeps_of_a_trial);
+    }
+    const Heat& heat = trials[0].first >= trials[1].first ? hot : loose;
+    const Index half = effort.left() / sweep / 2 + sweeps_of_a_trial;
+    improvement.run({0, true, false, heat, half});
+    spend(half);
+  }
+  std::array<double, rounds.size()> gain_a_step{};
+  int idle = 0;
+  for (std::size_t turn = 0; idle < most_idle_rounds && !effort.over(); ++turn) {
     // Each once, then the best, and every third time the next one.
     std::size_t chosen = turn < rounds.size() ? turn : turn / 3 % rounds.size();
     if (turn >= rounds.size() && turn % 3 != 0) {
@@ -255,11 +274,20 @@ void improve(GraphMap& map, const GraphOptions& options) {
     }
     Round round = rounds[chosen];
     if (round.window_nodes > 0 && map.tree().nodes() < 3) round = rounds[0];
-    const Index needed = steps_of(round, sweep);
-    if (needed > left && turn > 0) break;
-    if (needed > left) round.sweeps = std::max<Index>(1, left / sweep - 2);
+    Index needed = steps_of(round, sweep);
+    if (needed > effort.left()) {
+      if (options.left_s && turn > 0 && map.tree().nodes() >= 3) {
+        round = rounds.back();  // as many windows as the clock allows
+      } else if (turn > 0) {
+        break;
+      } else {
+        round.sweeps = std::max<Index>(1, effort.left() / sweep - 2);
+      }
+      needed = std::min(effort.left() - 1, steps_of(round, sweep));
+    }
     const std::int64_t gain = improvement.run(round);
-    left -= needed;
+    effort.spend(needed);
+    effort.recount();
     gain_a_step[chosen] = (gain_a_step[chosen] + static_cast<double>(gain) / static_cast<double>(needed)) / 2;
     idle = gain > 0 ? 0 : idle + 1;
   }

@@ -13,13 +13,17 @@ GraphMap::GraphMap(const WeightedGraph& graph, const NodeTree& tree, std::vector
   cost_ = cost_of(graph, tree, node_);
 }
 
-void anneal(GraphMap& map, const Heat& heat, Index steps, Random& random) {
+bool anneal(GraphMap& map, const Heat& heat, Index steps, Random& random, Effort& effort) {
   static const ExponentialDraws draws;
   constexpr Index block = 1024;
   const WeightedGraph& graph = map.graph();
   const std::int64_t unit = graph.mean_weight();
   const auto vertices = static_cast<std::uint64_t>(graph.vertices());
+  const double begun_s = effort.left_s();
+  int blocks = 0;
   for (Index done = 0; done < steps;) {
+    if (effort.over()) return false;
+    if (++blocks % 128 == 0) steps = effort.fitting(steps, done, begun_s);
     const std::int64_t rest = ((steps - done) << 10) / steps;  // 1024 at the start, 0 at the end
     const std::int64_t temperature = (heat.cold + (((heat.hot - heat.cold) * rest >> 10) * rest >> 10)) * unit;
     const std::int64_t price = (heat.cold_price + ((heat.hot_price - heat.cold_price) * rest >> 10)) * unit;
@@ -40,6 +44,7 @@ void anneal(GraphMap& map, const Heat& heat, Index steps, Random& random) {
       map.move(vertex, to, change);
     }
   }
+  return true;
 }
 
 namespace {

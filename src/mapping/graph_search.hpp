@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mapping/effort.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/random.hpp"
 
@@ -65,8 +66,9 @@ struct Heat {
   std::int64_t cold_price;
 };
 
-// Moves single vertices to the nodes of their neighbours while the temperature falls, for so many steps.
-void anneal(GraphMap& map, const Heat& heat, Index steps, Random& random);
+// Moves single vertices to the nodes of their neighbours while the temperature falls, for so many steps; false where the
+// effort, of which it spends nothing, has ended before.
+bool anneal(GraphMap& map, const Heat& heat, Index steps, Random& random, Effort& effort);
 
 // Makes every size exact by cheap chains of moves. For graphs of one rank a vertex.
 void repair(GraphMap& map);

@@ -92,16 +92,15 @@ enum class Objective { j_sum, j_max };
 // A clock (stop, or left_s) may differ from run to run and from rank to rank: a caller that maps on several ranks at once
 // must leave it out.
 struct MappingOptions {
-
   // How long a search may be: about this many stencil edges are looked at. steps_per_second of them take about 1 s.
   Index steps = 1'800'000;
   Objective objective = Objective::j_sum;
   std::uint64_t seed = 1;
   // Asked now and then, by one thread or several; true ends the search with the best map so far.
-  std::function<bool()> stop;
+  std::function<bool()> stop = {};
   // The caller's clock: how many seconds are left until the search is to end, by one thread or several. Then steps, about
   // what that allows, plan the constructions only.
-  std::function<double()> left_s;
+  std::function<double()> left_s = {};
   int threads = 1;
 };
 // How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <future>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "mapping/coarsen.hpp"
 #include "mapping/graph_search.hpp"
+#include "mapping/parallel.hpp"
 
 namespace rankwise {
 
@@ -290,7 +290,7 @@ Share share_of(const Share& both, const std::vector<Side>& side, Side half) {
 
 class Multisection {
  public:
-  Multisection(const WeightedGraph& graph, const NodeTree& tree, const GraphOptions& options)
+  Multisection(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options)
       : tree_(tree), seed_(options.seed), tries_(tree.nodes() > 2000 ? 4 : 10), node_(slot(graph.vertices())) {}
 
   void run(Share share, NodeId from, NodeId to, int threads) {
@@ -309,14 +309,8 @@ class Multisection {
     Share right = share_of(share, side, 1);
     share = {};
     side = {};
-    if (threads > 1) {
-      auto other = std::async(std::launch::async, [&] { run(std::move(left), from, middle, threads / 2); });
-      run(std::move(right), middle, to, threads - threads / 2);
-      other.get();
-    } else {
-      run(std::move(left), from, middle, 1);
-      run(std::move(right), middle, to, 1);
-    }
+    run_both(threads > 1, [&] { run(std::move(left), from, middle, std::max(1, threads / 2)); },
+         [&] { run(std::move(right), middle, to, std::max(1, threads - threads / 2)); });
   }
 
   std::vector<NodeId> take() { return std::move(node_); }
@@ -347,7 +341,7 @@ class Multisection {
 
 }  // namespace multisection
 
-std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const GraphOptions& options) {
+std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options) {
   using namespace multisection;
   Multisection whole(graph, tree, options);
   Share all{graph, std::vector<Vertex>(slot(graph.vertices()))};

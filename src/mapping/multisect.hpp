@@ -8,6 +8,6 @@ namespace rankwise {
 // Divides nodes into halves at the boundaries of units first, and the graph with them: coarsened by matching heavy edges,
 // divided where it is small, refined by the moves of Fiduccia and Mattheyses (1982) at every size. The nodes of each unit must
 // follow each other.
-[[nodiscard]] std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const GraphOptions& options);
+[[nodiscard]] std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options);
 
 }  // namespace rankwise

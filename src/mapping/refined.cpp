@@ -4,6 +4,7 @@
 // algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 
@@ -42,12 +43,6 @@ Index quick_bound(const MappingProblem& problem, Index steps) {
   return size * size * problem.grid.ndim() * 40 < steps ? lower_bound(problem).j_sum : 0;
 }
 
-// Only the clock ends it.
-MappingOptions unlimited(MappingOptions options) {
-  options.steps = std::numeric_limits<Index>::max() / 2;
-  return options;
-}
-
 std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
   std::vector<std::unique_ptr<Mapping>> result;
   result.push_back(std::move(mapping));
@@ -66,19 +61,65 @@ WeightedGraph traffic_of(const StencilGraph& graph) {
   return traffic;
 }
 
-// A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort.
-void add_graph_map(const MappingProblem& problem, const StencilGraph& graph, MappingOptions& left, std::vector<Partition>& starts) {
-  constexpr Index division_steps = 120;  // an edge, of the first division
-  constexpr Index least_steps = steps_per_second / 2;
-  const Index division = division_steps * static_cast<Index>(graph.edge_count());
-  const Index weight = graph.mean_weight() * static_cast<Index>(graph.edge_count());
-  if (left.steps < least_steps || division > left.steps / 4 || problem.nodes.nodes() < 2 || weight >= Index{1} << 30) return;
+// A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort. Null
+// where that is too little.
+std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, Index effort, MappingOptions& left) {
+  // Of an edge, each time that the nodes are halved.
+  const Index division_steps = 40 * std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes()));
+  // A short division comes on top of the effort, or it would take most of a short one.
+  const Index free = std::min(effort * 4, steps_per_second / (left.left_s ? 66 : 25));
+  const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
+  const Index division = std::max<Index>(0, division_steps * edges - free);
+  if (problem.nodes.nodes() < 2 || division > std::max<Index>(0, left.steps / 4)) return nullptr;
+  if (!StencilGraph::fits(problem.grid, problem.stencil)) return nullptr;
+  const StencilGraph graph(problem.grid, problem.stencil);
+  if (graph.mean_weight() * static_cast<Index>(graph.edge_count()) >= Index{1} << 30) return nullptr;
+  const WeightedGraph traffic = traffic_of(graph);
   NodeTree tree;
   for (Index node = 0; node < problem.nodes.nodes(); ++node) tree.sizes.push_back(problem.nodes.size(node));
-  const Index search = std::min(left.steps, steps_per_second) / 4;  // nothing can stop it before
-  starts.emplace_back(graph, problem.nodes, map_graph(traffic_of(graph), tree, {search, left.seed, 1}));
-  left.steps -= division + search;
+  MappingOptions share{.steps = std::min(effort, steps_per_second) / 4, .seed = left.seed};
+  if (left.left_s) share.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
+  left.steps -= division + share.steps;
+  return table_mapping(problem.nodes, map_graph(traffic, tree, share));
 }
+
+// Maps by what they are worth, the best first.
+class Ranked {
+ public:
+  Ranked(const MappingProblem& problem, Objective objective)
+      : problem_(problem), objective_(objective), node_of_cell_(static_cast<std::size_t>(problem.grid.size())) {}
+
+  void add(std::unique_ptr<Mapping> mapping) {
+    fill_node_of_cell(*mapping, problem_.nodes, node_of_cell_);
+    const Score found = score(problem_.grid, problem_.stencil, node_of_cell_);
+    const auto before = [&](const Entry& a, const Entry& b) { return value(a.score) < value(b.score); };
+    Entry entry{found, std::move(mapping)};
+    const auto place = std::upper_bound(entries_.begin(), entries_.end(), entry, before);
+    entries_.insert(place, std::move(entry));
+  }
+  [[nodiscard]] const Score& least() const { return entries_.front().score; }
+  // The nodes of the best, or of one after it.
+  std::vector<NodeId>& nodes(std::size_t which = 0) {
+    fill_node_of_cell(*entries_[which].mapping, problem_.nodes, node_of_cell_);
+    return node_of_cell_;
+  }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  std::unique_ptr<Mapping> take_best() { return std::move(entries_.front().mapping); }
+
+ private:
+  struct Entry {
+    Score score;
+    std::unique_ptr<Mapping> mapping;
+  };
+  [[nodiscard]] std::pair<Index, Index> value(const Score& found) const {
+    return objective_ == Objective::j_sum ? std::pair(found.j_sum, found.j_max) : std::pair(found.j_max, found.j_sum);
+  }
+
+  const MappingProblem& problem_;
+  Objective objective_;
+  std::vector<NodeId> node_of_cell_;
+  std::vector<Entry> entries_;
+};
 
 class Searched final : public Mapping {
  public:
@@ -101,51 +142,36 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   MappingOptions left = options;
   for (const TubeAxes& choice : axes) {
     plans.push_back(plan_tubes(problem, choice, plan_work));
-    left.steps -= plans.back()->work();
+    left.steps -= plans.back()->work() / 4;  // what a plan counts takes less time than a step
   }
   std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan->cost(); });
 
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
-  if (edges > options.steps) return only(std::move(plans.front()));
-  std::vector<std::unique_ptr<Mapping>> maps = other_constructions(problem, options);
-  if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.push_back(std::move(strips));
-  std::ranges::move(plans, std::back_inserter(maps));
-  std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
-
+  // By the clock there must be time for all constructions.
+  if (edges * (options.left_s ? 8 : 1) > options.steps) return only(std::move(plans.front()));
+  Ranked maps(problem, options.objective);
+  for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
+  if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.add(std::move(strips));
+  for (auto& plan : plans) maps.add(std::move(plan));
   const Index planned = options.steps - left.steps;
+  if (options.objective == Objective::j_sum) {
+    if (auto divided = graph_start(problem, options.steps, left)) maps.add(std::move(divided));
+  }
   // Windows know of j_sum only.
   const bool is_for_sum = options.objective == Objective::j_sum && !is_front;
   const bool by_windows = prefers_windows(problem, left.steps) && (is_for_sum || problem.grid.size() > 20'000);
   if (by_windows || edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
-    std::pair<Index, Index> least;
-    std::size_t best = maps.size();
-    for (std::size_t i = 0; i < maps.size(); ++i) {
-      fill_node_of_cell(*maps[i], problem.nodes, node_of_cell);
-      const Score found = score(problem.grid, problem.stencil, node_of_cell);
-      std::pair<Index, Index> value(found.j_sum, found.j_max);
-      if (options.objective == Objective::j_max) std::swap(value.first, value.second);
-      if (best < maps.size() && value >= least) continue;
-      best = i;
-      least = value;
-    }
     const Index bound = quick_bound(problem, left.steps);
-    const Index j_sum = options.objective == Objective::j_max ? least.second : least.first;
     Effort effort(left);
-    if (!by_windows || j_sum == bound || effort.over()) return only(std::move(maps[best]));
-    fill_node_of_cell(*maps[best], problem.nodes, node_of_cell);
-    maps.clear();
+    if (!by_windows || maps.least().j_sum == bound || effort.over()) return only(maps.take_best());
+    std::vector<NodeId> node_of_cell = std::move(maps.nodes());
     if (options.left_s) effort = Effort(unlimited(left));
     improve_by_windows(problem, node_of_cell, left, effort);
     return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
   }
   const StencilGraph graph(problem.grid, problem.stencil);
   std::vector<Partition> starts;
-  starts.reserve(maps.size());
-  for (const auto& map : maps) {
-    fill_node_of_cell(*map, problem.nodes, node_of_cell);
-    starts.emplace_back(graph, problem.nodes, node_of_cell);
-  }
-  if (options.objective == Objective::j_sum) add_graph_map(problem, graph, left, starts);
+  for (std::size_t i = 0; i < (is_front ? maps.size() : 1); ++i) starts.emplace_back(graph, problem.nodes, maps.nodes(i));
   Effort effort(left);
   const Index bound = quick_bound(problem, left.steps);
   std::vector<Partition> found;
@@ -161,17 +187,17 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     found.push_back(search(std::move(starts), whole, bound, first));
     effort.spend(first.spent());
     if (both && found.front().j_sum() > bound) {
-      std::ranges::copy(found.front().part_of_cell(), node_of_cell.begin());
+      std::vector<NodeId> node_of_cell(found.front().part_of_cell().begin(), found.front().part_of_cell().end());
       if (left.left_s) effort = Effort(unlimited(left));
       improve_by_windows(problem, node_of_cell, left, effort);
       found.front() = Partition(graph, problem.nodes, node_of_cell);
     }
   }
-  maps.clear();
+  std::vector<std::unique_ptr<Mapping>> result;
   for (const Partition& map : found) {
-    maps.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
+    result.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
   }
-  return maps;
+  return result;
 }
 
 }  // namespace

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <future>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "mapping/annealing.hpp"
 #include "mapping/chains.hpp"
+#include "mapping/parallel.hpp"
 
 namespace rankwise {
 
@@ -50,14 +49,7 @@ class WindowSearch {
   void run() {
     while (!effort_.over()) {
       std::vector<Window> windows = draw();
-      std::atomic<std::size_t> next{0};
-      const auto work = [&](std::size_t thread) {
-        for (std::size_t i = next++; i < windows.size(); i = next++) improve(windows[i], index_[thread]);
-      };
-      std::vector<std::future<void>> helpers;
-      for (std::size_t thread = 1; thread < threads_; ++thread) helpers.push_back(std::async(std::launch::async, work, thread));
-      work(0);
-      for (auto& helper : helpers) helper.get();
+      for_all(windows.size(), threads_, [&](std::size_t i, std::size_t thread) { improve(windows[i], index_[thread]); });
       for (const Window& window : windows) apply(window);
     }
   }

@@ -18,6 +18,8 @@ constexpr std::size_t trial_ball = 600;     // ranks after which a frame must ha
 constexpr std::size_t most_frames = 160;    // of a seed
 constexpr std::size_t most_finished = 4;    // frames of a seed
 constexpr std::size_t most_filled = 500;    // ranks
+constexpr std::size_t first_placed = 9;
+constexpr double malus_of_a_part = 0.25;
 constexpr double fair_share = 0.7;
 constexpr double good_share = 0.97;
 constexpr double nearly_all = 0.995;
@@ -39,7 +41,18 @@ double explained_share(const Links& links, const CellLayout& layout, const Steps
   return all == 0 ? 0 : static_cast<double>(explained) / static_cast<double>(all);
 }
 
-// A frame grown to at most so many ranks, and the share of links that fit.
+// Whether the ranks that were placed first talk to placed ones only, but for one in five: else an axis is missing.
+bool surrounded(const Links& links, const CellLayout& layout) {
+  const std::size_t inner = std::min(layout.size(), first_placed);
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < inner; ++i) {
+    const auto peers = links.of(layout.placed()[i]);
+    if (std::any_of(peers.begin(), peers.end(), [&](Rank peer) { return !layout.has(peer) && !links.hub(peer); })) ++open;
+  }
+  return 5 * open < 4 * inner;
+}
+
+// A frame grown to at most so many ranks, and the share of links that fit; less where links lead out of it everywhere.
 double grow(const Links& links, Frame& frame, std::size_t limit) {
   const std::size_t most_steps = 3 * links.of(frame.layout.placed().front()).size() + 6;
   Growth(links, frame.layout, frame.steps, &frame.backbone).run(std::min(limit, backbone_ball));
@@ -61,7 +74,7 @@ double grow(const Links& links, Frame& frame, std::size_t limit) {
     if (steps.all.size() > most_steps) return 0;
   }
   if (20 * frame.layout.size() < 17 * std::min(limit, links.ranks())) return 0;
-  return explained_share(links, frame.layout, steps);
+  return explained_share(links, frame.layout, steps) - (surrounded(links, frame.layout) ? 0.0 : malus_of_a_part);
 }
 
 // After how many cells each axis comes back to where it began; 0 where it does not.

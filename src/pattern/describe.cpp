@@ -173,10 +173,16 @@ std::size_t directions(const Description& description) {
   return distinct.size();
 }
 
-std::size_t high_degree(std::span<const Flow> flows, Index ranks) {
-  std::vector<std::size_t> degrees(static_cast<std::size_t>(ranks));
-  for (const Flow& flow : flows) ++degrees[flow.from];
-  const auto high = degrees.begin() + (ranks - 1) * 98 / 100;
+std::size_t high_degree(std::span<const Flow> flows, Index ranks, Index percent) {
+  std::vector<std::size_t> receives(static_cast<std::size_t>(ranks));
+  for (const Flow& flow : flows) ++receives[flow.to];
+  std::vector<std::size_t> degrees = receives;
+  const auto middle = degrees.begin() + ranks / 2;
+  std::nth_element(degrees.begin(), middle, degrees.end());
+  const std::size_t hub = 3 * *middle + 4;  // to which all send is no neighbour of each
+  std::fill(degrees.begin(), degrees.end(), 0);
+  for (const Flow& flow : flows) degrees[flow.from] += receives[flow.to] <= hub ? 1 : 0;
+  const auto high = degrees.begin() + (ranks - 1) * percent / 100;
   std::nth_element(degrees.begin(), high, degrees.end());
   return *high;
 }

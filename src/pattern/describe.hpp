@@ -47,7 +47,7 @@ bool plain(const Description& description, std::span<const Flow> flows, double s
 // Offsets, those halfway around an axis once only (on an axis of two cells both ways are one).
 std::size_t directions(const Description& description);
 
-// Receivers of a rank that has more than 98 % of all.
-std::size_t high_degree(std::span<const Flow> flows, Index ranks);
+// Receivers of a rank that has more than so many percent of all, those to which all send left out.
+std::size_t high_degree(std::span<const Flow> flows, Index ranks, Index percent = 98);
 
 }  // namespace rankwise

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -72,6 +73,35 @@ std::vector<Rank> on_backbone(const Links& links, const Backbone& backbone, Rank
   return result;
 }
 
+// An axis along which all ranks talk to each other, without the seed, and the groups that it consists of.
+struct Whole {
+  std::uint32_t groups = 0;
+  std::vector<Rank> members;
+};
+
+// Groups whose members talk to each other and to nobody else that the seed talks to.
+std::vector<Whole> whole_axes(const Links& links, const std::vector<Group>& groups) {
+  std::map<int, Whole> with_shared;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].least != groups[i].most) continue;
+    Whole& whole = with_shared[groups[i].least];
+    whole.groups |= 1U << i;
+    whole.members.insert(whole.members.end(), groups[i].members.begin(), groups[i].members.end());
+  }
+  std::vector<Whole> result;
+  for (auto& [shared, whole] : with_shared) {
+    const auto& members = whole.members;
+    if (members.size() < 3 || members.size() != static_cast<std::size_t>(shared) + 1) continue;
+    bool talk = true;
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      talk = talk && std::all_of(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(i),
+                                 [&](Rank other) { return links.joined(members[i], other); });
+    }
+    if (talk) result.push_back(std::move(whole));
+  }
+  return result;
+}
+
 // Pairs of opposite neighbours, or single ones; nothing where it is not clear who is opposite to whom.
 std::optional<std::vector<std::vector<Rank>>> axes_of(const Links& links, const Backbone& backbone, Rank seed,
                                                       std::vector<Rank> star) {
@@ -121,9 +151,14 @@ std::optional<std::vector<std::vector<Rank>>> axes_of(const Links& links, const 
   return axes;
 }
 
-std::optional<Frame> frame_of(const Links& links, const Backbone& backbone, Rank seed) {
-  const auto axes = axes_of(links, backbone, seed, on_backbone(links, backbone, seed));
-  if (!axes) return std::nullopt;
+// whole: axes of which all ranks talk to each other, each without the seed.
+std::optional<Frame> frame_of(const Links& links, const Backbone& backbone, Rank seed, const std::vector<std::vector<Rank>>& whole) {
+  std::vector<Rank> star = on_backbone(links, backbone, seed);
+  for (const std::vector<Rank>& axis : whole) {
+    std::erase_if(star, [&axis](Rank rank) { return std::find(axis.begin(), axis.end(), rank) != axis.end(); });
+  }
+  auto axes = star.empty() ? std::vector<std::vector<Rank>>{} : axes_of(links, backbone, seed, std::move(star));
+  if (!axes || axes->size() + whole.size() > most_axes) return std::nullopt;
   Frame frame{CellLayout(links.ranks()), {}, backbone};
   frame.layout.place(seed, {});
   frame.steps.of_kind.resize(static_cast<std::size_t>(links.kinds()));
@@ -144,6 +179,18 @@ std::optional<Frame> frame_of(const Links& links, const Backbone& backbone, Rank
     }
     frame.layout.place((*axes)[axis].front(), step);
     if ((*axes)[axis].size() > 1) frame.layout.place((*axes)[axis].back(), back);
+  }
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    Cell cell{};
+    for (const Rank member : whole[i]) {
+      ++cell[axes->size() + i];
+      frame.layout.place(member, cell);
+      const auto at = static_cast<std::size_t>(std::lower_bound(peers.begin(), peers.end(), member) - peers.begin());
+      for (const Cell& step : {cell, sum({}, cell, -1)}) {
+        frame.steps.all.push_back(step);
+        frame.steps.of_kind[links.kinds_of(seed)[at]].push_back(step);
+      }
+    }
   }
   for (auto& steps : frame.steps.of_kind) std::sort(steps.begin(), steps.end());
   std::sort(frame.steps.all.begin(), frame.steps.all.end());
@@ -182,6 +229,7 @@ std::vector<Frame> frames(const Links& links, Rank seed, std::size_t most) {
   for (const int tolerance : {0, 1}) {
     const std::vector<Group> groups = groups_around(links, seed, tolerance);
     if (groups.size() > most_groups) continue;
+    const std::vector<Whole> wholes = whole_axes(links, groups);
     std::vector<std::pair<std::size_t, std::uint32_t>> choices;
     for (std::uint32_t chosen = 1; chosen < 1U << groups.size(); ++chosen) {
       std::size_t members = 0;
@@ -191,18 +239,25 @@ std::vector<Frame> frames(const Links& links, Rank seed, std::size_t most) {
         members += groups[i].members.size();
         ++parts;
       }
+      for (const Whole& whole : wholes) {
+        if ((chosen & whole.groups) == whole.groups) members -= whole.members.size() - 2;
+      }
       if (members <= most_members) choices.emplace_back(4 * parts + members, chosen);
     }
     std::sort(choices.begin(), choices.end());
     for (const auto& [simplicity, chosen] : choices) {
       if (result.size() >= most) return result;
       std::vector<Rank> star;
+      std::vector<std::vector<Rank>> whole;
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if ((chosen >> i & 1) != 0) star.insert(star.end(), groups[i].members.begin(), groups[i].members.end());
       }
+      for (const Whole& one : wholes) {
+        if ((chosen & one.groups) == one.groups) whole.push_back(one.members);
+      }
       std::sort(star.begin(), star.end());
       if (!tried.insert(star).second) continue;
-      auto frame = frame_of(links, backbone_of(groups, chosen, links.kinds()), seed);
+      auto frame = frame_of(links, backbone_of(groups, chosen, links.kinds()), seed, whole);
       if (frame) result.push_back(std::move(*frame));
     }
   }

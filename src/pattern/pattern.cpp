@@ -101,8 +101,10 @@ Pattern find_pattern(const Traffic& traffic) {
   pattern.kind = PatternKind::grid;
   const double share = share_explained(best, flows, traffic.ranks());
   // Axes of a blocked numbering that were cut in two show by offsets that are no stencil's and more than neighbours.
-  const bool too_many = !plain(best, flows, 0.0) && 20 * directions(best) * traffic.ranks() > 23 * flows.size();
-  if (share < least_explained || (searched && too_many)) pattern.kind = PatternKind::uncertain;
+  // The same of axes that hops cut in two, where the grid was found by its links: no rank has as many.
+  const bool too_many = searched ? !plain(best, flows, 0.0) && 20 * directions(best) * traffic.ranks() > 23 * flows.size()
+                                 : directions(best) > high_degree(flows, ranks, 100);
+  if (share < least_explained || too_many) pattern.kind = PatternKind::uncertain;
 
   std::uint64_t all_bytes = 0;
   for (std::uint32_t rank = 0; rank < traffic.ranks(); ++rank) {

@@ -56,14 +56,7 @@ bool is_first(MPI_Comm comm) {
 
 // Whether there is anything to arrange: what is not left to MPI's own words.
 bool is_ordinary(MPI_Comm comm, int ndims, const int dims[], const int periods[]) {
-  int initialised = 0;
-  int finalised = 0;
-  MPI_Initialized(&initialised);
-  if (initialised != 0) MPI_Finalized(&finalised);
-  if (initialised == 0 || finalised != 0 || comm == MPI_COMM_NULL) return false;
-  if (ndims < 1 || dims == nullptr || periods == nullptr) return false;
-  int inter = 0;
-  if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return false;
+  if (!preload::is_ordinary((Handle)comm) || ndims < 1 || dims == nullptr || periods == nullptr) return false;
   int ranks = 0;
   if (MPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return false;
   long long cells = 1;
@@ -136,7 +129,7 @@ bool make_again(MPI_Comm comm, std::uint64_t key, int ndims, const int dims[], c
       MPI_Errhandler_free(&callers);
     }
   }
-  count_placed(known->mapping.empty() ? nullptr : known->mapping.c_str());
+  count_placed(Topology::grid, known->mapping.empty() ? nullptr : known->mapping.c_str());
   watch_made(*made, *known);
   return true;
 }
@@ -163,11 +156,11 @@ void keep(MPI_Comm comm, Known known, const Cart& cart) {
 bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[], MPI_Comm* made) {
   static const char* const lacks = lacking();
   if (lacks != nullptr) {
-    remember_left((std::string("MPI_Cart_create is left as it is: this MPI has no ") + lacks).c_str());
+    remember_left(Topology::grid, (std::string("MPI_Cart_create is left as it is: this MPI has no ") + lacks).c_str());
     return false;
   }
   if (!is_ordinary(comm, ndims, dims, periods)) {
-    remember_left("MPI_Cart_create is left as it is: its arguments are not those of a grid of an ordinary communicator");
+    remember_left(Topology::grid, "MPI_Cart_create is left as it is: its arguments are not those of a grid of an ordinary communicator");
     return false;
   }
   Cart cart;
@@ -179,7 +172,7 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
     const char* stencil = std::getenv("RANKWISE_STENCIL");
     arguments.stencil_name = stencil != nullptr && *stencil != '\0' ? stencil : "nearest-neighbor";
     cart = api::make_cart(comm, arguments);
-    count_placed(cart.mapping.empty() ? nullptr : cart.mapping.c_str());
+    count_placed(Topology::grid, cart.mapping.empty() ? nullptr : cart.mapping.c_str());
     const Known known = known_of(comm, key, cart);
     if (all_known.size() < most_known) keep(comm, known, cart);
     watch_made(cart.comm, known);
@@ -191,7 +184,7 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
     const std::string why = api::current_failure().what();
     if (cart.comm == MPI_COMM_NULL) {
       const std::string text = "MPI_Cart_create is left as it is: " + why;
-      remember_left(text.c_str());
+      remember_left(Topology::grid, text.c_str());
       if (is_first(comm)) say(text.c_str());
       return false;
     }
@@ -221,6 +214,19 @@ const char* name_of(Family family) noexcept {
     case Family::unknown: break;
   }
   return "an unknown MPI";
+}
+
+Handle comm_at(Handle pointer) noexcept { return pointer == 0 ? 0 : (Handle) * reinterpret_cast<const MPI_Comm*>(pointer); }
+
+bool is_ordinary(Handle handle) noexcept {
+  const MPI_Comm comm = comm_of(handle);
+  int initialised = 0;
+  int finalised = 0;
+  MPI_Initialized(&initialised);
+  if (initialised != 0) MPI_Finalized(&finalised);
+  if (initialised == 0 || finalised != 0 || comm == MPI_COMM_NULL) return false;
+  int inter = 0;
+  return MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
 }
 
 bool arrange(Handle comm, int ndims, const int dims[], const int periods[], void* cart) noexcept {

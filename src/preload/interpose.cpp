@@ -1,5 +1,6 @@
 // librankwise_preload.so: an unmodified program's MPI_Cart_create with reorder true gets a communicator with few messages
-// across nodes (Hunold et al. 2020), from C and from Fortran. Whatever else is called, and whatever is odd, goes on to
+// across nodes (Hunold et al. 2020), from C and from Fortran; with RANKWISE_GRAPHS=1 so do MPI_Dist_graph_create_adjacent,
+// MPI_Dist_graph_create and MPI_Graph_create, from C. Whatever else is called, and whatever is odd, goes on to
 // the MPI that the program was made for.
 //
 // Nothing here knows an MPI: the functions take and pass on any MPI's handles as bits, so that libraries for several MPIs
@@ -13,10 +14,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
+#include "preload/neighbor.hpp"
 #include "preload/told.hpp"
 
 namespace rankwise::preload {
@@ -53,7 +56,7 @@ bool fits() {
                   "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
                   name_of(compiled_for()), name_of(running()));
     if (is_rank_0()) say(text);
-    remember_left(text);
+    remember_left(Topology::grid, text);
     return true;
   }();
   static_cast<void>(known);
@@ -66,14 +69,16 @@ using FortranFunction = void (*)(const int*, const int*, const int*, const int*,
 constexpr int no_mpi = 16;  // no MPI has been found at all: an error, whatever it is called there
 
 int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reorder, void* cart) {
-  if (!inside) count_call(reorder != 0);
+  if (!inside) count_call(Topology::grid, reorder != 0);
   if (reorder != 0 && !inside && cart != nullptr && fits()) {
     const Inside guard;
     if (arrange(comm, ndims, dims, periods, cart)) return 0;
   }
   const auto original = reinterpret_cast<CFunction>(look_up("MPI_Cart_create"));
   if (original == nullptr) return no_mpi;
-  return original(comm, ndims, dims, periods, reorder, cart);
+  const int code = original(comm, ndims, dims, periods, reorder, cart);
+  if (code == 0 && neighbor_mode() != NeighborMode::off) neighbor_made(comm_at(reinterpret_cast<Handle>(cart)));
+  return code;
 }
 
 // Fortran passes addresses. A LOGICAL is as wide as an INTEGER and false is 0, whatever true is (1 or -1); ierror may
@@ -81,7 +86,7 @@ int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reor
 void from_fortran(const char* name, const int* comm, const int* ndims, const int* dims, const int* periods,
                   const int* reorder, int* cart, int* ierror) {
   const Inside guard;
-  count_call(*reorder != 0);
+  count_call(Topology::grid, *reorder != 0);
   if (*reorder != 0 && *ndims > 0 && fits()) {
     std::vector<int> flags;
     try {
@@ -100,6 +105,28 @@ void from_fortran(const char* name, const int* comm, const int* ndims, const int
     return;
   }
   original(comm, ndims, dims, periods, reorder, cart, ierror);
+}
+
+bool wants_graphs() {
+  const char* value = std::getenv("RANKWISE_GRAPHS");
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+// A function that takes a graph: arranged where that was asked for, else as the program's MPI does it.
+template <class Arrange, class Call>
+int graph_from_c(const char* name, bool reorder, Arrange&& arranged, Call&& call) {
+  if (!inside) {
+    count_call(Topology::graph, reorder);
+    if (reorder && !wants_graphs()) {
+      const std::string why = std::string(name) + " is left as it is: 'rankwise preload --graphs' places such communicators, too";
+      remember_left(Topology::graph, why.c_str());
+    } else if (reorder && fits()) {
+      const Inside guard;
+      if (arranged()) return 0;
+    }
+  }
+  void* const original = look_up(name);
+  return original == nullptr ? no_mpi : call(original);
 }
 
 }  // namespace
@@ -129,6 +156,51 @@ RANKWISE_VISIBLE int cart_create_of_any(rankwise::preload::Handle comm, int ndim
                                         int reorder, void* cart) __asm__("MPI_Cart_create");
 int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods, int reorder, void* cart) {
   return rankwise::preload::from_c(comm, ndims, dims, periods, reorder, cart);
+}
+
+RANKWISE_VISIBLE int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegree, const int* sources,
+                                                       const int* source_weights, int outdegree, const int* destinations,
+                                                       const int* destination_weights, rankwise::preload::Handle info,
+                                                       int reorder, void* made) __asm__("MPI_Dist_graph_create_adjacent");
+int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegree, const int* sources, const int* source_weights,
+                                      int outdegree, const int* destinations, const int* destination_weights,
+                                      rankwise::preload::Handle info, int reorder, void* made) {
+  return rankwise::preload::graph_from_c(
+      "MPI_Dist_graph_create_adjacent", reorder != 0,
+      [&] {
+        return rankwise::preload::arrange_graph(
+            comm, info, {indegree, sources, source_weights, outdegree, destinations, destination_weights}, made);
+      },
+      [&](void* original) {
+        return reinterpret_cast<decltype(&dist_graph_create_adjacent_of_any)>(original)(
+            comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, reorder, made);
+      });
+}
+
+RANKWISE_VISIBLE int dist_graph_create_of_any(rankwise::preload::Handle comm, int count, const int* sources, const int* degrees,
+                                              const int* destinations, const int* weights, rankwise::preload::Handle info,
+                                              int reorder, void* made) __asm__("MPI_Dist_graph_create");
+int dist_graph_create_of_any(rankwise::preload::Handle comm, int count, const int* sources, const int* degrees,
+                             const int* destinations, const int* weights, rankwise::preload::Handle info, int reorder,
+                             void* made) {
+  return rankwise::preload::graph_from_c(
+      "MPI_Dist_graph_create", reorder != 0,
+      [&] { return rankwise::preload::arrange_graph(comm, info, {count, sources, degrees, destinations, weights}, made); },
+      [&](void* original) {
+        return reinterpret_cast<decltype(&dist_graph_create_of_any)>(original)(comm, count, sources, degrees, destinations,
+                                                                              weights, info, reorder, made);
+      });
+}
+
+RANKWISE_VISIBLE int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges,
+                                         int reorder, void* made) __asm__("MPI_Graph_create");
+int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges, int reorder, void* made) {
+  return rankwise::preload::graph_from_c(
+      "MPI_Graph_create", reorder != 0,
+      [&] { return rankwise::preload::arrange_graph(comm, vertices, index, edges, made); },
+      [&](void* original) {
+        return reinterpret_cast<decltype(&graph_create_of_any)>(original)(comm, vertices, index, edges, reorder, made);
+      });
 }
 
 // The names that Fortran compilers give a procedure, and that of MPI's Fortran 2008 binding.

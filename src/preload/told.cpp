@@ -8,42 +8,70 @@
 
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
+#include "preload/neighbor.hpp"
 #include "preload/watch.hpp"
 
 namespace rankwise::preload {
 
 namespace {
 
-std::atomic<long> calls{0};      // with reorder true
-std::atomic<long> others{0};     // with reorder false
-std::atomic<long> placed{0};
-std::atomic<long> kept{0};       // where the ranks were best as they are
+struct Tally {
+  const char* name;
+  std::atomic<long> calls{0};   // with reorder true
+  std::atomic<long> others{0};  // with reorder false
+  std::atomic<long> placed{0};
+  std::atomic<long> kept{0};    // where the ranks were best as they are
+  char by[32] = "";
+  char left[300] = "";
+};
+Tally tallies[] = {{"MPI_Cart_create"}, {"MPI_Dist_graph_create (or a like one)"}};
 std::atomic<bool> said{false};
-char by[32] = "";
-char left[300] = "";
+
+Tally& tally(Topology topology) { return tallies[topology == Topology::grid ? 0 : 1]; }
 
 bool verbose_is(const char* wanted) {
   const char* value = std::getenv("RANKWISE_VERBOSE");
   return value != nullptr && std::strcmp(value, wanted) == 0;
 }
 
+void tell_neighbors() {
+  if (!is_rank_0() || verbose_is("0") || look_up("MPI_Initialized") == nullptr) return;
+  char text[200];
+  describe_neighbors(text, sizeof text);
+  if (*text != '\0') std::fprintf(stderr, "%s\n", text);
+}
+
 struct AtEnd {
   ~AtEnd() {
     watch_end();
+    tell_neighbors();
     // Of libraries for several MPIs one speaks: that which had the calls, or which fits.
     if (said || !is_rank_0() || verbose_is("0") || look_up("MPI_Initialized") == nullptr) return;
-    if (running() != compiled_for() && *left == '\0') return;  // another library of the chain speaks
-    if (calls == 0) {
-      std::fprintf(stderr, others > 0 ? "rankwise: nothing was placed: MPI_Cart_create was called %ld times, always with reorder false; "
-                                        "'rankwise observe' and 'map --observed' place such a program by its launcher\n"
-                                      : "rankwise: nothing was placed: MPI_Cart_create was never called; 'rankwise observe' and "
-                                        "'map --observed' place such a program by its launcher\n",
-                   others.load());
-    } else if (placed == 0 && kept == 0) {
-      std::fprintf(stderr, "rankwise: nothing was placed: %s\n", *left != '\0' ? left : "MPI_Cart_create is left as it is");
+    const Tally& grids = tally(Topology::grid);
+    const Tally& graphs = tally(Topology::graph);
+    // Another library of the chain speaks.
+    if (running() != compiled_for() && *grids.left == '\0' && *graphs.left == '\0') return;
+    if (graphs.calls > 0) tell(graphs);
+    if (grids.calls > 0) {
+      tell(grids);
+    } else if (graphs.calls == 0) {
+      std::fprintf(stderr, grids.others > 0 ? "rankwise: nothing was placed: MPI_Cart_create was called %ld times, always with reorder false; "
+                                              "'rankwise observe' and 'map --observed' place such a program by its launcher\n"
+                                            : "rankwise: nothing was placed: MPI_Cart_create was never called; 'rankwise observe' and "
+                                              "'map --observed' place such a program by its launcher\n",
+                   grids.others.load());
+    }
+  }
+
+ private:
+  static void tell(const Tally& of) {
+    if (of.placed == 0 && of.kept == 0) {
+      std::fprintf(stderr, "rankwise: nothing was placed: %s%s\n", *of.left != '\0' ? of.left : of.name,
+                   *of.left != '\0' ? "" : " is left as it is");
     } else {
-      std::fprintf(stderr, "rankwise: MPI_Cart_create was called %ld times with reorder true: %ld placed%s%s, %ld best as they were%s%s\n",
-                   calls.load(), placed.load(), *by != '\0' ? " by " : "", by, kept.load(), *left != '\0' ? "; one was not: " : "", left);
+      std::fprintf(stderr, "rankwise: %s was called %ld times with reorder true: %ld placed%s%s, %ld best as they were%s%s\n",
+                   of.name, of.calls.load(), of.placed.load(), *of.by != '\0' ? " by " : "", of.by, of.kept.load(),
+                   *of.left != '\0' ? "; one was not: " : "", of.left);
     }
   }
 } at_end;
@@ -57,14 +85,17 @@ void say(const char* text) noexcept {
   std::fprintf(stderr, "rankwise: %s\n", text);
 }
 
-void count_call(bool reorder) noexcept { ++(reorder ? calls : others); }
+void count_call(Topology topology, bool reorder) noexcept { ++(reorder ? tally(topology).calls : tally(topology).others); }
 
-void count_placed(const char* mapping) noexcept {
-  ++(mapping != nullptr ? placed : kept);
-  if (mapping != nullptr) std::snprintf(by, sizeof by, "%s", mapping);
+void count_placed(Topology topology, const char* mapping) noexcept {
+  Tally& of = tally(topology);
+  ++(mapping != nullptr ? of.placed : of.kept);
+  if (mapping != nullptr) std::snprintf(of.by, sizeof of.by, "%s", mapping);
 }
 
-void remember_left(const char* why) noexcept { std::snprintf(left, sizeof left, "%s", why); }
+void remember_left(Topology topology, const char* why) noexcept {
+  std::snprintf(tally(topology).left, sizeof tally(topology).left, "%s", why);
+}
 
 void warn(const char* why) noexcept {
   static std::atomic<bool> warned{false};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schedule/algorithms.hpp"
+#include "schedule/form.hpp"
 #include "schedule/replay.hpp"
 #include "schedule/teams.hpp"
 
@@ -172,6 +173,20 @@ void follow(const Trace& trace, Contents<Content>& contents, Findings& findings,
   }
 }
 
+std::vector<std::size_t> sizes_of(const std::vector<std::vector<Index>>& rows) {
+  std::vector<std::size_t> sizes;
+  for (const std::vector<Index>& row : rows) sizes.push_back(row.size());
+  return sizes;
+}
+
+// Whether schedules name only what there is, so that they can be followed.
+bool well_formed(const std::vector<RankSchedule>& schedules, const std::vector<std::size_t>& slots, bool adds,
+                 Findings& findings) {
+  std::vector<std::string> malformed = find_malformed(schedules, slots, adds);
+  for (std::string& finding : malformed) findings.add(std::move(finding));
+  return malformed.empty();
+}
+
 Trace replayed(const std::vector<RankSchedule>& schedules, Findings& findings) {
   for (std::size_t r = 0; r < schedules.size(); ++r) find_races(static_cast<Index>(r), schedules[r], findings);
   Trace trace = replay(schedules, /*eager=*/false);
@@ -266,6 +281,7 @@ std::vector<std::string> check_delivery(const std::vector<RankSchedule>& schedul
                                         const std::vector<std::vector<Index>>& held,
                                         const std::vector<std::vector<Index>>& expected) {
   Findings findings;
+  if (!well_formed(schedules, sizes_of(expected), /*adds=*/false, findings)) return findings.take();
   follow_blocks(schedules, held, expected, findings, [](Contents<Index>&, Index, const Op&, std::size_t) {});
   return findings.take();
 }
@@ -274,12 +290,12 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
   Findings findings;
   std::vector<std::vector<Index>> held;
   std::vector<std::vector<Index>> expected;
-  for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const auto rank = static_cast<Index>(r);
-    held.emplace_back(static_cast<std::size_t>(schedules[r].slots), -1);
-    if (const Index own = own_slot(spec, rank); own >= 0) held.back()[static_cast<std::size_t>(own)] = rank;
+  for (Index rank = 0; rank < spec.ranks(); ++rank) {
     expected.push_back(origins(spec, rank));
+    held.emplace_back(expected.back().size(), -1);
+    if (const Index own = own_slot(spec, rank); own >= 0) held.back()[static_cast<std::size_t>(own)] = rank;
   }
+  if (!well_formed(schedules, sizes_of(expected), /*adds=*/false, findings)) return findings.take();
   const bool visiting = exchange_algorithm(spec.algorithm).has_teams;
   std::vector<Meetings> meetings;
   if (visiting) meetings.emplace_back(spec);
@@ -293,6 +309,9 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
 
 std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
   Findings findings;
+  std::vector<std::size_t> slots;
+  for (Index rank = 0; rank < spec.ranks(); ++rank) slots.push_back(origins(spec, rank).size());
+  if (!well_formed(schedules, slots, /*adds=*/true, findings)) return findings.take();
   using Sum = std::vector<std::pair<Index, Index>>;  // the slots (rank, slot) that went into it
   Contents<Sum> contents(schedules, findings);
   for (std::size_t r = 0; r < schedules.size(); ++r) {

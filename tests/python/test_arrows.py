@@ -1,4 +1,5 @@
-"""Arrows point one way: no part uses, over however many others, one that uses it; the core knows no MPI, file or clock."""
+"""Arrows point one way: no part uses, over however many others, one that uses it; the core knows no MPI, file or clock, and
+threads in one place."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "rankwise"
 CORE = ("grid", "mapping", "schedule", "cost", "decide", "profile", "pattern", "halo")
-# Headers of MPI, files, clocks and threads.
-IMPURE = re.compile(r"mpi\.h|fstream|iostream|filesystem|chrono|ctime|time\.h|thread|unistd\.h|sys/.*")
+# Headers of MPI, files and clocks; of threads, which one file of the core may start.
+IMPURE = re.compile(r"mpi\.h|fstream|iostream|filesystem|chrono|ctime|time\.h|unistd\.h|sys/.*")
+THREADS = {"thread", "future", "atomic", "mutex", "condition_variable"}
 Arrows = dict[str, set[str]]
 
 
@@ -46,9 +48,12 @@ def _python_arrows() -> Arrows:
     return arrows
 
 
+def _included(source: Path) -> set[str]:
+    return set(re.findall(r'^ *# *include *[<"]([^>"]+)[>"]', source.read_text(), re.MULTILINE))
+
+
 def _includes(folder: Path) -> set[str]:
-    texts = (path.read_text() for path in folder.iterdir() if path.suffix in (".cpp", ".hpp"))
-    return {name for text in texts for name in re.findall(r'^ *# *include *[<"]([^>"]+)[>"]', text, re.MULTILINE)}
+    return {name for path in folder.iterdir() if path.suffix in (".cpp", ".hpp") for name in _included(path)}
 
 
 @cache
@@ -77,3 +82,8 @@ def test_the_core_is_pure() -> None:
     for part in CORE:
         assert arrows[part] <= set(CORE), part
         assert [name for name in _includes(ROOT / "src" / part) if IMPURE.fullmatch(name)] == [], part
+
+
+def test_the_core_starts_threads_in_one_place() -> None:
+    sources = [path for part in CORE for path in (ROOT / "src" / part).glob("*.?pp")]
+    assert [path.name for path in sources if _included(path) & THREADS] == ["parallel.hpp"]

@@ -18,7 +18,7 @@ from rankwise.advise.evidence import Evidence
 from rankwise.advise.sending import ways_of_sending
 from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
 from rankwise.mapping.floor import least_crossing
-from rankwise.mapping.mapper import Mappings, MapResult, StepTime
+from rankwise.mapping.mapper import Mappings, MapResult, StepTime, quicker
 from rankwise.mapping.traffic import OBSERVED, Search, place_traffic
 from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_time, format_volume
@@ -169,12 +169,13 @@ class Question:
     search: Search = field(default_factory=Search)
     target: Mapping[str, object] = field(default_factory=dict)  # the options that say so, for the commands that are advised
     poor: bool = False  # what prices them was measured on a disturbed machine
+    seats: Sequence[int] = ()  # each node's number on the machine that prices, where they do not follow each other
 
 
 def advise(evidence: Evidence, question: Question) -> Advice:
     """Look at placement, waiting and the way of sending. Raises InputError as place_traffic does."""
     traffic = evidence.traffic
-    price = None if question.on is None else _pricer(question.on, evidence.schedule)
+    price = None if question.on is None else _pricer(question.on, evidence.schedule, question.seats)
     mappings = place_traffic(traffic, question.sizes, search=question.search, price=price)
     found: list[Finding] = []
     nothing: list[str] = []
@@ -197,11 +198,11 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
 
 
-def _pricer(on: Priced, schedule: PhasedStep | None) -> Pricer:
+def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pricer:
     """Return what prices a placement: the step's own schedule where it is known, its messages alone."""
     if schedule is None:
-        return traffic_pricer(on)
-    return program_pricer(on, Program(replace(schedule, compute_s=np.zeros_like(schedule.compute_s))))
+        return traffic_pricer(on, seats)
+    return program_pricer(on, Program(replace(schedule, compute_s=np.zeros_like(schedule.compute_s))), seats)
 
 
 def start_of(mappings: Mappings) -> MapResult:
@@ -222,16 +223,15 @@ def _headroom(evidence: Evidence, question: Question, mappings: Mappings) -> Hea
     least_s, why = least_time_s(question.on, step, sizes, evidence.pattern, best.node_of_cell)
     worst_s = None if worst.time_s is None else worst.time_s * rounds
     least_s = min(least_s, now.step.time_s)
-    bottom = replace(now.step, time_s=least_s)
-    to_best, to_floor = (_gain(evidence, rounds, now.step, then) for then in (best.step, bottom))
+    to_best, to_floor = (_gain(evidence, rounds, now.step, then_s) for then_s in (best.step.time_s, least_s))
     times = (now.step.time_s * rounds, best.step.time_s * rounds, worst_s, least_s * rounds)
     return Headroom(*sent, *times, why, to_best, to_floor)
 
 
-def _gain(evidence: Evidence, rounds: int, now: StepTime, new: StepTime) -> tuple[float, float, float]:
+def _gain(evidence: Evidence, rounds: int, now: StepTime, new_s: float) -> tuple[float, float, float]:
     """Return the seconds gained, with the interval: the machine's uncertainty is the same of both."""
     moving_s = float(evidence.shares.moving_s.mean())
-    gain = (now.time_s - new.time_s) * rounds
+    gain = (now.time_s - new_s) * rounds
     low, high = (gain * end / now.time_s for end in (now.low_s, now.high_s))
     return min(gain, moving_s), min(low, moving_s), min(high, moving_s)
 
@@ -242,12 +242,15 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
         return "all ranks are on one node, so that no placement sends less between nodes"
     fewer = 1 - best.j_sum / now.j_sum if now.j_sum else 0.0
     alike = (best.j_sum, best.j_max, best.time_s) == (now.j_sum, now.j_max, now.time_s)
-    gain = None if now.step is None or best.step is None else _gain(evidence, evidence.rounds, now.step, best.step)
-    if best is now or alike or (gain is not None and gain[0] < _LEAST_GAIN * evidence.time_s):
-        if not fewer:
+    gain = None if now.step is None or best.step is None else _gain(evidence, evidence.rounds, now.step, best.step.time_s)
+    little = gain is not None and gain[0] < _LEAST_GAIN * evidence.time_s
+    unsure = gain is not None and not question.poor and not quicker(best, now)
+    if best is now or alike or little or unsure:
+        if fewer <= 0:
             return "no placement known sends less between nodes"
         room = f"{format_volume(now.j_sum - best.j_sum)} of {format_volume(now.j_sum)} less between nodes"
-        return f"another placement gains less than {_LEAST_GAIN:.0%} of a {evidence.per} ({room})"
+        least = f"less than {_LEAST_GAIN:.0%} of a {evidence.per}" if little else "no more time than its prediction errs by"
+        return f"another placement gains {least} ({room})"
     words = (
         f"{format_volume(now.j_sum)} cross between nodes a {evidence.per}, {format_volume(best.j_sum)} would ({-fewer:+.0%})"
     )
@@ -257,7 +260,7 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
     if now.algorithm == OBSERVED:
         what = "Place the ranks by a file"
         launch = shlex.join(map(str, evidence.record.header.get("command", ["mpiexec", "./app"])))
-        command = f"rankwise try {name}{_options(question, 'hosts', 'profile')} -- {launch}"
+        command = f"rankwise try {name}{_options(question, 'hosts', 'levels', 'topology', 'profile')} -- {launch}"
     else:  # on other nodes than those observed
         what = f"Place the ranks by a file, not {now.algorithm}"
         form = "openmpi-rankfile" if evidence.record.header.get("family") == "Open MPI" else "hydra-hostfile"
@@ -316,18 +319,18 @@ def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list
     if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []
     nodes, parts, on = best.node_of_cell, best.parts, question.on
-    now = _pricer(on, schedule)(evidence.traffic, nodes, parts)
+    now = _pricer(on, schedule, question.seats)(evidence.traffic, nodes, parts)
     found: list[Finding | str] = []
     for way in ways_of_sending(evidence, schedule, nodes):
-        steps = [_pricer(on, step)(evidence.traffic, nodes, parts) for step in way.steps]
-        then = StepTime(sum(s.time_s for s in steps), sum(s.low_s for s in steps), sum(s.high_s for s in steps), "", 0.0, 0)
-        gain = _gain(evidence, 1, now, then)
+        steps = [_pricer(on, step, question.seats)(evidence.traffic, nodes, parts) for step in way.steps]
+        time_s = sum(step.time_s for step in steps)
+        gain = _gain(evidence, 1, now, time_s)
         if gain[0] < _LEAST_GAIN * evidence.time_s:
             verdict = "slower" if gain[0] <= 0 else f"less than {_LEAST_GAIN:.0%} of a {evidence.per}"
             found.append(
-                f"{way.what[0].lower()}{way.what[1:]}: {verdict} ({format_time(then.time_s)} against {format_time(now.time_s)})"
+                f"{way.what[0].lower()}{way.what[1:]}: {verdict} ({format_time(time_s)} against {format_time(now.time_s)})"
             )
             continue
-        why = f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(then.time_s)}: {way.why}"
+        why = f"the messages of a {evidence.per} take {format_time(now.time_s)}, then {format_time(time_s)}: {way.why}"
         found.append(Finding(SENDING, way.what, why, *gain, way.command))
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.units import format_time, format_volume
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def advise(
     nodes: Annotated[int | None, typer.Option(help="Number of nodes. Default: those observed.")] = None,
     ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
     hosts: Annotated[str | None, typer.Option(help="Names of the nodes: n[001-050], or a file.")] = None,
+    levels: LevelsText = None,
+    topology: TopologyText = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where a command's record is kept.")] = Path("observed.comm"),
     html: Annotated[Path | None, typer.Option("--html", help="Write the page with pictures here, too.")] = None,
     as_json: Json = False,
@@ -47,7 +50,6 @@ def advise(
     from rankwise.cli.rows import trust_record
     from rankwise.engines.model import Model
     from rankwise.machine.profile import open_profile
-    from rankwise.mapping.levels import levels_above, levels_of
     from rankwise.mapping.traffic import Search
     from rankwise.observe.record import read_record
 
@@ -58,11 +60,15 @@ def advise(
     sizes, names = nodes_asked(evidence.traffic, nodes, ppn, None, hosts)
     known = None if profile is None else open_profile(profile)
     on = None if known is None else Model(known)
-    above = () if on is None else levels_above(on.machine, len(sizes))
-    search = Search(levels=() if known is None else levels_of(known), above=above)
-    asked = (("nodes", nodes), ("ppn", ppn), ("hosts", hosts), ("profile", profile))
+    given = Levels.read(levels, topology, known)
+    above = given.above(names, on)
+    asked = (
+        ("nodes", nodes), ("ppn", ppn), ("hosts", hosts), ("levels", levels), ("topology", topology), ("profile", profile)
+    )  # fmt: skip
     target = {name: value for name, value in asked if value is not None}
-    advice = advised(evidence, Question(sizes, names, on, search, target, known is not None and _is_poor(known)))
+    poor = known is not None and _is_poor(known)
+    question = Question(sizes, names, on, Search(levels=given.inner, above=above), target, poor, seats_of(above, on))
+    advice = advised(evidence, question)
     if html is not None:
         from rankwise.files import write_whole
         from rankwise.report.advice_page import render

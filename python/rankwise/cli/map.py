@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.levels import Levels, LevelsText, TopologyText
 from rankwise.errors import InputError
 from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
-    from rankwise.machine.switches import Switches
     from rankwise.mapping import Mappings
     from rankwise.mapping.dims import GridChoices
     from rankwise.mapping.slots import Slots
@@ -73,21 +73,8 @@ def map_ranks(
     message_bytes: Annotated[
         str, typer.Option("--bytes", help="Bytes of a message of weight 1; with --mesh: of a cell in a halo.")
     ] = "8",
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            help="Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
-            "(otherwise the sockets of --profile); and above it, for --observed and --graph: switch:16 nodes, group:4 switches, "
-            "each with what a byte costs that leaves it: switch:16*5."
-        ),
-    ] = None,
-    topology: Annotated[
-        str | None,
-        typer.Option(
-            help="Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
-            "topology', a SLURM_TOPOLOGY_ADDR a line; or slurm, to ask it."
-        ),
-    ] = None,
+    levels: LevelsText = None,
+    topology: TopologyText = None,
     profile: Annotated[
         Path | None,
         typer.Option(help="Machine profile: the mapping whose step of messages takes least time there is best."),
@@ -106,7 +93,10 @@ def map_ranks(
         int | None,
         typer.Option(help="How long refined may search, in steps: the same map every time. 1800000, or about 10 ms."),
     ] = None,
-    threads: Annotated[int, typer.Option(help="Processor cores for refined; the map of --steps is the same.")] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Processor cores for refined (1; for a program or graph all); the map of --steps is the same."),
+    ] = None,
     objective: Annotated[str, typer.Option(help="What refined makes small first: j_sum or j_max.")] = "j_sum",
     front: Annotated[
         bool, typer.Option("--front", help="Show all maps that refined finds between the least J_sum and the least J_max.")
@@ -168,7 +158,6 @@ def map_ranks(
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping import map_grid
     from rankwise.mapping.formats import FORMATS, Placed, default_hosts, require_format, use_of, write_mapping
-    from rankwise.mapping.levels import levels_of, levels_read, parse_levels
     from rankwise.mapping.mapper import DEFAULT_EFFORT_S
     from rankwise.mapping.reading import read_mapping
 
@@ -197,17 +186,17 @@ def map_ranks(
         raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
     size_bytes = parse_size(message_bytes, "--bytes")
     on, known = _machine(profile, machine, settings)
-    inner, above = ([] if known is None else levels_of(known), []) if levels is None else parse_levels(levels)
-    if above and observed is None and graph is None and topology is None:
+    asked_levels = Levels.read(levels, topology, known)
+    if asked_levels.units and observed is None and graph is None and topology is None:
         raise InputError("--levels above the node are for --observed and --graph: a grid's nodes are ordered by --topology")
-    switches = None if topology is None else _switches(topology)
+    switches = asked_levels.switches
     if observed is not None or graph is not None:
         from rankwise.cli.map_traffic import Asked, map_traffic
         from rankwise.mapping.traffic import Search
 
-        search = Search(effort_s, objective, seed, inner)
+        search = Search(objective, seed, asked_levels.inner, (), None if effort is None else effort_s, steps, threads)
         asked = Asked(
-            observed, graph, nodes, ppn, node_sizes, hosts, algorithms, search, above, switches, file_format, compare, check,
+            observed, graph, nodes, ppn, node_sizes, hosts, algorithms, search, asked_levels, file_format, compare, check,
             with_mapping, output, as_json,
         )  # fmt: skip
         map_traffic(asked, on, known)
@@ -238,13 +227,13 @@ def map_ranks(
             weights=heavy,
             effort_s=None if effort is None else effort_s,
             steps=steps,
-            threads=threads,
+            threads=1 if threads is None else threads,
             front=front and everything,
             objective=objective,
             seed=seed,
             prove=everything and prove,
             given=read_mapping(compare, sizes) if everything and compare is not None else None,
-            levels=inner,
+            levels=asked_levels.inner,
             message_bytes=size_bytes,
             price=price,
             int64=int64,
@@ -257,7 +246,7 @@ def map_ranks(
     if switches is not None:
         from rankwise.mapping.node_order import order_hosts
 
-        names = order_hosts(mappings, names, levels_read(switches, names[: len(sizes)], above))
+        names = order_hosts(mappings, names, asked_levels.above(names[: len(sizes)], None))
         record["hosts"] = names
     if choices is not None:
         record["choice"] = choices.to_dict()
@@ -287,14 +276,6 @@ def map_ranks(
     if choices is not None:
         show_grids(choices, size_bytes)
     show(mappings, results)
-
-
-def _switches(topology: str) -> Switches:
-    """Read the switches above the nodes from a file, or ask Slurm. Raises InputError."""
-    from rankwise.launch.switches import ask_slurm
-    from rankwise.machine.switches import read_switches
-
-    return ask_slurm() if topology == "slurm" else read_switches(Path(topology))
 
 
 def _parse_slots(text: str) -> list[int]:

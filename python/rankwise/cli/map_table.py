@@ -174,6 +174,7 @@ _BOUNDS = {
     "lines": "so many nodes must share lines of the grid",
     "components": "ranks that talk hang together in groups that nodes must share",
     "projections": "estimated from the parts' projections",
+    "spectrum": "by the smallest eigenvalues of the grid's graph",
 }
 
 
@@ -207,14 +208,13 @@ def _possible(mappings: Mappings, best: MapResult) -> str:
     )
 
 
-_NO_GAIN = 0.01  # of the time
-
-
 def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
+    from rankwise.mapping import quicker
+
     sent = _Sent(mappings)
     if best is blocked:
         if best.time_s is not None and mappings.objective != "j_max":
-            return "leave the ranks as they are (blocked), there is nothing to gain: no other mapping here takes less time."
+            return "leave the ranks as they are (blocked), there is nothing to gain: no other mapping here surely takes less time."
         if blocked.j_sum == 0:
             return "leave the ranks as they are (blocked): no message crosses nodes."
         return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
@@ -232,8 +232,10 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
             f"{format_time(best.time_s)} instead of {format_time(blocked.time_s)} "
             f"({_change(best.time_s, blocked.time_s)}); {scores}"
         )
-        if best.time_s > (1 - _NO_GAIN) * blocked.time_s:
-            return f"{best.algorithm}, but there is next to no time to gain: one step takes {times}"
+        if not quicker(best, blocked):
+            return f"{best.algorithm}, but there is no time to gain as far as can be told: one step takes {times}"
+        if any((result.time_s or 0.0) < best.time_s for result in mappings.results):
+            return f"{best.algorithm}, which sends {sent.fewest} of those whose step takes least as far as can be told, {times}"
         return f"with {best.algorithm} one step of messages takes least, {times}"
     if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
         return (

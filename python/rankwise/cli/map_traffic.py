@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.cli.base import console, print_json, tell
+from rankwise.cli.levels import Levels, seats_of
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
-    from rankwise.machine.switches import Switches
     from rankwise.mapping import Mappings, MapResult
-    from rankwise.mapping.levels import Above, Unit
+    from rankwise.mapping.levels import Above
     from rankwise.mapping.traffic import Search, Traffic
 
 
@@ -32,8 +32,7 @@ class Asked:
     hosts: str | None
     algorithms: Sequence[str]
     search: Search
-    above: Sequence[Unit]
-    switches: Switches | None
+    levels: Levels
     file_format: str | None
     compare: Path | None
     check: bool
@@ -48,16 +47,14 @@ def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     from rankwise.engines.step import traffic_pricer
     from rankwise.files import write_json
     from rankwise.mapping.formats import Placed, use_of, write_mapping
-    from rankwise.mapping.levels import seats
     from rankwise.mapping.reading import read_mapping
     from rankwise.mapping.traffic import place_traffic
 
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
     given = None if asked.compare is None else read_mapping(asked.compare, sizes)
-    above = _levels(asked, sizes, names, on)
-    uplinks = () if on is None else [nodes for nodes, _ in on.machine.levels]
-    price = None if on is None else traffic_pricer(on, seats(above, uplinks) if uplinks else ())
+    above = asked.levels.above(names, on)
+    price = None if on is None else traffic_pricer(on, seats_of(above, on))
     mappings = place_traffic(traffic, sizes, asked.algorithms, replace(asked.search, above=above), price, given)
     best = mappings.best
     assert best.node_of_cell is not None
@@ -138,17 +135,6 @@ def nodes_asked(
     return sizes, names[: len(sizes)]
 
 
-def _levels(asked: Asked, sizes: Sequence[int], names: Sequence[str], on: Priced | None) -> list[Above]:
-    """Return the levels above the nodes: those asked for, else the machine's."""
-    from rankwise.mapping.levels import levels_above, levels_asked, levels_read
-
-    if asked.switches is not None:
-        return levels_read(asked.switches, names, asked.above)
-    if asked.above:
-        return levels_asked(asked.above, len(sizes))
-    return [] if on is None else levels_above(on.machine, len(sizes))
-
-
 def _between(traffic: Traffic, mappings: Mappings, level: Above) -> dict[str, int]:
     """Return the bytes between the units of a level by each algorithm's placement."""
     import numpy as np
@@ -178,6 +164,8 @@ def _start(mappings: Mappings) -> MapResult:
 
 
 def _conclusion(mappings: Mappings, traffic: Traffic) -> str:
+    from rankwise.mapping import quicker
+
     best, start = mappings.best, _start(mappings)
     if len(mappings.nodes) == 1:
         return "Nothing to gain between nodes: all ranks are on one."
@@ -188,6 +176,7 @@ def _conclusion(mappings: Mappings, traffic: Traffic) -> str:
     if best.time_s is not None and start.time_s is not None:
         step = "one round of messages" if traffic.rounds > 1 else "its messages"
         text += f", {step} take{'s' if traffic.rounds > 1 else ''} {format_time(best.time_s)} instead of {format_time(start.time_s)}"
+        text += "" if quicker(best, start) else ", no less as far as can be told"
     return text + "."
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_time, format_volume
 
@@ -31,6 +32,8 @@ def try_placements(
         Path | None, typer.Option(help="The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds.")
     ] = None,
     hosts: Annotated[str | None, typer.Option(help="Names of the nodes: n[001-050], or a file; otherwise those observed.")] = None,
+    levels: LevelsText = None,
+    topology: TopologyText = None,
     profile: Annotated[Path | None, typer.Option(help="Machine profile, by whose times the new placement is chosen.")] = None,
     pairs: Annotated[int, typer.Option(help="The most pairs of runs.")] = 40,
     seed: Annotated[int, typer.Option(help="For the order within a pair.")] = 1,
@@ -46,9 +49,12 @@ def try_placements(
     and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
     """
     from rankwise.cli.map_traffic import nodes_asked, read_traffic
+    from rankwise.engines.model import Model
+    from rankwise.engines.step import traffic_pricer
     from rankwise.launch.command import read_command
+    from rankwise.machine.profile import open_profile
     from rankwise.mapping.reading import read_mapping
-    from rankwise.mapping.traffic import BLOCKED, OBSERVED, place_traffic
+    from rankwise.mapping.traffic import BLOCKED, OBSERVED, Search, place_traffic
     from rankwise.progress import meter
     from rankwise.trial.session import Trial, Way
 
@@ -60,7 +66,12 @@ def try_placements(
         raise InputError(f"{observed} has {traffic.ranks} ranks and the command starts {asked.ranks}: observe it with as many")
     sizes, names = nodes_asked(traffic, None, None, None, hosts)
     given = None if placement is None else read_mapping(placement, sizes, "--placement")
-    mappings = place_traffic(traffic, sizes, price=_price(profile), given=given)
+    known = None if profile is None else open_profile(profile)
+    on = None if known is None else Model(known)
+    wanted = Levels.read(levels, topology, known)
+    above = wanted.above(names, on)
+    price = None if on is None else traffic_pricer(on, seats_of(above, on))
+    mappings = place_traffic(traffic, sizes, search=Search(levels=wanted.inner, above=above), price=price, given=given)
     by_name = {result.algorithm: result for result in mappings.results}
     now = by_name.get(OBSERVED, by_name[BLOCKED])
     new = mappings.best if given is None else by_name[next(iter(given))]
@@ -90,16 +101,6 @@ def try_placements(
         print_json(trial.to_dict(judgement))
         return
     _show(trial, judgement)
-
-
-def _price(profile: Path | None) -> Any:
-    if profile is None:
-        return None
-    from rankwise.engines.model import Model
-    from rankwise.engines.step import traffic_pricer
-    from rankwise.machine.profile import open_profile
-
-    return traffic_pricer(Model(open_profile(profile)))
 
 
 def _alike(now: Any, new: Any) -> bool:

@@ -31,7 +31,7 @@ def price_of(cost: _core.Cost, block_bytes: int, interval_s: tuple[float, float]
     resource, _, held_s, size_bytes = cost.busiest
     return Price(
         Span(cost.time_s, *interval_s), cost.messages_per_rank, cost.blocks_per_rank * block_bytes, tuple(notes),
-        Busiest(resource, held_s, int(size_bytes)),
+        Busiest(resource, held_s, int(size_bytes)), (cost.low_s, cost.high_s),
     )  # fmt: skip
 
 

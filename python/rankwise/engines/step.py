@@ -65,22 +65,24 @@ def traffic_pricer(on: Priced, seats: Sequence[int] = ()) -> Callable[[Traffic, 
 
     ``seats``: the number of each node on the machine, where they do not follow each other.
     """
-    from numpy import asarray, int32
-
     def price(traffic: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
         sent = traffic.step_bytes
         program = Program(PhasedStep.at_once(traffic.source, traffic.peer, sent, traffic.ranks))
-        nodes = asarray(seats, dtype=int32)[node_of_rank] if seats else node_of_rank
-        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, nodes, parts))
+        return _priced(on, program, int(sent.max(initial=1)), 1, _placed(on, _seated(node_of_rank, seats), parts))
 
     return price
 
 
-def program_pricer(on: Priced, program: Program) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
-    """Return what prices placements of a program whose step is known: its own schedule, whatever the traffic adds up to."""
+def program_pricer(
+    on: Priced, program: Program, seats: Sequence[int] = ()
+) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
+    """Return what prices placements of a program whose step is known: its own schedule, whatever the traffic adds up to.
+
+    ``seats``: as for :func:`traffic_pricer`.
+    """
 
     def price(_: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
-        return _priced(on, program, 1, 1, _placed(on, node_of_rank, parts))
+        return _priced(on, program, 1, 1, _placed(on, _seated(node_of_rank, seats), parts))
 
     return price
 
@@ -112,6 +114,10 @@ def least_time_s(
     return best
 
 
+def _seated(node_of_rank: Nodes, seats: Sequence[int]) -> Nodes:
+    return np.asarray(seats, dtype=np.int32)[node_of_rank] if seats else node_of_rank
+
+
 def _placed(on: Priced, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> _core.Placement:
     placement = _core.Placement.on_nodes(node_of_rank, parts.get("socket"))
     levels = [nodes for nodes, _ in on.machine.levels]
@@ -123,4 +129,4 @@ def _priced(on: Priced, program: Program, most_blocks: int, block_bytes: int, pl
         raise InputError(f"messages of more than {_MOST_BYTES} B cannot be priced: make --bytes or the weights smaller")
     found = on.price(program, block_bytes, placement)
     span, busiest = found.span, found.busiest
-    return StepTime(span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.notes)
+    return StepTime(span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.judge_s, found.notes)

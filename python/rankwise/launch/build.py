@@ -16,13 +16,13 @@ from rankwise.progress import meter, tell
 
 _TIMEOUT_S = 300
 # The folders of the installed sources that each product is made of.
-_KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
+_KERNELS = ("grid", "halo", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
-_PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
+_PRELOAD = ("grid", "halo", "mapping", "mpi", "cart", "api", "preload", "rankwise")
 _HALOS = ("grid", "schedule", "cost", "profile", "decide", "halo", "mpi", "exchange", "api", "rankwise")
 # Of some folders a product takes these files only.
-_KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed")}
-_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure")}
+_KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed"), "halo": ("copy",)}
+_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph"), "halo": ("copy",)}
 _HALOS_ONLY = {
     "api": (
         "agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "known_machine", "results",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +11,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.mapping.optimum import least_cut
+from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 NOTHING, PARTNERS, SPECTRUM, GRID, PROGRAM = "nothing", "partners", "spectrum", "grid", "program"
 _MOST_RANKS = 1024  # of which the spectrum is taken
-_CLIMBS = {128: 6, _MOST_RANKS: 1}  # from either start, with up to so many ranks
+_MOST_CELLS = 400
+_SHARES = (0.0, 0.4, 1.0)  # of what ranks send less than the mean, on the diagonal at first
+_CLIMBS = {128: 6, _MOST_RANKS: 1}  # from each start, with up to so many ranks
 _MOST_VARIABLES = 320  # of the integer program: more take minutes
 _MOST_TRIES = 500  # branches of it, so that the same input has the same floor on any machine
 _REACHED = 0.9999
@@ -96,7 +100,7 @@ def by_partners(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> floa
     return float(lost[place >= max(sizes) - 1].sum()) / 2 * (1 - _ROUNDING)
 
 
-def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> float:
+def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int], most_climbs: int = 6) -> float:
     """Return the bound by eigenvalues, with weights on the diagonal that are moved to where it is great.
 
     Let X have a unit column for each node, its entry 1/sqrt(n) at each of the node's n ranks. With the Laplacian L and any diagonal U, twice
@@ -105,7 +109,7 @@ def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> floa
     """
     low, high, weight = edges
     ranks, scale = sum(sizes), float(weight.max())
-    climbs = next((count for most, count in _CLIMBS.items() if ranks <= most), 0)
+    climbs = min(most_climbs, next((count for most, count in _CLIMBS.items() if ranks <= most), 0))
     if not climbs:
         return 0.0
     laplacian = np.zeros((ranks, ranks))
@@ -115,16 +119,33 @@ def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> floa
     np.fill_diagonal(laplacian, degree)
     held = np.sort(np.asarray(sizes, float))[::-1]
     best, step = 0.0, 0.5 * float(degree.mean())
-    for diagonal in (np.zeros(ranks), degree.mean() - degree):
+    shares = _SHARES if float(np.ptp(degree)) > 0 else (0.0,)
+    for diagonal in [share * (degree.mean() - degree) for share in shares]:
         for climb in range(climbs):
-            values, vectors = np.linalg.eigh(laplacian + np.diag(diagonal))
+            shifted = laplacian + np.diag(diagonal)
+            last = climb == climbs - 1
+            values, vectors = (np.linalg.eigvalsh(shifted), None) if last else np.linalg.eigh(shifted)
             err = 10 * ranks * np.finfo(float).eps * float(np.abs(values).max()) * ranks
             best = max(best, (float(held @ values[: len(held)]) - float(diagonal.sum()) - err) / 2)
+            if vectors is None:
+                break
             slope = (vectors[:, : len(held)] ** 2) @ held - 1
             if not slope.any():
                 break
             diagonal = diagonal + step / (climb + 1) * slope / float(np.abs(slope).max())
     return best * scale * (1 - _ROUNDING)
+
+
+def spectral_bound(problem: Problem) -> int:
+    """Return by_spectrum's bound on the J_sum of a grid; 0 for more than 400 cells, which take too long."""
+    if problem.cells > _MOST_CELLS:
+        return 0
+    first, others, both = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    source = np.repeat(np.arange(problem.cells), np.diff(first))
+    once = source < others
+    if not once.any():
+        return 0
+    return math.ceil(by_spectrum((source[once], others[once], both[once].astype(float)), problem.nodes, most_climbs=1))
 
 
 def by_program(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> float:

@@ -147,7 +147,9 @@ def _metis(text: _Text) -> tuple[int, _Triples]:
     stride = 1 + (form[2] == "1")
     pairs: dict[tuple[int, int], int] = {}
     own = 0
+    line_of: list[int] = []
     for at, words in rows:
+        line_of.append(at)
         if own == ranks:
             if words:
                 raise text.wrong(at, f"a line more than the {ranks} vertices of the head")
@@ -165,7 +167,7 @@ def _metis(text: _Text) -> tuple[int, _Triples]:
         raise text.wrong(at, f"the last of {own} vertices, and the head promises {ranks}")
     for (a, b), sent_there in pairs.items():
         if pairs.get((b, a)) != sent_there:
-            raise InputError(f"--graph {text.path}: the edge from {a + 1} to {b + 1} does not weigh the same at both: mend one end")
+            raise text.wrong(line_of[a], f"the edge from {a + 1} to {b + 1} does not weigh the same at both: mend one end")
     if len(pairs) != 2 * edges:
         raise InputError(f"--graph {text.path}: it has {len(pairs) // 2} edges, and its head promises {edges}: mend the head")
     return ranks, ([a for a, _ in pairs], [b for _, b in pairs], list(pairs.values()))

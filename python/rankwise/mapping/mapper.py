@@ -32,6 +32,7 @@ class StepTime:
     """How long one step of messages, all sent at once, takes on a machine, with its 95 % interval.
 
     Of what ranks share, ``resource`` (card-out, memory, uplink-0, ...) is held longest: for ``held_s``, by ``bytes``.
+    ``judge_s`` is the interval by the judge's own error alone, as if the machine were known.
     """
 
     time_s: float
@@ -40,6 +41,7 @@ class StepTime:
     resource: str
     held_s: float
     bytes: int
+    judge_s: tuple[float, float]
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,19 +183,32 @@ class Mappings:
 
 
 def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult:
-    """Return the result with the least J_sum, then the least J_max (or the reverse), then least at each level below.
+    """Return the result with the least J_sum, then the least J_max, then least at each level below; of equals, the first.
 
-    On a machine the time of one step of messages comes before J_sum. Of equals, the first.
+    On a machine it is the best of those that take least time: of the quickest and all that the judge cannot tell from it,
+    whose intervals meet its own. So nothing more is sent between nodes for a gain within the judge's error. With the objective
+    ``j_max`` the least J_max comes before all.
     """
+    if objective == "j_max":
+        least = min(result.j_max for result in results)
+        results = [result for result in results if result.j_max == least]
+    quickest = min(results, key=lambda result: result.time_s or 0.0)
+    alike = [result for result in results if not quicker(quickest, result)]
+    slower = [result for result in results if quicker(quickest, result)]
+    sound = [one for one in alike if all(one.j_sum <= other.j_sum or quicker(one, other) for other in slower)]
+    return min(sound, key=lambda one: (one.j_sum, one.j_max, *(level.bytes for level in one.levels[1:]), one.time_s or 0.0))
 
-    def value(result: MapResult) -> tuple[float, ...]:
-        time_s = result.time_s or 0
-        inner = [level.bytes for level in result.levels[1:]]
-        if objective == "j_max":
-            return (result.j_max, time_s, result.j_sum, *inner)
-        return (time_s, result.j_sum, result.j_max, *inner)
 
-    return min(results, key=value)
+def quicker(one: MapResult, other: MapResult) -> bool:
+    """Tell whether one takes less time than another on a machine by more than can be an error: their intervals are apart.
+
+    Where both are held up by the same thing, what is not known of the machine is the same of both, and the judge's own error counts.
+    """
+    if one.step is None or other.step is None:
+        return False
+    if one.step.resource == other.step.resource:
+        return one.step.judge_s[1] < other.step.judge_s[0]
+    return one.step.high_s < other.step.low_s
 
 
 def algorithm_names() -> list[str]:
@@ -293,6 +308,10 @@ def map_grid(
         bound, bound_kind = _core.lower_bound(
             problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
         )
+        if min(result.j_sum for result in results) > bound:
+            from rankwise.mapping.floor import SPECTRUM, spectral_bound
+
+            bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), SPECTRUM), key=lambda found: found[0])
     except ValueError as error:
         raise InputError(str(error)) from None
     optimum = bound if min(result.j_sum for result in results) == bound else None

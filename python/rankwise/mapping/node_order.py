@@ -39,7 +39,7 @@ def order_hosts(mappings: Mappings, hosts: Sequence[str], above: Sequence[Above]
     outer = [[level.unit_of_node[int(np.flatnonzero(units == unit)[0])] for unit in range(len(room))] for level in above[1:]]
     costs = [level.cost for level in above]
     unit_of_node = _core.map_graph(
-        pointer, (keys % count).astype(np.int32), sums.astype(np.int32), room, outer, costs, (_STEPS, 1, 1)
+        pointer, (keys % count).astype(np.int32), sums.astype(np.int32), room, outer, costs, (_STEPS, 1, 0.0, 1)
     )
     result = [""] * count
     for unit in range(len(room)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +15,7 @@ import numpy as np
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.levels import Above, Inner, LevelScore
-from rankwise.mapping.mapper import ALL, DEFAULT_EFFORT_S, GRAPH, Mappings, MapResult, Skipped, StepTime, best_of, steps_of
+from rankwise.mapping.mapper import ALL, GRAPH, Effort, Mappings, MapResult, Skipped, StepTime, best_of, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 OBSERVED, BLOCKED, CYCLIC, REFINED = "observed", "blocked", "cyclic", "refined"
 _HEAVIEST = 2**30  # the search adds up weights in 32 bits
-_LEAST_SWEEPS = 10_000  # of all pairs: what a search is given whatever the effort, so that it comes to an end of its first rounds,
-_LEAST_S = 2.0  # but no more than this takes
+_WORTH_SWEEPS = 10_000  # of all pairs: a search that nobody limits comes to an end of its first rounds,
+_MOST_S = 2.0  # but takes no more than about this
 _MOST_THREADS = 16
 _MOST_FOR_PEAK = 50_000  # ranks of a search for the bytes of the busiest node, which looks at all pairs of nodes
 
@@ -102,13 +102,19 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Search:
-    """How placements are looked for; ``above``: levels of switches, the inner first."""
+    """How placements are looked for; ``above``: levels of switches, the inner first.
 
-    effort_s: float = DEFAULT_EFFORT_S
+    A search ends by the clock after ``effort_s``, or after ``steps``; with neither it takes as many steps as a graph of that
+    size is worth. ``threads``: None for all cores.
+    """
+
     objective: str = "j_sum"
     seed: int = 1
     levels: Sequence[Inner] = ()
     above: Sequence[Above] = ()
+    effort_s: float | None = None
+    steps: int | None = None
+    threads: int | None = None
 
 
 @dataclass
@@ -139,16 +145,15 @@ class _Graph:
         first = np.searchsorted(keys, np.arange(count + 1) * count)
         return cls(first.astype(np.int32), (keys % count).astype(np.int32), out.astype(np.int32), into.astype(np.int32))
 
-    def divide(self, sizes: Sequence[int], starts: Sequence[Nodes], steps: int, objective: str, seed: int) -> Nodes:
-        return _core.divide_graph(
-            self.first, self.others, self.out, self.into, list(sizes), list(starts), steps, objective, seed
-        )
+    def divide(self, sizes: Sequence[int], starts: Sequence[Nodes], objective: str, effort: Effort, seed: int) -> Nodes:
+        search = (effort.steps, seed, effort.seconds, effort.threads)
+        return _core.divide_graph(self.first, self.others, self.out, self.into, list(sizes), list(starts), objective, search)
 
-    def map(self, sizes: Sequence[int], above: Sequence[Above], steps: int, seed: int) -> Nodes:
+    def map(self, sizes: Sequence[int], above: Sequence[Above], effort: Effort, seed: int) -> Nodes:
         """Return the node of each rank: little between nodes, and less between units of ``above`` by their costs."""
         units = [list(level.unit_of_node) for level in above]
         costs = [1, *(level.cost for level in above)]
-        search = (steps, seed, min(_MOST_THREADS, len(os.sched_getaffinity(0))))
+        search = (effort.steps, seed, effort.seconds, effort.threads)
         return _core.map_graph(self.first, self.others, self.out + self.into, list(sizes), units, costs, search)
 
 
@@ -199,6 +204,8 @@ def place_traffic(
         work.add(name, found, begun_s)
     for name, nodes in (given or {}).items():
         work.add(name, np.array(nodes, dtype=np.int32), None)
+    if search.above:  # refined alone knows of them: of equals it is the best
+        work.results.sort(key=lambda result: result.algorithm != REFINED)
     return Mappings(
         grid=(traffic.ranks,), nodes=tuple(sizes), stencil=traffic.name, periodic=(False,), results=tuple(work.results),
         skipped=tuple(skipped), offsets=(), weights=(), objective=search.objective, bound=0, bound_kind="none",
@@ -216,11 +223,25 @@ class _Work:
     graph: _Graph
     price: Pricer | None
     results: list[MapResult] = field(default_factory=list)
+    inner: Effort | None = None  # for the levels below the node
+
+    def shares(self) -> Iterator[Effort]:
+        """Yield what each search may take, one after the other: by the clock an equal part of what is left."""
+        steps, threads = self.search.steps, self.search.threads
+        if steps is None and self.search.effort_s is None:
+            steps = min(_WORTH_SWEEPS * (len(self.graph.others) // 2 + self.traffic.ranks), steps_of(_MOST_S))
+        if threads is None:
+            threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+        effort = Effort.of(self.search.effort_s, steps, threads)
+        end_s = time.perf_counter() + effort.seconds
+        count = 1 + self.for_peak + (self.price is not None and bool(self.search.above)) + bool(self.search.levels)
+        for left in range(count, 0, -1):
+            seconds = max(1e-6, (end_s - time.perf_counter()) / left) if effort.seconds else 0.0
+            yield Effort(effort.steps // count, seconds, effort.threads)
 
     @property
-    def steps(self) -> int:
-        least = min(_LEAST_SWEEPS * (len(self.graph.others) // 2 + self.traffic.ranks), steps_of(_LEAST_S))
-        return max(steps_of(self.search.effort_s), least)
+    def for_peak(self) -> bool:
+        return (self.price is not None or self.search.objective == "j_max") and self.traffic.ranks <= _MOST_FOR_PEAK
 
     def run(self, name: str) -> Nodes:
         if name == BLOCKED:
@@ -235,7 +256,10 @@ class _Work:
             graph, heavy = self.graph, self.graph.out + self.graph.into
             rough = divided_by_kahip(graph.first, graph.others, heavy, self.sizes, self.search.seed)
             return _core.balance_graph(graph.first, graph.others, heavy, self.sizes, rough)
-        return self._refined()
+        shares = self.shares()
+        nodes = self._refined(shares)
+        self.inner = next(shares, None)
+        return nodes
 
     def _was_here(self) -> bool:
         try:
@@ -252,35 +276,34 @@ class _Work:
             raise InputError("it ran on other nodes than those asked for")
         return nodes.astype(np.int32)
 
-    def _refined(self) -> Nodes:
+    def _refined(self, shares: Iterator[Effort]) -> Nodes:
         objective, seed, graph = self.search.objective, self.search.seed, self.graph
-        for_peak = (self.price is not None or objective == "j_max") and self.traffic.ranks <= _MOST_FOR_PEAK
-        share = self.steps // 2 if for_peak else self.steps
-        found = [graph.map(self.sizes, self.search.above, share, seed)]
-        if for_peak:
-            found.append(graph.divide(self.sizes, found[:1], share, "j_max", seed))
+        found = [graph.map(self.sizes, self.search.above, next(shares), seed)]
+        if self.for_peak:
+            found.append(graph.divide(self.sizes, found[:1], "j_max", next(shares), seed))
         if self.price is not None:
-            found += [graph.map(self.sizes, (), share, seed)] if self.search.above else []
+            found += [graph.map(self.sizes, (), next(shares), seed)] if self.search.above else []
             found += [blocked(self.sizes), cyclic(self.sizes)]
             if self._was_here():
                 found.append(self._observed())
         elif self.search.above:
             return found[0]
-        scored = [self._result("", nodes, self._parts(nodes, 0), 0.0) for nodes in found]
+        scored = [self._result("", nodes, self._parts(nodes, None), 0.0) for nodes in found]
         best = best_of(scored, objective)
         assert best.node_of_cell is not None
         return best.node_of_cell
 
-    def _divided(self, ranks: NDArray[np.int64], sizes: Sequence[int], steps: int) -> Nodes:
+    def _divided(self, ranks: NDArray[np.int64], sizes: Sequence[int], effort: Effort | None) -> Nodes:
         """Divide some ranks among parts of these sizes, with the share of the effort that they are of all ranks."""
         plain = blocked(sizes)
-        if len(sizes) == 1 or steps <= 0:
+        if len(sizes) == 1 or effort is None:
             return plain
-        share = max(1, steps * len(ranks) // self.traffic.ranks)
+        part = len(ranks) / self.traffic.ranks
+        share = Effort(max(1, int(effort.steps * part)), effort.seconds * part, effort.threads)
         return _Graph.of(self.traffic, ranks).map(sizes, (), share, self.search.seed)
 
-    def _parts(self, nodes: Nodes, steps: int) -> dict[str, Nodes]:
-        """Divide each node's ranks among its sockets, and these among theirs; without steps in the order of ranks."""
+    def _parts(self, nodes: Nodes, effort: Effort | None) -> dict[str, Nodes]:
+        """Divide each node's ranks among its sockets, and these among theirs; without effort in the order of ranks."""
         parts: dict[str, Nodes] = {}
         outer = nodes
         for level in self.search.levels:
@@ -290,13 +313,13 @@ class _Work:
                 ranks = np.flatnonzero(outer == part)
                 ways = min(level.ways, len(ranks))
                 each, more = divmod(len(ranks), max(1, ways))
-                inner[ranks] = begun + self._divided(ranks, [each + (i < more) for i in range(ways)], steps)
+                inner[ranks] = begun + self._divided(ranks, [each + (i < more) for i in range(ways)], effort)
                 begun += ways
             parts[level.name] = outer = inner
         return parts
 
     def add(self, name: str, nodes: Nodes, begun_s: float | None) -> None:
-        parts = self._parts(nodes, self.steps if name == REFINED else 0)
+        parts = self._parts(nodes, self.inner if name == REFINED else None)
         self.results.append(self._result(name, nodes, parts, 0.0 if begun_s is None else time.perf_counter() - begun_s))
 
     def _result(self, name: str, nodes: Nodes, parts: dict[str, Nodes], seconds: float) -> MapResult:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankwise.observe.record import Record
 
 Array = NDArray[Any]
+_STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _ASSUMED = "collectives are carried out as a dissemination of their bytes, which is assumed: what the library does inside is its own"
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
 
@@ -42,7 +43,9 @@ class PhasedStep:
     """One step of an observed program.
 
     Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x ranks) is what
-    each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out.
+    each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out;
+    ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
+    ``mode``: the way of sending, all receives of a phase posted before.
     """
 
     phase: Array
@@ -52,6 +55,8 @@ class PhasedStep:
     compute_s: Array
     notes: tuple[str, ...] = ()
     collective: tuple[int, ...] = ()
+    row_bytes: Array | None = None
+    mode: str = "isend"
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -72,20 +77,20 @@ class PhasedStep:
         """Return the step on a placement, to be priced with blocks of one byte. Raises ValueError."""
         phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
         compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
-        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement)
+        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode)
 
     @cached_property
     def text(self) -> str:
         """The step as the kernel that carries it out reads it (src/kernels/replay.cpp)."""
-        lines = [f"rankwise-step 1 {self.ranks} {self.phases}"]
+        lines = [f"rankwise-step {1 if self.row_bytes is None else 2} {self.ranks} {self.phases}"]
+        columns = [self.source, self.dest, self.bytes, *(() if self.row_bytes is None else (self.row_bytes,))]
         borders = np.searchsorted(self.phase, np.arange(self.phases + 1))
         for number, compute_s in enumerate(self.compute_s):
             busy = np.nonzero(compute_s)[0].tolist()
             mine = slice(borders[number], borders[number + 1])
             lines.append(f"{len(busy)} {mine.stop - mine.start}")
             lines += [f"{rank} {compute_s[rank]:.9f}" for rank in busy]
-            messages = zip(self.source[mine].tolist(), self.dest[mine].tolist(), self.bytes[mine].tolist(), strict=True)
-            lines += [f"{source} {dest} {size}" for source, dest, size in messages]
+            lines += [" ".join(map(str, message)) for message in zip(*(column[mine].tolist() for column in columns), strict=True)]
         return "\n".join(lines) + "\n"
 
     def write_beside(self, record: Path) -> Path:
@@ -121,13 +126,7 @@ def first_events(record: Record) -> dict[int, Array]:
 def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
     """Return the representative step: messages that ranks wait for together are a phase, and so are the others' ends of them."""
     ranks = max(events) + 1
-    for fine in (False, True):
-        parts = {rank: _parts(rank, events[rank], steps, fine) for rank in events}
-        levels = _levels(parts)
-        if levels is not None:
-            break
-    else:
-        levels = None
+    parts, levels = _one_step(events, steps)
     notes = [_AT_ONCE] if levels is None else []
     sent: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)  # phase and bytes of each message, by its key
     rows: list[tuple[int, int, int, int]] = []
@@ -164,8 +163,9 @@ def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
 
 @dataclass
 class _Part:
-    """What a rank does until it has waited for all that it began."""
+    """What a rank does from an event on until it has waited for all that it began."""
 
+    first: int
     compute_s: float
     sends: list[tuple[tuple[int, ...], int]]
     receives: list[tuple[int, ...]]
@@ -173,12 +173,47 @@ class _Part:
     collective_bytes: int = 0
 
 
-def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
-    """Return the parts of a rank's step; ``fine``: blocking calls are parts of their own even where a receive follows."""
-    first, after = (int(steps.cuts[steps.representative + i, rank]) for i in (0, 1))
+def _one_step(events: Mapping[int, Array], steps: Steps) -> tuple[dict[int, list[_Part]], dict[tuple[int, int], int] | None]:
+    """Return the parts of each rank's representative step and their phases (None: these contradict each other).
+
+    A cut that fits may lie some phases earlier on one rank than on another, and the step would have more phases than it has when the
+    program goes on. So the phases of some steps are found together, and those between two cuts of the first rank are the step's.
+    """
+    number, lead = steps.representative, min(events)
+    cuts = steps.cuts[number : number + 2]
+    alone: dict[int, list[_Part]] = {}
+    for fine in (False, True):
+        alone = {rank: _parts(rank, events[rank], int(cuts[0, rank]), int(cuts[1, rank]), fine) for rank in events}
+        levels = _levels(alone)
+        if levels is None:
+            continue
+        begin, end = steps.cuts[[max(0, number - _STEPS_BEFORE), min(number + 2, len(steps.cuts) - 1)]]
+        parts = {rank: _parts(rank, events[rank], int(begin[rank]), int(end[rank]), fine) for rank in events}
+        whole = _levels(parts)
+        if whole is None:
+            return alone, levels
+        starts = [
+            next((whole[lead, i] for i, part in enumerate(parts[lead]) if part.first >= cut), 1 + max(whole.values()))
+            for cut in cuts[:, lead].tolist()
+        ]
+        places = {rank: [i for i in range(len(parts[rank])) if starts[0] <= whole[rank, i] < starts[1]] for rank in events}
+        step = {rank: [parts[rank][i] for i in places[rank]] for rank in events}
+        if any(_calls(step[rank]) != _calls(alone[rank]) for rank in events):
+            return alone, levels
+        return step, {(rank, i): whole[rank, at] - starts[0] for rank in events for i, at in enumerate(places[rank])}
+    return alone, None
+
+
+def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
+    """Return how many messages are sent and received, and how many collectives called."""
+    return tuple(sum(counts) for counts in zip(*((len(part.sends), len(part.receives), part.collective is not None) for part in parts), strict=True))
+
+
+def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list[_Part]:
+    """Return the parts of some of a rank's events; ``fine``: blocking calls are parts of their own even where a receive follows."""
     places, peers, tags = actual_receives(events)
     received = {int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
-    parts = [_Part(0.0, [], [])]
+    parts = [_Part(first, 0.0, [], [])]
     under_way = 0
     seen: dict[int, int] = defaultdict(int)
     until = int(events["end_ns"][first - 1]) if first else int(events["start_ns"][first])
@@ -199,7 +234,7 @@ def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
         ends = kind in (BLOCKING_RECEIVE, COMPLETION) or (fine and kind == BLOCKING_SEND)
         if kind == COLLECTIVE:
             if part.sends or part.receives:
-                parts.append(_Part(0.0, [], []))
+                parts.append(_Part(place, 0.0, [], []))
             comm = int(event["comm"])
             parts[-1].collective, parts[-1].collective_bytes = (comm, seen[comm]), int(event["bytes"])
             seen[comm] += 1
@@ -207,7 +242,7 @@ def _parts(rank: int, events: Array, steps: Steps, fine: bool) -> list[_Part]:
         follows = events[place + 1] if place + 1 < after else None
         same_call = follows is not None and follows["start_ns"] == event["start_ns"] and follows["end_ns"] == event["end_ns"]
         if ends and under_way == 0 and not same_call:
-            parts.append(_Part(0.0, [], []))
+            parts.append(_Part(place + 1, 0.0, [], []))
     return parts
 
 

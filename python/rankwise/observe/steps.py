@@ -38,7 +38,7 @@ class Steps:
     """Steps that are cut out of all ranks.
 
     ``cuts`` (steps + 1 x ranks): in each rank's events, how many lie before; between two cuts every message that is sent is
-    also received. ``durations_s``: of each step, the longest of all ranks. ``levels``: of each rank.
+    also received. ``durations_s``: of each step, from the last rank's beginning to the next one's. ``levels``: of each rank.
     ``representative``: the step whose duration is the median.
     """
 
@@ -77,7 +77,8 @@ class Steps:
 def levels_of(events: Array) -> Levels:
     """Return the periods in a rank's events (of EVENT), those that only take time left out.
 
-    Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. The
+    Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. Of
+    completions peer and tag do not count: in which order messages arrive is the network's doing (MPI_Waitany). The
     step is the shortest period of three quarters of the greatest cover, cover(p) being the share of positions in runs of
     p or more that are like the one p before; a super-step explains half of what the step leaves. Calls that follow their like (a
     neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step.
@@ -86,7 +87,8 @@ def levels_of(events: Array) -> Levels:
     if len(timed) < 6:
         return Levels(0, 0, 0, 0.0)
     kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
-    columns = np.stack([kinds, timed["peer"], timed["tag"], timed["comm"]], axis=1)
+    named = timed["kind"] != COMPLETION
+    columns = np.stack([kinds, timed["peer"] * named, timed["tag"] * named, timed["comm"]], axis=1)
     symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
     runs, lengths = _in_runs(symbols)
     shares = _shares(runs)
@@ -302,10 +304,13 @@ def _idle(events: Array) -> Array:
 
 
 def _durations_s(events: Mapping[int, Array], cuts: Array) -> Array:
-    """Return how long each step took, on the rank where it took longest: from one cut's next call to the other's."""
-    durations = np.zeros((len(cuts) - 1, cuts.shape[1]))
+    """Return how long each step took, from when the last rank began it until the last one began the next.
+
+    Ranks take turns at being late: the longest of their steps are together longer than the run.
+    """
+    begun_ns = np.zeros(cuts.shape)
     for column, rank in enumerate(sorted(events)):
         starts = np.append(events[rank]["start_ns"], events[rank]["end_ns"][-1:])
-        durations[:, column] = np.diff(starts[np.minimum(cuts[:, column], len(starts) - 1)]) * 1e-9
-    longest: Array = durations.max(axis=1)
-    return longest
+        begun_ns[:, column] = starts[np.minimum(cuts[:, column], len(starts) - 1)]
+    durations: Array = np.diff(begun_ns.max(axis=1)) * 1e-9
+    return durations

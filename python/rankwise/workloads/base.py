@@ -100,13 +100,17 @@ class Busiest:
 
 @dataclass(frozen=True)
 class Price:
-    """What the judge says of a program, with the interval that the machine's uncertainty gives."""
+    """What the judge says of a program, with the interval that the machine's uncertainty gives.
+
+    ``judge_s``: the interval of the judge's own error alone, as if the machine were known.
+    """
 
     span: Span
     messages_per_rank: int
     bytes_per_rank: int
     notes: tuple[str, ...]
     busiest: Busiest
+    judge_s: tuple[float, float]
 
 
 class Pricer(Protocol):

@@ -6,8 +6,9 @@ program cart_test
 #else
   use mpi
 #endif
-  use, intrinsic :: iso_c_binding, only: c_long_long
+  use, intrinsic :: iso_c_binding, only: c_long_long, c_ptr
   use rankwise
+  use rankwise_halo
   implicit none
 #ifdef USE_F08
 #define HANDLE(comm) comm%MPI_VAL
@@ -75,9 +76,36 @@ program cart_test
   call require(index(rankwise_last_error(), "81 cells") > 0, "its message")
   call MPIX_Cart_stencil_comm(HANDLE(MPI_COMM_WORLD), 2, dims, periods, .true., reshape([1, 2, 3], [3, 1]), made, ierror)
   call require(ierror /= MPI_SUCCESS, "an offset of three components on two axes is refused")
+  call require_active()
   call MPI_Finalize(ierror)
 
 contains
+
+  ! Of two fields only the second moves, there and back.
+  subroutine require_active()
+    type(rankwise_field) :: fields(2)
+    type(rankwise_halo_options) :: options
+    type(c_ptr) :: halo
+    integer, target :: still(0:2), moves(0:2)
+    still = -1
+    moves = [-1, rank, -1]
+    call MPI_Cart_create(MPI_COMM_WORLD, 1, [8], [.true.], .false., cart, ierror)
+    call rankwise_halo_options_default(options)
+    call rankwise_halo_field(fields(1), still, [1], [1], ierror)
+    call rankwise_halo_field(fields(2), moves, [1], [1], ierror)
+    call rankwise_halo_create(HANDLE(cart), fields, options, halo, ierror)
+    call rankwise_halo_start(halo, ierror, active=[.false., .true.])
+    call require(ierror == RANKWISE_SUCCESS, "the active field's start")
+    call rankwise_halo_wait(halo, ierror)
+    call require(all(still == -1) .and. moves(0) == modulo(rank - 1, 8) .and. moves(2) == modulo(rank + 1, 8), "what moved")
+    call rankwise_halo_reduce_start(halo, HANDLE(MPI_INTEGER), HANDLE(MPI_SUM), ierror, active=[.false., .true.])
+    call require(ierror == RANKWISE_SUCCESS, "the way back of the active field")
+    call rankwise_halo_wait(halo, ierror)
+    call require(all(still == -1) .and. moves(1) == 3 * rank, "what came back")
+    call rankwise_halo_destroy(halo, ierror)
+    made = HANDLE(cart)
+    call release(made)
+  end subroutine
 
   subroutine release(comm)
     integer, intent(in) :: comm

@@ -10,16 +10,11 @@
 
 #include "../rounds.hpp"
 #include "mapping/score.hpp"
+#include "problem.hpp"
 #include "random_problem.hpp"
 
 namespace rankwise {
 namespace {
-
-MappingProblem problem_of(std::vector<Index> dims, std::vector<Index> nodes, std::string_view stencil,
-                          std::vector<bool> periodic = {}) {
-  const auto ndim = static_cast<int>(dims.size());
-  return {Grid(std::move(dims), std::move(periodic)), NodeSizes(nodes), parse_stencil(stencil, ndim)};
-}
 
 TEST(LowerBound, IsAtLeastThePublishedOneOnThePapersInstances) {
   std::ifstream file(RANKWISE_TEST_DATA "/hunold2020_scores.csv");

@@ -71,6 +71,14 @@ WeightedGraph torus(std::int32_t side) {
   return graph_of(side * side, pairs);
 }
 
+MappingOptions searched(Index steps, std::uint64_t seed, int threads) {
+  MappingOptions options;
+  options.steps = steps;
+  options.seed = seed;
+  options.threads = threads;
+  return options;
+}
+
 TEST(GraphMap, SizesAreExactWhateverTheGraph) {
   Random random(3);
   for (int i = 0; i < 300; ++i) {
@@ -81,7 +89,7 @@ TEST(GraphMap, SizesAreExactWhateverTheGraph) {
       for (std::int32_t node = 0; node < tree.nodes(); ++node) tree.unit_of_node[0].push_back(node % ((tree.nodes() + 2) / 3));
       tree.costs = {1, 4};
     }
-    const std::vector<NodeId> found = map_graph(graph, tree, {20'000, 7, 1});
+    const std::vector<NodeId> found = map_graph(graph, tree, searched(20'000, 7, 1));
     ASSERT_EQ(held(found, tree.sizes.size()), tree.sizes);
   }
 }
@@ -89,20 +97,33 @@ TEST(GraphMap, SizesAreExactWhateverTheGraph) {
 TEST(GraphMap, ThreadsDoNotChangeTheMap) {
   const WeightedGraph graph = torus(30);
   const NodeTree tree{std::vector<Index>(45, 20), {}, {1}};
-  EXPECT_EQ(map_graph(graph, tree, {3'000'000, 5, 1}), map_graph(graph, tree, {3'000'000, 5, 3}));
+  EXPECT_EQ(map_graph(graph, tree, searched(3'000'000, 5, 1)), map_graph(graph, tree, searched(3'000'000, 5, 3)));
+}
+
+TEST(GraphMap, AClockEndsTheSearch) {
+  const WeightedGraph graph = torus(20);
+  const NodeTree tree{std::vector<Index>(20, 20), {}, {1}};
+  for (const int most : {1, 10, 1000}) {
+    MappingOptions options = searched(1, 1, 1);
+    int asked = 0;
+    options.left_s = [&] { return 1.0 - static_cast<double>(asked++) / most; };
+    EXPECT_EQ(held(map_graph(graph, tree, options), tree.sizes.size()), tree.sizes);
+    EXPECT_LT(asked, most + 100);
+    EXPECT_GE(asked, most);
+  }
 }
 
 TEST(GraphMap, BlocksOfATorusAreFound) {
   const WeightedGraph graph = torus(16);
   const NodeTree tree{std::vector<Index>(16, 16), {}, {1}};  // 4x4 blocks cut 16 edges each, counted from both
-  EXPECT_EQ(cost_of(graph, tree, map_graph(graph, tree, {20'000'000, 1, 1})), 128);
+  EXPECT_EQ(cost_of(graph, tree, map_graph(graph, tree, searched(20'000'000, 1, 1))), 128);
 }
 
 TEST(GraphMap, SwitchesAreCutLessWhereThatCostsMore) {
   const WeightedGraph graph = torus(16);
   NodeTree tree{std::vector<Index>(16, 16), {{}}, {1, 50}};
   for (std::int32_t node = 0; node < 16; ++node) tree.unit_of_node[0].push_back(node % 2);
-  const std::vector<NodeId> found = map_graph(graph, tree, {20'000'000, 1, 1});
+  const std::vector<NodeId> found = map_graph(graph, tree, searched(20'000'000, 1, 1));
   std::vector<NodeId> switches(found);
   for (NodeId& node : switches) node %= 2;
   EXPECT_EQ(cost_of(graph, {{128, 128}, {}, {1}}, switches), 32);  // half of the torus each

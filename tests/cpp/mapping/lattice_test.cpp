@@ -11,23 +11,11 @@
 #include "mapping/lattice.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/score.hpp"
+#include "problem.hpp"
 #include "random_problem.hpp"
 
 namespace rankwise {
 namespace {
-
-MappingProblem problem_of(std::vector<Index> dims, Index ranks_per_node, std::string_view stencil) {
-  Grid grid(std::move(dims));
-  const Index nodes = grid.size() / ranks_per_node;
-  const int ndim = grid.ndim();
-  return {std::move(grid), NodeSizes(nodes, ranks_per_node), parse_stencil(stencil, ndim)};
-}
-
-Score score_of(const Mapping& mapping, const MappingProblem& problem) {
-  std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()), -1);
-  fill_node_of_cell(mapping, problem.nodes, node_of_cell);
-  return score(problem.grid, problem.stencil, node_of_cell);
-}
 
 TEST(Lattice, FindsTheShortBasisThatTheStencilItselfUses) {
   EXPECT_TRUE(Lattice(parse_stencil("nearest-neighbor", 3)).is_along_axes());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../rounds.hpp"
+#include "problem.hpp"
 #include "random_problem.hpp"
 
 namespace rankwise {
@@ -21,11 +22,6 @@ std::vector<Index> cells(const Mapping& mapping, Index ranks) {
 
 std::vector<Index> cells(std::string_view algorithm, const MappingProblem& problem) {
   return cells(*mapping_algorithm(algorithm).prepare(problem), problem.grid.size());
-}
-
-MappingProblem problem_of(std::vector<Index> dims, std::vector<Index> nodes, std::string_view stencil) {
-  const auto ndim = static_cast<int>(dims.size());
-  return {Grid(std::move(dims)), NodeSizes(nodes), parse_stencil(stencil, ndim)};
 }
 
 std::string refusal(std::string_view algorithm, const MappingProblem& problem) {

@@ -16,27 +16,11 @@
 #include "mapping/random.hpp"
 #include "mapping/score.hpp"
 #include "mapping/tube_plan.hpp"
+#include "problem.hpp"
 #include "random_problem.hpp"
 
 namespace rankwise {
 namespace {
-
-std::vector<NodeId> nodes_of(const Mapping& mapping, const MappingProblem& problem) {
-  std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()), -1);
-  fill_node_of_cell(mapping, problem.nodes, node_of_cell);
-  return node_of_cell;
-}
-
-Score score_of(const Mapping& mapping, const MappingProblem& problem) {
-  return score(problem.grid, problem.stencil, nodes_of(mapping, problem));
-}
-
-MappingProblem problem_of(std::vector<Index> dims, Index ranks_per_node, std::string_view stencil) {
-  Grid grid(std::move(dims));
-  const Index nodes = grid.size() / ranks_per_node;
-  const int ndim = grid.ndim();
-  return {std::move(grid), NodeSizes(nodes, ranks_per_node), parse_stencil(stencil, ndim)};
-}
 
 MappingOptions steps(Index count) {
   MappingOptions options;

@@ -11,7 +11,7 @@
 namespace rankwise {
 namespace {
 
-MappingProblem problem_of(std::vector<Index> dims, NodeSizes nodes, std::string_view stencil) {
+MappingProblem half_open(std::vector<Index> dims, NodeSizes nodes, std::string_view stencil) {
   Grid grid(std::move(dims), {true, false});
   return {std::move(grid), std::move(nodes), parse_stencil(stencil, 2)};
 }
@@ -29,7 +29,7 @@ TEST(Windows, KeepSizesAndGainAlikeForAnyNumberOfThreads) {
   std::vector<Index> sizes(124, 24);
   for (std::size_t node = 0; node < 40; ++node) sizes[node] += node % 2 == 0 ? 5 : -5;
   for (const NodeSizes& nodes : {NodeSizes(124, 24), NodeSizes(sizes)}) {
-    const MappingProblem problem = problem_of({62, 48}, nodes, "moore:1");
+    const MappingProblem problem = half_open({62, 48}, nodes, "moore:1");
     MappingOptions options;
     options.steps = 6'000'000;
     const std::vector<NodeId> alone = searched(problem, options);
@@ -45,7 +45,7 @@ TEST(Windows, KeepSizesAndGainAlikeForAnyNumberOfThreads) {
 }
 
 TEST(Windows, EndByTheClock) {
-  const MappingProblem problem = problem_of({60, 48}, NodeSizes(120, 24), "moore:1");
+  const MappingProblem problem = half_open({60, 48}, NodeSizes(120, 24), "moore:1");
   MappingOptions options;
   options.steps = Index{1} << 60;
   double left_s = 1;
@@ -55,9 +55,9 @@ TEST(Windows, EndByTheClock) {
 }
 
 TEST(Windows, AreForLargeMapsAndManyNodes) {
-  EXPECT_TRUE(prefers_windows(problem_of({320, 320}, NodeSizes(1600, 64), "moore:1"), 1'800'000));
-  EXPECT_FALSE(prefers_windows(problem_of({320, 320}, NodeSizes(16, 6400), "moore:1"), 1'800'000));
-  EXPECT_FALSE(prefers_windows(problem_of({40, 40}, NodeSizes(50, 32), "nearest-neighbor"), 1'800'000));
+  EXPECT_TRUE(prefers_windows(half_open({320, 320}, NodeSizes(1600, 64), "moore:1"), 1'800'000));
+  EXPECT_FALSE(prefers_windows(half_open({320, 320}, NodeSizes(16, 6400), "moore:1"), 1'800'000));
+  EXPECT_FALSE(prefers_windows(half_open({40, 40}, NodeSizes(50, 32), "nearest-neighbor"), 1'800'000));
 }
 
 }  // namespace

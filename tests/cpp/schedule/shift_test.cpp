@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "generated.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
 
@@ -11,14 +12,6 @@ namespace {
 ExchangeSpec shift(SendMode mode, std::vector<Index> dims, std::vector<bool> periodic, int cutoff) {
   const std::vector<int> layers(dims.size(), cutoff);
   return {"shift", mode, Grid(std::move(dims), std::move(periodic)), Window(layers)};
-}
-
-std::string described(const ExchangeSpec& spec) {
-  std::string text = to_string(spec.mode) + " k=" + std::to_string(spec.window.upper(0));
-  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
-    text.append(" ").append(std::to_string(spec.grid.dim(axis))).append(spec.grid.periodic(axis) ? "p" : "o");
-  }
-  return text;
 }
 
 TEST(Shift, SendsTwoKMessagesAnAxisOfGrowingSize) {

@@ -17,13 +17,13 @@ RANKS, STEPS, SIZE = 8, 30, 100_000
 HOSTS = tuple(f"n{i}" for i in range(1, 9))
 
 
-def _link(alpha_s: float, beta_s: float) -> Link:
+def link(alpha_s: float, beta_s: float) -> Link:
     points = [Point(size, *[alpha_s + beta_s * size] * 3, 9) for size in (0, 1000, 1_000_000)]
     return Link(curve_from_table(points, "median"))
 
 
 PROFILE = Profile(
-    {}, {"same-socket": _link(1e-6, 1e-10), "other-node": _link(2e-5, 1e-8)}, "", {}, shared=Shared(card=Resource(1e8))
+    {}, {"same-socket": link(1e-6, 1e-10), "other-node": link(2e-5, 1e-8)}, "", {}, shared=Shared(card=Resource(1e8))
 )
 
 

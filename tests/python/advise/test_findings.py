@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from observed_rings import HOSTS, PROFILE, RANKS, SIZE, STEPS, record_of
+from observed_rings import HOSTS, PROFILE, RANKS, SIZE, STEPS, link, record_of
 from rankwise.advise.evidence import evidence_of
 from rankwise.advise.findings import PLACEMENT, SENDING, WAITING, Advice, Question, advise
 from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile
+from rankwise.machine.shared import Resource, Shared
 from rankwise.observe.record import Record
 from synthetic_events import Op, ring
 
@@ -49,6 +50,15 @@ def test_what_is_placed_well_has_nothing_to_gain() -> None:
     room = advice.headroom
     assert room.to_best_s == (0, 0, 0) and room.to_floor_s is not None and room.to_floor_s[2] < 0.1 * room.now_s  # type: ignore[operator]
     assert replace(advice, findings=()).headline.startswith("Nothing to gain: no placement known sends less between nodes; proven least; ")
+
+
+def test_a_gain_within_the_error_of_the_prediction_is_none() -> None:
+    """Half the bytes would stay in the nodes, where messages take a tenth less: less than such times are known to."""
+    links = {"same-socket": link(9e-4, 9e-10), "other-node": link(1e-3, 1e-9)}
+    profile = Profile({}, links, "", {}, shared=Shared(card=Resource(1e10)))
+    advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)]), profile)
+    assert not advice.findings
+    assert advice.headline.startswith("Nothing to gain: another placement gains no more time than its prediction errs by (800 kB of 1.6 MB")
 
 
 def test_one_node_has_no_other_placement() -> None:

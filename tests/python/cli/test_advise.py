@@ -53,3 +53,18 @@ def test_other_nodes_and_wrong_input(rankwise: Rankwise, app: Path) -> None:
     assert wrong.code == 2 and len(wrong.err.splitlines()) == 1
     missing = rankwise("advise", "none.comm")
     assert missing.code == 2 and "none.comm" in missing.err
+
+
+def test_switches_are_taken_into_account(rankwise: Rankwise, app: Path) -> None:
+    (app / "topology.conf").write_text("SwitchName=a Nodes=n[1,3]\nSwitchName=b Nodes=n[2,4]\nSwitchName=top Switches=a,b\n")
+    asked = ("advise", "app.comm", "--profile", "machine.json", "--topology", "topology.conf", "--hosts")
+    record = rankwise(*asked, "n[1-4]", "--json").json
+    node = record["placement"]
+    across = [rank for rank in range(RANKS) if node[rank] % 2 != node[(rank + 1) % RANKS] % 2]
+    assert len(across) == 2, node  # a ring of ranks passes from one switch to the other twice
+    (finding,) = [one for one in record["findings"] if one["kind"] == "placement"]
+    assert "--topology topology.conf" in finding["command"]
+    unknown = rankwise(*asked, "n[1-3],n9")
+    assert unknown.code == 2 and "n9" in unknown.err and unknown.err.count("\n") == 1
+    by_number = rankwise("advise", "app.comm", "--levels", "switch:3")
+    assert by_number.code == 2 and "does not divide" in by_number.err

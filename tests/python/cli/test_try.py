@@ -51,6 +51,8 @@ def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: 
         (["--", "mpiexec", "-n", "8", "app"], "has 4 ranks and the command starts 8"),
         (["--pairs", "1", "--", "mpiexec", "app"], "out of range"),
         (["--hosts", "x,y,z,v,w", "--", "mpiexec", "app"], "at most one a rank"),
+        (["--topology", "none.conf", "--", "mpiexec", "app"], "none.conf is no file"),
+        (["--levels", "switch:3", "--", "mpiexec", "app"], "does not divide"),
         (["--placement", "nowhere", "--", "mpiexec", "app"], "does not exist"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Nodes on one machine: network, host name and IPC namespaces of their own, joined by a switch, links of a known rate.
+"""Nodes on one machine: network, host name and IPC namespaces of their own, joined by switches, links of a known rate.
 
 MPI finds hosts that share no memory; what they say to each other crosses veth pairs whose ends the kernel shapes (HTB, both
 ways) and counts. Needs root, ip, tc, nsenter and unshare; everything is gone when the context is left.
@@ -7,6 +7,7 @@ ways) and counts. Needs root, ip, tc, nsenter and unshare; everything is gone wh
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -47,10 +48,12 @@ class Nodes:
     """Nodes, ``hosts``; ``command`` runs something on one of them, ``shell`` is a stand-in for ssh to them."""
 
     def __init__(
-        self, rate: str | None, names: Sequence[str] = ("n1", "n2"), frame_bytes: int = FRAME_BYTES, batches: bool = False
-    ) -> None:
+        self, rate: str | None, names: Sequence[str] = ("n1", "n2"), frame_bytes: int = FRAME_BYTES, batches: bool = False,
+        second_switch: Sequence[str] = (), uplink: str | None = None,
+    ) -> None:  # fmt: skip
         """``rate`` is tc's (100mbit, 1gbit), each way of each node's link; None: as fast as it goes.
 
+        Nodes of ``second_switch`` hang on a switch of their own, whose link to the first one is held to the rate ``uplink``.
         With ``batches`` up to seven frames are sent as one: many nodes on few processors need that to keep such a link busy.
         """
         self.rate = rate
@@ -59,6 +62,8 @@ class Nodes:
         self._prefix = f"rw{os.getpid()}{next(_NUMBERS)}"
         self.hosts = tuple(f"{self._prefix}{name}" for name in names)
         self._switch = f"{self._prefix}switch"
+        self._second = {f"{self._prefix}{name}" for name in second_switch}
+        self._uplink = uplink
 
     def __enter__(self) -> Nodes:
         self._folder = tempfile.TemporaryDirectory(prefix="rankwise-nodes-")
@@ -77,8 +82,16 @@ class Nodes:
         names = "".join(f"{self.address(host)} {host}\n" for host in self.hosts)
         (self.state / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
         _do("ip", "netns", "add", self._switch)
-        _do("ip", "-n", self._switch, "link", "add", "switch", "type", "bridge")
-        _do("ip", "-n", self._switch, "link", "set", "switch", "mtu", str(self._frame), "up")
+        for bridge in ("switch", "second") if self._second else ("switch",):
+            _do("ip", "-n", self._switch, "link", "add", bridge, "type", "bridge")
+            _do("ip", "-n", self._switch, "link", "set", bridge, "mtu", str(self._frame), "up")
+        if self._second:
+            _do("ip", "-n", self._switch, "link", "add", "uplink", "type", "veth", "peer", "name", "downlink")
+            for device, bridge in (("uplink", "second"), ("downlink", "switch")):
+                self._limit_batches(self._switch, device)
+                if self._uplink is not None:
+                    self._shape(self._switch, device, self._uplink)
+                _do("ip", "-n", self._switch, "link", "set", device, "master", bridge, "up")
         for i, host in enumerate(self.hosts, start=1):
             _do("ip", "netns", "add", host)
             for kind in ("uts", "ipc"):
@@ -89,15 +102,17 @@ class Nodes:
             port = f"port{i}"
             _do("ip", "-n", self._switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", host)
             for space, device in ((self._switch, port), (host, "eth0")):
-                _do("ip", "-n", space, "link", "set", device,
-                    "mtu", str(self._frame), "gso_max_size", str(self._batch * self._frame), "gso_max_segs", str(self._batch))  # fmt: skip
+                self._limit_batches(space, device)
                 # At the switch's end what several nodes send to one is held to the rate; between two nodes it is already.
-                if space == host or len(self.hosts) > 2:
-                    self._shape(space, device)
-            _do("ip", "-n", self._switch, "link", "set", port, "master", "switch", "up")
+                if self.rate is not None and (space == host or len(self.hosts) > 2):
+                    self._shape(space, device, self.rate)
+            _do("ip", "-n", self._switch, "link", "set", port, "master", "second" if host in self._second else "switch", "up")
             _do("ip", "-n", host, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
                 _do("ip", "-n", host, "link", "set", device, "up")
+            # BBR, the default of some kernels, sends at the rate of its last messages, which leaves such links idle for up to half
+            # of the time. Reno is in every kernel, and fills a link that loses nothing.
+            _do("ip", "netns", "exec", host, "sh", "-c", "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
         self._enter = self.state / "enter"
         self._enter.write_text(
             f"#!/bin/sh\nhost=$1; shift; state={self.state}\n"
@@ -116,11 +131,13 @@ class Nodes:
         for script in (self._enter, self.shell):
             script.chmod(0o755)
 
-    def _shape(self, space: str, device: str) -> None:
-        if self.rate is None:
-            return
+    def _limit_batches(self, space: str, device: str) -> None:
+        _do("ip", "-n", space, "link", "set", device,
+            "mtu", str(self._frame), "gso_max_size", str(self._batch * self._frame), "gso_max_segs", str(self._batch))  # fmt: skip
+
+    def _shape(self, space: str, device: str, rate: str) -> None:
         _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
-        _do("tc", "-n", space, "class", "add", *self._class(device, "1:1", self.rate))
+        _do("tc", "-n", space, "class", "add", *self._class(device, "1:1", rate))
 
     def _class(self, device: str, name: str, rate: str) -> list[str]:
         limits = ["rate", rate, "burst", f"{self._frame}b", "cburst", f"{self._frame}b"]
@@ -209,6 +226,14 @@ class Nodes:
             check=True, capture_output=True, text=True,
         ).stdout  # fmt: skip
         return sum(map(int, text.split()))
+
+    def uplink_bytes(self) -> int:
+        """Return what has gone both ways between the two switches."""
+        text = subprocess.run(
+            ["ip", "-n", self._switch, "-s", "-j", "link", "show", "uplink"], check=True, capture_output=True, text=True
+        ).stdout
+        counted = json.loads(text)[0]["stats64"]
+        return int(counted["rx"]["bytes"]) + int(counted["tx"]["bytes"])
 
 
 def _do(*command: str) -> None:

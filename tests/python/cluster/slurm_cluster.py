@@ -37,8 +37,11 @@ def why_not() -> str | None:
 class Slurm:
     """A cluster, up while the context lasts. Commands run on its login node."""
 
-    def __init__(self, count: int = 4, rate: str | None = None) -> None:
-        self.nodes = Nodes(rate, (*(f"n{i}" for i in range(1, count + 1)), _LOGIN))
+    def __init__(self, count: int = 4, rate: str | None = None, second_switch: Sequence[str] = (), uplink: str | None = None) -> None:
+        """``second_switch`` and ``uplink``: as for Nodes; Slurm knows of both switches then."""
+        names = (*(f"n{i}" for i in range(1, count + 1)), _LOGIN)
+        self.nodes = Nodes(rate, names, second_switch=second_switch, uplink=uplink)
+        self._second = second_switch
         *hosts, self.login = self.nodes.hosts
         self.hosts = tuple(hosts)
         self._daemons: list[subprocess.Popen[bytes]] = []
@@ -78,6 +81,10 @@ class Slurm:
         self.until("munged answers", lambda: self._socket.exists())
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # or slurmd insists on a cgroup file system
         self._conf.write_text(self._configuration())
+        if self._second:
+            leaves = [[host for host in self.hosts if host.endswith(tuple(self._second)) is second] for second in (False, True)]
+            lines = [f"SwitchName=leaf{number} Nodes={','.join(leaf)}" for number, leaf in enumerate(leaves)]
+            (self.folder / "topology.conf").write_text("\n".join([*lines, "SwitchName=top Switches=leaf[0-1]", ""]))
         self._daemon(self.nodes.command(self.login, ["slurmctld", "-D"]))
         for host in self.hosts:
             for name in ("spool", "tmp"):
@@ -118,6 +125,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
 SwitchType=switch/none
+TopologyPlugin=topology/{"tree" if self._second else "default"}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill

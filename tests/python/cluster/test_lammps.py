@@ -12,26 +12,11 @@ from pathlib import Path
 import pytest
 
 import nodes
+from melt import melt
 from nodes import FOUR, Nodes
 from rankwise.observe.record import read_record
 
 RANKS = 8
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 8 0 6 0 4
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 20
-run 60
-"""
 
 
 @pytest.mark.namespaces
@@ -42,7 +27,7 @@ def test_from_observe_to_try(tmp_path: Path) -> None:
         pytest.skip("no lmp of Open MPI here (Debian: apt-get install lammps openmpi-bin)")
     if (why := nodes.why_not()) is not None:
         pytest.skip(why)
-    (tmp_path / "melt.in").write_text(MELT)
+    (tmp_path / "melt.in").write_text(melt("8 6 4", "thermo 20\n"))
     with Nodes("1gbit", FOUR) as up:
         environment = {name: value for name, value in up.environment().items() if not name.startswith("SLURM")}
 

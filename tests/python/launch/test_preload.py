@@ -16,6 +16,7 @@ from rankwise.launch import Mpi
 
 ROOT = Path(__file__).parents[3]
 PROBE = Path(__file__).parent / "preload_probe.c"
+GRAPHS = Path(__file__).parent / "preload_graphs.c"
 HALO_C = ROOT / "examples" / "halo.c"
 HALO_FORTRAN = ROOT / "examples" / "halo.F90"
 CYCLIC_4_NODES = {"MPIR_CVAR_NUM_CLIQUES": "4", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
@@ -124,6 +125,26 @@ def test_ranks_that_disagree_are_left_alone(mpi: Mpi, build: Build) -> None:
     assert "is left as it is: rank 4: stencil 'nonsense'" in done.stderr
 
 
+PLACED_GRAPHS = (
+    "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by multisection, 0 best as they were\n"
+)
+MOVED_GRAPHS = "adjacent good 1 moved 1\nany good 1 moved 1\ngraph good 1 moved 1\n"
+
+
+@pytest.mark.parametrize("compiler", ["mpicc", "mpicc_abi"])
+def test_graphs_are_placed_where_asked_for(mpi: Mpi, build: Build, compiler: str) -> None:
+    program = build(_wheel(mpi, compiler), GRAPHS)
+    launcher = [str(mpi.launcher_path), "-n", "8"]
+    placed = _run(launcher, program, "adg", preload=["--graphs"])
+    assert (placed.stdout, placed.stderr) == (MOVED_GRAPHS, PLACED_GRAPHS)
+    told = _run(launcher, program, "a", preload=["--graphs", "--verbose"])
+    assert told.stderr == "rankwise: MPI_Dist_graph_create_adjacent: weight 8 between nodes becomes 0\n"
+    left = _run(launcher, program, "ag", preload=[])
+    assert "moved 1" not in left.stdout
+    assert "good 0" not in left.stdout
+    assert "nothing was placed: MPI_Graph_create is left as it is: 'rankwise preload --graphs' places" in left.stderr
+
+
 MPI4PY = """
 import os, sys
 from mpi4py import MPI
@@ -204,6 +225,13 @@ def test_programs_of_debians_mpich(build: Build, compiler: str, source: Path, fl
 
 
 @pytest.mark.system_mpi
+def test_graphs_of_debians_mpich(build: Build) -> None:
+    _need("mpicc.mpich", "mpiexec.mpich")
+    placed = _run(["mpiexec.mpich", "-n", "8"], build("mpicc.mpich", GRAPHS), preload=["--graphs"])
+    assert (placed.stdout, placed.stderr) == (MOVED_GRAPHS, PLACED_GRAPHS)
+
+
+@pytest.mark.system_mpi
 @pytest.mark.parametrize(("compiler", "source", "flags"), PROGRAMS)
 def test_programs_of_open_mpi(
     build: Build, tmp_path_factory: pytest.TempPathFactory, compiler: str, source: Path, flags: tuple[str, ...]
@@ -229,6 +257,10 @@ def test_programs_of_open_mpi(
     placed = _run(launcher, program, "100", "3", preload=["--verbose", "--mapping", "random"], **environment)
     assert _result(placed) == _result(plain)
     assert "MPI_Cart_create 4x2 on 1 node, nearest-neighbor: random turns J_sum 0 into 0, J_max 0 into 0" in placed.stderr
+    if source == HALO_C:
+        graphs = _run(launcher, build("mpicc.openmpi", GRAPHS), preload=["--graphs"], **environment)
+        assert graphs.stdout.replace("moved 1", "moved 0") == MOVED_GRAPHS.replace("moved 1", "moved 0")
+        assert "called 3 times with reorder true: 0 placed, 3 best as they were" in graphs.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from observed_rings import PROFILE
 from rankwise.engines.model import Model
 from rankwise.engines.step import least_time_s, program_pricer
-from rankwise.mapping.floor import GRID, by_partners, by_program, by_spectrum, least_crossing
+from rankwise.mapping import map_grid
+from rankwise.mapping.floor import GRID, by_partners, by_program, by_spectrum, least_crossing, spectral_bound
+from rankwise.mapping.problem import problem_of
 from rankwise.mapping.traffic import Traffic
 from rankwise.observe.phases import PhasedStep
 from rankwise.workloads.base import Program
@@ -138,3 +140,24 @@ def test_no_placement_is_quicker_than_the_least_time(graph: Graph, phases: int) 
     maps = all_maps(sizes)
     for nodes in maps[:: max(1, len(maps) // 12)]:
         assert floor_s <= price(traffic, np.array(nodes, np.int32), {}).time_s * (1 + 1e-9)
+
+
+def test_the_spectrum_is_met_by_halves_of_a_hypercube() -> None:
+    assert spectral_bound(problem_of([2] * 6, [32, 32], "nearest-neighbor", None, None)) == 64
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_map_of_a_grid_is_below_its_spectrum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dims = rng.integers(2, 7, int(rng.integers(1, 4))).tolist()
+    cells = int(np.prod(dims))
+    cuts = np.sort(rng.choice(np.arange(1, cells), int(rng.integers(1, min(cells, 9))), replace=False))
+    sizes = np.diff([0, *cuts.tolist(), cells]).tolist()
+    offsets = np.unique(rng.integers(-2, 3, (int(rng.integers(1, 6)), len(dims))), axis=0)
+    offsets = [list(map(int, offset)) for offset in offsets if offset.any()] or [[1] + [0] * (len(dims) - 1)]
+    weights = rng.integers(1, 9, len(offsets)).tolist()
+    periodic = [bool(flag) for flag in rng.integers(0, 2, len(dims))]
+    found = map_grid(dims, sizes, offsets, periodic, ["refined", "random"], weights=weights, steps=300_000)
+    bound = spectral_bound(problem_of(dims, sizes, offsets, periodic, weights))
+    assert bound <= min(result.j_sum for result in found.results)
+    assert found.bound >= bound or found.optimum is not None

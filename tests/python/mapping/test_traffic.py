@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rankwise.errors import InputError
 from rankwise.mapping.graph_files import read_graph, traffic_of
 from rankwise.mapping.levels import Above, Inner
+from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.traffic import Search, Traffic, cyclic, place_traffic
 from rankwise.observe.record import Record
+
+Nodes: TypeAlias = NDArray[np.int32]
 
 
 def _torus(dims: tuple[int, ...], sent: tuple[int, ...], messages: int = 10) -> Traffic:
@@ -36,7 +42,7 @@ def test_a_hidden_grid_is_placed_as_well_as_its_blocks(seed: int) -> None:
     plain = _torus((4, 4, 4), (100, 100, 100))
     names = np.random.default_rng(seed).permutation(64)
     hidden = Traffic.of_pairs("hidden", 64, (names[plain.source], names[plain.peer], plain.bytes))
-    found = place_traffic(hidden, [8] * 8, search=Search(effort_s=0.2)).results
+    found = place_traffic(hidden, [8] * 8, search=Search(steps=36_000_000)).results
     refined = next(result for result in found if result.algorithm == "refined")
     assert refined.node_of_cell is not None and np.bincount(refined.node_of_cell).tolist() == [8] * 8
     assert refined.j_sum == hidden.bytes.sum() // 2 and refined.j_max == refined.j_sum // 8
@@ -63,6 +69,19 @@ def test_messages_of_gigabytes_are_placed_too() -> None:
     traffic = _torus((2, 8), (1, 2**50))
     best = place_traffic(traffic, [8, 8]).best
     assert best.j_sum == 2 * 16
+
+
+@pytest.mark.parametrize(("cyclic_s", "best"), [(0.92, "blocked"), (1.08, "blocked"), (0.8, "cyclic")])
+def test_more_bytes_must_gain_more_time_than_the_judge_errs_by(cyclic_s: float, best: str) -> None:
+    traffic = _torus((4, 4), (10, 12))
+    dealt = cyclic([4] * 4)
+
+    def price(_: Traffic, nodes: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
+        time_s = cyclic_s if (nodes == dealt).all() else 1.0
+        return StepTime(time_s, 0.5 * time_s, 2 * time_s, "card-out", time_s, 0, (0.92 * time_s, 1.09 * time_s))
+
+    mappings = place_traffic(traffic, [4] * 4, ["cyclic", "blocked"], price=price)
+    assert [result.j_sum for result in mappings.results] == [384, 320] and mappings.best.algorithm == best
 
 
 def test_what_was_fetched_counts_as_sent_and_rounds_are_those_of_the_heavy_pairs() -> None:

@@ -128,3 +128,21 @@ def test_no_traffic_and_arrays_that_do_not_fit() -> None:
         find_pattern(matrix(3, {(0, 9): (1, 1)}))
     with pytest.raises(InputError, match="as many messages"):
         find_pattern(Matrix([0, 1], [0], [1, 2], [1]))
+
+
+def test_an_axis_along_which_all_ranks_talk_is_found() -> None:
+    """A ring of five with hops of two: nobody on it is opposite to anybody."""
+    offsets = [(1, 0), (-1, 0), (2, 0), (-2, 0), (0, 1), (0, -1)]
+    rank = np.random.default_rng(2).permutation(85)
+    found = find_pattern(matrix(85, halo((5, 17), (True, False), dict.fromkeys(offsets, 500), rank)))
+    assert (found.kind, sorted(found.dims), found.explained) == ("grid", [5, 17], 1)
+
+
+def test_layers_of_a_grid_are_not_taken_for_the_whole() -> None:
+    """Axes of different weights: those but one make a grid that is large enough to look right."""
+    unit = {tuple(s * (i == a) for i in range(4)): 1000 * 3**a for a in range(4) for s in (1, -1)}
+    unit |= {(2, 0, 0, 0): 200_000, (-2, 0, 0, 0): 200_000}
+    dims = (16, 2, 19, 6)
+    rank = np.random.default_rng(3).permutation(math.prod(dims))
+    found = find_pattern(matrix(len(rank), halo(dims, (False, True, False, False), unit, rank)))
+    assert (found.kind, sorted(found.dims)) == ("grid", sorted(dims))

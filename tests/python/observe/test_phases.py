@@ -81,3 +81,23 @@ def test_the_text_for_the_kernel_has_all_messages() -> None:
     with pytest.raises(ValueError, match="rank that does not exist"):
         bad = PhasedStep(step.phase, step.source + 9, step.dest, step.bytes, step.compute_s)
         bad.judged(_core.Placement.on_nodes(np.zeros(3, dtype=np.int32)))
+
+
+def test_a_step_has_no_more_phases_than_the_program_whatever_the_cut() -> None:
+    """Along the axes of an open grid, one way after the other: where a rank may be phases ahead of another, and so may the cut."""
+    dims = (4, 2, 2)
+    programs: list[list[Op]] = [[] for _ in range(16)]
+    for rank, ops in enumerate(programs):
+        for _ in range(30):
+            for axis, way in ((axis, way) for axis in range(3) for way in (1, -1)):
+                for turn, kind in ((-way, "irecv"), (way, "isend")):
+                    place = list(np.unravel_index(rank, dims))
+                    place[axis] += turn
+                    if 0 <= place[axis] < dims[axis]:
+                        peer = int(np.ravel_multi_index(place, dims))
+                        ops.append((kind, peer, 2 * axis + (way < 0), *([10_000 * (axis + 1)] if kind == "isend" else [])))
+                ops.append(("waitall",))
+            ops.append(("compute", 1000 + 100 * rank))
+    step = step_of(programs)
+    assert len(step.bytes) == 2 * (12 + 8 + 8) and len(set(step.phase.tolist())) == 6
+    assert all(len(set(step.bytes[step.phase == phase].tolist())) == 1 for phase in set(step.phase.tolist()))

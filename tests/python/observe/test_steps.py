@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.observe.steps import Steps, actual_receives, common_steps, levels_of
+from rankwise.observe.steps import COMPLETION, Steps, actual_receives, common_steps, levels_of
 from synthetic_events import Op, ring, simulate
 
 
@@ -126,3 +126,17 @@ def test_a_ring_with_a_reduction_now_and_then() -> None:
     assert steps.levels[0].step == 8
     assert steps.levels[0].super_step == 41
     assert_consistent(events, steps)
+
+
+def test_messages_that_arrive_in_any_order_do_not_hide_the_step() -> None:
+    """As MPI_Waitany tells them."""
+    events = simulate(ring(6, 60, 30_000))
+    rng = np.random.default_rng(3)
+    for of_rank in events.values():
+        done = np.flatnonzero(of_rank["kind"] == COMPLETION)
+        for run in np.split(done, np.flatnonzero(np.diff(done) > 1) + 1):
+            mixed = of_rank[rng.permutation(run)]
+            for name in ("peer", "tag", "request", "bytes"):
+                of_rank[name][run] = mixed[name]
+    steps = common_steps(events)
+    assert steps is not None and len(steps.durations_s) >= 10
