@@ -11,7 +11,7 @@ program heat
   use mpi
 #define HANDLE(comm) comm
 #endif
-  use, intrinsic :: iso_c_binding, only: c_ptr
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr, c_size_t
   use rankwise_halo
   implicit none
   integer, parameter :: real_kind = kind(1.0d0), steps = 10
@@ -22,11 +22,11 @@ program heat
 #endif
   integer :: ierror, rank, ranks, n, axis, step, i, j, k, dims(3), coords(3), first(3), own(3)
   character(len=20) :: text
-  real(real_kind), allocatable, target :: u(:, :, :, :)
+  real(real_kind), pointer, contiguous :: whole(:, :, :, :), u(:, :, :, :)
   real(real_kind) :: total, weighted(2), sums(2)
   type(rankwise_field) :: field(1)
   type(rankwise_halo_options) :: options
-  type(c_ptr) :: halo
+  type(c_ptr) :: halo, memory
 
   call MPI_Init(ierror)
   n = 24
@@ -46,7 +46,11 @@ program heat
   end do
 
   ! Two time levels in one array: the halo is that of the slice that is current.
-  allocate (u(0:own(1) + 1, 0:own(2) + 1, 0:own(3) + 1, 2))
+  ! Ranks of a node read each other's.
+  call rankwise_halo_alloc(int(2 * storage_size(total) / 8, c_size_t) * product(own + 2), memory, ierror)
+  if (ierror /= 0) error stop "rankwise_halo_alloc failed"
+  call c_f_pointer(memory, whole, [own + 2, 2])
+  u(0:, 0:, 0:, 1:) => whole
   u = 0
   do k = 1, own(3)
     do j = 1, own(2)
@@ -88,5 +92,6 @@ program heat
   call MPI_Reduce(weighted, sums, 2, MPI_DOUBLE_PRECISION, MPI_SUM, 0, cart, ierror)
   if (rank == 0) print '("heat ", f0.6, " ", f0.6)', sums
   call rankwise_halo_destroy(halo, ierror)
+  call rankwise_halo_free(memory, ierror)
   call MPI_Finalize(ierror)
 end program heat

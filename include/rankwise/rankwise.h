@@ -266,20 +266,29 @@ RANKWISE_API rankwise_result rankwise_field_init(rankwise_field* field, size_t s
 RANKWISE_API rankwise_result rankwise_field_array(rankwise_field* field, void* array, size_t element_bytes, int ndims,
                                                   const int extent[], const int lower[], const int upper[]);
 
-/* How the elements of a halo of boxes travel. */
+/* How the elements of a halo travel. */
 typedef enum rankwise_halo_algorithm {
-  RANKWISE_HALO_AUTO = 0,   /* chosen for the partners and bytes at hand; explain says why */
-  RANKWISE_HALO_DIRECT = 1, /* one message to each rank that needs anything, all in flight together */
-  RANKWISE_HALO_STAGED = 2  /* axis by axis, edges and corners along with the faces: fewest messages */
+  RANKWISE_HALO_AUTO = 0,       /* chosen for the partners and bytes at hand; explain says why */
+  RANKWISE_HALO_DIRECT = 1,     /* one message to each rank that needs anything, all in flight together */
+  RANKWISE_HALO_STAGED = 2,     /* axis by axis, edges and corners along with the faces: fewest messages */
+  RANKWISE_HALO_PERSISTENT = 3, /* direct, by MPI's persistent requests */
+  RANKWISE_HALO_WINDOW = 4,     /* ranks of a node read each other's arrays (rankwise_halo_alloc); direct between nodes */
+  /* Few messages between nodes: each rank sends one to each node, whose ranks hand out what came; */
+  RANKWISE_HALO_TWO_STEP = 5,
+  RANKWISE_HALO_THREE_STEP = 6, /* one message between two nodes, gathered and handed out by ranks in turn; */
+  RANKWISE_HALO_LEADER = 7      /* or all by the first rank of each node */
 } rankwise_halo_algorithm;
 
-/* Options of a halo, alike on all ranks; as rankwise_exchange_options. Lists take no notice of any. */
+/* Options of a halo of boxes, alike on all ranks; as rankwise_exchange_options. RANKWISE_HALO in the environment ("staged",
+ * "two-step" ...) decides what is left to auto. */
 typedef struct rankwise_halo_options {
   size_t struct_size;           /* set by rankwise_halo_options_default; do not change */
   int algorithm;                /* a rankwise_halo_algorithm; default RANKWISE_HALO_AUTO */
   int corners;                  /* 1: edges and corners, too; 0: faces only; default 1 */
   int lower[RANKWISE_MAX_DIMS]; /* widths before the own elements on each axis of the grid, 0 allowed; default 1 */
   int upper[RANKWISE_MAX_DIMS]; /* widths behind them */
+  int exchanges;                /* about how many will be made: where several algorithms may be the fastest, auto tries them in
+                                   one of a hundred of these, and the start after those is collective; 0: never; default 4000 */
 } rankwise_halo_options;
 
 RANKWISE_API rankwise_result rankwise_halo_options_init(rankwise_halo_options* options, size_t struct_size);
@@ -296,6 +305,14 @@ RANKWISE_API rankwise_result rankwise_halo_create(MPI_Comm cart, int nfields, co
                                                   const rankwise_halo_options* options, rankwise_halo* halo);
 RANKWISE_API rankwise_result rankwise_halo_create_f(rankwise_fint cart, int nfields, const rankwise_field fields[],
                                                     const rankwise_halo_options* options, rankwise_halo* halo);
+
+/* Memory for arrays whose halos ranks of the same node read straight from each other, in place of messages; auto does so where
+ * all fields of a halo lie in it, on this node and those beside it in the grid. Zeros, page-aligned; nothing of it outlives
+ * the process. Not collective; free it after the halos that use it. With it, a halo is complete when the partners of the node
+ * have come to wait (or test), too: between start and wait no rank may wait for another but by MPI's messages that are on
+ * their way. Fields of a later start must lie in such memory, too. ARGUMENT: memory that halo_alloc did not give. */
+RANKWISE_API rankwise_result rankwise_halo_alloc(size_t bytes, void** memory);
+RANKWISE_API rankwise_result rankwise_halo_free(void** memory);
 
 /* Elements of an edge: count of them, those of index[0 .. count-1] or, where index is NULL, those from `first` on. */
 typedef struct rankwise_list {
@@ -315,6 +332,10 @@ RANKWISE_API rankwise_result rankwise_neighbors_create(MPI_Comm comm, int nsend,
 RANKWISE_API rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int nsend, const int dest[],
                                                          const int skey[], int nrecv, const int source[],
                                                          const int rkey[], rankwise_halo* halo);
+
+/* How the messages of a halo of lists travel from now on: direct (the default), persistent, two-step, three-step or leader;
+ * what is sent back goes straight. Collective. UNSUPPORTED: others. */
+RANKWISE_API rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, int algorithm);
 
 /* Says which elements each edge sends and where what comes is put, from now on; the lists are copied. All ranks call it:
  * partners tell each other their counts, a small message each, nothing collective. recv may be NULL: what comes is left in
@@ -360,6 +381,10 @@ RANKWISE_API rankwise_result rankwise_halo_test(rankwise_halo halo, int* done);
 
 /* Text on the halo, as rankwise_exchange_explain. */
 RANKWISE_API rankwise_result rankwise_halo_explain(rankwise_halo halo, char* text, size_t capacity, size_t* length);
+
+/* Writes the pattern of the halo to a file, as JSON (docs/halo.md): who sends how much to whom. Collective; the first rank
+ * writes, and needs memory that grows with the messages of all. ARGUMENT: a file that cannot be written, lists not set. */
+RANKWISE_API rankwise_result rankwise_halo_save(rankwise_halo halo, const char* path);
 
 /* Frees the halo and sets *halo to NULL; collective. What is under way is completed first. */
 RANKWISE_API rankwise_result rankwise_halo_destroy(rankwise_halo* halo);

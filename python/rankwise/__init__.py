@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankwise.halo import Halo as Halo
+    from rankwise.halo import halo_array as halo_array
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     """Load what needs numpy only where it is used."""
-    if name == "Halo":
-        from rankwise.halo import Halo
+    if name in ("Halo", "halo_array"):
+        import rankwise.halo
 
-        return Halo
+        return getattr(rankwise.halo, name)
     raise AttributeError(f"module 'rankwise' has no attribute {name!r}")

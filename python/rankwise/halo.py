@@ -13,8 +13,10 @@ The library behind it (docs/halo.md) is built for the MPI that mpi4py has loaded
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import shutil
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -26,7 +28,12 @@ import numpy as np
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 
 _MOST_AXES = 6
-_ALGORITHMS = {"auto": 0, "direct": 1, "staged": 2}
+_ALGORITHMS = {
+    name: number
+    for number, name in enumerate(
+        ("auto", "direct", "staged", "persistent", "window", "two-step", "three-step", "leader")
+    )
+}
 _CALLERS_FAULT = (1, 2, 3)  # the results ARGUMENT, USAGE and UNSUPPORTED
 
 
@@ -41,17 +48,36 @@ class _Field(ctypes.Structure):
 class _Options(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_size_t), ("algorithm", ctypes.c_int), ("corners", ctypes.c_int),
-        ("lower", ctypes.c_int * _MOST_AXES), ("upper", ctypes.c_int * _MOST_AXES),
+        ("lower", ctypes.c_int * _MOST_AXES), ("upper", ctypes.c_int * _MOST_AXES), ("exchanges", ctypes.c_int),
     ]  # fmt: skip
+
+
+def halo_array(shape: int | Sequence[int], dtype: Any = float) -> Any:
+    """Return an array of zeros whose halo the ranks of a node read straight from each other, in place of messages.
+
+    Needs mpi4py (for the MPI that the library is built for), but is not collective. The memory lives as long as the array and
+    its views. With it, a halo is complete when the partners of the node have come to wait, too.
+    """
+    library = _library()
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    kind = np.dtype(dtype)
+    size = math.prod(shape) * kind.itemsize
+    memory = ctypes.c_void_p()
+    _call(library, "alloc", ctypes.c_size_t(size), ctypes.byref(memory))
+    buffer = (ctypes.c_char * max(size, 1)).from_address(memory.value or 0)
+    weakref.finalize(buffer, library.rankwise_halo_free, ctypes.byref(memory)).atexit = False
+    return np.frombuffer(buffer, dtype=kind, count=math.prod(shape)).reshape(shape)
 
 
 class Halo:
     """The halo of one or more arrays on a Cartesian communicator of mpi4py; making it is collective.
 
     arrays: numpy arrays that hold the rank's own elements with the halo around them; the first axes are the grid's, further
-    ones (components) have no halo. Any strides. width: elements of the halo on each side; an integer, or one an axis, or
-    (lower, upper) an axis. corners: edges and corners, too. algorithm: "auto", "direct" or "staged". overlap: elements that
-    neighbours both own, one number an axis (points on the face between two boxes: 1).
+    ones (components) have no halo. Any strides. Arrays of `halo_array` are read straight from memory. width: elements of the
+    halo on each side; an integer, or one an axis, or (lower, upper) an axis. corners: edges and corners, too. algorithm:
+    "auto", "direct", "staged", "persistent", "window", "two-step", "three-step" or "leader". exchanges: about how many will
+    be made; auto tries its candidates in one of a hundred of these (0: never). overlap: elements that neighbours both own,
+    one number an axis (points on the face between two boxes: 1).
 
     Raises InputError, on all ranks, for arguments that have no meaning or do not fit together, and UnusableEnvironmentError
     where the library cannot be built for the MPI of mpi4py.
@@ -59,7 +85,7 @@ class Halo:
 
     def __init__(
         self, comm: Any, arrays: Sequence[Any], *, width: Any = 1, corners: bool = True, algorithm: str = "auto",
-        overlap: int | Sequence[int] = 0,
+        overlap: int | Sequence[int] = 0, exchanges: int = 4000,
     ) -> None:  # fmt: skip
         if algorithm not in _ALGORITHMS:
             raise InputError(f"algorithm is {algorithm!r}: take one of {', '.join(_ALGORITHMS)}")
@@ -70,6 +96,7 @@ class Halo:
         self._overlap = [overlap] * axes if isinstance(overlap, int) else list(overlap)
         self._fields = self._describe(arrays)
         options = _Options(ctypes.sizeof(_Options), _ALGORITHMS[algorithm], int(corners))
+        options.exchanges = exchanges
         for axis, (lower, upper) in enumerate(self._widths):
             options.lower[axis], options.upper[axis] = lower, upper
         self._call("create_f", comm.py2f(), len(self._fields), self._fields, ctypes.byref(options), ctypes.byref(self._handle))
@@ -121,6 +148,10 @@ class Halo:
         self._call("explain", self._handle, text, ctypes.c_size_t(len(text)), None)
         return text.value.decode()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the pattern, who sends how much to whom, as JSON; collective."""
+        self._call("save", self._handle, os.fsencode(path))
+
     def free(self) -> None:
         """Free the plan; collective. Nothing happens the second time."""
         self._call("destroy", ctypes.byref(self._handle))
@@ -154,12 +185,16 @@ class Halo:
         return fields
 
     def _call(self, name: str, *arguments: Any) -> None:
-        function = getattr(self._library, f"rankwise_halo_{name}")
-        result = function(*arguments)
-        if result != 0:
-            self._library.rankwise_last_error.restype = ctypes.c_char_p
-            words = self._library.rankwise_last_error().decode()
-            raise InputError(words) if result in _CALLERS_FAULT else RankwiseError(words)
+        _call(self._library, name, *arguments)
+
+
+def _call(library: ctypes.CDLL, name: str, *arguments: Any) -> None:
+    function = getattr(library, f"rankwise_halo_{name}")
+    result = function(*arguments)
+    if result != 0:
+        library.rankwise_last_error.restype = ctypes.c_char_p
+        words = library.rankwise_last_error().decode()
+        raise InputError(words) if result in _CALLERS_FAULT else RankwiseError(words)
 
 
 def _widths(width: Any, axes: int) -> list[tuple[int, int]]:

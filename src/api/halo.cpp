@@ -99,6 +99,32 @@ rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int nsend, const
   return rankwise_neighbors_create(comm_of(comm), nsend, dest, skey, nrecv, source, rkey, halo);
 }
 
+rankwise_result rankwise_halo_alloc(size_t bytes, void** memory) {
+  return guarded([&] {
+    if (memory == nullptr) refuse_argument("memory is NULL: give the pointer to fill");
+    *memory = nullptr;
+    *memory = rankwise::allocate_shared(bytes);
+  });
+}
+
+rankwise_result rankwise_halo_free(void** memory) {
+  return guarded([&] {
+    if (memory == nullptr) refuse_argument("memory is NULL: give the pointer that rankwise_halo_alloc filled");
+    if (*memory != nullptr && !rankwise::free_shared(*memory)) {
+      refuse_argument("this memory is not from rankwise_halo_alloc, or has been freed: pass the pointer that it gave");
+    }
+    *memory = nullptr;
+  });
+}
+
+rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, int algorithm) {
+  return guarded([&] { halo_of(halo).set_algorithm(algorithm); });
+}
+
+rankwise_result rankwise_halo_save(rankwise_halo halo, const char* path) {
+  return guarded([&] { halo_of(halo).save(path); });
+}
+
 rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const rankwise_list send[], const rankwise_list recv[]) {
   return guarded([&] { halo_of(halo).set_lists(send, recv); });
 }

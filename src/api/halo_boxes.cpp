@@ -16,143 +16,15 @@ namespace {
 
 // Tags of what is in flight together.
 constexpr int setup_tag = 1;
-constexpr int forward_tag = 16;  // of the first stage
 constexpr int box_back_tag = 32;
 
 constexpr std::size_t most_layers = 64;
 constexpr Index no_box = -1;  // said of a place beyond an open border
 
-rankwise_halo_options in_our_version(const rankwise_halo_options& given) {
-  rankwise_halo_options options = default_halo_options();
-  if (given.struct_size < sizeof options || given.struct_size > 4096) {
-    refuse_argument("options.struct_size is " + std::to_string(given.struct_size) +
-                    ": fill the options with rankwise_halo_options_default first");
-  }
-  std::memcpy(&options, &given, sizeof options);
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
-  if (std::any_of(bytes + sizeof options, bytes + given.struct_size, [](unsigned char b) { return b != 0; })) {
-    throw Failure(RANKWISE_ERROR_UNSUPPORTED,
-                  "the options set something that this version of rankwise does not know: update the library");
-  }
-  return options;
-}
-
-HaloRequest read_request(const rankwise_halo_options* given, int axes) {
-  const rankwise_halo_options options = given == nullptr ? default_halo_options() : in_our_version(*given);
-  if (options.algorithm < RANKWISE_HALO_AUTO || options.algorithm > RANKWISE_HALO_STAGED) {
-    refuse_argument("options.algorithm is " + std::to_string(options.algorithm) + ": take one of rankwise_halo_algorithm");
-  }
-  if (options.corners != 0 && options.corners != 1) {
-    refuse_argument("options.corners is " + std::to_string(options.corners) + ": give 1 (edges and corners) or 0 (faces)");
-  }
-  if (options.algorithm == RANKWISE_HALO_STAGED && options.corners == 0) {
-    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "staged brings edges and corners along: take direct for faces only");
-  }
-  HaloRequest request;
-  request.algorithm = options.algorithm;
-  request.corners = options.corners == 1;
-  for (int axis = 0; axis < axes; ++axis) {
-    for (const auto& [widths, kept, name] : {std::tuple{options.lower, &request.lower, "lower"},
-                                             std::tuple{options.upper, &request.upper, "upper"}}) {
-      if (widths[axis] < 0) {
-        refuse_argument("options." + std::string(name) + "[" + std::to_string(axis) + "] is " + std::to_string(widths[axis]) +
-                        ": give a width of 0 or more");
-      }
-      kept->push_back(widths[axis]);
-    }
-  }
-  return request;
-}
-
-HaloField read_field(const rankwise_field& given, std::size_t f, int axes) {
-  const std::string name = "fields[" + std::to_string(f) + "]";
-  if (given.ndims < axes) {
-    refuse_argument(name + ".ndims is " + std::to_string(given.ndims) + " but the communicator's grid has " +
-                    std::to_string(axes) + " axes: give those of the grid first");
-  }
-  HaloField field;
-  field.element_bytes = given.element_bytes;
-  field.ndim = given.ndims;
-  for (int axis = 0; axis < given.ndims; ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    const std::string on = " on axis " + std::to_string(axis);
-    if (given.overlap[a] < 0) refuse_argument(name + " has an overlap below 0" + on + ": give 0 or more");
-    const int least = axis < axes ? given.overlap[a] + 1 : 1;
-    if (given.extent[a] < least) {
-      refuse_argument(name + " has an extent of " + std::to_string(given.extent[a]) + on + ": give at least " +
-                      std::to_string(least));
-    }
-    field.extent[a] = given.extent[a];
-    field.step[a] = given.stride[a];
-    if (axis < axes) field.lines.push_back({given.extent[a], {}, {}, given.overlap[a]});
-  }
-  return field;
-}
-
-// The axes of a field, those of the largest step first.
-std::vector<int> order_of(const HaloField& field) {
-  std::vector<int> order(static_cast<std::size_t>(field.ndim));
-  std::iota(order.begin(), order.end(), 0);
-  const auto step = [&](int axis) { return std::abs(field.step[static_cast<std::size_t>(axis)]); };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return step(a) > step(b); });
-  return order;
-}
-
 Index code_of(const std::vector<int>& order) {
   Index code = 1;
   for (const int axis : order) code = code * 8 + axis;
   return code;
-}
-
-struct Stretch {
-  const std::byte* begin;
-  const std::byte* end;
-  std::size_t field;
-};
-
-// What a field takes in memory with its halo: row by row, or as one stretch from the first byte to the last.
-std::vector<Stretch> stretches(const HaloSpec& spec, std::size_t f, const std::byte* data, bool by_rows) {
-  const HaloField& field = spec.fields[f];
-  BoxCells extent = field.extent;
-  Bytes first = 0;
-  Bytes end = static_cast<Bytes>(field.element_bytes);
-  for (int axis = 0; axis < field.ndim; ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    Interval all{0, field.extent[a]};
-    if (axis < spec.grid.ndim()) {
-      for (const HaloReach& reach : reaches(field.lines[a], spec.lower[a], spec.upper[a]).receives) {
-        all = {std::min(all.begin, reach.ghost.begin), std::max(all.end, reach.ghost.end)};
-      }
-    }
-    extent[a] = all.length();
-    data += all.begin * field.step[a];
-    (field.step[a] < 0 ? first : end) += (extent[a] - 1) * field.step[a];
-  }
-  if (!by_rows) return {{data + first, data + end, f}};
-  std::vector<Stretch> rows;
-  const BoxCopy copy = BoxCopy::of_box(field.ndim, extent, field.element_bytes, field.step, field.step);
-  each_row(copy, const_cast<std::byte*>(data), data,
-           [&](std::byte*, const std::byte* row, std::size_t bytes) { rows.push_back({row, row + bytes, f}); });
-  return rows;
-}
-
-// Refuses fields that share a byte.
-void require_apart(const HaloSpec& spec, const std::vector<std::byte*>& data) {
-  for (const bool by_rows : {false, true}) {
-    std::vector<Stretch> all;
-    for (std::size_t f = 0; f < data.size(); ++f) {
-      if (data[f] == nullptr) continue;
-      const std::vector<Stretch> own = stretches(spec, f, data[f], by_rows);
-      all.insert(all.end(), own.begin(), own.end());
-    }
-    std::ranges::sort(all, {}, &Stretch::begin);
-    const auto shared = std::ranges::adjacent_find(
-        all, [](const Stretch& a, const Stretch& b) { return a.field != b.field && b.begin < a.end; });
-    if (shared == all.end()) return;
-    if (!by_rows) continue;  // one inside the other, perhaps: only rows tell
-    refuse_argument("fields " + std::to_string(shared->field) + " and " + std::to_string(std::next(shared)->field) +
-                    " share memory: give every field elements and a halo of its own");
-  }
 }
 
 std::uint64_t mark_of(const HaloMessage& message) {
@@ -172,16 +44,6 @@ std::string widths_of(const HaloSpec& spec) {
 
 }  // namespace
 
-rankwise_halo_options default_halo_options() {
-  rankwise_halo_options options{};
-  options.struct_size = sizeof options;
-  options.algorithm = RANKWISE_HALO_AUTO;
-  options.corners = 1;
-  std::fill_n(options.lower, RANKWISE_MAX_DIMS, 1);
-  std::fill_n(options.upper, RANKWISE_MAX_DIMS, 1);
-  return options;
-}
-
 HaloBoxes::HaloBoxes(MPI_Comm cart, int nfields, const rankwise_field* fields, const rankwise_halo_options* options)
     : comm_(cart), spec_{comm_.grid(), comm_.rank(), {}, {}, true, {}, {}} {
   Agreement asked;
@@ -195,24 +57,22 @@ HaloBoxes::HaloBoxes(MPI_Comm cart, int nfields, const rankwise_field* fields, c
     asked.alike("the lower width" + on, a < request_.lower.size() ? request_.lower[a] : 0);
     asked.alike("the upper width" + on, a < request_.upper.size() ? request_.upper[a] : 0);
   }
+  asked.alike("the number of exchanges", request_.exchanges);
   asked.reach(comm_.get());
 
   agree_on_order();
   learn_lines();
-  HaloRoute route = HaloRoute::direct;
   Agreement made;
   made.attempt([&] {
-    if (request_.algorithm == RANKWISE_HALO_STAGED) route = HaloRoute::staged;
-    why_ = request_.algorithm == RANKWISE_HALO_AUTO ? why(&route) : "asked for";
-    halo_ = make_halo(spec_, route);
+    halo_ = make_halo(spec_, HaloRoute::direct);
     require_apart(spec_, data_);
-    const auto axis_tags = static_cast<int>(halo_.stages.size());
-    if (forward_tag + axis_tags > box_back_tag) refuse_argument("the grid has too many axes for a halo");
-    forward_.emplace(comm_.get(), comm_.rank(), halo_.stages, forward_tag);
-    back_.emplace(comm_.get(), comm_.rank(), std::span(&halo_.back, 1), box_back_tag);
+    if (axes > most_halo_axes) refuse_argument("the grid has too many axes for a halo");
+    const std::span<const HaloStage> back(&halo_.back, 1);
+    back_.emplace(comm_.rank(), back, couriers(comm_.get(), back, box_back_tag));
   });
   made.reach(comm_.get());
-  prove();
+  prove(halo_);
+  make_ways();
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 
@@ -341,9 +201,9 @@ void HaloBoxes::learn_lines() {
   }
 }
 
-void HaloBoxes::prove() const {
+void HaloBoxes::prove(const Halo& halo) const {
   Agreement proof;
-  for (const HaloStage& stage : halo_.stages) {
+  for (const HaloStage& stage : halo.stages) {
     std::vector<std::uint64_t> out;
     std::vector<std::uint64_t> in(stage.receives.size());
     std::vector<MPI_Request> requests;
@@ -370,11 +230,6 @@ void HaloBoxes::prove() const {
   proof.reach(comm_.get());
 }
 
-std::string HaloBoxes::why(HaloRoute* route) const {
-  *route = HaloRoute::direct;
-  return "one message to each partner";
-}
-
 std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
   if (fields.size() != 0 && fields.size() != data_.size()) {
     refuse_argument("nfields is " + std::to_string(fields.size()) + ": give the " + std::to_string(data_.size()) +
@@ -389,6 +244,10 @@ std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
       alike = given.extent[a] == known.extent[a] && given.stride[a] == known.step[a];
     }
     if (!alike) refuse_argument("field " + std::to_string(f) + " is not that of create: only its address may change");
+    if (reads_ && given.data != data_[f] && place_of(given.data).segment.descriptor < 0) {
+      refuse_argument("field " + std::to_string(f) + " is not in memory of rankwise_halo_alloc, as that of create was, which " +
+                      "other ranks read: allocate it likewise");
+    }
     data_[f] = static_cast<std::byte*>(given.data);
   }
   for (std::size_t f = 0; f < data_.size(); ++f) {
@@ -399,9 +258,9 @@ std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
 }
 
 bool HaloBoxes::advance(bool wait) {
-  HaloMover& mover = is_back_ ? *back_ : *forward_;
-  if (wait) mover.wait();
-  const bool done = wait || mover.test();
+  if (!is_back_) return ways_[now_]->advance(wait);
+  if (wait) back_->wait();
+  const bool done = wait || back_->test();
   if (done) is_back_ = false;
   return done;
 }
@@ -413,8 +272,10 @@ std::string HaloBoxes::explain() const {
   }
   std::size_t messages = 0;
   std::size_t bytes = 0;
-  for (const HaloStage& stage : halo_.stages) {
+  std::size_t read = 0;
+  for (const HaloStage& stage : current().stages) {
     messages += stage.sends.size();
+    read += stage.pulls.size();
     for (const HaloMessage& message : stage.sends) bytes += message.bytes();
   }
   std::size_t foreign = 0;
@@ -424,12 +285,42 @@ std::string HaloBoxes::explain() const {
     ++foreign;
     foreign_bytes += region.bytes;
   }
-  return "halo on a grid of " + grid + ", " + std::to_string(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
-         (spec_.corners ? ", with edges and corners" : ", faces") + ": " + (halo_.stages.size() > 1 ? "staged" : "direct") +
-         "; " + why_ + "\nrank " + std::to_string(comm_.rank()) + " sends " + std::to_string(messages) + " messages with " +
-         std::to_string(bytes) + " B in " + std::to_string(halo_.stages.size()) + " steps for a halo of " +
-         std::to_string(halo_.regions.size()) + " regions, of which " + std::to_string(foreign) + " with " +
-         std::to_string(foreign_bytes) + " B belong to other ranks\n";
+  const auto number = [](std::size_t n) { return std::to_string(n); };
+  return "halo on a grid of " + grid + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
+         (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(ways_[now_]->algorithm()) +
+         "; " + why_ + "\nrank " + std::to_string(comm_.rank()) +
+         (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +
+         " messages with " + number(bytes) + " B in " + number(current().stages.size()) + " steps for a halo of " +
+         number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " + number(foreign_bytes) +
+         " B belong to other ranks\n";
+}
+
+std::string HaloBoxes::header() const {
+  const auto list = [](std::size_t count, auto each) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + std::string(each(i));
+    return "[" + text + "]";
+  };
+  const Grid& grid = spec_.grid;
+  const auto axes = static_cast<std::size_t>(grid.ndim());
+  const auto dim = [&](std::size_t a) { return std::to_string(grid.dim(static_cast<int>(a))); };
+  const auto wraps = [&](std::size_t a) { return grid.periodic(static_cast<int>(a)) ? "true" : "false"; };
+  const auto element = [&](std::size_t f) { return std::to_string(spec_.fields[f].element_bytes); };
+  return "\"grid\": " + list(axes, dim) + ", \"periodic\": " + list(axes, wraps) +
+         ", \"fields\": " + list(spec_.fields.size(), element) + ", ";
+}
+
+std::string HaloBoxes::pairs() const {
+  std::string text;
+  for (const HaloMessage& message : halo_.stages.front().sends) {
+    text += (text.empty() ? "" : ",\n") + std::string("{\"source\": ") + std::to_string(comm_.rank()) + ", \"dest\": " +
+            std::to_string(message.peer) + ", \"bytes\": [";
+    for (std::size_t f = 0; f < message.sections.size(); ++f) {
+      text += (f > 0 ? ", " : "") + std::to_string(message.sections[f].bytes);
+    }
+    text += "]}";
+  }
+  return text;
 }
 
 }  // namespace rankwise::api

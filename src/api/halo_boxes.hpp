@@ -4,18 +4,10 @@
 #include <optional>
 
 #include "api/halo_plan.hpp"
+#include "api/halo_request.hpp"
+#include "api/halo_way.hpp"
 
 namespace rankwise::api {
-
-// What a caller asks for, read from the option struct.
-struct HaloRequest {
-  int algorithm = RANKWISE_HALO_AUTO;
-  bool corners = true;
-  std::vector<Index> lower;  // of each axis of the grid
-  std::vector<Index> upper;
-};
-
-[[nodiscard]] rankwise_halo_options default_halo_options();
 
 class HaloBoxes : public HaloPlan {
  public:
@@ -25,7 +17,7 @@ class HaloBoxes : public HaloPlan {
  private:
   std::uint64_t take(const Fields& fields, const int active[]) override;
   void begin(std::uint64_t active) override {
-    forward_->start(data_, active);
+    ways_[now_]->start(data_, active);
     is_back_ = false;
   }
   void begin_back(std::uint64_t active, const Reduction& reduction) override {
@@ -35,7 +27,15 @@ class HaloBoxes : public HaloPlan {
   bool advance(bool wait) override;
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return spec_.fields[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
-  void free() override { comm_.free(); }
+  void use(std::size_t way) override { now_ = way; }
+  void settle(std::size_t way, const std::vector<double>& times_s, double spent_s) override;
+  [[nodiscard]] std::string pairs() const override;
+  [[nodiscard]] std::string header() const override;
+  void free() override {
+    ways_.clear();
+    back_.reset();
+    comm_.free();
+  }
 
   // Fills spec_ from the arguments; throws Failure on this rank alone.
   void read(int nfields, const rankwise_field* fields, const rankwise_halo_options* options);
@@ -46,18 +46,24 @@ class HaloBoxes : public HaloPlan {
   void compare_faces() const;
   [[nodiscard]] bool spread_lines();
   // Both ends of every message mean the same bytes.
-  void prove() const;
-  [[nodiscard]] std::string why(HaloRoute* route) const;
+  void prove(const Halo& halo) const;
+  // Collective. The algorithms that may be the fastest, the one that the judge takes first; says why.
+  [[nodiscard]] std::vector<int> candidates(const NodeKnowledge* nodes, bool some_shared);
+  // Collective.
+  void make_ways();
+  [[nodiscard]] const Halo& current() const { return ways_[now_]->halo(); }
 
   Communicator comm_;
   HaloSpec spec_;
   HaloRequest request_;
   std::string why_;
-  Halo halo_;
+  Halo halo_;  // direct, for the way back
   std::vector<std::byte*> data_;  // of each field, now
-  std::optional<HaloMover> forward_;
+  std::vector<std::unique_ptr<BoxWay>> ways_;
+  std::size_t now_ = 0;
   std::optional<HaloMover> back_;
   bool is_back_ = false;
+  bool reads_ = false;  // the memory of others, by any way
 };
 
 }  // namespace rankwise::api

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "api/halo_way.hpp"
 #include "mpi/wait.hpp"
 
 namespace rankwise::api {
@@ -18,48 +19,7 @@ constexpr int tell_tag = 2;
 constexpr int usual_tag = 16;
 constexpr int long_tag = 17;
 constexpr int list_back_tag = 18;
-
-// Elements of a known size become loads and stores.
-template <std::size_t size>
-void gather(Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
-  for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
-}
-template <std::size_t size>
-void scatter(Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
-  for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
-}
-
-void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
-  if (stride == static_cast<Bytes>(size) && count > 4) {
-    std::memcpy(into, from, size * static_cast<std::size_t>(count));
-    return;
-  }
-  switch (size) {
-    case 4: return gather<4>(count, from, stride, into);
-    case 8: return gather<8>(count, from, stride, into);
-    case 16: return gather<16>(count, from, stride, into);
-    case 24: return gather<24>(count, from, stride, into);
-    case 32: return gather<32>(count, from, stride, into);
-    default:
-      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
-  }
-}
-
-void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
-  if (stride == static_cast<Bytes>(size) && count > 4) {
-    std::memcpy(into, from, size * static_cast<std::size_t>(count));
-    return;
-  }
-  switch (size) {
-    case 4: return scatter<4>(count, from, into, stride);
-    case 8: return scatter<8>(count, from, into, stride);
-    case 16: return scatter<16>(count, from, into, stride);
-    case 24: return scatter<24>(count, from, into, stride);
-    case 32: return scatter<32>(count, from, into, stride);
-    default:
-      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
-  }
-}
+constexpr int list_relay_tag = 48;  // of the first step
 
 std::string edge_of(int from, int to, int key) {
   return "the edge from rank " + std::to_string(from) + " to rank " + std::to_string(to) + " under key " + std::to_string(key);
@@ -90,7 +50,7 @@ HaloLists::HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives) : c
   std::vector<int> from;
   for (const Partner& partner : to_) to.push_back(partner.rank);
   for (const Partner& partner : from_) from.push_back(partner.rank);
-  usual_.emplace(comm_.get(), usual_tag, to, from);
+  usual_ = std::make_unique<Courier>(comm_.get(), usual_tag, to, from);
   long_out_.emplace(comm_.get(), long_tag, to, std::vector<int>{});
   long_in_.emplace(comm_.get(), long_tag, std::vector<int>{}, from);
   back_.emplace(comm_.get(), list_back_tag, from, to);
@@ -337,6 +297,33 @@ std::byte* HaloLists::in_place(const Partner& partner) const {
   return field.data + partner.first * field.stride;
 }
 
+void HaloLists::set_algorithm(int algorithm) {
+  Agreement asked;
+  asked.attempt([&] {
+    require_idle("rankwise_neighbors_algorithm");
+    algorithm = or_asked_halo_algorithm(algorithm);
+    if (algorithm == RANKWISE_HALO_AUTO) algorithm = RANKWISE_HALO_DIRECT;
+    if (algorithm == RANKWISE_HALO_STAGED || algorithm == RANKWISE_HALO_WINDOW) {
+      throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                    halo_algorithm_name(algorithm) + " is for halos of boxes: take direct for lists");
+    }
+  });
+  asked.alike("the algorithm (by its number)", algorithm);
+  asked.reach(comm_.get());
+  PartnerLists edges;
+  for (const Partner& partner : to_) edges.to.push_back(partner.rank);
+  for (const Partner& partner : from_) edges.from.push_back(partner.rank);
+  for (const Partner& partner : to_) edges.bytes_out.push_back(static_cast<Index>(partner.edges.size()));
+  if (is_relay(algorithm)) {
+    const NodeKnowledge nodes(comm_.get(), std::vector{edges});
+    usual_ = relay_carrier(comm_.get(), list_relay_tag, relay_kind(algorithm), nodes, edges, false);
+  } else {
+    usual_ = std::make_unique<Courier>(comm_.get(), usual_tag, edges.to, edges.from, Courier::usual_piece_bytes,
+                                       algorithm == RANKWISE_HALO_PERSISTENT);
+  }
+  algorithm_ = algorithm;
+}
+
 void HaloLists::set_capacity(const std::size_t bytes[]) {
   checked([&] {
     require_idle("rankwise_neighbors_capacity");
@@ -475,6 +462,7 @@ void HaloLists::begin(std::uint64_t active) {
       usual_->send(i, first + bytes);
     }
   }
+  usual_->sent();
   // What stays on this rank goes the same way, without a message.
   for (std::size_t i = 0; i < to_self_.edges.size(); ++i) {
     receives_[from_self_.edges[i]].count = sends_[to_self_.edges[i]].count;
@@ -630,12 +618,32 @@ void HaloLists::received(int edge, int field, std::size_t* elements, const void*
   });
 }
 
+// Of the last exchange.
+std::string HaloLists::pairs() const {
+  if (fields_.empty()) refuse_usage("nothing has been exchanged yet: call rankwise_halo_save after the first wait");
+  std::string text;
+  for (const Partner& partner : to_) {
+    std::size_t elements = 0;
+    for (const std::size_t e : partner.edges) elements += sends_[e].count;
+    text += (text.empty() ? "" : ",\n") + std::string("{\"source\": ") + std::to_string(comm_.rank()) + ", \"dest\": " +
+            std::to_string(partner.rank) + ", \"bytes\": [";
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      text += (f > 0 ? ", " : "") + std::to_string(elements * fields_[f].element_bytes);
+    }
+    text += "]}";
+  }
+  return text;
+}
+
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + std::string(varies_ ? "counts travel with the elements" : "counts are known to both ends") +
-         "\nrank " + std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
-         std::to_string(sends_.size()) + " edges, one message each, " + std::to_string(elements) + " elements a field\n";
+  return "halo of lists: " + halo_algorithm_name(algorithm_) + "; " +
+         (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
+         std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
+         std::to_string(sends_.size()) + " edges, " +
+         (is_relay(algorithm_) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
+         " elements a field\n";
 }
 
 }  // namespace rankwise::api

@@ -1,6 +1,7 @@
 // Halos of lists: which elements go to whom is said edge by edge.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "api/halo_plan.hpp"
@@ -19,6 +20,7 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::string explain() const override;
   void set_lists(const rankwise_list send[], const rankwise_list recv[]) override;
   void set_capacity(const std::size_t bytes[]) override;
+  void set_algorithm(int algorithm) override;
   void received(int edge, int field, std::size_t* elements, const void** where) const override;
 
  private:
@@ -64,7 +66,11 @@ class HaloLists : public HaloPlan {
   bool advance(bool wait) override;
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return fields_[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
-  void free() override { comm_.free(); }
+  [[nodiscard]] std::string pairs() const override;
+  void free() override {
+    usual_.reset();
+    comm_.free();
+  }
 
   static std::vector<Edge> read(const Ends& ends, int ranks, const char* what);
   static std::vector<Partner> partners_of(const std::vector<Edge>& edges, const char* what);
@@ -106,7 +112,8 @@ class HaloLists : public HaloPlan {
   bool varies_ = false;
   bool listed_ = false;        // set_lists was called
 
-  std::optional<Courier> usual_;
+  int algorithm_ = RANKWISE_HALO_DIRECT;
+  std::unique_ptr<Carrier> usual_;
   std::optional<Courier> long_out_;  // what passes a capacity
   std::optional<Courier> long_in_;
   std::optional<Courier> back_;

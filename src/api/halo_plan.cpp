@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "api/environment.hpp"
 
 namespace rankwise::api {
+
+namespace {
+
+constexpr int save_tag = 8;
+
+}  // namespace
 
 Fields::Fields(int count, const rankwise_field* fields) {
   if (count < 0 || count > static_cast<int>(most_fields)) {
@@ -120,8 +127,28 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
     moving = take(Fields(nfields, fields), active);
   });
   state_ = State::broken;
+  if (trial_ && trial_->is_over()) end_trial();
+  is_tried_ = trial_.has_value();
+  if (is_tried_) use(trial_->now());
+  const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
   begin(moving);
+  if (is_tried_) spent_s_ = MPI_Wtime() - begun_s;
   state_ = State::under_way;
+}
+
+void HaloPlan::try_ways(std::size_t ways, std::size_t exchanges) {
+  trial_.emplace(ways, exchanges);
+  if (trial_->is_over()) trial_.reset();
+}
+
+// Every rank has made as many exchanges by now, so all come here in the same start.
+void HaloPlan::end_trial() {
+  std::vector<double> times_s = trial_->medians();
+  const double spent_s = trial_->spent_s();
+  trial_.reset();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, times_s.data(), static_cast<int>(times_s.size()), MPI_DOUBLE, MPI_MAX, comm()),
+            "MPI_Allreduce");
+  settle(static_cast<std::size_t>(std::ranges::min_element(times_s) - times_s.begin()), times_s, spent_s);
 }
 
 void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {
@@ -138,6 +165,7 @@ void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int
     }
     reduction_ = reduction;
   });
+  is_tried_ = false;
   state_ = State::broken;
   begin_back(moving, reduction_);
   state_ = State::under_way;
@@ -145,7 +173,10 @@ void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int
 
 bool HaloPlan::progress(bool wait) {
   try {
-    if (!advance(wait)) return false;
+    const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
+    const bool done = advance(wait);
+    if (is_tried_) spent_s_ += MPI_Wtime() - begun_s;
+    if (!done) return false;
   } catch (const WrongLength& error) {
     state_ = State::broken;
     int rank = 0;
@@ -157,6 +188,8 @@ bool HaloPlan::progress(bool wait) {
     throw;
   }
   state_ = State::complete;
+  if (is_tried_) trial_->took(spent_s_);
+  is_tried_ = false;
   return true;
 }
 
@@ -182,6 +215,48 @@ void HaloPlan::close() {
   free();
 }
 
+// The words of every rank, one rank after the other, on the first one.
+void HaloPlan::save(const char* path) const {
+  Agreement asked;
+  std::string own;
+  asked.attempt([&] {
+    if (path == nullptr || *path == '\0') refuse_argument("path is NULL or empty: give the file to write");
+    own = pairs();
+  });
+  asked.reach(comm());
+  int rank = 0;
+  int ranks = 0;
+  check_mpi(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm(), &ranks), "MPI_Comm_size");
+  Agreement written;
+  if (rank > 0) {
+    check_mpi(MPI_Send(own.data(), static_cast<int>(own.size()), MPI_CHAR, 0, save_tag, comm()), "MPI_Send");
+  } else {
+    std::string all;
+    for (int from = 0; from < ranks; ++from) {
+      std::string theirs = own;
+      if (from > 0) {
+        MPI_Status status;
+        int count = 0;
+        check_mpi(MPI_Probe(from, save_tag, comm(), &status), "MPI_Probe");
+        check_mpi(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count");
+        theirs.resize(static_cast<std::size_t>(count));
+        check_mpi(MPI_Recv(theirs.data(), count, MPI_CHAR, from, save_tag, comm(), MPI_STATUS_IGNORE), "MPI_Recv");
+      }
+      if (!all.empty() && !theirs.empty()) all += ",\n";
+      all += theirs;
+    }
+    written.attempt([&] {
+      std::ofstream file(path, std::ios::binary);
+      file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << ranks << ", " << header() << "\"pairs\": [\n"
+           << all << "\n]}\n";
+      if (file.flush()) return;
+      refuse_argument(std::string(path) + " cannot be written: give a file in a folder that you may write to");
+    });
+  }
+  written.reach(comm());
+}
+
 namespace {
 
 [[noreturn]] void refuse_boxes(const char* call) {
@@ -192,6 +267,7 @@ namespace {
 
 void HaloPlan::set_lists(const rankwise_list*, const rankwise_list*) { refuse_boxes("rankwise_neighbors_lists"); }
 void HaloPlan::set_capacity(const std::size_t*) { refuse_boxes("rankwise_neighbors_capacity"); }
+void HaloPlan::set_algorithm(int) { refuse_boxes("rankwise_neighbors_algorithm"); }
 void HaloPlan::received(int, int, std::size_t*, const void**) const { refuse_boxes("rankwise_halo_received"); }
 
 }  // namespace rankwise::api

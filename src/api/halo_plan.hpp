@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "api/communicator.hpp"
 #include "api/failure.hpp"
 #include "exchange/halo_mover.hpp"
+#include "exchange/trial.hpp"
 #include "rankwise/rankwise.h"
 
 namespace rankwise::api {
@@ -58,10 +60,12 @@ class HaloPlan {
   [[nodiscard]] bool test();
   void close();
   [[nodiscard]] virtual std::string explain() const = 0;
+  void save(const char* path) const;
 
   // Of lists only; boxes refuse.
   virtual void set_lists(const rankwise_list send[], const rankwise_list recv[]);
   virtual void set_capacity(const std::size_t bytes[]);
+  virtual void set_algorithm(int algorithm);
   virtual void received(int edge, int field, std::size_t* elements, const void** where) const;
 
  protected:
@@ -69,6 +73,16 @@ class HaloPlan {
   // Reads and checks the fields of a call; the bits of those that move.
   virtual std::uint64_t take(const Fields& fields, const int active[]) = 0;
   virtual void begin(std::uint64_t active) = 0;
+  // From the next exchange on; of the ways that are tried, by their numbers.
+  virtual void use(std::size_t) {}
+  // The trial is over: this way is kept. times_s: of each, on the slowest rank. spent_s: what all of it took, on this rank.
+  virtual void settle(std::size_t, const std::vector<double>&, double) {}
+  // Tries so many ways in at most so many exchanges to come.
+  void try_ways(std::size_t ways, std::size_t exchanges);
+  // What this rank sends to others: JSON objects (see save), with commas between. Throws Failure where it is not known.
+  [[nodiscard]] virtual std::string pairs() const = 0;
+  // The members of the file's object that are the same for all ranks, each with a comma behind it.
+  [[nodiscard]] virtual std::string header() const { return ""; }
   // Throws Failure where there is no way back now.
   virtual void require_back() const {}
   virtual void begin_back(std::uint64_t active, const Reduction& reduction) = 0;
@@ -89,11 +103,15 @@ class HaloPlan {
 
  private:
   bool progress(bool wait);
+  void end_trial();
 
   enum class State { idle, under_way, complete, broken };
   State state_ = State::idle;
   bool check_every_call_;
   Reduction reduction_;
+  std::optional<Trial> trial_;
+  bool is_tried_ = false;  // what is under way
+  double spent_s_ = 0.0;   // in its calls so far
 };
 
 }  // namespace rankwise::api

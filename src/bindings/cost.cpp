@@ -249,13 +249,14 @@ void bind_cost(nb::module_& m) {
   m.def(
       "judge_phases",
       [](const Of<std::int32_t>& phase, const Of<std::int32_t>& from, const Of<std::int32_t>& to, const Of<Index>& bytes,
-         const Of<double>& compute_s, const Placement& placement) {
+         const Of<double>& compute_s, const Placement& placement, const std::string& mode) {
         const rankwise::PhasedMessages messages{span_of(phase), span_of(from), span_of(to), span_of(bytes)};
-        rankwise::Walk walk(rankwise::SendMode::isend,
+        rankwise::Walk walk(rankwise::parse_send_mode(mode),
                             rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)));
         return Judged{std::move(walk).at(placement)};
       },
       nb::arg("phase"), nb::arg("from_rank"), nb::arg("to_rank"), nb::arg("bytes"), nb::arg("compute_s"), nb::arg("placement"),
+      nb::arg("mode") = "isend",
       "An observed program: messages by phase, after computing (of each phase and rank). Blocks are of one byte.");
   m.def(
       "judge_transpose",

@@ -144,6 +144,15 @@ Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
   return Walk(spec.mode, std::move(parts));
 }
 
+Walk walk_of_node(const NodeMap& map, const Placement& placement, SendMode mode,
+                  const std::function<RankSchedule(Index rank)>& make) {
+  OfNodes counted(placement);
+  std::vector<LinkedSchedules> parts;
+  parts.push_back(of_nodes(map, {0}, counted, make));
+  parts.front().census = counted.census(1);
+  return Walk(mode, std::move(parts));
+}
+
 NodeMap nodes_of(const Placement& placement) {
   if (placement.is_blocked()) return NodeMap::blocked(placement.ranks(), placement.ranks_per_node());
   std::vector<Index> node_of_rank;

@@ -4,19 +4,30 @@
 
 namespace rankwise {
 
-HaloMover::HaloMover(MPI_Comm comm, int rank, std::span<const HaloStage> stages, int tag, std::size_t piece_bytes)
-    : rank_(rank), stages_(stages), at_(stages.size()) {
-  for (const HaloStage& stage : stages) {
-    std::vector<int> to;
-    std::vector<int> from;
-    for (const HaloMessage& message : stage.sends) to.push_back(static_cast<int>(message.peer));
-    for (const HaloMessage& message : stage.receives) from.push_back(static_cast<int>(message.peer));
-    Courier& courier = couriers_.emplace_back(comm, tag++, std::move(to), std::move(from), piece_bytes);
-    for (std::size_t i = 0; i < stage.sends.size(); ++i) courier.make_room_out(i, stage.sends[i].bytes());
-    for (std::size_t i = 0; i < stage.receives.size(); ++i) courier.make_room_in(i, stage.receives[i].bytes());
-    courier.ready();
+HaloMover::HaloMover(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Carrier>> carriers)
+    : rank_(rank), stages_(stages), carriers_(std::move(carriers)), at_(stages.size()) {
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    Carrier& carrier = *carriers_[s];
+    for (std::size_t i = 0; i < stages[s].sends.size(); ++i) carrier.make_room_out(i, stages[s].sends[i].bytes());
+    for (std::size_t i = 0; i < stages[s].receives.size(); ++i) carrier.make_room_in(i, stages[s].receives[i].bytes());
+    carrier.ready();
   }
   if (!stages.empty()) fields_.resize(stages.front().local.size());
+}
+
+StagePartners::StagePartners(const HaloStage& stage) {
+  for (const HaloMessage& message : stage.sends) to.push_back(static_cast<int>(message.peer));
+  for (const HaloMessage& message : stage.receives) from.push_back(static_cast<int>(message.peer));
+}
+
+std::vector<std::unique_ptr<Carrier>> couriers(MPI_Comm comm, std::span<const HaloStage> stages, int tag, bool persistent,
+                                               std::size_t piece_bytes) {
+  std::vector<std::unique_ptr<Carrier>> made;
+  for (const HaloStage& stage : stages) {
+    const StagePartners partners(stage);
+    made.push_back(std::make_unique<Courier>(comm, tag++, partners.to, partners.from, piece_bytes, persistent));
+  }
+  return made;
 }
 
 template <class Each>
@@ -55,7 +66,7 @@ void HaloMover::start(std::span<std::byte* const> fields, std::uint64_t active, 
   for (std::size_t s = 0; s < stages_.size(); ++s) {
     for (std::size_t i = 0; i < stages_[s].receives.size(); ++i) {
       const HaloMessage& message = stages_[s].receives[i];
-      couriers_[s].expect(i, active_bytes(message), combine == nullptr ? in_place(message, false) : nullptr);
+      carriers_[s]->expect(i, active_bytes(message), combine == nullptr ? in_place(message, false) : nullptr);
     }
   }
   at_ = 0;
@@ -64,7 +75,7 @@ void HaloMover::start(std::span<std::byte* const> fields, std::uint64_t active, 
 
 void HaloMover::begin() {
   const HaloStage& stage = stages_[at_];
-  Courier& courier = couriers_[at_];
+  Carrier& carrier = *carriers_[at_];
   for (std::size_t i = 0; i < stage.sends.size(); ++i) {
     const HaloMessage& message = stage.sends[i];
     std::byte* data = in_place(message, true);
@@ -72,10 +83,11 @@ void HaloMover::begin() {
     each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
       bytes += section.bytes;
       if (data != nullptr) return;
-      for (const BoxCopy& copy : section.copies) run(copy, courier.out(i) + start, fields_[f]);
+      for (const BoxCopy& copy : section.copies) run(copy, carrier.out(i) + start, fields_[f]);
     });
-    courier.send(i, bytes, data);
+    carrier.send(i, bytes, data);
   }
+  carrier.sent();
   if (combine_ == nullptr) run_local(stage);
 }
 
@@ -97,7 +109,7 @@ void HaloMover::unpack(std::size_t stage, std::size_t i) {
   const HaloMessage& message = stages_[stage].receives[i];
   if (combine_ == nullptr && in_place(message, false) != nullptr) return;
   each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
-    const std::byte* from = couriers_[stage].in(i) + start;
+    const std::byte* from = carriers_[stage]->in(i) + start;
     for (const BoxCopy& copy : section.copies) {
       if (combine_ == nullptr) {
         run(copy, fields_[f], from);
@@ -125,7 +137,7 @@ void HaloMover::combine_all(const HaloStage& stage, std::size_t number) {
 bool HaloMover::advance(bool wait) {
   while (at_ < stages_.size()) {
     const HaloStage& stage = stages_[at_];
-    const bool done = couriers_[at_].advance(wait, [&](std::size_t i, std::size_t bytes) {
+    const bool done = carriers_[at_]->advance(wait, [&](std::size_t i, std::size_t bytes) {
       if (const std::size_t expected = active_bytes(stage.receives[i]); bytes != expected) {
         throw WrongLength("rank " + std::to_string(stage.receives[i].peer) + " sent " + std::to_string(bytes) + " B, not " +
                           std::to_string(expected) + " B");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,10 +19,9 @@ using CombineRow = void (*)(std::byte* into, const std::byte* from, std::size_t 
 
 class HaloMover {
  public:
-  // stages: those of a halo, or its way back; they must outlive the mover. tag: the first of so many tags as there are
-  // stages. Takes all memory that it will ever need.
-  HaloMover(MPI_Comm comm, int rank, std::span<const HaloStage> stages, int tag,
-            std::size_t piece_bytes = Courier::usual_piece_bytes);
+  // stages: those of a halo, or its way back; they must outlive the mover. carriers: of each stage, its partners in the order
+  // of the messages. Takes all memory that it will ever need.
+  HaloMover(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Carrier>> carriers);
 
   // fields: the first owned element of each. active: the fields that move now (bit f), alike on all ranks.
   // combine: null: copies; else what comes is combined, in ascending order of the ranks that it comes from.
@@ -45,12 +45,24 @@ class HaloMover {
 
   int rank_;
   std::span<const HaloStage> stages_;
-  std::vector<Courier> couriers_;  // of each stage
+  std::vector<std::unique_ptr<Carrier>> carriers_;
   std::size_t at_ = 0;             // the stage under way; stages_.size(): none
   std::vector<std::byte*> fields_;
   std::uint64_t active_ = 0;
   CombineRow combine_ = nullptr;
   const void* context_ = nullptr;
 };
+
+// The partners of a stage.
+struct StagePartners {
+  std::vector<int> to;
+  std::vector<int> from;
+  explicit StagePartners(const HaloStage& stage);
+};
+
+// Straight to the partners of each stage, under so many tags from the first on.
+[[nodiscard]] std::vector<std::unique_ptr<Carrier>> couriers(MPI_Comm comm, std::span<const HaloStage> stages, int tag,
+                                                             bool persistent = false,
+                                                             std::size_t piece_bytes = Courier::usual_piece_bytes);
 
 }  // namespace rankwise

@@ -12,15 +12,18 @@
 ! types and operations are default INTEGERs, as in `use mpi`; with `use mpi_f08` pass comm%MPI_VAL. Arrays must have the TARGET
 ! or ASYNCHRONOUS attribute where a compiler might keep them elsewhere between start and wait.
 module rankwise_halo
-  use, intrinsic :: iso_c_binding, only: c_int, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, &
+      c_size_t
   implicit none
   private
   public :: rankwise_halo_field, rankwise_halo_options_default, rankwise_halo_create, rankwise_halo_start, &
       rankwise_halo_reduce_start, rankwise_halo_wait, rankwise_halo_test, rankwise_halo_destroy, rankwise_neighbors_create, &
-      rankwise_neighbors_lists
+      rankwise_neighbors_lists, rankwise_neighbors_algorithm, rankwise_halo_alloc, rankwise_halo_free, rankwise_halo_save
 
   integer, parameter, public :: RANKWISE_MAX_DIMS = 6
-  integer, parameter, public :: RANKWISE_HALO_AUTO = 0, RANKWISE_HALO_DIRECT = 1, RANKWISE_HALO_STAGED = 2
+  integer, parameter, public :: RANKWISE_HALO_AUTO = 0, RANKWISE_HALO_DIRECT = 1, RANKWISE_HALO_STAGED = 2, &
+      RANKWISE_HALO_PERSISTENT = 3, RANKWISE_HALO_WINDOW = 4, RANKWISE_HALO_TWO_STEP = 5, RANKWISE_HALO_THREE_STEP = 6, &
+      RANKWISE_HALO_LEADER = 7
 
   integer, parameter :: most_fields = 64
 
@@ -40,6 +43,7 @@ module rankwise_halo
     integer(c_int) :: corners = 1
     integer(c_int) :: lower(RANKWISE_MAX_DIMS) = 1
     integer(c_int) :: upper(RANKWISE_MAX_DIMS) = 1
+    integer(c_int) :: exchanges = 4000
   end type
 
   ! Elements of an edge, numbered from 0: `count` from `first` on, or those in an index array (c_loc of integers).
@@ -77,6 +81,29 @@ module rankwise_halo
       integer(c_int), value :: comm, nsend, nrecv
       integer(c_int), intent(in) :: dest(*), skey(*), source(*), rkey(*)
       type(c_ptr), intent(out) :: halo
+      integer(c_int) :: code
+    end function
+    function algorithm_c(halo, algorithm) result(code) bind(c, name="rankwise_neighbors_algorithm")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: halo
+      integer(c_int), value :: algorithm
+      integer(c_int) :: code
+    end function
+    function alloc_c(bytes, memory) result(code) bind(c, name="rankwise_halo_alloc")
+      import :: c_int, c_ptr, c_size_t
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(out) :: memory
+      integer(c_int) :: code
+    end function
+    function free_c(memory) result(code) bind(c, name="rankwise_halo_free")
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: memory
+      integer(c_int) :: code
+    end function
+    function save_c(halo, path) result(code) bind(c, name="rankwise_halo_save")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: halo
+      character(kind=c_char), intent(in) :: path(*)
       integer(c_int) :: code
     end function
     function lists_c(halo, send, recv) result(code) bind(c, name="rankwise_neighbors_lists")
@@ -214,6 +241,36 @@ contains
     flag = 0
     ierror = test_c(halo, flag)
     done = flag /= 0
+  end subroutine
+
+  subroutine rankwise_neighbors_algorithm(halo, algorithm, ierror)
+    type(c_ptr), intent(in) :: halo
+    integer, intent(in) :: algorithm
+    integer, intent(out) :: ierror
+    ierror = algorithm_c(halo, algorithm)
+  end subroutine
+
+  ! Memory that ranks of the node can read; c_f_pointer makes an array of it:
+  !     call rankwise_halo_alloc(int(8, c_size_t) * (nx + 2) * (ny + 2), memory, ierror)
+  !     call c_f_pointer(memory, whole, [nx + 2, ny + 2]);  u(0:, 0:) => whole
+  subroutine rankwise_halo_alloc(bytes, memory, ierror)
+    integer(c_size_t), intent(in) :: bytes
+    type(c_ptr), intent(out) :: memory
+    integer, intent(out) :: ierror
+    ierror = alloc_c(bytes, memory)
+  end subroutine
+
+  subroutine rankwise_halo_free(memory, ierror)
+    type(c_ptr), intent(inout) :: memory
+    integer, intent(out) :: ierror
+    ierror = free_c(memory)
+  end subroutine
+
+  subroutine rankwise_halo_save(halo, path, ierror)
+    type(c_ptr), intent(in) :: halo
+    character(*), intent(in) :: path
+    integer, intent(out) :: ierror
+    ierror = save_c(halo, path // c_null_char)
   end subroutine
 
   subroutine rankwise_halo_destroy(halo, ierror)

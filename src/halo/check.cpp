@@ -178,9 +178,21 @@ class Checker {
           }
         }
       };
+      const auto check_pull = [&](const HaloMessage& message) {
+        const auto peer = static_cast<std::size_t>(message.peer);
+        for (std::size_t f = 0; f < message.sections.size(); ++f) {
+          const Memory source = memory_of(specs_[peer], specs_[peer].fields[f]);
+          const auto before = static_cast<Bytes>(source.first * element);
+          for (const BoxCopy& copy : message.sections[f].copies) {
+            within({-before, static_cast<Bytes>(source.values.size() * element) - before}, touched(copy, true));
+            within(held[f], touched(copy, false));
+          }
+        }
+      };
       const auto check_stage = [&](const HaloStage& stage) {
         for (const HaloMessage& message : stage.sends) check_message(message, true);
         for (const HaloMessage& message : stage.receives) check_message(message, false);
+        for (const HaloMessage& message : stage.pulls) check_pull(message);
         for (std::size_t f = 0; f < stage.local.size(); ++f) {
           for (const BoxCopy& copy : stage.local[f]) {
             within(held[f], touched(copy, true));
@@ -286,6 +298,12 @@ class Checker {
       for (std::size_t r = 0; r < stages.size(); ++r) {
         for (std::size_t f = 0; f < fields(); ++f) {
           for (const BoxCopy& copy : stages[r]->local[f]) write(memory_[r][f], copy, memory_[r][f].origin());
+        }
+        for (const HaloMessage& message : stages[r]->pulls) {
+          for (std::size_t f = 0; f < fields(); ++f) {
+            std::byte* from = memory_[static_cast<std::size_t>(message.peer)][f].origin();
+            for (const BoxCopy& copy : message.sections[f].copies) write(memory_[r][f], copy, from);
+          }
         }
         for (const HaloMessage& message : stages[r]->receives) {
           const std::vector<std::byte>& buffer = buffers[{message.peer, static_cast<Index>(r)}];

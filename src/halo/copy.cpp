@@ -60,7 +60,49 @@ void run_rows(const BoxCopy& copy, std::byte* into, const std::byte* from) {
   each_row(copy, into, from, [](std::byte* to, const std::byte* source, std::size_t) { std::memcpy(to, source, row); });
 }
 
+// Elements of a known size become loads and stores.
+template <std::size_t size>
+void gather(Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
+  for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
+}
+template <std::size_t size>
+void scatter(Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
+  for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
+}
+
 }  // namespace
+
+void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
+  if (stride == static_cast<Bytes>(size) && count > 4) {
+    std::memcpy(into, from, size * static_cast<std::size_t>(count));
+    return;
+  }
+  switch (size) {
+    case 4: return gather<4>(count, from, stride, into);
+    case 8: return gather<8>(count, from, stride, into);
+    case 16: return gather<16>(count, from, stride, into);
+    case 24: return gather<24>(count, from, stride, into);
+    case 32: return gather<32>(count, from, stride, into);
+    default:
+      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
+  }
+}
+
+void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
+  if (stride == static_cast<Bytes>(size) && count > 4) {
+    std::memcpy(into, from, size * static_cast<std::size_t>(count));
+    return;
+  }
+  switch (size) {
+    case 4: return scatter<4>(count, from, into, stride);
+    case 8: return scatter<8>(count, from, into, stride);
+    case 16: return scatter<16>(count, from, into, stride);
+    case 24: return scatter<24>(count, from, into, stride);
+    case 32: return scatter<32>(count, from, into, stride);
+    default:
+      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
+  }
+}
 
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from) {
   switch (copy.row_bytes) {

@@ -79,6 +79,10 @@ void each_row(const BoxCopy& copy, std::byte* into, const std::byte* from, Row r
   }
 }
 
+// Copies elements of so many bytes, each a stride after the other, to or from places that follow each other.
+void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into);
+void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride);
+
 // Copies bytes.
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from);
 

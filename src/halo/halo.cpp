@@ -71,6 +71,23 @@ class Maker {
     });
   }
 
+  // Adds what is read from the fields of some ranks, image by image.
+  void add_pulls(HaloStage& stage, std::size_t f, const AxisReaches& axes, const std::vector<HaloSource>& sources) const {
+    for (const HaloSource& source : sources) static_cast<void>(section(stage.pulls, source.peer, f));
+    std::vector<std::vector<HaloReach>> in;
+    for (const HaloReaches& axis : axes) in.push_back(axis.receives);
+    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
+      const auto source = std::ranges::lower_bound(sources, peer, {}, &HaloSource::peer);
+      if (source == sources.end() || source->peer != peer) return;
+      HaloSection& own = section(stage.pulls, peer, f);
+      BoxCopy copy = copy_of(f, lengths(image), source->steps[f], spec_.fields[f].step);
+      for (std::size_t axis = 0; axis < image.size(); ++axis) copy.from += image[axis]->owned.begin * source->steps[f][axis];
+      copy.into = place(f, image, &HaloReach::ghost);
+      own.copies.push_back(copy);
+      own.bytes += copy.bytes();
+    }, +1);
+  }
+
   // Adds the way back, region by region: every ghost contributes once, in the order of the offsets.
   void add_back(HaloStage& stage, std::size_t f, const AxisReaches& axes) const {
     std::vector<std::vector<HaloReach>> in;
@@ -391,7 +408,7 @@ Halo make_halo(const HaloSpec& spec, HaloRoute route) {
   check(spec, route);
   const Maker maker(spec);
   const auto axes = static_cast<std::size_t>(spec.grid.ndim());
-  const HaloStage none{{}, {}, std::vector<std::vector<BoxCopy>>(spec.fields.size())};
+  const HaloStage none{{}, {}, {}, std::vector<std::vector<BoxCopy>>(spec.fields.size())};
   Halo halo;
   halo.stages.assign(route == HaloRoute::staged ? axes : 1, none);
   halo.back = none;
@@ -415,6 +432,22 @@ Halo make_halo(const HaloSpec& spec, HaloRoute route) {
   std::ranges::sort(halo.regions, {}, &HaloRegion::offset);
   for (const HaloRegion& region : halo.regions) halo.ghost_bytes += region.bytes;
   return halo;
+}
+
+void read_from(Halo& halo, const HaloSpec& spec, const std::vector<HaloSource>& sources, const std::vector<Index>& readers) {
+  const Maker maker(spec);
+  HaloStage& stage = halo.stages.front();
+  std::erase_if(stage.sends, [&](const HaloMessage& message) { return std::ranges::binary_search(readers, message.peer); });
+  std::erase_if(stage.receives, [&](const HaloMessage& message) {
+    return std::ranges::binary_search(sources, message.peer, {}, &HaloSource::peer);
+  });
+  for (std::size_t f = 0; f < spec.fields.size(); ++f) {
+    const AxisReaches all = axis_reaches(spec, spec.fields[f]);
+    if (spec.corners) maker.add_pulls(stage, f, all, sources);
+    for (std::size_t axis = 0; axis < spec.lower.size() && !spec.corners; ++axis) {
+      maker.add_pulls(stage, f, along(all, axis, {}), sources);
+    }
+  }
 }
 
 RankSchedule halo_schedule(const Halo& halo) {

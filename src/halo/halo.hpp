@@ -51,6 +51,7 @@ struct HaloMessage {
 struct HaloStage {
   std::vector<HaloMessage> sends;  // in ascending order of their peers: one to each, none to oneself
   std::vector<HaloMessage> receives;
+  std::vector<HaloMessage> pulls;  // copied straight from the fields of a peer: offsets count from its first owned elements
   std::vector<std::vector<BoxCopy>> local;
 };
 
@@ -74,6 +75,15 @@ enum class HaloRoute { direct, staged };
 // Throws std::invalid_argument: no field, more than most_halo_axes axes, staged faces without corners, more than 2^20
 // regions, and like `reaches`.
 [[nodiscard]] Halo make_halo(const HaloSpec& spec, HaloRoute route);
+
+// A rank whose memory this one can read, and the steps of its fields.
+struct HaloSource {
+  Index peer = 0;
+  std::vector<BoxSteps> steps;
+};
+
+// In place of their messages, a direct halo reads from these ranks, and is read by those (both ascending).
+void read_from(Halo& halo, const HaloSpec& spec, const std::vector<HaloSource>& sources, const std::vector<Index>& readers);
 
 // The messages of a halo as a schedule: a slot for every message, first those sent, then those received, stage by stage.
 [[nodiscard]] RankSchedule halo_schedule(const Halo& halo);

@@ -20,6 +20,7 @@ void run_fft3d(Arguments& arguments);
 void run_fft3d_values(Arguments& arguments);
 void run_local_fft(Arguments& arguments);
 void run_triad(Arguments& arguments);
+void run_pack(Arguments& arguments);
 void run_replay(Arguments& arguments);
 
 }  // namespace rankwise

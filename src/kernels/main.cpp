@@ -44,6 +44,7 @@ constexpr Kernel kernels[] = {
     {"fft3d-values", rankwise::run_fft3d_values},
     {"local-fft", rankwise::run_local_fft},
     {"triad", rankwise::run_triad},
+    {"pack", rankwise::run_pack},
     {"replay", rankwise::run_replay}};
 
 std::string library_version() {

@@ -1,7 +1,8 @@
 // The step of an observed program, carried out again: the same messages between the same ranks, phase by phase, with computing
 // (as sleep) before them, from a file:
 //     rankwise-step 1 RANKS PHASES
-// and of each phase the number of ranks that compute and of messages, then a line for each: rank seconds; from to bytes.
+// and of each phase the number of ranks that compute and of messages, then a line for each: rank seconds; from to bytes. Version 2 has
+// a fourth figure with each message: the bytes of the rows that it is gathered from before it is sent, and put back to; 0 for none.
 #include <mpi.h>
 #include <time.h>
 
@@ -17,8 +18,10 @@
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/parse_repetitions.hpp"
+#include "kernels/rows.hpp"
 #include "measure/sampling.hpp"
 #include "mpi/error.hpp"
+#include "mpi/simulated.hpp"
 
 namespace rankwise {
 
@@ -28,6 +31,8 @@ struct ReplayedMessage {
   int peer = 0;
   std::size_t bytes = 0;
   std::size_t offset = 0;  // into what is sent or received
+  std::size_t row_bytes = 0;
+  std::size_t memory = 0;  // where its rows begin
 };
 
 struct ReplayedPhase {
@@ -40,6 +45,9 @@ struct ReplayedStep {
   std::vector<ReplayedPhase> phases;
   std::size_t sent = 0;  // bytes
   std::size_t received = 0;
+  std::size_t sent_rows = 0;  // memory of all rows
+  std::size_t received_rows = 0;
+  std::size_t payload = 0;  // bytes sent
   long long messages = 0;
 };
 
@@ -72,7 +80,7 @@ ReplayedStep read_step(const std::string& path) {
   int version = 0;
   int ranks = 0;
   std::size_t phases = 0;
-  if (!(text >> magic >> version >> ranks >> phases) || magic != "rankwise-step" || version != 1) {
+  if (!(text >> magic >> version >> ranks >> phases) || magic != "rankwise-step" || version < 1 || version > 2) {
     throw std::invalid_argument("--step " + path + " is no step of an observed program, or cannot be read");
   }
   if (ranks != size) {
@@ -94,16 +102,21 @@ ReplayedStep read_step(const std::string& path) {
       int from = 0;
       int to = 0;
       std::size_t bytes = 0;
+      std::size_t row_bytes = 0;
       text >> from >> to >> bytes;
+      if (version == 2) text >> row_bytes;
       if (from < 0 || from >= size || to < 0 || to >= size || bytes > 0x7FFFFFFF) text.setstate(std::ios::failbit);
       if (from == rank) {
-        phase.sends.push_back({to, bytes, step.sent});
-        step.sent += bytes;
+        phase.sends.push_back({to, bytes, step.sent, row_bytes, step.sent_rows});
+        step.sent += row_bytes > 0 ? rows_message(bytes, row_bytes) : bytes;
+        if (row_bytes > 0) step.sent_rows += rows_memory(bytes, row_bytes);
+        step.payload += bytes;
         ++step.messages;
       }
       if (to == rank) {
-        phase.receives.push_back({from, bytes, step.received});
-        step.received += bytes;
+        phase.receives.push_back({from, bytes, step.received, row_bytes, step.received_rows});
+        step.received += row_bytes > 0 ? rows_message(bytes, row_bytes) : bytes;
+        if (row_bytes > 0) step.received_rows += rows_memory(bytes, row_bytes);
       }
     }
     if (!text) throw std::invalid_argument("--step " + path + " ends early, or has a message that cannot be");
@@ -129,8 +142,10 @@ void require_mpi(int code) {
 
 void run_replay(Arguments& arguments) {
   const std::string path = arguments.text("step", "");
+  const std::string mode = arguments.text("mode", "isend");
   const Repetitions repetitions = parse_repetitions(arguments);
   arguments.expect_all_used();
+  if (mode != "isend" && mode != "ssend") throw std::invalid_argument("--mode '" + mode + "' is neither isend nor ssend");
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -138,7 +153,20 @@ void run_replay(Arguments& arguments) {
   const ReplayedStep step = read_step(path);
   std::vector<unsigned char> out(std::max<std::size_t>(1, step.sent));
   std::vector<unsigned char> in(std::max<std::size_t>(1, step.received));
+  // In a simulation copies take no time.
+  std::vector<std::byte> out_rows(is_simulated ? 0 : step.sent_rows);
+  std::vector<std::byte> in_rows(is_simulated ? 0 : step.received_rows);
   std::vector<MPI_Request> requests;
+  const auto gather = [&](const ReplayedMessage& message) {
+    if (message.row_bytes == 0 || is_simulated) return;
+    run(rows_into_message(message.bytes, message.row_bytes), reinterpret_cast<std::byte*>(out.data() + message.offset),
+        out_rows.data() + message.memory);
+  };
+  const auto put_back = [&](const ReplayedMessage& message, std::vector<std::byte>& rows, const std::vector<unsigned char>& from) {
+    if (message.row_bytes == 0 || is_simulated) return;
+    run(rows_into_message(message.bytes, message.row_bytes).reversed(), rows.data() + message.memory,
+        reinterpret_cast<const std::byte*>(from.data() + message.offset));
+  };
 
   const auto content = [](std::uint64_t number, std::size_t phase, int to) {
     return static_cast<unsigned>(number) + 131U * static_cast<unsigned>(phase) + static_cast<unsigned>(to);
@@ -147,11 +175,12 @@ void run_replay(Arguments& arguments) {
     for (std::size_t i = 0; i < step.phases.size(); ++i) {
       for (const ReplayedMessage& message : step.phases[i].sends) {
         fill_payload(out.data() + message.offset, message.bytes, rank, content(number, i, message.peer));
+        put_back(message, out_rows, out);
       }
     }
     std::fill(in.begin(), in.end(), static_cast<unsigned char>(0));
   };
-  const auto run = [&] {
+  const auto step_once = [&] {
     for (std::size_t i = 0; i < step.phases.size(); ++i) {
       const ReplayedPhase& phase = step.phases[i];
       const int tag = static_cast<int>(i % 32768);
@@ -163,11 +192,17 @@ void run_replay(Arguments& arguments) {
                               MPI_COMM_WORLD, &requests.back()));
       }
       for (const ReplayedMessage& message : phase.sends) {
+        gather(message);
+        if (mode == "ssend") {
+          require_mpi(MPI_Ssend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag, MPI_COMM_WORLD));
+          continue;
+        }
         requests.emplace_back();
         require_mpi(MPI_Isend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
                               MPI_COMM_WORLD, &requests.back()));
       }
       require_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+      for (const ReplayedMessage& message : phase.receives) put_back(message, in_rows, in);
     }
   };
   int wrong = -1;
@@ -181,11 +216,11 @@ void run_replay(Arguments& arguments) {
     }
   };
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);
-  const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions, {fill, run, check});
+  const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions, {fill, step_once, check});
   if (wrong >= 0) std::fprintf(stderr, "rankwise-kernels: rank %d: a message of rank %d did not arrive\n", rank, wrong);
   int good = wrong < 0 ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  std::array<long long, 2> most{step.messages, static_cast<long long>(step.sent)};
+  std::array<long long, 2> most{step.messages, static_cast<long long>(step.payload)};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
   if (rank != 0) return;
   JsonLine("samples")

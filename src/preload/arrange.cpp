@@ -216,6 +216,8 @@ const char* name_of(Family family) noexcept {
   return "an unknown MPI";
 }
 
+Handle comm_at(Handle pointer) noexcept { return pointer == 0 ? 0 : (Handle) * reinterpret_cast<const MPI_Comm*>(pointer); }
+
 bool is_ordinary(Handle handle) noexcept {
   const MPI_Comm comm = comm_of(handle);
   int initialised = 0;

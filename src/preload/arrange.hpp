@@ -16,6 +16,9 @@ enum class Family { mpi_abi, mpich, open_mpi, unknown };
 [[nodiscard]] Family running() noexcept;  // that of the program
 [[nodiscard]] const char* name_of(Family family) noexcept;
 
+// The communicator in the variable that a word points to.
+[[nodiscard]] Handle comm_at(Handle pointer) noexcept;
+
 // Collective over comm. Makes a communicator with few messages across nodes; cart: a pointer to an MPI_Comm. False:
 // nothing has happened and *cart is untouched; so it is on all ranks alike.
 [[nodiscard]] bool arrange(Handle comm, int ndims, const int dims[], const int periods[], void* cart) noexcept;

@@ -19,6 +19,7 @@
 
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
+#include "preload/neighbor.hpp"
 #include "preload/told.hpp"
 
 namespace rankwise::preload {
@@ -75,7 +76,9 @@ int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reor
   }
   const auto original = reinterpret_cast<CFunction>(look_up("MPI_Cart_create"));
   if (original == nullptr) return no_mpi;
-  return original(comm, ndims, dims, periods, reorder, cart);
+  const int code = original(comm, ndims, dims, periods, reorder, cart);
+  if (code == 0 && neighbor_mode() != NeighborMode::off) neighbor_made(comm_at(reinterpret_cast<Handle>(cart)));
+  return code;
 }
 
 // Fortran passes addresses. A LOGICAL is as wide as an INTEGER and false is 0, whatever true is (1 or -1); ierror may

@@ -6,14 +6,22 @@
 // MPI's old C++ bindings would ask for more.
 #define MPICH_SKIP_MPICXX 1
 #define OMPI_SKIP_MPICXX 1
-// Those of MPI's functions that this library takes the place of (watch.cpp) are called by other names inside it.
+// Those of MPI's functions that this library takes the place of (watch.cpp, neighbor_calls.cpp) are called by other names inside it.
+#define MPI_Cart_shift rankwise_MPI_Cart_shift
 #define MPI_Comm_dup rankwise_MPI_Comm_dup
 #define MPI_Comm_free rankwise_MPI_Comm_free
 #define MPI_Comm_group rankwise_MPI_Comm_group
 #define MPI_Comm_split rankwise_MPI_Comm_split
 #define MPI_Irecv rankwise_MPI_Irecv
 #define MPI_Isend rankwise_MPI_Isend
+#define MPI_Recv_init rankwise_MPI_Recv_init
+#define MPI_Request_free rankwise_MPI_Request_free
+#define MPI_Send rankwise_MPI_Send
 #define MPI_Sendrecv rankwise_MPI_Sendrecv
+#define MPI_Start rankwise_MPI_Start
+#define MPI_Testall rankwise_MPI_Testall
+#define MPI_Type_free rankwise_MPI_Type_free
+#define MPI_Waitall rankwise_MPI_Waitall
 #include <mpi.h>
 
 #include "look_up.hpp"

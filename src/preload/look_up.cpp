@@ -50,6 +50,11 @@ void* look_up(const char* name) noexcept {
   return sought.found;
 }
 
+void* original_of(const char* name) noexcept {
+  void* found = look_up(name);
+  return found == nullptr && *name == 'P' ? look_up(name + 1) : found;
+}
+
 void* look_up_object(const char* name) noexcept {
   void* found = dlsym(RTLD_DEFAULT, name);
   return found != nullptr ? found : look_up(name);

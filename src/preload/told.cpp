@@ -8,6 +8,7 @@
 
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
+#include "preload/neighbor.hpp"
 #include "preload/watch.hpp"
 
 namespace rankwise::preload {
@@ -33,9 +34,17 @@ bool verbose_is(const char* wanted) {
   return value != nullptr && std::strcmp(value, wanted) == 0;
 }
 
+void tell_neighbors() {
+  if (!is_rank_0() || verbose_is("0") || look_up("MPI_Initialized") == nullptr) return;
+  char text[200];
+  describe_neighbors(text, sizeof text);
+  if (*text != '\0') std::fprintf(stderr, "%s\n", text);
+}
+
 struct AtEnd {
   ~AtEnd() {
     watch_end();
+    tell_neighbors();
     // Of libraries for several MPIs one speaks: that which had the calls, or which fits.
     if (said || !is_rank_0() || verbose_is("0") || look_up("MPI_Initialized") == nullptr) return;
     const Tally& grids = tally(Topology::grid);

@@ -6,6 +6,7 @@
 
 #include "preload/look_up.hpp"
 #include "preload/told.hpp"
+#include "preload/words.hpp"
 
 namespace rankwise::preload {
 
@@ -65,18 +66,6 @@ void note(Sign sign, Handle handle, int rank = -1) {
   if (sign == Sign::message || sign == Sign::use || sign == Sign::freed) settle();
 }
 
-// Of a communicator that is about to be freed, the handle.
-Handle pointed_at(Handle pointer) {
-  if (pointer == 0) return 0;
-  return compiled_for() == Family::mpich ? *reinterpret_cast<const unsigned*>(pointer) : *reinterpret_cast<const Handle*>(pointer);
-}
-
-// The function that a program meant; its name without the P where there is none with it.
-void* original_of(const char* name) {
-  void* found = look_up(name);
-  return found == nullptr && *name == 'P' ? look_up(name + 1) : found;
-}
-
 }  // namespace
 
 void watch(Handle comm, int before, int after, bool speaks) noexcept {
@@ -86,6 +75,8 @@ void watch(Handle comm, int before, int after, bool speaks) noexcept {
   watching = true;
 }
 
+void watch_use(Handle comm) noexcept { note(Sign::use, comm); }
+
 void watch_end() noexcept {
   const std::lock_guard guard(guarding);
   for (Watched& one : all_watched) one.freed = true;
@@ -94,47 +85,8 @@ void watch_end() noexcept {
 
 }  // namespace rankwise::preload
 
-// A function of MPI whose arguments are words, whatever they mean, under both of its names (Fortran's go by one or the other).
-#define RANKWISE_W rankwise::preload::Handle
-#define RANKWISE_1 (RANKWISE_W a0), (a0)
-#define RANKWISE_2 (RANKWISE_W a0, RANKWISE_W a1), (a0, a1)
-#define RANKWISE_3 (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2), (a0, a1, a2)
-#define RANKWISE_4 (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3), (a0, a1, a2, a3)
-#define RANKWISE_5 (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4), (a0, a1, a2, a3, a4)
-#define RANKWISE_6                                                                                             \
-  (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4, RANKWISE_W a5), (a0, a1, a2, a3, a4, a5)
-#define RANKWISE_7                                                                                                          \
-  (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4, RANKWISE_W a5, RANKWISE_W a6),                \
-      (a0, a1, a2, a3, a4, a5, a6)
-#define RANKWISE_8                                                                                                          \
-  (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4, RANKWISE_W a5, RANKWISE_W a6, RANKWISE_W a7), \
-      (a0, a1, a2, a3, a4, a5, a6, a7)
-#define RANKWISE_9                                                                                                          \
-  (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4, RANKWISE_W a5, RANKWISE_W a6, RANKWISE_W a7,  \
-   RANKWISE_W a8),                                                                                                          \
-      (a0, a1, a2, a3, a4, a5, a6, a7, a8)
-#define RANKWISE_10                                                                                                         \
-  (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4, RANKWISE_W a5, RANKWISE_W a6, RANKWISE_W a7,  \
-   RANKWISE_W a8, RANKWISE_W a9),                                                                                           \
-      (a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-#define RANKWISE_12                                                                                                         \
-  (RANKWISE_W a0, RANKWISE_W a1, RANKWISE_W a2, RANKWISE_W a3, RANKWISE_W a4, RANKWISE_W a5, RANKWISE_W a6, RANKWISE_W a7,  \
-   RANKWISE_W a8, RANKWISE_W a9, RANKWISE_W a10, RANKWISE_W a11),                                                           \
-      (a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-
-#define RANKWISE_DEFINE(FUNCTION, SYMBOL, NOTE, PARAMETERS, ARGUMENTS)                                                      \
-  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL);                                \
-  int FUNCTION PARAMETERS {                                                                                                 \
-    static const auto original = reinterpret_cast<int(*) PARAMETERS>(rankwise::preload::original_of(SYMBOL));               \
-    rankwise::preload::note NOTE;                                                                                           \
-    return original != nullptr ? original ARGUMENTS : 16;                                                                   \
-  }
-#define RANKWISE_BOTH(NAME, NOTE, ...) RANKWISE_BOTH_OF(NAME, NOTE, __VA_ARGS__)
-#define RANKWISE_BOTH_OF(NAME, NOTE, PARAMETERS, ARGUMENTS)                                \
-  RANKWISE_DEFINE(watched_##NAME, "MPI_" #NAME, NOTE, PARAMETERS, ARGUMENTS)               \
-  RANKWISE_DEFINE(watched_p##NAME, "PMPI_" #NAME, NOTE, PARAMETERS, ARGUMENTS)
-#define RANKWISE_MESSAGE(NAME, WORDS, COMM) RANKWISE_BOTH(NAME, (rankwise::preload::Sign::message, COMM), WORDS)
-#define RANKWISE_USE(NAME, WORDS, COMM) RANKWISE_BOTH(NAME, (rankwise::preload::Sign::use, COMM), WORDS)
+#define RANKWISE_MESSAGE(NAME, WORDS, COMM) RANKWISE_BOTH(NAME, rankwise::preload::note(rankwise::preload::Sign::message, COMM), WORDS)
+#define RANKWISE_USE(NAME, WORDS, COMM) RANKWISE_BOTH(NAME, rankwise::preload::note(rankwise::preload::Sign::use, COMM), WORDS)
 
 RANKWISE_MESSAGE(Send, RANKWISE_6, a5)
 RANKWISE_MESSAGE(Bsend, RANKWISE_6, a5)
@@ -150,22 +102,12 @@ RANKWISE_MESSAGE(Send_init, RANKWISE_7, a5)
 RANKWISE_MESSAGE(Recv_init, RANKWISE_7, a5)
 RANKWISE_MESSAGE(Sendrecv, RANKWISE_12, a10)
 RANKWISE_MESSAGE(Sendrecv_replace, RANKWISE_9, a7)
-RANKWISE_USE(Neighbor_allgather, RANKWISE_7, a6)
-RANKWISE_USE(Neighbor_allgatherv, RANKWISE_8, a7)
-RANKWISE_USE(Neighbor_alltoall, RANKWISE_7, a6)
-RANKWISE_USE(Neighbor_alltoallv, RANKWISE_9, a8)
-RANKWISE_USE(Neighbor_alltoallw, RANKWISE_9, a8)
-RANKWISE_USE(Ineighbor_allgather, RANKWISE_8, a6)
-RANKWISE_USE(Ineighbor_allgatherv, RANKWISE_9, a7)
-RANKWISE_USE(Ineighbor_alltoall, RANKWISE_8, a6)
-RANKWISE_USE(Ineighbor_alltoallv, RANKWISE_10, a8)
-RANKWISE_USE(Ineighbor_alltoallw, RANKWISE_10, a8)
 RANKWISE_USE(Comm_dup, RANKWISE_2, a0)
 RANKWISE_USE(Comm_group, RANKWISE_2, a0)
 RANKWISE_USE(Comm_split, RANKWISE_4, a0)
 RANKWISE_USE(Cart_sub, RANKWISE_3, a0)
 RANKWISE_USE(Win_create, RANKWISE_6, a4)
-RANKWISE_BOTH(Cart_shift, (rankwise::preload::Sign::neighbours, a0), RANKWISE_5)
-RANKWISE_BOTH(Cart_rank, (rankwise::preload::Sign::neighbours, a0), RANKWISE_3)
-RANKWISE_BOTH(Cart_coords, (rankwise::preload::Sign::coordinates, a0, static_cast<int>(a1)), RANKWISE_4)
-RANKWISE_BOTH(Comm_free, (rankwise::preload::Sign::freed, rankwise::preload::pointed_at(a0)), RANKWISE_1)
+RANKWISE_BOTH(Cart_shift, rankwise::preload::note(rankwise::preload::Sign::neighbours, a0), RANKWISE_5)
+RANKWISE_BOTH(Cart_rank, rankwise::preload::note(rankwise::preload::Sign::neighbours, a0), RANKWISE_3)
+RANKWISE_BOTH(Cart_coords, rankwise::preload::note(rankwise::preload::Sign::coordinates, a0, static_cast<int>(a1)), RANKWISE_4)
+RANKWISE_BOTH(Comm_free, rankwise::preload::note(rankwise::preload::Sign::freed, rankwise::preload::comm_at(a0)), RANKWISE_1)

@@ -10,6 +10,9 @@ namespace rankwise::preload {
 // Watches a communicator that was made of another one, in which this rank had another number. speaks: this rank tells, of all.
 void watch(Handle comm, int before, int after, bool speaks) noexcept;
 
+// The communicator is used, by a function that is taken the place of elsewhere.
+void watch_use(Handle comm) noexcept;
+
 // At the program's end: the second sign, where the communicator was not freed.
 void watch_end() noexcept;
 

@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[2]
 MPIEXEC = Path(sys.prefix) / "bin" / "mpiexec"
 
 CHECKS = """
+import json
+import sys
+
 import numpy as np
 from mpi4py import MPI
 import rankwise
@@ -48,6 +51,22 @@ one.start([other])
 one.wait()
 assert other[0] == before and c[0] == 5.0
 
+# Memory that the other rank reads; what is free after the last array.
+d = rankwise.halo_array((6, 5))
+d[1:-1, 1:-1] = world.rank
+for algorithm in ("window", "auto", "three-step"):
+    d[0] = d[-1] = -1.0
+    shared = rankwise.Halo(world.Create_cart([world.size, 1], periods=[True, False]), [d], algorithm=algorithm, exchanges=500)
+    for _ in range(8):
+        shared.exchange()
+    assert d[0, 1:-1].tolist() == [before] * 3 and d[-1, 1] == after, (algorithm, d)
+    assert ("reads the memory of 1 ranks" in shared.explain()) or algorithm != "window", shared.explain()
+    shared.save(sys.argv[1])
+    shared.free()
+saved = json.load(open(sys.argv[1]))
+assert saved["ranks"] == 2 and saved["fields"] == [8] and saved["grid"] == [2, 1], saved
+assert saved["pairs"] == [{"source": r, "dest": 1 - r, "bytes": [2 * 3 * 8]} for r in (0, 1)], saved
+
 
 def refused(call, words):
     try:
@@ -61,9 +80,11 @@ def refused(call, words):
 refused(lambda: rankwise.Halo(ring, c), "a list of arrays")
 refused(lambda: rankwise.Halo(ring, [object()]), "no numpy array")
 refused(lambda: rankwise.Halo(ring, [c], width=[1, 1]), "width has 2 entries")
-refused(lambda: rankwise.Halo(ring, [c], algorithm="fast"), "auto, direct, staged")
+refused(lambda: rankwise.Halo(ring, [c], algorithm="fast"), "auto, direct, staged, persistent")
 refused(lambda: rankwise.Halo(ring, [c, c]), "share memory")
 refused(lambda: rankwise.Halo(ring, [np.zeros(2)]), "extent of 0")
+refused(lambda: rankwise.Halo(ring, [c], algorithm="window"), "rankwise_halo_alloc")
+refused(lambda: one.save("/nowhere/halo.json"), "cannot be written")
 refused(one.wait, "nothing to wait for")
 halo.free()
 one.free()
@@ -84,4 +105,4 @@ def test_heat_and_arguments(tmp_path: Path) -> None:
 
     # The sums that the same example prints in C and Fortran.
     assert run(str(ROOT / "examples" / "heat.py"), "7") == "heat 17233.000000 137687.372923\n"
-    assert run("-c", CHECKS) == "well\nwell\n"
+    assert run("-c", CHECKS, str(tmp_path / "saved.json")) == "well\nwell\n"

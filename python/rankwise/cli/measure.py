@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.cli.base import Json, console, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import parse_seconds, parse_sizes
+from rankwise.units import format_bandwidth, format_size, parse_seconds, parse_sizes
+
+if TYPE_CHECKING:
+    from rankwise.machine.packing import Packing
 
 
 @verb(
@@ -18,7 +21,8 @@ from rankwise.units import parse_seconds, parse_sizes
     rankwise measure bandwidth -o machine.json
     rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
     rankwise measure all-pairs --hosts n[01-16] -o machine.json
-    rankwise measure fft3d -o machine.json --ranks 1,2""",
+    rankwise measure fft3d -o machine.json --ranks 1,2
+    rankwise measure pack -o machine.json""",
 )
 def measure(
     what: Annotated[
@@ -28,7 +32,7 @@ def measure(
             help="pingpong (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
             "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
             "all nodes, for doctor --nodes), "
-            "or fft3d (the rates of 3-D FFTs, added to the profile).",
+            "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
         ),
     ] = "pingpong",
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.")] = Path(
@@ -78,6 +82,11 @@ def measure(
 
         measure_rates(output, n, ranks, 1.0 if seconds is None else seconds, as_json)
         return
+    if what == "pack":
+        from rankwise.measure.packing import measure_packing
+
+        show_packing(measure_packing(output), as_json)
+        return
     if n is not None or ranks is not None:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
     from rankwise.measure.session import samples_path_of
@@ -112,3 +121,16 @@ def measure(
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+
+
+def show_packing(packing: Packing, as_json: bool) -> None:
+    """Print what packing takes."""
+    from rich.table import Table
+
+    if as_json:
+        print_json(packing.to_dict())
+        return
+    table = Table("message", *(f"rows of {rows} B" for rows in packing.curves))
+    for size, _ in next(iter(packing.curves.values())):
+        table.add_row(format_size(size), *(format_bandwidth(size / packing.time_s(size, rows)) for rows in packing.curves))
+    console().print(table)

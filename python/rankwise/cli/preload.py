@@ -18,6 +18,7 @@ from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, 
     """
     rankwise preload -- mpiexec -n 8 ./app
     rankwise preload --verbose --stencil moore:1 -- srun ./app
+    rankwise preload --neighbor check -- mpiexec -n 8 ./app
     """,
 )
 def preload(
@@ -35,6 +36,9 @@ def preload(
         bool,
         typer.Option("--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."),
     ] = False,
+    neighbor: Annotated[
+        str | None, typer.Option(help="Whether neighbourhood collectives are served by plans: off (the default), check, auto or always.")
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
     ] = False,
@@ -45,16 +49,18 @@ def preload(
     """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
 
     Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
-    everything else goes to the program's own MPI. One line says what was done, or why nothing. The exit code is the program's; with
+    with --neighbor neighbourhood collectives go by plans of ours; everything else goes to the program's own MPI. One line says what was done, or why nothing. The exit code is the program's; with
     --check 0 for safe, 3 for unsafe, 5 where the runs do not show it.
     """
     from rankwise import _core
-    from rankwise.launch.preload import preload_environment
+    from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment
     from rankwise.units import parse_seconds
 
     known = [algorithm.name for algorithm in _core.mapping_algorithms()]
     if mapping is not None and mapping not in known:
         raise InputError(f"--mapping '{mapping}' is unknown: take one of {', '.join(known)}")
+    if neighbor not in (None, *NEIGHBOR_MODES):
+        raise InputError(f"--neighbor '{neighbor}' is unknown: take one of {', '.join(NEIGHBOR_MODES)}")
     environment = preload_environment(
         {
             "RANKWISE_MAPPING": mapping,
@@ -62,6 +68,7 @@ def preload(
             "RANKWISE_EFFORT": None if effort is None else f"{parse_seconds(effort, '--effort'):.9f}s",
             "RANKWISE_VERBOSE": "1" if verbose else None,
             "RANKWISE_GRAPHS": "1" if graphs else None,
+            "RANKWISE_NEIGHBOR": neighbor,
         }
     )
     found = shutil.which(command[0])

@@ -16,18 +16,20 @@ from rankwise.progress import meter, tell
 
 _TIMEOUT_S = 300
 # The folders of the installed sources that each product is made of.
-_KERNELS = ("grid", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
+_KERNELS = ("grid", "halo", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
-_PRELOAD = ("grid", "mapping", "mpi", "cart", "api", "preload", "rankwise")
-_HALOS = ("grid", "halo", "mpi", "exchange", "api", "rankwise")
+_PRELOAD = ("grid", "halo", "mapping", "mpi", "cart", "api", "preload", "rankwise")
+_HALOS = ("grid", "schedule", "cost", "profile", "decide", "halo", "mpi", "exchange", "api", "rankwise")
 # Of some folders a product takes these files only.
-_KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed")}
-_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph")}
+_KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed"), "halo": ("copy",)}
+_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph"), "halo": ("copy",)}
 _HALOS_ONLY = {
-    "api": ("agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "results"),
-    "exchange": ("courier", "halo_mover"),
-    "grid": ("grid",),
-    "halo": ("copy", "reach", "halo"),
+    "api": (
+        "agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "known_machine", "results",
+    ),
+    "decide": ("few.hpp", "few_nodes", "halo_judge"),
+    "exchange": ("carrier", "courier", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
+    "halo": ("copy", "epochs", "reach", "relay", "halo"),
     "mpi": ("error", "simulated", "wait"),
 }
 _ALONE = ("preload",)  # what takes the place of MPI's functions must not see MPI's declarations of them

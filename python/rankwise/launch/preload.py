@@ -9,7 +9,10 @@ from pathlib import Path
 from rankwise.errors import UnusableEnvironmentError
 
 # What the library and the mappings read (docs/mapping-in-mpi.md); launchers that forward only what they are told must know.
-VARIABLES = ("RANKWISE_MAPPING", "RANKWISE_STENCIL", "RANKWISE_EFFORT", "RANKWISE_VERBOSE", "RANKWISE_GRAPHS")
+VARIABLES = (
+    "RANKWISE_MAPPING", "RANKWISE_STENCIL", "RANKWISE_EFFORT", "RANKWISE_VERBOSE", "RANKWISE_GRAPHS", "RANKWISE_NEIGHBOR",
+)  # fmt: skip
+NEIGHBOR_MODES = ("off", "check", "auto", "always")  # of RANKWISE_NEIGHBOR (docs/halo.md)
 
 
 def preload_libraries() -> list[Path]:

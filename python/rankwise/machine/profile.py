@@ -5,7 +5,7 @@ share, shared.py), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
-``rankwise measure fft3d`` has been run (fft_rates.py). Schema 1 had of what is shared the card's rate only, with a link.
+``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack`` (packing.py). Schema 1 had of what is shared the card's rate only, with a link.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
+from rankwise.machine.packing import Packing
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.progress import tell_at_end
@@ -194,6 +195,7 @@ class Profile:
     shared: Shared = Shared()
     work: Mapping[str, Any] = field(default_factory=dict)  # with steps: copies and additions of fresh blocks, [bytes, seconds]
     trust: Trust = Trust()
+    packing: Packing | None = None
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -207,7 +209,7 @@ class Profile:
 
     def lost_in(self, other: Profile) -> list[str]:
         """Return what this profile has and another one lacks: links, ways of sending, parameters, models and rates."""
-        lost = ["fft3d"] if self.fft3d is not None and other.fft3d is None else []
+        lost = [what for what in ("fft3d", "packing") if getattr(self, what) is not None and getattr(other, what) is None]
         lost += [f"shared {kind}" for kind, _ in self.shared.resources() if getattr(other.shared, kind, None) is None]
         for name, link in self.links.items():
             if (there := other.links.get(name)) is None:
@@ -231,6 +233,7 @@ class Profile:
             "links": {name: link.to_dict() for name, link in self.links.items()},
             **({} if self.fft3d is None else {"fft3d": self.fft3d.to_dict()}),
             **({"work": self.work} if self.work else {}),
+            **({} if self.packing is None else {"packing": self.packing.to_dict()}),
         }
 
     def save(self, path: Path) -> None:
@@ -273,6 +276,7 @@ class Profile:
                 shared=shared,
                 work=dict(record.get("work", {})),
                 trust=Trust.from_dict(record.get("trust")),
+                packing=None if (packing := record.get("packing")) is None else Packing.from_dict(packing),
             )
         except KeyError as error:
             raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None

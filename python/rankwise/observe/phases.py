@@ -43,7 +43,9 @@ class PhasedStep:
     """One step of an observed program.
 
     Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x ranks) is what
-    each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out.
+    each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out;
+    ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
+    ``mode``: the way of sending, all receives of a phase posted before.
     """
 
     phase: Array
@@ -53,6 +55,8 @@ class PhasedStep:
     compute_s: Array
     notes: tuple[str, ...] = ()
     collective: tuple[int, ...] = ()
+    row_bytes: Array | None = None
+    mode: str = "isend"
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -73,20 +77,20 @@ class PhasedStep:
         """Return the step on a placement, to be priced with blocks of one byte. Raises ValueError."""
         phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
         compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
-        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement)
+        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode)
 
     @cached_property
     def text(self) -> str:
         """The step as the kernel that carries it out reads it (src/kernels/replay.cpp)."""
-        lines = [f"rankwise-step 1 {self.ranks} {self.phases}"]
+        lines = [f"rankwise-step {1 if self.row_bytes is None else 2} {self.ranks} {self.phases}"]
+        columns = [self.source, self.dest, self.bytes, *(() if self.row_bytes is None else (self.row_bytes,))]
         borders = np.searchsorted(self.phase, np.arange(self.phases + 1))
         for number, compute_s in enumerate(self.compute_s):
             busy = np.nonzero(compute_s)[0].tolist()
             mine = slice(borders[number], borders[number + 1])
             lines.append(f"{len(busy)} {mine.stop - mine.start}")
             lines += [f"{rank} {compute_s[rank]:.9f}" for rank in busy]
-            messages = zip(self.source[mine].tolist(), self.dest[mine].tolist(), self.bytes[mine].tolist(), strict=True)
-            lines += [f"{source} {dest} {size}" for source, dest, size in messages]
+            lines += [" ".join(map(str, message)) for message in zip(*(column[mine].tolist() for column in columns), strict=True)]
         return "\n".join(lines) + "\n"
 
     def write_beside(self, record: Path) -> Path:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
-from rankwise.workloads.base import Options, Program, Site, Workload, option, require_known
+from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
 from rankwise.workloads.replayed import ReplayedCase
 
 if TYPE_CHECKING:
+    from rankwise.machine.packing import Packing
+    from rankwise.machine.profile import Profile
     from rankwise.observe.phases import PhasedStep
 
 ROUTES = ("direct", "staged")
-_UNPRICED = "packing and unpacking are not part of the time"
+MODES = ("isend", "ssend")
+_UNPRICED = "packing and unpacking are not part of the time: 'rankwise measure pack' adds them to the profile"
+_UNPACKED = "packing and unpacking are not part of the time: faces given in bytes are sent as they are, take --box"
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Surface:
     """What a rank's box gives and gets: faces of so many bytes an axis, or a box of cells with a halo.
 
     ``faces``: bytes across one face of each axis; else ``box`` cells with ``width`` of halo on every side, ``bytes_a_cell`` of
-    all fields, with edges and corners or without.
+    all ``fields`` together, with edges and corners or without.
     """
 
     grid: tuple[int, ...]
@@ -36,9 +40,13 @@ class Surface:
     width: tuple[int, ...] = ()
     bytes_a_cell: int = 1
     corners: bool = True
+    fields: int = 1
 
-    def messages(self, route: str) -> list[tuple[int, int, int, int]]:
-        """Return (phase, source, dest, bytes), one message a partner and phase, ascending; none to oneself."""
+    def messages(self, route: str) -> list[tuple[int, int, int, int, int]]:
+        """Return (phase, source, dest, bytes, bytes of a row), one message a partner and phase, ascending; none to oneself.
+
+        Rows lie along the last axis of each field; of faces given in bytes nothing is known: 0.
+        """
         axes = list(range(len(self.grid)))
         if route == "staged":
             phases = [[[axis]] for axis in self._staged()]
@@ -48,7 +56,7 @@ class Surface:
         for phase, groups in enumerate(phases):
             for dest, coords in enumerate(product(*map(range, self.grid))):
                 rows = [row for together in groups for row in self._received(coords, together, self._staged()[:phase])]
-                found += [(phase, source, dest, size) for source, size in rows if size]
+                found += [(phase, source, dest, size, row) for source, size, row in rows if size]
         return sorted(found)
 
     def _rank(self, coords: Sequence[int]) -> int:
@@ -61,24 +69,22 @@ class Surface:
         """Return the axes as they are staged: the fastest first, those of one rank at the end."""
         return sorted(range(len(self.grid)), key=lambda axis: (self.grid[axis] == 1, -axis))
 
-    def _received(self, coords: tuple[int, ...], axes: Sequence[int], done: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (source, bytes) of what a rank gets from others along these axes, halos of the axes in ``done`` included."""
+    def _received(self, coords: tuple[int, ...], axes: Sequence[int], done: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return (source, bytes, bytes of a row) of what a rank gets from others along these axes, halos of the axes in ``done`` included."""
         choices = [self._along(axis, coords[axis]) if axis in axes else {coords[axis]: None} for axis in range(len(coords))]
         found = []
         for there in product(*choices):
             if there == coords:
                 continue
-            size = self.bytes_a_cell
+            lengths = []
             for axis, coordinate in enumerate(there):
                 length = choices[axis][coordinate]
-                if self.faces:
-                    size *= 1 if length is None else length
-                elif length is None:
+                if length is None:
                     sides = len(self._beside(axis, coords[axis])) if axis in done else 0
-                    size *= self.box[axis] + sides * self.width[axis]
-                else:
-                    size *= length
-            found.append((self._rank(there), size))
+                    length = 1 if self.faces else self.box[axis] + sides * self.width[axis]
+                lengths.append(length)
+            row = 0 if self.faces else lengths[-1] * self.bytes_a_cell // self.fields
+            found.append((self._rank(there), self.bytes_a_cell * math.prod(lengths), row))
         return found
 
     def _beside(self, axis: int, coordinate: int) -> list[int]:
@@ -109,6 +115,7 @@ class HaloCase(ReplayedCase):
 
     surface: Surface
     route: str
+    mode: str
     step: PhasedStep = field(hash=False, compare=False)
 
     @property
@@ -117,7 +124,7 @@ class HaloCase(ReplayedCase):
 
     @property
     def way(self) -> str:
-        return self.route
+        return f"{self.route}, {self.mode}"
 
     @property
     def question(self) -> Hashable:
@@ -139,20 +146,51 @@ class HaloCase(ReplayedCase):
         }  # fmt: skip
         messages, size = self._most
         return {
-            "algorithm": self.route, "grid": list(self.surface.grid), "periodic": list(self.surface.periodic), **shape,
+            "algorithm": self.route, "mode": self.mode, "grid": list(self.surface.grid), "periodic": list(self.surface.periodic), **shape,
             "ranks": self.ranks, "messages_per_rank": messages, "bytes_per_rank": size,
         }  # fmt: skip
 
     def cells(self) -> dict[str, str]:
         messages, size = self._most
-        return {"algorithm": self.route, "messages": str(messages), "size": format_size(size)}
+        return {"algorithm": self.route, "mode": self.mode, "messages": str(messages), "size": format_size(size)}
 
     def program(self) -> Program:
-        return Program(self.step, notes=(_UNPRICED,))
+        return Program(self.step, self.mode)
+
+    def packed(self, packing: Packing | None) -> PhasedStep:
+        """Return the step with what packing takes as computing: of what is sent before its phase, of what has come after it."""
+        import numpy as np
+
+        if packing is None or self.surface.faces:
+            return self.step
+        step, rows = self.step, self.step.row_bytes
+        assert rows is not None
+        compute_s = np.zeros((step.phases + 1, step.ranks))
+        kinds, which = np.unique(np.stack([step.bytes, rows]), axis=1, return_inverse=True)
+        each_s = np.array([packing.time_s(int(size), int(row)) for size, row in kinds.T])[which.reshape(-1)]
+        np.add.at(compute_s, (step.phase, step.source), each_s)
+        np.add.at(compute_s, (step.phase + 1, step.dest), each_s)
+        return replace(step, compute_s=compute_s)
+
+    def _lacks(self, packing: Packing | None) -> tuple[str, ...]:
+        return (_UNPACKED,) if self.surface.faces else (_UNPRICED,) if packing is None else ()
+
+    def predict(self, model: Pricer) -> Row:
+        packing = model.profile.packing
+        return self.priced(model, Program(self.packed(packing), self.mode, self._lacks(packing)))
+
+    def simulated(self, row: Row, profile: Profile | None) -> Row:
+        """Copies take no time in a simulation: what the rank that packs most takes is added."""
+        packing = None if profile is None else profile.packing
+        time_s = row.time_s + float(self.packed(packing).compute_s.sum(axis=0).max())
+        return replace(row, time_s=time_s, notes=(*row.notes, *self._lacks(packing)))
 
     @property
     def together(self) -> Hashable:
-        return self.surface, self.route
+        return self.surface, self.route, self.mode
+
+    def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        return [*super().arguments(items, node_of_rank, simulated), "--mode", self.mode]
 
     def step_path(self) -> Path:
         from rankwise.launch.build import cache_folder
@@ -171,6 +209,7 @@ class HaloOptions(Options):
     fields: str = option("1x8", "Fields and bytes of an element of each: 3x8. With --box.")
     corners: bool = option(True, "With edges and corners, or faces only. With --box.", "--corners/--faces")
     algorithm: str = option("direct,staged", "direct (one message a partner), staged (axis by axis), or both.")
+    mode: str = option("isend", "How messages are sent: isend, ssend (one after the other), or both.")
     periodic: str = option("all", "Axes that wrap around: all, none, or a flag an axis: 1,0,1.")
 
 
@@ -196,7 +235,10 @@ class HaloWorkload(Workload):
             if routes == ["staged"]:
                 raise InputError("--algorithm staged brings edges and corners along: take direct, or leave --faces out")
             routes.remove("staged")
-        return [HaloCase(surface, route, _step(surface, route)) for route in routes]
+        modes = [name.strip() for name in options.mode.split(",")]
+        for mode in modes:
+            require_known(mode, MODES, "--mode")
+        return [HaloCase(surface, route, mode, _step(surface, route, mode)) for route in routes for mode in modes]
 
 
 def _surface(o: HaloOptions) -> Surface:
@@ -222,20 +264,21 @@ def _surface(o: HaloOptions) -> Surface:
     count, _, size = o.fields.partition("x")
     if not count.isdigit() or int(count) < 1 or not size:
         raise InputError(f"--fields '{o.fields}' is not a number of fields and bytes of an element: 3x8")
-    return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners)
+    return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners, int(count))
 
 
-def _step(surface: Surface, route: str) -> PhasedStep:
+def _step(surface: Surface, route: str, mode: str) -> PhasedStep:
     import numpy as np
 
     from rankwise.observe.phases import PhasedStep
 
-    rows = np.array(surface.messages(route), np.int64).reshape(-1, 4)
+    rows = np.array(surface.messages(route), np.int64).reshape(-1, 5)
     if not len(rows):
         raise InputError("no rank has a neighbour on another rank: there is nothing to time")
     phases, ranks = int(rows[:, 0].max()) + 1, math.prod(surface.grid)
     phase, source, dest = rows[:, :3].astype(np.int32).T
-    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)))
+    row_bytes = None if surface.faces else rows[:, 4]
+    return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)), row_bytes=row_bytes, mode=mode)
 
 
 WORKLOAD = HaloWorkload()

@@ -7,10 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankwise.errors import InputError
 from rankwise.workloads.base import Case, Pricer, Program, Row, Times
 
 if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
+
+_LARGEST_BYTES = 2**31 - 1
 
 
 class ReplayedCase(Case):
@@ -27,11 +30,17 @@ class ReplayedCase(Case):
         raise NotImplementedError
 
     def predict(self, model: Pricer) -> Row:
-        price = model.price(self, self.program(), 1)
+        return self.priced(model, self.program())
+
+    def priced(self, model: Pricer, program: Program) -> Row:
+        price = model.price(self, program, 1)
         return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
                       figures={"busiest": asdict(price.busiest)})  # fmt: skip
 
     def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        largest = int(self.step.bytes.max(initial=0))
+        if largest > _LARGEST_BYTES:
+            raise InputError(f"a message of {largest} B is more than ranks send at once here: stay below 2 GiB")
         return ["--step", str(self.step.write_beside(self.step_path()))]
 
     def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <set>
 
 namespace rankwise_test {
 
@@ -13,6 +14,14 @@ int collectives = 0;
 int messages = 0;
 int allocations = 0;
 
+namespace {
+
+std::set<MPI_Request>& kept_receives() {
+  static std::set<MPI_Request> all;
+  return all;
+}
+
+}  // namespace
 }  // namespace rankwise_test
 
 using namespace rankwise_test;
@@ -45,6 +54,22 @@ COUNTED_COLLECTIVE(Alltoall, (const void* in, int n, MPI_Datatype type, void* ou
 extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   if (counting) ++messages;
   return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+// Which of the kept requests send is not known here: those of receives are noted.
+extern "C" int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+  const int result = PMPI_Recv_init(data, count, type, from, tag, comm, request);
+  kept_receives().insert(*request);
+  return result;
+}
+extern "C" int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                             MPI_Request* request) {
+  const int result = PMPI_Send_init(data, count, type, to, tag, comm, request);
+  kept_receives().erase(*request);
+  return result;
+}
+extern "C" int MPI_Start(MPI_Request* request) {
+  if (counting && !kept_receives().contains(*request)) ++messages;
+  return PMPI_Start(request);
 }
 
 #pragma GCC visibility pop

@@ -69,6 +69,8 @@ class Neighbourhood {
   Neighbourhood(const Neighbourhood&) = delete;
   Neighbourhood& operator=(const Neighbourhood&) = delete;
 
+  void use(int algorithm) { ok(rankwise_neighbors_algorithm(halo_, algorithm)); }
+
   // Wrong elements after an exchange whose counts both ends know, and after its way back.
   int listed() {
     ok(rankwise_neighbors_lists(halo_, send_.data(), recv_.data()));
@@ -144,6 +146,9 @@ class Neighbourhood {
 TEST(ApiNeighbors, RandomNeighbourhoodsAreRightBothWays) {
   for (unsigned seed = 0; seed < static_cast<unsigned>(rounds(30, 3)); ++seed) {
     Neighbourhood neighbourhood(seed);
+    constexpr int ways[] = {RANKWISE_HALO_AUTO, RANKWISE_HALO_PERSISTENT, RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP,
+                            RANKWISE_HALO_LEADER};
+    neighbourhood.use(ways[seed % 5]);
     int wrong = neighbourhood.listed();
     wrong += neighbourhood.counted(seed % 3 * 100);
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -129,12 +129,38 @@ TEST(Halo, DistinctNeighboursGetTheirFacesEdgesAndCorners) {
   EXPECT_THROW(static_cast<void>(make_halo(specs_of(world)[13], HaloRoute::staged)), std::invalid_argument);
 }
 
+// Direct halos, of which the ranks of the same parity (or all) read each other's memory.
+std::vector<Halo> read_halos(const std::vector<HaloSpec>& specs, bool all) {
+  std::vector<Halo> halos = halos_of(specs, HaloRoute::direct);
+  for (std::size_t r = 0; r < specs.size(); ++r) {
+    const auto reads = [&](Index peer) { return all || (peer - static_cast<Index>(r)) % 2 == 0; };
+    std::vector<HaloSource> sources;
+    std::vector<Index> readers;
+    for (const HaloMessage& message : halos[r].stages[0].receives) {
+      if (!reads(message.peer)) continue;
+      sources.push_back({message.peer, {}});
+      const HaloSpec& theirs = specs[static_cast<std::size_t>(message.peer)];
+      for (const HaloField& field : theirs.fields) sources.back().steps.push_back(field.step);
+    }
+    for (const HaloMessage& message : halos[r].stages[0].sends) {
+      if (reads(message.peer)) readers.push_back(message.peer);
+    }
+    read_from(halos[r], specs[r], sources, readers);
+  }
+  return halos;
+}
+
 void expect_right(const World& world, const std::string& what) {
   const std::vector<HaloSpec> specs = specs_of(world);
   for (const HaloRoute route : {HaloRoute::direct, HaloRoute::staged}) {
     if (route == HaloRoute::staged && !world.corners) continue;
     for (const std::string& finding : check_halos(specs, halos_of(specs, route))) {
       ADD_FAILURE() << what << ", " << (route == HaloRoute::direct ? "direct" : "staged") << ": " << finding;
+    }
+  }
+  for (const bool all : {false, true}) {
+    for (const std::string& finding : check_halos(specs, read_halos(specs, all))) {
+      ADD_FAILURE() << what << ", read from memory: " << finding;
     }
   }
 }
@@ -227,6 +253,20 @@ TEST(Halo, PlantedFaultsAreFound) {
     });
     finds(route, "the way back: a message dropped", [&](Halo& halo) { halo.back.sends.pop_back(); });
   }
+  const auto finds_read = [&](const char* fault, auto plant) {
+    std::vector<Halo> halos = read_halos(specs, true);
+    ASSERT_TRUE(check_halos(specs, halos).empty());
+    ASSERT_GT(halos[2].stages[0].pulls.size(), 1u);
+    plant(halos[2].stages[0].pulls);
+    EXPECT_FALSE(check_halos(specs, halos).empty()) << fault;
+  };
+  using Pulls = std::vector<HaloMessage>;
+  finds_read("nothing read from a rank", [](Pulls& pulls) { pulls.pop_back(); });
+  finds_read("read twice", [](Pulls& pulls) { pulls.push_back(pulls[0]); });
+  finds_read("read from another rank", [](Pulls& pulls) { std::swap(pulls[0].peer, pulls[1].peer); });
+  finds_read("read from beside", [](Pulls& pulls) { pulls[0].sections[0].copies[0].from += 8; });
+  finds_read("read from far away", [](Pulls& pulls) { pulls[0].sections[0].copies[0].from += 1 << 20; });
+  finds_read("an image left out", [](Pulls& pulls) { pulls[0].sections[1].copies.pop_back(); });
   finds(HaloRoute::staged, "forwarded a step early", [](Halo& halo) { std::swap(halo.stages[0], halo.stages[1]); });
 }
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from rankwise.engines.placement import profile_placement
+from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import Point
+from rankwise.machine.packing import Packing
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
 from rankwise.workloads.base import Site
+from rankwise.workloads.exchange import WORKLOAD as EXCHANGE
+from rankwise.workloads.exchange import ExchangeOptions
 from rankwise.workloads.halo import WORKLOAD, HaloCase, HaloOptions, Surface
+from rankwise.workloads.stencil import StencilCase
 
 
 def cases(**options: object) -> list[HaloCase]:
@@ -63,6 +72,7 @@ def test_faces_may_differ() -> None:
         ({"grid": "2x2", "box": "4x4", "algorithm": "shift"}, "--algorithm"),
         ({"grid": "2x2", "box": "4x4", "corners": False, "algorithm": "staged"}, "edges and corners"),
         ({"grid": "1x1", "box": "4x4"}, "nothing to time"),
+        ({"grid": "2x2", "box": "4x4", "mode": "send"}, "--mode 'send' is unknown: choose isend or ssend"),
     ],
 )
 def test_what_makes_no_halo_is_refused(options: dict[str, object], words: str) -> None:
@@ -93,6 +103,60 @@ def test_predict_and_choose_speak_of_halos(rankwise: Callable[..., Any], tmp_pat
     assert result.code == 2 and "either --halo" in result.err
 
 
+@pytest.fixture
+def profile() -> Profile:
+    """Two classes of links without spread, and packing at 1 ns a byte for rows of 8 B, 0.1 ns for those of 64 B and more."""
+    links = {}
+    for name, alpha_s, beta_s in (("same-socket", 5e-7, 1e-10), ("other-node", 2e-6, 1e-9)):
+        points = [Point(size, *3 * [alpha_s + beta_s * size], 9) for size in (0, 1000, 1_000_000)]
+        links[name] = Link(curve_from_table(points, "median"))
+    packing = Packing.from_dict({"8": [[1000, 1e-6]], "64": [[1000, 1e-7]], "256": [[1000, 1e-7]]})
+    return Profile({"sockets": 1, "cores": 4}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"}, packing=packing)
+
+
+def test_three_verbs_agree(profile: Profile) -> None:
+    """The same messages asked for as whole blocks, as a stencil, and as surfaces of boxes of one cell have the same price."""
+    random = Random(21)
+    bare = replace(profile, packing=None)
+    for _ in range(25):
+        ndim = random.choice((1, 2, 3))
+        periodic = random.random() < 0.5
+        # Where an axis of two is periodic both images of a block travel in an exchange, one in a halo.
+        grid = "x".join(str(random.randint(3 if periodic else 2, 5)) for _ in range(ndim))
+        around, size, each = ("all" if periodic else "none"), random.choice((8, 3000, 100_000)), random.choice((1, 2, 4))
+        ranks = math.prod(map(int, grid.split("x")))
+        placed = profile_placement(bare, each, "blocked")
+        exchange = ExchangeOptions("direct", "isend", "1" if ndim == 1 else grid, "1", str(size), ranks, periodic=around)
+        boxes = {"grid": grid, "box": "x".join("1" * ndim), "fields": f"1x{size}", "periodic": around, "algorithm": "direct"}
+        nodes = tuple(rank // each for rank in range(ranks))
+        stencil = StencilCase(tuple(map(int, grid.split("x"))), (periodic,) * ndim, "moore:1", "blocked", nodes, 0, 0, size)
+        asked = [*EXCHANGE.cases(exchange, Site()), *cases(**boxes), stencil]
+        times = [row.time_s for row in predict_rows(bare, asked, placed)]
+        assert times[1:] == pytest.approx(2 * times[:1], rel=1e-9), (grid, around, size, each)
+
+
+def test_packing_is_priced_by_its_rows(profile: Profile) -> None:
+    placed, bare = profile_placement(profile, 1, "blocked"), replace(profile, packing=None)
+    for box, row_bytes, rate_s in (("8x8", (8, 64), None), ("8x1", (8,), 1e-9), ("1x8", (64,), 1e-10)):
+        grid = {"8x8": "3x3", "8x1": "1x3", "1x8": "3x1"}[box]
+        (case,) = cases(grid=grid, box=box, algorithm="direct")
+        assert case.step.row_bytes is not None and set(case.step.row_bytes.tolist()) == set(row_bytes)
+        with_packing, without = (predict_rows(one, [case], placed)[0] for one in (profile, bare))
+        assert any("measure pack" in note for note in without.notes) and not any("packing" in note for note in with_packing.notes)
+        if rate_s is not None:
+            sent = int(case.step.bytes[case.step.source == 0].sum())
+            assert with_packing.time_s - without.time_s == pytest.approx(2 * sent * rate_s)
+        assert case.simulated(without, profile).time_s == pytest.approx(with_packing.time_s)
+    (case,) = cases(grid="3x3", halo="1kB", algorithm="direct")
+    assert predict_rows(profile, [case], placed)[0].time_s == predict_rows(bare, [case], placed)[0].time_s
+
+
+def test_a_step_tells_its_rows(profile: Profile) -> None:
+    (case,) = cases(grid="2x1", box="2x3", fields="2x8", algorithm="direct")
+    # Both neighbours along the axis are one rank: both layers go there once, rows of three cells.
+    assert case.step.text == "rankwise-step 2 2 1\n0 2\n0 1 96 24\n1 0 96 24\n"
+
+
 @pytest.mark.mpi
 def test_real_ranks_move_every_byte(rankwise: Callable[..., Any]) -> None:
     result = rankwise("run", "halo", "--grid", "2x1x1", "--box", "8x8x8", "--fields", "2x8", "--seconds", "0.05", "--json")
@@ -101,3 +165,25 @@ def test_real_ranks_move_every_byte(rankwise: Callable[..., Any]) -> None:
     assert [(row["algorithm"], row["verified"], row["bytes_per_rank"]) for row in rows] == [
         ("direct", True, 2048), ("staged", True, 2048)
     ]  # fmt: skip
+
+
+@pytest.mark.mpi
+def test_validate_puts_both_side_by_side(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
+    profile.save(tmp_path / "m.json")
+    asked = ("--grid", "2x1", "--box", "8x8", "--mode", "ssend", "--seconds", "0.05", "--profile", tmp_path / "m.json", "--json")
+    result = rankwise("validate", "halo", *asked)
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert [(row["algorithm"], row["mode"], row["verified"]) for row in rows] == [("direct", "ssend", True), ("staged", "ssend", True)]
+
+
+@pytest.mark.simgrid
+@pytest.mark.mpi
+def test_simulated_ranks_move_every_byte(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
+    profile.save(tmp_path / "m.json")
+    asked = ("--grid", "2x2", "--box", "64x64", "--algorithm", "direct", "--profile", tmp_path / "m.json", "--ranks-per-node", "1", "--json")
+    result = rankwise("simulate", "halo", *asked, "--output", tmp_path / "simulated")
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    (predicted,) = rankwise("predict", "halo", *asked).json["rows"]
+    assert row["verified"] and row["time_s"] == pytest.approx(predicted["time_s"], rel=0.5)

@@ -1,0 +1,113 @@
+"""What auto takes for a halo against every algorithm, in random cells, and what its trial costs.
+
+A cell is a box of n^3 doubles, a width g and a number of fields F, drawn at random (--seed). All algorithms are timed in turn
+within one run; the regret is the time of what auto took by the time of the fastest, both medians of the same rounds. The cost
+of the trial is what its exchanges took longer than the first ones of a new plan that takes the same untried, by the time of
+all that were announced. Exits with 1 when fewer than nine cells of ten have a regret of at most 5 %, or a trial costs more
+than 1 % in the median.
+
+    python benchmarks/halo_auto.py --mpiexec mpiexec build/cpp/tests/cpp/api/halo_auto
+    python benchmarks/halo_auto.py --simulate 8x16   # nodes x ranks, with SimGrid's factors by size; packing takes no time
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+# Between nodes 12.5 GB/s and 1 us a link, inside 12 GB/s and 0.4 us; a processor is busy for 0.5 us at both ends of a message.
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="n" suffix="" radical="0-{last}" speed="1Gf" bw="12.5GBps" lat="1us" core="{cores}"
+           loopback_bw="12GBps" loopback_lat="400ns"/>
+</platform>
+"""
+CONFIGURATION = (
+    "network/crosstraffic:0", "smpi/simulate-computation:no", "smpi/wtime:0", "contexts/stack-size:256",
+    "smpi/allreduce:redbcast", "smpi/reduce:binomial", "smpi/bcast:binomial_tree", "smpi/barrier:ompi_recursivedoubling", "smpi/os:0:5e-7:0",
+    "smpi/or:0:5e-7:0",
+)  # fmt: skip
+
+
+def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp") -> str:
+    """Return what a program of this folder prints on simulated nodes, each filled with ranks in their order."""
+    from rankwise.launch.build import build_halos
+
+    nodes, ranks = map(int, shape.split("x"))
+    library = build_halos(Path("smpicxx"))
+    with tempfile.TemporaryDirectory() as scratch:
+        made, platform, hosts = Path(scratch) / "program", Path(scratch) / "platform.xml", Path(scratch) / "hosts"
+        language = ["-x", "c++", "-std=c++20"] if source.endswith(".cpp") else []
+        command = ["smpicxx", *language, "-O2", f"-I{ROOT / 'include'}", str(ROOT / "benchmarks" / source), "-x", "none"]
+        subprocess.run([*command, str(library), f"-Wl,-rpath,{library.parent}", "-o", str(made)], check=True)
+        platform.write_text(PLATFORM.format(last=nodes - 1, cores=ranks))
+        hosts.write_text("".join(f"n{node}\n" for node in range(nodes) for _ in range(ranks)))
+        command = ["smpirun", *(f"--cfg={each}" for each in CONFIGURATION), "--log=root.thresh:critical"]
+        command += ["-platform", str(platform), "-hostfile", str(hosts), "-np", str(nodes * ranks), str(made), *words]
+        return subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "RELAYS": "1"}
+        ).stdout
+
+
+def on_this_machine(arguments: argparse.Namespace, cells: list[str]) -> str:
+    command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, arguments.rounds, *cells]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("--simulate", metavar="NODESxRANKS", help="simulated, in place of the program")
+    parser.add_argument("--mpiexec", default="mpiexec", help="with its options, as one word")
+    parser.add_argument("--ranks", default="2")
+    parser.add_argument("--rounds", default="11")
+    parser.add_argument("--cells", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    draw = random.Random(arguments.seed)
+    cells = []
+    for _ in range(arguments.cells):
+        n = round(4 * 2 ** draw.uniform(0, 4))  # 4 to 64
+        cells.append(f"{n},{min(n, draw.randint(1, 3))},{draw.randint(1, 6)}")
+    if arguments.simulate:
+        output = simulated(arguments.simulate, [arguments.rounds, *cells])
+    else:
+        output = on_this_machine(arguments, cells)
+    regrets, costs, windows, wins = [], [], [], {}
+    for line in output.splitlines():
+        row = json.loads(line)
+        ways = {name: float(np.median(times)) for name, times in row.items() if isinstance(times, list) and name != "auto"}
+        best = min(ways, key=ways.__getitem__)
+        regrets.append(ways[row["taken"]] / ways[best] - 1)
+        costs.append((row["trial_s"] - row["fresh_s"]) / (row["announced"] * ways[best]))
+        wins[best] = wins.get(best, 0) + 1
+        if "window" in ways and row["n"] <= 32:
+            messages = min(time for name, time in ways.items() if name != "window")
+            windows.append((ways["window"] / messages, ways["window"] / ways["direct"], row))
+        shown = ", ".join(f"{name} {1e6 * time:.1f}" for name, time in ways.items())
+        print(f"{row['n']:>3} {row['g']} {row['f']}  took {row['taken']:<10} regret {100 * regrets[-1]:6.1f} %   us: {shown}")
+    right = sum(regret <= 0.05 for regret in regrets)
+    print(f"regret at most 5 % in {right} of {len(regrets)}; worst {100 * max(regrets):.0f} %; fastest: {wins}")
+    high = np.quantile(costs, 0.9)
+    print(f"trial: median {100 * np.median(costs):.2f} %, nine of ten at most {100 * high:.2f} % of the exchanges announced")
+    for least, most in ((4, 8), (9, 15), (16, 32)):
+        of_direct = [row[1] for row in windows if least <= row[2]["n"] <= most]
+        of_best = [row[0] for row in windows if least <= row[2]["n"] <= most]
+        if of_direct:
+            print(
+                f"window, n {least} to {most}: median {np.median(of_direct):.2f} of direct, {np.median(of_best):.2f} of the "
+                f"fastest by messages; at most 0.7 of direct in {sum(x <= 0.7 for x in of_direct)} of {len(of_direct)}"
+            )
+    return 0 if right >= 0.9 * len(regrets) and np.median(costs) <= 0.01 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""What gathering a message from rows of memory takes a rank, or putting it back: part of a profile, a curve a length of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rankwise.machine.link import finite
+
+
+@dataclass(frozen=True)
+class Packing:
+    """``curves``: by the bytes of a row, ascending, (bytes of the message, seconds) of one copy, ascending."""
+
+    curves: Mapping[int, Sequence[tuple[int, float]]]
+
+    def time_s(self, size_bytes: int, row_bytes: int) -> float:
+        """Return the seconds of one copy; between lengths and between sizes straight in the logarithms, beyond them the nearest rate."""
+        if size_bytes <= 0:
+            return 0.0
+        rates = [(rows, _at(curve, size_bytes)) for rows, curve in self.curves.items()]
+        return size_bytes * _between(rates, row_bytes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {str(rows): [list(point) for point in curve] for rows, curve in self.curves.items()}
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Packing:
+        """Read the record of a profile. Raises ValueError for one that is not right."""
+        if not isinstance(record, Mapping) or not all(str(rows).isdigit() for rows in record):
+            raise ValueError("packing is no curves by the bytes of a row")
+        curves: dict[int, list[tuple[int, float]]] = {}
+        for rows, curve in sorted(record.items(), key=lambda item: int(item[0])):
+            points = sorted((int(size), finite(time_s, f"packing {rows}")) for size, time_s in curve)
+            if int(rows) < 1 or not points or points[0][0] < 1 or min(time_s for _, time_s in points) <= 0:
+                raise ValueError(f"packing: rows of {rows} B have a size or time that is not positive")
+            curves[int(rows)] = points
+        if not curves:
+            raise ValueError("packing: it has no curve")
+        return Packing(curves)
+
+
+def _at(curve: Sequence[tuple[int, float]], size_bytes: int) -> float:
+    """Return seconds a byte at a size."""
+    return _between([(size, time_s / size) for size, time_s in curve], size_bytes)
+
+
+def _between(points: Sequence[tuple[int, float]], at: int) -> float:
+    for (low, first), (high, second) in pairwise(points):
+        if low <= at <= high:
+            share = math.log(at / low) / math.log(high / low)
+            return math.exp((1 - share) * math.log(first) + share * math.log(second))
+    return points[0][1] if at < points[0][0] else points[-1][1]

@@ -1,0 +1,145 @@
+// Which way a halo of boxes takes: what the judge takes for the fastest, confirmed by a trial.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "api/environment.hpp"
+#include "api/halo_boxes.hpp"
+#include "api/known_machine.hpp"
+#include "decide/halo_judge.hpp"
+
+namespace rankwise::api {
+
+namespace {
+
+constexpr std::size_t most_ways = 4;
+
+std::string microseconds(double time_s) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g us", 1e6 * time_s);
+  return text.data();
+}
+
+PartnerLists edges_of(const HaloStage& stage) {
+  const StagePartners partners(stage);
+  PartnerLists edges{partners.to, partners.from, {}};
+  for (const HaloMessage& message : stage.sends) edges.bytes_out.push_back(static_cast<Index>(message.bytes()));
+  return edges;
+}
+
+}  // namespace
+
+// Algorithms that send the same messages cost the same: they share a time.
+std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_shared) {
+  struct Judged {
+    int algorithm;
+    HaloCost cost;
+  };
+  std::vector<Judged> judged{{RANKWISE_HALO_DIRECT, {}}};
+  if (spec_.corners && comm_.grid().ndim() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
+  if (nodes->is_of_use()) {
+    for (int relay = RANKWISE_HALO_TWO_STEP; relay <= RANKWISE_HALO_LEADER; ++relay) judged.push_back({relay, {}});
+  }
+  // The slowest node counts; the first rank of each speaks for it.
+  Agreement known;
+  std::vector<double> numbers;
+  std::string source;
+  std::vector<std::vector<NodeOffice>> there;
+  for (const Judged& each : judged) {
+    there.push_back(is_relay(each.algorithm) ? nodes->hear(relay_kind(each.algorithm)) : std::vector<NodeOffice>{});
+  }
+  known.attempt([&] {
+    const KnownMachine& machine = known_machine();
+    source = machine.source;
+    const std::vector<NodeTraffic>& traffic = nodes->traffic();
+    const std::vector<NodeTraffic> staged(traffic.begin() + 1, traffic.end());
+    for (std::size_t i = 0; i < judged.size() && comm_.rank() == nodes->node(); ++i) {
+      const int algorithm = judged[i].algorithm;
+      judged[i].cost = algorithm == RANKWISE_HALO_DIRECT   ? cost_of_steps({traffic.front()}, machine.machine)
+                       : algorithm == RANKWISE_HALO_STAGED ? cost_of_steps(staged, machine.machine)
+                                                           : cost_of_relay(relay_kind(algorithm), traffic.front(), there[i],
+                                                                           machine.machine);
+    }
+  });
+  known.reach(comm_.get());
+  for (const Judged& each : judged) numbers.insert(numbers.end(), {each.cost.time_s, each.cost.low_s, each.cost.high_s});
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm_.get()),
+            "MPI_Allreduce");
+  std::vector<HaloCost> costs;
+  why_ = "by " + source + ":";
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    costs.push_back({numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
+    why_ += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
+  }
+  // Reading memory leaves nothing for persistent requests to gain.
+  std::vector<int> chosen;
+  for (const std::size_t i : worth_trying(costs, most_ways)) {
+    const int algorithm = judged[i].algorithm;
+    if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.push_back(RANKWISE_HALO_WINDOW);
+    chosen.push_back(algorithm);
+    if (algorithm == RANKWISE_HALO_DIRECT && !some_shared) chosen.push_back(RANKWISE_HALO_PERSISTENT);
+  }
+  return chosen;
+}
+
+void HaloBoxes::make_ways() {
+  const bool open = request_.algorithm == RANKWISE_HALO_AUTO;
+  int ranks = 1;
+  check_mpi(MPI_Comm_size(comm_.get(), &ranks), "MPI_Comm_size");
+  std::vector<int> algorithms{open ? RANKWISE_HALO_DIRECT : request_.algorithm};
+  std::optional<NodeKnowledge> nodes;
+  why_ = open ? "nothing leaves a rank" : "asked for";
+  const bool needs_nodes = is_relay(request_.algorithm) || request_.algorithm == RANKWISE_HALO_WINDOW;
+  if ((open && ranks > 1) || needs_nodes) {
+    std::vector<PartnerLists> edges{edges_of(halo_.stages.front())};
+    if (open && spec_.corners && comm_.grid().ndim() > 1) {
+      for (const HaloStage& stage : make_halo(spec_, HaloRoute::staged).stages) edges.push_back(edges_of(stage));
+    }
+    nodes.emplace(comm_.get(), edges);
+  }
+  if (open && ranks > 1) {
+    Agreement shared;
+    const auto is_shared = [](const std::byte* data) { return place_of(data).segment.descriptor >= 0; };
+    const bool all_shared = std::ranges::all_of(data_, is_shared);
+    const std::size_t some = shared.maximise(all_shared ? 1 : 0);
+    const std::size_t sends = shared.maximise(halo_.stages.front().sends.empty() ? 0 : 1);
+    shared.reach(comm_.get());
+    if (shared.largest(sends) > 0) algorithms = candidates(&*nodes, shared.largest(some) > 0);
+  }
+  for (const int algorithm : algorithms) {
+    auto way = std::make_unique<BoxWay>(comm_.get(), spec_, algorithm, nodes ? &*nodes : nullptr, data_);
+    prove(way->halo());
+    Agreement use;
+    const std::size_t reads = use.maximise(way->reads() ? 1 : 0);
+    use.reach(comm_.get());
+    if (algorithm == RANKWISE_HALO_WINDOW && use.largest(reads) == 0) {
+      if (open) continue;
+      throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                    "no two ranks that are neighbours can read each other's fields: take all fields from rankwise_halo_alloc, "
+                    "on ranks of one node, or another algorithm");
+    }
+    reads_ = reads_ || way->reads();
+    ways_.push_back(std::move(way));
+  }
+  if (ways_.size() == 1) return;
+  if (ways_.size() > most_ways) ways_.resize(most_ways);
+  try_ways(ways_.size(), static_cast<std::size_t>(request_.exchanges) / 100);
+  why_ += "; to be tried in the first exchanges:";
+  for (const auto& way : ways_) why_ += (&way == &ways_.front() ? " " : ", ") + halo_algorithm_name(way->algorithm());
+}
+
+void HaloBoxes::settle(std::size_t way, const std::vector<double>& times_s, double spent_s) {
+  why_ = why_.substr(0, why_.find("; to be tried"));
+  why_ += "; tried for " + microseconds(spent_s) + " in all, medians on the slowest rank:";
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
+    why_ += (i > 0 ? ", " : " ") + halo_algorithm_name(ways_[i]->algorithm()) + " " + microseconds(times_s[i]);
+  }
+  std::unique_ptr<BoxWay> kept = std::move(ways_[way]);
+  ways_.clear();
+  reads_ = kept->reads();
+  ways_.push_back(std::move(kept));
+  now_ = 0;
+  if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
+}
+
+}  // namespace rankwise::api

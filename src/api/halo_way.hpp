@@ -1,0 +1,51 @@
+// The ways to carry out a halo of boxes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/failure.hpp"
+#include "exchange/halo_mover.hpp"
+#include "exchange/halo_window.hpp"
+#include "exchange/relay_carrier.hpp"
+#include "rankwise/rankwise.h"
+
+namespace rankwise::api {
+
+// "two-step"; throws Failure for a number that is none of rankwise_halo_algorithm.
+[[nodiscard]] std::string halo_algorithm_name(int algorithm);
+// What is asked for where the program leaves it open: RANKWISE_HALO. Throws Failure for another name.
+[[nodiscard]] int or_asked_halo_algorithm(int algorithm);
+[[nodiscard]] bool is_relay(int algorithm);
+[[nodiscard]] RelayKind relay_kind(int algorithm);
+
+// A carrier of parcels by one kind of relay. most_bytes: whether all who pass a parcel on know how long it can be. Collective.
+[[nodiscard]] std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, const NodeKnowledge& nodes,
+                                                     const PartnerLists& edges, bool most_bytes);
+
+class BoxWay {
+ public:
+  // Collective over comm, as the algorithm is the same on all ranks. nodes: of one set for direct, then one for each stage.
+  // Throws Failure.
+  BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
+         const std::vector<std::byte*>& fields);
+  BoxWay(const BoxWay&) = delete;
+  BoxWay& operator=(const BoxWay&) = delete;
+
+  void start(const std::vector<std::byte*>& fields, std::uint64_t active);
+  [[nodiscard]] bool advance(bool wait);
+  [[nodiscard]] int algorithm() const { return algorithm_; }
+  [[nodiscard]] const Halo& halo() const { return halo_; }
+  // Whether this rank reads any other, or is read.
+  [[nodiscard]] bool reads() const { return window_ && window_->sources().size() + window_->readers().size() > 0; }
+
+ private:
+  int algorithm_;
+  Halo halo_;
+  std::optional<HaloWindow> window_;
+  std::optional<HaloMover> mover_;
+};
+
+}  // namespace rankwise::api

@@ -1,0 +1,62 @@
+// Memory that other processes of the same node can map. It has no name in any file system: nothing is left of it when its
+// process ends, however that happens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace rankwise {
+
+// What another process needs to find a segment.
+struct SegmentName {
+  std::int64_t process = 0;
+  std::int64_t descriptor = -1;
+  std::uint64_t token = 0;  // unlike that of any other segment
+  std::uint64_t bytes = 0;
+};
+
+class SharedSegment {
+ public:
+  // Zeros. Throws std::bad_alloc.
+  explicit SharedSegment(std::size_t bytes);
+  ~SharedSegment();
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] const SegmentName& name() const { return name_; }
+
+ private:
+  SegmentName name_;
+  std::byte* data_ = nullptr;
+};
+
+// Another process's segment, to be read.
+class MappedSegment {
+ public:
+  // Null where this process cannot (another container, say).
+  [[nodiscard]] static std::shared_ptr<const MappedSegment> map(const SegmentName& name);
+  MappedSegment(const std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  ~MappedSegment();
+  MappedSegment(const MappedSegment&) = delete;
+  MappedSegment& operator=(const MappedSegment&) = delete;
+  [[nodiscard]] const std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  const std::byte* data_;
+  std::size_t bytes_;
+};
+
+// The segments that the program took, by their addresses.
+[[nodiscard]] std::byte* allocate_shared(std::size_t bytes);  // throws std::bad_alloc
+// False where the address is not one that allocate_shared gave.
+bool free_shared(void* data);
+// The segment that an address lies in and how far from its beginning; a descriptor of -1: none.
+struct SharedPlace {
+  SegmentName segment;
+  std::uint64_t offset = 0;
+};
+[[nodiscard]] SharedPlace place_of(const void* data);
+
+}  // namespace rankwise

@@ -1,0 +1,77 @@
+// Messages between ranks of different nodes, passed on by others so that few cross (Bienz, Gropp and Olson 2019, J. Parallel
+// Distrib. Comput. 130, and 2020, Int. J. High Perform. Comput. Appl. 34). A parcel is all that one rank has for another; it
+// stays whole. What ranks of one node have for each other goes straight, in the first step.
+//
+// three-step  1. parcels are brought to the rank of their node that has to do with the node they go to; 2. it sends them in
+//             one message; 3. the rank that gets them hands them out. A node's pairs with others are dealt to its ranks in
+//             turn, the heaviest first, those that go out and those that come apart.
+// leader      the same, all by the first rank of each node.
+// two-step    every rank sends all that it has for a node in one message, to the rank there whose place in its node is its own
+//             (modulo their number); that hands it out.
+//
+// Schedules of blocks that many ranks need alike are in schedule/striped.cpp. Nothing here grows with the number of ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace rankwise {
+
+enum class RelayKind { two_step, three_step, leader };
+
+struct Parcel {
+  Index source = 0;
+  Index dest = 0;
+  bool operator==(const Parcel&) const = default;
+  auto operator<=>(const Parcel&) const = default;
+};
+
+// What all ranks of a node know of its traffic. Nodes are named by their lowest ranks.
+struct NodeTraffic {
+  struct Message {
+    Parcel parcel;
+    Index node = 0;   // of the other end: that which is not here, or this one
+    Index bytes = 0;  // that usually travel
+  };
+  std::vector<Index> members;  // ascending
+  std::vector<Message> inside;
+  std::vector<Message> out;
+  std::vector<Message> in;
+};
+
+// What the ranks of a node tell those of another.
+struct NodeOffice {
+  Index node = 0;
+  Index sender = -1;    // the rank there that sends to this node, -1: none
+  Index receiver = -1;  // that receives what this node sends
+  std::vector<Index> members;
+};
+
+// The ranks of the own node that have to do with each other node, in ascending order of the nodes: `members` are the own ones.
+[[nodiscard]] std::vector<NodeOffice> offices(RelayKind kind, const NodeTraffic& traffic);
+
+// One rank's part: a schedule whose slots are parcels.
+struct Relay {
+  RankSchedule schedule;
+  std::vector<Parcel> slots;
+};
+
+// Of a member of the node. there: what the other nodes told of themselves, in ascending order.
+[[nodiscard]] Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there);
+
+// The relays of all ranks, for parcels and their bytes, and the node of each rank (by its lowest rank): what the ranks tell
+// each other is looked up.
+struct RelayPattern {
+  std::vector<Index> node_of_rank;
+  std::vector<Parcel> parcels;
+  std::vector<Index> bytes;  // of each parcel
+};
+[[nodiscard]] std::vector<Relay> make_relays(RelayKind kind, const RelayPattern& pattern);
+
+// What is wrong with the relays of all ranks: as check_delivery, and both ends of a message list the same parcels in the same
+// order.
+[[nodiscard]] std::vector<std::string> check_relays(const RelayPattern& pattern, const std::vector<Relay>& relays);
+
+}  // namespace rankwise

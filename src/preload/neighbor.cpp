@@ -1,0 +1,242 @@
+#include "preload/neighbor.hpp"
+
+#include <mpi.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "preload/neighbor_exchange.hpp"
+#include "preload/neighbor_request.hpp"
+#include "preload/told.hpp"
+
+namespace rankwise::preload {
+
+namespace {
+
+std::atomic<long> served{0};
+std::atomic<long> passed{0};
+std::atomic<long> different{0};
+
+NeighborMode read_mode() {
+  const char* text = std::getenv("RANKWISE_NEIGHBOR");
+  if (text == nullptr || *text == '\0' || std::strcmp(text, "off") == 0) return NeighborMode::off;
+  if (std::strcmp(text, "check") == 0) return NeighborMode::check;
+  if (std::strcmp(text, "auto") == 0) return NeighborMode::automatic;
+  if (std::strcmp(text, "always") == 0) return NeighborMode::always;
+  if (is_rank_0() && running() == compiled_for()) {
+    std::fprintf(stderr, "rankwise: RANKWISE_NEIGHBOR='%s' is none of off, check, auto, always: neighbourhood collectives are left to MPI\n", text);
+  }
+  return NeighborMode::off;
+}
+
+double now_s() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+int own(const NeighborCall& call) {
+  const Handle* w = call.word;
+  using H = Handle;
+  switch (call.words) {
+    case 7: return reinterpret_cast<int (*)(H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6]);
+    case 8: return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+    default:
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]);
+  }
+}
+
+// An error of ours is told as MPI's own would be.
+int raised(MPI_Comm comm, int code) {
+  if (code != MPI_SUCCESS) MPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+int exchange(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments) {
+  NeighborExchange once(state, plan, arguments.sent(), arguments.received());
+  int code = once.start();
+  if (code == MPI_SUCCESS) code = once.wait();
+  ++served;
+  return raised(arguments.comm(), code);
+}
+
+// The bytes that a plan's receives write, one after the other.
+int read_received(const Plan& plan, const Arguments& arguments, MPI_Comm comm, std::vector<std::byte>& bytes) {
+  std::size_t all = 0;
+  for (const Content& content : plan.receives) all += content.bytes();
+  bytes.resize(all);
+  std::size_t done = 0;
+  for (const Content& content : plan.receives) {
+    if (const int code = content.pack(arguments.received(), bytes.data() + done, comm); code != MPI_SUCCESS) return code;
+    done += content.bytes();
+  }
+  return MPI_SUCCESS;
+}
+
+int write_received(const Plan& plan, const Arguments& arguments, MPI_Comm comm, const std::vector<std::byte>& bytes) {
+  std::size_t done = 0;
+  for (const Content& content : plan.receives) {
+    const int code = content.unpack(content.bytes(), bytes.data() + done, arguments.received(), comm);
+    if (code != MPI_SUCCESS) return code;
+    done += content.bytes();
+  }
+  return MPI_SUCCESS;
+}
+
+// MPI's own call, then ours over bytes that are all wrong: both must leave the same.
+int checked(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments) {
+  if (const int code = own(call); code != MPI_SUCCESS) return code;
+  std::vector<std::byte> right;
+  std::vector<std::byte> found;
+  int code = read_received(*plan, arguments, state->comm, right);
+  found = right;
+  for (std::byte& byte : found) byte = ~byte;
+  if (code == MPI_SUCCESS) code = write_received(*plan, arguments, state->comm, found);
+  if (code == MPI_SUCCESS) code = exchange(state, plan, arguments);
+  if (code == MPI_SUCCESS) code = read_received(*plan, arguments, state->comm, found);
+  if (code == MPI_SUCCESS && found == right) return MPI_SUCCESS;
+  if (different++ == 0) {
+    std::fprintf(stderr, "rankwise: rank %d: a neighbourhood collective differs from MPI's own: please report it\n", state->rank);
+  }
+  return write_received(*plan, arguments, state->comm, right);
+}
+
+double median(std::vector<double> times_s) {
+  std::sort(times_s.begin(), times_s.end());
+  return times_s[times_s.size() / 2];
+}
+
+// The slowest rank's median decides, alike on all.
+void decide(Trial& trial, MPI_Comm comm) {
+  std::vector<double> way[2];
+  for (int i = 4; i < Trial::calls; ++i) {  // the first warm up
+    way[((i + 1) / 2) % 2].push_back(trial.time_s[static_cast<std::size_t>(i)]);
+  }
+  double here[] = {median(way[0]), median(way[1])};
+  double all[2];
+  const bool known = MPI_Allreduce(here, all, 2, MPI_DOUBLE, MPI_MAX, comm) == MPI_SUCCESS;
+  trial.route = known && all[0] < all[1] ? Trial::Route::ours : Trial::Route::own;
+}
+
+int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, Trial& trial, const std::shared_ptr<Plan>& plan,
+          const Arguments& arguments, int wrong) {
+  const double start_s = now_s();
+  const bool ours = trial.ours_next() && wrong == MPI_SUCCESS;
+  const int code = ours ? exchange(state, plan, arguments) : own(call);
+  trial.time_s[static_cast<std::size_t>(trial.done)] = now_s() - start_s;
+  if (++trial.done == Trial::calls) decide(trial, state->comm);
+  return code;
+}
+
+bool serve_blocking(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const Arguments& arguments, int* result) {
+  Trial& trial = state->trial[static_cast<std::size_t>(call.kind)];
+  const bool trying = neighbor_mode() == NeighborMode::automatic && trial.route == Trial::Route::trying;
+  std::shared_ptr<Plan> plan;
+  int code = MPI_ERR_ARG;
+  if (arguments.sane(state->sends, state->receives)) plan = state->plan_of(arguments, &code);
+  if (trying) {
+    *result = tried(call, state, trial, plan, arguments, code);
+    return true;
+  }
+  if (plan == nullptr) return false;  // MPI's own says what is wrong
+  *result = neighbor_mode() == NeighborMode::check ? checked(call, state, plan, arguments) : exchange(state, plan, arguments);
+  return true;
+}
+
+bool serve(const NeighborCall& call, int* result) {
+  static const bool for_us = running() == compiled_for();
+  if (!for_us) return false;
+  const Arguments arguments(call);
+  if (arguments.comm() == MPI_COMM_NULL) return false;
+  const std::shared_ptr<NeighborState>* state = state_of(arguments.comm(), call.form != NeighborForm::nonblocking);
+  const auto pass = [] {
+    passed.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  };
+  if (state == nullptr || !(*state)->usable) return pass();
+  const Trial::Route route = (*state)->trial[static_cast<std::size_t>(call.kind)].route;
+  const NeighborMode mode = neighbor_mode();
+  if (mode == NeighborMode::automatic && route == Trial::Route::own) return pass();
+  if (call.form == NeighborForm::blocking) return serve_blocking(call, *state, arguments, result) || pass();
+  // Of calls that cannot be timed those are served whose blocking kind gained, and those where messages become fewer.
+  if (mode == NeighborMode::check) return pass();
+  if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return pass();
+  if (!arguments.sane((*state)->sends, (*state)->receives)) return pass();
+  int code = MPI_SUCCESS;
+  const std::shared_ptr<Plan> plan = (*state)->plan_of(arguments, &code);
+  if (plan == nullptr) return pass();
+  auto* request = reinterpret_cast<MPI_Request*>(call.word[call.words - 1]);
+  if (request == nullptr) return pass();
+  code = start_request(*state, plan, arguments, call.form == NeighborForm::persistent, request);
+  ++served;
+  *result = raised(arguments.comm(), code);
+  return true;
+}
+
+}  // namespace
+
+NeighborMode neighbor_mode() noexcept {
+  static const NeighborMode mode = read_mode();
+  return mode;
+}
+
+bool serve_neighbor(const NeighborCall& call, int* result) noexcept {
+  try {
+    return serve(call, result);
+  } catch (...) {  // no memory
+    *result = MPI_ERR_NO_MEM;
+    return true;
+  }
+}
+
+void neighbor_made(Handle comm) noexcept {
+  if (neighbor_mode() == NeighborMode::off || running() != compiled_for()) return;
+  try {
+    const MPI_Comm made = (MPI_Comm)comm;
+    if (made != MPI_COMM_NULL) static_cast<void>(state_of(made, true));
+  } catch (...) {
+  }
+}
+
+NeighborParent::NeighborParent(Handle comm) noexcept : comm_(comm) {
+#if defined(OPEN_MPI)
+  if (neighbor_mode() == NeighborMode::off || running() != compiled_for()) return;
+  int inter = 1;
+  int kind = MPI_UNDEFINED;
+  int rank = 0;
+  const MPI_Comm given = (MPI_Comm)comm;
+  if (given == MPI_COMM_NULL || MPI_Comm_test_inter(given, &inter) != MPI_SUCCESS || inter != 0) return;
+  if (MPI_Topo_test(given, &kind) != MPI_SUCCESS || kind == MPI_UNDEFINED || MPI_Comm_rank(given, &rank) != MPI_SUCCESS) return;
+  MPI_Comm plain = MPI_COMM_NULL;
+  if (MPI_Comm_split(given, 0, rank, &plain) != MPI_SUCCESS) return;
+  comm_ = (Handle)plain;
+  made_ = true;
+#endif
+}
+
+NeighborParent::~NeighborParent() {
+  if (!made_) return;
+  MPI_Comm plain = (MPI_Comm)comm_;
+  MPI_Comm_free(&plain);
+}
+
+void describe_neighbors(char* text, unsigned long size) noexcept {
+  *text = '\0';
+  if (neighbor_mode() == NeighborMode::off || running() != compiled_for()) return;
+  if (served + passed == 0) {
+    std::snprintf(text, size, "rankwise: no neighbourhood collective was called");
+    return;
+  }
+  char check[80] = "";
+  if (neighbor_mode() == NeighborMode::check) {
+    std::snprintf(check, sizeof check, different == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own", different.load());
+  }
+  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, passed.load());
+}
+
+}  // namespace rankwise::preload

@@ -1,0 +1,135 @@
+#include "preload/neighbor_request.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "preload/neighbor.hpp"
+#include "preload/neighbor_exchange.hpp"
+
+namespace rankwise::preload {
+
+namespace {
+
+struct Pending {
+  Pending(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments)
+      : exchange(state, plan, arguments.sent(), arguments.received()), comm(arguments.comm()) {}
+  NeighborExchange exchange;
+  MPI_Comm comm;  // the program's, whose error handler is called
+  int tag = 0;
+  bool persistent = false;
+  bool active = false;
+};
+using Shared = std::shared_ptr<Pending>;
+
+std::uint64_t bits(MPI_Request request) {
+  return compiled_for() == Family::mpich ? (Handle)request & 0xFFFFFFFFU : (Handle)request;
+}
+
+std::mutex guarding;
+std::unordered_map<std::uint64_t, Shared>& pending = *new std::unordered_map<std::uint64_t, Shared>;
+std::atomic<long> count{0};
+int last_tag = 0;
+
+// Of this rank alone.
+MPI_Comm self() {
+  static const MPI_Comm own = [] {
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &made);
+    return made;
+  }();
+  return own;
+}
+
+Shared find(MPI_Request request) {
+  const std::lock_guard guard(guarding);
+  const auto at = pending.find(bits(request));
+  return at == pending.end() ? nullptr : at->second;
+}
+
+void erase(MPI_Request request) {
+  const std::lock_guard guard(guarding);
+  count -= static_cast<long>(pending.erase(bits(request)));
+}
+
+// What the program's own wait or test finds done.
+int end(MPI_Request request, const Shared& one, int code) {
+  one->active = false;
+  MPI_Send(nullptr, 0, MPI_BYTE, 0, one->tag, self());
+  if (!one->persistent) erase(request);
+  if (code != MPI_SUCCESS) MPI_Comm_call_errhandler(one->comm, code);
+  return code;
+}
+
+// Calls visit(request, pending) for those of ours that are under way; returns the first error.
+template <class Visit>
+int each(int number, const void* requests, Visit visit) noexcept {
+  if (count.load(std::memory_order_relaxed) == 0) return MPI_SUCCESS;
+  int first = MPI_SUCCESS;
+  for (int i = 0; i < number; ++i) {
+    const MPI_Request request = static_cast<const MPI_Request*>(requests)[i];
+    if (const Shared one = find(request); one != nullptr) {
+      const int code = visit(request, one);
+      if (first == MPI_SUCCESS) first = code;
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments, bool persistent,
+                  MPI_Request* request) {
+  auto one = std::make_shared<Pending>(state, plan, arguments);
+  one->persistent = persistent;
+  {
+    const std::lock_guard guard(guarding);
+    one->tag = last_tag = (last_tag + 1) % 32768;
+  }
+  int code = persistent ? MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request)
+                        : MPI_Irecv(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request);
+  if (code != MPI_SUCCESS) return code;
+  if (!persistent) {
+    one->active = true;
+    code = one->exchange.start();
+    if (code != MPI_SUCCESS) return code;
+  }
+  const std::lock_guard guard(guarding);
+  pending[bits(*request)] = one;
+  ++count;
+  return MPI_SUCCESS;
+}
+
+bool neighbor_requests() noexcept { return count.load(std::memory_order_relaxed) != 0; }
+
+int neighbor_finish(int number, const void* requests) noexcept {
+  return each(number, requests,
+              [](MPI_Request request, const Shared& one) -> int { return one->active ? end(request, one, one->exchange.wait()) : MPI_SUCCESS; });
+}
+
+int neighbor_progress(int number, const void* requests, bool* some) noexcept {
+  *some = false;
+  return each(number, requests, [&](MPI_Request request, const Shared& one) -> int {
+    if (!one->active) return MPI_SUCCESS;
+    *some = true;
+    bool done = false;
+    const int code = one->exchange.test(&done);
+    return done ? end(request, one, code) : code;
+  });
+}
+
+int neighbor_start(int number, const void* requests) noexcept {
+  return each(number, requests, [](MPI_Request, const Shared& one) -> int {
+    one->active = true;
+    const int code = one->exchange.start();
+    if (code != MPI_SUCCESS) MPI_Comm_call_errhandler(one->comm, code);
+    return code;
+  });
+}
+
+void neighbor_forget(const void* request) noexcept {
+  if (neighbor_requests()) erase(*static_cast<const MPI_Request*>(request));
+}
+
+}  // namespace rankwise::preload

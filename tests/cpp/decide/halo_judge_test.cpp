@@ -1,0 +1,64 @@
+#include "decide/halo_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include "profile/profile.hpp"
+
+namespace rankwise {
+namespace {
+
+// Node 0 of two nodes of `size` ranks, every rank of which has something for every rank of the other.
+NodeTraffic crowd(Index size, Index bytes) {
+  NodeTraffic traffic;
+  for (Index rank = 0; rank < size; ++rank) {
+    traffic.members.push_back(rank);
+    for (Index other = size; other < 2 * size; ++other) {
+      traffic.out.push_back({{rank, other}, size, bytes});
+      traffic.in.push_back({{other, rank}, size, bytes});
+    }
+  }
+  return traffic;
+}
+
+std::vector<NodeOffice> mirrored(RelayKind kind, const NodeTraffic& traffic) {
+  std::vector<NodeOffice> there = offices(kind, traffic);
+  const auto size = static_cast<Index>(traffic.members.size());
+  for (NodeOffice& office : there) {
+    office.sender += size;
+    office.receiver += size;
+    for (Index& rank : office.members) rank += size;
+  }
+  return there;
+}
+
+double relay_s(RelayKind kind, const NodeTraffic& traffic) {
+  return cost_of_relay(kind, traffic, mirrored(kind, traffic), default_machine()).time_s;
+}
+
+TEST(HaloJudge, WhereNothingIsPassedOnARelayCostsWhatItsLongerMessagesDo) {
+  const NodeTraffic alone = crowd(1, 1000);
+  const double direct_s = cost_of_steps({alone}, default_machine()).time_s;
+  EXPECT_GE(relay_s(RelayKind::two_step, alone), direct_s);
+  EXPECT_LT(relay_s(RelayKind::two_step, alone), 1.05 * direct_s);
+}
+
+TEST(HaloJudge, OneRankThatDoesAllIsSlowerThanManyWhereMessagesAreLarge) {
+  const NodeTraffic traffic = crowd(16, 1 << 16);
+  EXPECT_GT(relay_s(RelayKind::leader, traffic), 1.5 * relay_s(RelayKind::two_step, traffic));
+  EXPECT_GT(relay_s(RelayKind::two_step, traffic), cost_of_steps({traffic}, default_machine()).time_s);
+}
+
+TEST(HaloJudge, WhatWaitsForSeveralStepsTakesLonger) {
+  const NodeTraffic traffic = crowd(4, 1000);
+  const double once_s = cost_of_steps({traffic}, default_machine()).time_s;
+  EXPECT_GT(cost_of_steps({traffic, traffic}, default_machine()).time_s, 1.9 * once_s);
+}
+
+TEST(HaloJudge, OnlyWhatMayBeTheFastestIsTried) {
+  const std::vector<HaloCost> costs{{3.0, 2.0, 4.0}, {2.0, 1.5, 2.5}, {2.2, 2.1, 2.3}, {9.0, 2.6, 20.0}};
+  EXPECT_EQ(worth_trying(costs, 4), (std::vector<std::size_t>{1, 2, 0}));
+  EXPECT_EQ(worth_trying(costs, 2), (std::vector<std::size_t>{1, 2}));
+}
+
+}  // namespace
+}  // namespace rankwise
