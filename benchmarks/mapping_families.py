@@ -123,6 +123,6 @@ def own_map(problem: Drawn, effort_s: float) -> tuple[int, int, int]:
     """Return J_sum and J_max of auto, ended by the clock, and the bound."""
     found = map_grid(
         problem.grid, problem.sizes, problem.offsets, problem.periodic, ["auto"], keep_maps=False, weights=problem.weights,
-        effort_s=effort_s,
+        effort_s=effort_s, sharp=True,
     )  # fmt: skip
     return found.best.j_sum, found.best.j_max, found.bound

@@ -38,7 +38,8 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
   std::vector<Judged> judged{{RANKWISE_HALO_DIRECT, {}}};
   if (spec_.corners && comm_.grid().ndim() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
   if (nodes->is_of_use()) {
-    for (int relay = RANKWISE_HALO_TWO_STEP; relay <= RANKWISE_HALO_LEADER; ++relay) judged.push_back({relay, {}});
+    // A leader does alone what the ranks of three-step share.
+    for (const int relay : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP}) judged.push_back({relay, {}});
   }
   // The slowest node counts; the first rank of each speaks for it.
   Agreement known;
@@ -71,14 +72,16 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
     costs.push_back({numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
     why_ += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
   }
-  // Reading memory leaves nothing for persistent requests to gain.
+  // Persistent requests gain least, and nothing where memory is read.
   std::vector<int> chosen;
+  bool direct = false;
   for (const std::size_t i : worth_trying(costs, most_ways)) {
     const int algorithm = judged[i].algorithm;
     if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.push_back(RANKWISE_HALO_WINDOW);
+    direct = direct || algorithm == RANKWISE_HALO_DIRECT;
     chosen.push_back(algorithm);
-    if (algorithm == RANKWISE_HALO_DIRECT && !some_shared) chosen.push_back(RANKWISE_HALO_PERSISTENT);
   }
+  if (direct && !some_shared) chosen.push_back(RANKWISE_HALO_PERSISTENT);
   return chosen;
 }
 
@@ -107,6 +110,7 @@ void HaloBoxes::make_ways() {
     if (shared.largest(sends) > 0) algorithms = candidates(&*nodes, shared.largest(some) > 0);
   }
   for (const int algorithm : algorithms) {
+    if (ways_.size() == most_ways) break;
     auto way = std::make_unique<BoxWay>(comm_.get(), spec_, algorithm, nodes ? &*nodes : nullptr, data_);
     prove(way->halo());
     Agreement use;
@@ -122,7 +126,6 @@ void HaloBoxes::make_ways() {
     ways_.push_back(std::move(way));
   }
   if (ways_.size() == 1) return;
-  if (ways_.size() > most_ways) ways_.resize(most_ways);
   try_ways(ways_.size(), static_cast<std::size_t>(request_.exchanges) / 100);
   why_ += "; to be tried in the first exchanges:";
   for (const auto& way : ways_) why_ += (&way == &ways_.front() ? " " : ", ") + halo_algorithm_name(way->algorithm());

@@ -91,7 +91,16 @@ class HaloLists : public HaloPlan {
   }
   // Calls each(edge, field, offset) for the stretches of a partner's payload in the order in which they travel.
   template <class Each>
-  void each_part(const Partner& partner, const std::vector<Edge>& edges, Each each) const;
+  void each_part(const Partner& partner, const std::vector<Edge>& edges, Each each) const {
+    std::size_t at = 0;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((active_ >> f & 1) == 0) continue;
+      for (const std::size_t e : partner.edges) {
+        each(e, f, at);
+        at += edges[e].count * fields_[f].element_bytes;
+      }
+    }
+  }
   void pack(const Partner& partner, const std::vector<Edge>& edges, std::byte* into) const;
   void unpack(const Partner& partner, const std::vector<Edge>& edges, const std::byte* from, const Reduction* reduction) const;
   void write_head(const Partner& partner, std::byte* into) const;

@@ -237,6 +237,7 @@ def map_ranks(
             message_bytes=size_bytes,
             price=price,
             int64=int64,
+            sharp=everything,
         )
 
     mappings = run(algorithms, everything=True)

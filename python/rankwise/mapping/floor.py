@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOTHING, PARTNERS, SPECTRUM, GRID, PROGRAM = "nothing", "partners", "spectrum", "grid", "program"
 _MOST_RANKS = 1024  # of which the spectrum is taken
-_MOST_CELLS = 400
+_MOST_CELLS = 300
 _SHARES = (0.0, 0.4, 1.0)  # of what ranks send less than the mean, on the diagonal at first
 _CLIMBS = {128: 6, _MOST_RANKS: 1}  # from each start, with up to so many ranks
 _MOST_VARIABLES = 320  # of the integer program: more take minutes
@@ -137,7 +137,7 @@ def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int], most_cl
 
 
 def spectral_bound(problem: Problem) -> int:
-    """Return by_spectrum's bound on the J_sum of a grid; 0 for more than 400 cells, which take too long."""
+    """Return by_spectrum's bound on the J_sum of a grid; 0 for more than 300 cells, which take too long."""
     if problem.cells > _MOST_CELLS:
         return 0
     first, others, both = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
