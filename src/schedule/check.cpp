@@ -310,7 +310,7 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
 std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
   Findings findings;
   std::vector<std::size_t> slots;
-  for (Index rank = 0; rank < spec.ranks(); ++rank) slots.push_back(origins(spec, rank).size());
+  for (Index rank = 0; rank < spec.ranks(); ++rank) slots.push_back(static_cast<std::size_t>(make_reduce(spec, rank).slots));
   if (!well_formed(schedules, slots, /*adds=*/true, findings)) return findings.take();
   using Sum = std::vector<std::pair<Index, Index>>;  // the slots (rank, slot) that went into it
   Contents<Sum> contents(schedules, findings);

@@ -262,6 +262,7 @@ TEST_P(Mutants, NoneThatIsBrokenIsCalledRight) {
   for (int i = 0; i < rankwise_test::rounds(250, 4); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     if (spec.ranks() > 12) continue;
+    ASSERT_TRUE(check_exchange(spec).empty()) << described(spec);
     for (const bool way_back : {false, true}) {
       const Schedules right = way_back ? make_reduces(spec) : make_schedules(spec);
       ASSERT_TRUE(plays_right(spec, right, way_back, random)) << described(spec);
