@@ -53,7 +53,7 @@ def _number(pattern: str, text: str) -> float:
 def _map(sizes: str, algorithm: str) -> dict[str, int]:
     """What ``rankwise map`` predicts for the program's grid."""
     words = ["map", "--grid", "4x2", "--node-sizes", sizes, "--stencil", "nearest-neighbor", "--algorithm", algorithm]
-    words += ["--effort", "10ms", "--json"]
+    words += ["--effort", "200ms", "--json"]
     done = subprocess.run([sys.executable, "-m", "rankwise", *words], check=True, capture_output=True, text=True)
     (result,) = json.loads(done.stdout)["results"]
     return dict(result)
@@ -75,7 +75,7 @@ def test_the_score_is_the_one_that_map_predicts(
     with Nodes("1gbit", nodes.FOUR) as network:
         hosts = ["-hosts", ",".join(map("".join, zip(network.hosts, endings, strict=True))), *options]
         for algorithm in algorithms:
-            said, _ = _run(network, [str(mpi.launcher_path), *hosts], program, ["--mapping", algorithm, "--effort", "10ms"])
+            said, _ = _run(network, [str(mpi.launcher_path), *hosts], program, ["--mapping", algorithm, "--effort", "200ms"])
             predicted = _map(sizes, algorithm)
             assert "4x2 on 4 nodes" in said
             if "stay where they are" in said:  # auto found nothing better than what the ranks have
