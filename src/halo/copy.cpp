@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 
 namespace rankwise {
 
@@ -70,53 +71,57 @@ void scatter(Bytes count, const std::byte* from, std::byte* into, Bytes stride) 
   for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
 }
 
+// Calls known with a size that loops are unrolled for, as a constant; any for others.
+template <class Known, class Any>
+void by_size(std::size_t size, Known known, Any any) {
+  switch (size) {
+    case 4: return known(std::integral_constant<std::size_t, 4>{});
+    case 8: return known(std::integral_constant<std::size_t, 8>{});
+    case 12: return known(std::integral_constant<std::size_t, 12>{});
+    case 16: return known(std::integral_constant<std::size_t, 16>{});
+    case 24: return known(std::integral_constant<std::size_t, 24>{});
+    case 32: return known(std::integral_constant<std::size_t, 32>{});
+    case 48: return known(std::integral_constant<std::size_t, 48>{});
+    case 64: return known(std::integral_constant<std::size_t, 64>{});
+    default: any();
+  }
+}
+
+// Elements without gaps between them are one row.
+bool is_one_row(std::size_t size, Bytes count, Bytes stride) { return stride == static_cast<Bytes>(size) && count > 4; }
+
 }  // namespace
 
 void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into) {
-  if (stride == static_cast<Bytes>(size) && count > 4) {
+  if (is_one_row(size, count, stride)) {
     std::memcpy(into, from, size * static_cast<std::size_t>(count));
     return;
   }
-  switch (size) {
-    case 4: return gather<4>(count, from, stride, into);
-    case 8: return gather<8>(count, from, stride, into);
-    case 16: return gather<16>(count, from, stride, into);
-    case 24: return gather<24>(count, from, stride, into);
-    case 32: return gather<32>(count, from, stride, into);
-    default:
-      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
-  }
+  by_size(
+      size, [&](auto known) { gather<known>(count, from, stride, into); },
+      [&] {
+        for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * static_cast<Bytes>(size), from + i * stride, size);
+      });
 }
 
 void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride) {
-  if (stride == static_cast<Bytes>(size) && count > 4) {
+  if (is_one_row(size, count, stride)) {
     std::memcpy(into, from, size * static_cast<std::size_t>(count));
     return;
   }
-  switch (size) {
-    case 4: return scatter<4>(count, from, into, stride);
-    case 8: return scatter<8>(count, from, into, stride);
-    case 16: return scatter<16>(count, from, into, stride);
-    case 24: return scatter<24>(count, from, into, stride);
-    case 32: return scatter<32>(count, from, into, stride);
-    default:
-      for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
-  }
+  by_size(
+      size, [&](auto known) { scatter<known>(count, from, into, stride); },
+      [&] {
+        for (Bytes i = 0; i < count; ++i) std::memcpy(into + i * stride, from + i * static_cast<Bytes>(size), size);
+      });
 }
 
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from) {
-  switch (copy.row_bytes) {
-    case 4: return run_rows<4>(copy, into, from);
-    case 8: return run_rows<8>(copy, into, from);
-    case 12: return run_rows<12>(copy, into, from);
-    case 16: return run_rows<16>(copy, into, from);
-    case 24: return run_rows<24>(copy, into, from);
-    case 32: return run_rows<32>(copy, into, from);
-    case 48: return run_rows<48>(copy, into, from);
-    case 64: return run_rows<64>(copy, into, from);
-    default:
-      each_row(copy, into, from, [](std::byte* to, const std::byte* source, std::size_t n) { std::memcpy(to, source, n); });
-  }
+  by_size(
+      copy.row_bytes, [&](auto known) { run_rows<known>(copy, into, from); },
+      [&] {
+        each_row(copy, into, from, [](std::byte* to, const std::byte* source, std::size_t n) { std::memcpy(to, source, n); });
+      });
 }
 
 }  // namespace rankwise
