@@ -124,6 +124,8 @@ def nodes_asked(
         else:
             raise InputError(f"{traffic.name} does not tell its nodes: give --nodes and --ppn, --node-sizes or --hosts")
     else:
+        if nodes is None and ppn is not None and names is not None:
+            nodes = len(names)
         sizes = node_sizes_of(f"{traffic.name} has", traffic.ranks, nodes, ppn, node_sizes)
     if names is None:
         own = len(traffic.hosts) == len(sizes)

@@ -71,6 +71,8 @@ def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
     assert refused.code == 2 and "give --nodes and --ppn" in refused.err
     done = rankwise("map", "--graph", "g.mtx", "--hosts", "x,y", "--json").json
     assert done["hosts"] == ["x", "y"] and done["nodes"] == [2, 2]
+    short = rankwise("map", "--graph", "g.mtx", "--hosts", "x,y", "--ppn", "1")
+    assert short.code == 2 and "has 4 ranks but --nodes 2 x --ppn 1 are 2 ranks" in short.err
     assert min(row["bytes_between_nodes"] for row in done["results"]) == 0
 
 
