@@ -35,9 +35,7 @@ def beta_fraction(x: float, a: float, b: float) -> float:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):  # where the continued fraction converges fast
         return 1 - beta_fraction(1 - x, b, a)
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
     # DLMF 8.17.22 by Lentz's method.
     tiny = 1e-300
     c, d = 1.0, 1 - (a + b) * x / (a + 1)

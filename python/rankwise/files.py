@@ -103,8 +103,6 @@ def read_json(path: Path, what: str, mend: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}"
-        ) from None
+        raise InputError(f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}") from None
     except RecursionError:
         raise InputError(f"{what} {path} is nested too deeply: {mend}") from None

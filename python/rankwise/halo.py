@@ -30,9 +30,7 @@ from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 _MOST_AXES = 6
 _ALGORITHMS = {
     name: number
-    for number, name in enumerate(
-        ("auto", "direct", "staged", "persistent", "window", "two-step", "three-step", "leader")
-    )
+    for number, name in enumerate(("auto", "direct", "staged", "persistent", "window", "two-step", "three-step", "leader"))
 }
 _CALLERS_FAULT = (1, 2, 3)  # the results ARGUMENT, USAGE and UNSUPPORTED
 

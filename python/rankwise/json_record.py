@@ -29,9 +29,7 @@ class Record:
         if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
             raise record.complaint("schema", "is not a whole number of at least 1")
         if schema > SCHEMA:
-            raise InputError(
-                f"{where} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it"
-            )
+            raise InputError(f"{where} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it")
         return record
 
     def complaint(self, key: str, why: str) -> InputError:

@@ -183,7 +183,11 @@ class Deviations:
         square_sum, df, first = 0.0, 0, self.own
         for launches in self.history:
             session = off[first : first + launches] / HISTORY_STEP
-            square_sum, df, first = square_sum + float(np.sum((session - session.mean()) ** 2)), df + launches - 1, first + launches
+            square_sum, df, first = (
+                square_sum + float(np.sum((session - session.mean()) ** 2)),
+                df + launches - 1,
+                first + launches,
+            )
         history = History(square_sum / df, df, self.history_autocorrelation) if df > 0 and square_sum > 0 else None
         return _half_width(variance, n, self.launches if complete else n, history, self.autocorrelation)[0]
 

@@ -29,9 +29,7 @@ class Result:
 
 
 @pytest.fixture
-def rankwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Result]:
+def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Run the command line in an empty folder; stdout and stderr apart, never a traceback."""
     from rankwise.cli.main import run
 

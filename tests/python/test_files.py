@@ -32,7 +32,11 @@ def test_not_a_number_is_never_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b'{"schema": 1, "lin', "not complete JSON"), (b"\xff\xfe", "cannot be read"), (b"[" * 100_000, "too deeply|not complete")],
+    [
+        (b'{"schema": 1, "lin', "not complete JSON"),
+        (b"\xff\xfe", "cannot be read"),
+        (b"[" * 100_000, "too deeply|not complete"),
+    ],
 )
 def test_an_unreadable_file_is_named_with_its_mend(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "machine.json"

@@ -14,8 +14,8 @@ from rankwise.mapping.graph_files import traffic_of
 from rankwise.mapping.traffic import Traffic
 from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
-from rankwise.observe.record import Record
-from rankwise.observe.steps import BLOCKING_SEND, SEND, Steps, common_steps
+from rankwise.observe.record import BLOCKING_SEND, SEND, Record
+from rankwise.observe.steps import Steps, common_steps
 from rankwise.observe.summary import mpi_seconds
 from rankwise.observe.waits import Waits, analyse
 

@@ -293,7 +293,9 @@ def _waiting(evidence: Evidence) -> Finding | str:
         if shares.computing_s[rank] - usual > _OWN_FAULT * shares.blamed_s[rank] / len(shares.total_s)
     ]
     if not late:
-        return f"{waiting:.0%} of the time is waiting for late partners, and no rank that computes longer causes a quarter of it"
+        return (
+            f"{waiting:.0%} of the time is waiting for late partners, and no rank that computes longer causes a quarter of it"
+        )
     names = " and ".join(f"rank {rank}" for rank, _ in late[:3])
     caused = sum(seconds for _, seconds in late[:3]) / max(float(evidence.waits.blamed_s.sum()), 1e-30)
     own = ", ".join(f"{format_time(float(shares.computing_s[rank]))}" for rank, _ in late[:3])

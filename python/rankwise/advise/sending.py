@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.mapping.traffic import Traffic
 from rankwise.observe.phases import PhasedStep, first_events
-from rankwise.observe.steps import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence

@@ -37,9 +37,7 @@ def group(name: str, help: str, default: str | None = None) -> typer.Typer:
     return verbs
 
 
-def verb(
-    name: str, example: str, under: typer.Typer = app, settings: dict[str, Any] | None = None
-) -> Callable[[Verb], Verb]:
+def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, Any] | None = None) -> Callable[[Verb], Verb]:
     """Register a function as a verb whose ``--help`` starts with ``example`` (one command a line).
 
     ``settings`` are those of click's context.
@@ -95,9 +93,7 @@ def flattened(
         if parameter.name not in fields:
             default = defaults.get(parameter.name, parameter.default)
             parameters.append(
-                parameter.replace(
-                    kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=own_hints[parameter.name]
-                )
+                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=own_hints[parameter.name])
             )
 
     def call(**given: Any) -> Any:

@@ -62,9 +62,7 @@ def choose(
 
 
 verb("exchange", _EXAMPLE, under=GROUPS["choose"])(
-    flattened(
-        choose, ExchangeOptions, without=("team_boxes",), algorithm="all", mode="all", dims="3", cutoff="1", size="4096"
-    )
+    flattened(choose, ExchangeOptions, without=("team_boxes",), algorithm="all", mode="all", dims="3", cutoff="1", size="4096")
 )
 
 
@@ -107,7 +105,9 @@ def _show(choice: Choice) -> None:
             if algorithm in names().filling
             else f"{algorithm} fills no window (rankwise_exchange_visit)"
         )
-        print(f"{why}; of those that 'auto' of the C API takes {choice.auto.name} is fastest: {format_time(choice.auto.time_s)}.")
+        print(
+            f"{why}; of those that 'auto' of the C API takes {choice.auto.name} is fastest: {format_time(choice.auto.time_s)}."
+        )
     table = Table("", "algorithm", "mode", "c", "time", "95 % interval", "of it at 0 B", "messages", "sent")
     rows = _rows(choice.candidates)
     for place, (modes, candidate) in enumerate(rows[:_MOST_SHOWN], 1):

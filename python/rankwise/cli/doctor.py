@@ -58,7 +58,9 @@ def doctor(
 
         return doctor_nodes(Asked(hosts, samples, sizes, seconds, resume), present, plot, as_json)
     if hosts is not None or sizes is not None or present is not None or plot is not None or resume:
-        raise InputError("--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them out")
+        raise InputError(
+            "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them out"
+        )
     from rankwise.machine.discover import discover
     from rankwise.machine.record import hardware_record
 

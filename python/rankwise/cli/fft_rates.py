@@ -40,7 +40,10 @@ def show_rates(rates: FftRates) -> None:
                 str(point.n),
                 format_size(round(point.bytes_per_rank)),
                 f"{point.flop_per_s / 1e9:.3g} Gflop/s",
-                *("–" if rate is None else format_bandwidth(rate) for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)),
+                *(
+                    "–" if rate is None else format_bandwidth(rate)
+                    for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)
+                ),
             )
     console().print(table)
     for counted in rates.counted:

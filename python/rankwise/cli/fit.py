@@ -21,10 +21,10 @@ def fit(
     samples: Annotated[
         Path, typer.Argument(help="Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.")
     ],
-    model: Annotated[str, typer.Option(help="auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")] = "auto",
-    statistic: Annotated[
-        str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")
-    ] = "median",
+    model: Annotated[
+        str, typer.Option(help="auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
+    ] = "auto",
+    statistic: Annotated[str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")] = "median",
     method: Annotated[
         str, typer.Option(help="Piecewise by regression (lines and breaks from the data), or the table itself: table.")
     ] = "regression",

@@ -24,7 +24,8 @@ Tolerance = Annotated[float, typer.Option(help="The slow-down that must be seen:
 Apart = Annotated[str, typer.Option("--confirm-after", help="How long after a session another one confirms it, as in 30m.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
 Name = Annotated[
-    str | None, typer.Option("--as", help="The machine's name in the history. Default: its host name (in containers that may change).")
+    str | None,
+    typer.Option("--as", help="The machine's name in the history. Default: its host name (in containers that may change)."),
 ]
 Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.")]
 Prometheus = Annotated[Path | None, typer.Option("--prometheus", help="Write gauges for a collector that reads files.")]

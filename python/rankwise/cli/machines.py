@@ -83,7 +83,11 @@ def show(
     console().print(table)
     for note in described.notes:
         tell(f"note: {note}")
-    missing = [key for key in ("nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency") if key not in described.figures]
+    missing = [
+        key
+        for key in ("nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency")
+        if key not in described.figures
+    ]
     if missing:
         tell(f"not known: {', '.join(missing)}; what needs them asks for them")
 

@@ -136,12 +136,8 @@ def map_ranks(
         Path | None,
         typer.Option(help="Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank."),
     ] = None,
-    int64: Annotated[
-        bool, typer.Option("--int64", help="Allow more ranks than MPI's 32-bit integers can number.")
-    ] = False,
-    with_mapping: Annotated[
-        bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")
-    ] = False,
+    int64: Annotated[bool, typer.Option("--int64", help="Allow more ranks than MPI's 32-bit integers can number.")] = False,
+    with_mapping: Annotated[bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")
     ] = None,
@@ -314,9 +310,7 @@ def _choose_grid(
         return choose_grid(mesh, sizes, stencil, flags, halo, steps_of(effort_s), objective, seed, bar)
 
 
-def _machine(
-    profile: Path | None, machine: str | None, settings: list[str] | None
-) -> tuple[Priced | None, Profile | None]:
+def _machine(profile: Path | None, machine: str | None, settings: list[str] | None) -> tuple[Priced | None, Profile | None]:
     """Return what prices a step of messages (None: nothing asked for), and the profile of the nodes where there is one."""
     if machine is not None or settings:
         from rankwise.cli.workloads import make_system_asked

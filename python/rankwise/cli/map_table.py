@@ -69,9 +69,7 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
     from rich.table import Table
 
     mesh = "x".join(map(str, choices.mesh))
-    table = Table(
-        title=f"Grids for a mesh of {mesh} cells, halo {choices.halo}", title_justify="left", title_style="bold"
-    )
+    table = Table(title=f"Grids for a mesh of {mesh} cells, halo {choices.halo}", title_justify="left", title_style="bold")
     table.add_column("grid")
     for heading in ("largest block", "between nodes", "busiest node", "in all", "at least", "imbalance"):
         table.add_column(heading, justify="right")
@@ -214,7 +212,9 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
     sent = _Sent(mappings)
     if best is blocked:
         if best.time_s is not None and mappings.objective != "j_max":
-            return "leave the ranks as they are (blocked), there is nothing to gain: no other mapping here surely takes less time."
+            return (
+                "leave the ranks as they are (blocked), there is nothing to gain: no other mapping here surely takes less time."
+            )
         if blocked.j_sum == 0:
             return "leave the ranks as they are (blocked): no message crosses nodes."
         return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."

@@ -58,13 +58,20 @@ def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     mappings = place_traffic(traffic, sizes, asked.algorithms, replace(asked.search, above=above), price, given)
     best = mappings.best
     assert best.node_of_cell is not None
-    placed = Placed([traffic.ranks], best.node_of_cell.tolist(), names, {name: part.tolist() for name, part in best.parts.items()})
+    placed = Placed(
+        [traffic.ranks], best.node_of_cell.tolist(), names, {name: part.tolist() for name, part in best.parts.items()}
+    )
     extra: dict[str, Any] = {
         "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
     }  # fmt: skip
     if above:
         extra["above"] = [
-            {"level": level.name, "units": len(set(level.unit_of_node)), "cost": level.cost, "bytes": _between(traffic, mappings, level)}
+            {
+                "level": level.name,
+                "units": len(set(level.unit_of_node)),
+                "cost": level.cost,
+                "bytes": _between(traffic, mappings, level),
+            }
             for level in above
         ]
     if asked.check:
@@ -133,7 +140,9 @@ def nodes_asked(
     if len(names) < len(sizes):
         raise InputError(f"--hosts names {len(names)} nodes and the program's ranks fill {len(sizes)}: name one for each")
     if any(size < 1 for size in sizes):
-        raise InputError(f"{len(sizes)} nodes are more than the {traffic.ranks} ranks of {traffic.name}: give at most one a rank")
+        raise InputError(
+            f"{len(sizes)} nodes are more than the {traffic.ranks} ranks of {traffic.name}: give at most one a rank"
+        )
     return sizes, names[: len(sizes)]
 
 

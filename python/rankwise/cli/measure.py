@@ -39,22 +39,30 @@ def measure(
         "machine.json"
     ),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted campaign.")] = False,
-    sizes: Annotated[
-        str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
-    ] = None,
+    sizes: Annotated[str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")] = None,
     launches: Annotated[
         int | None,
-        typer.Option(help="Launches of the ranks; their spread is the interval. Default: as many as the time holds, about 0.3 s each."),
+        typer.Option(
+            help="Launches of the ranks; their spread is the interval. Default: as many as the time holds, about 0.3 s each."
+        ),
     ] = None,
     spread: Annotated[
-        str, typer.Option(metavar="TIME", help="Wait so long between launches, in all (10m): of a machine whose states last minutes.")
+        str,
+        typer.Option(
+            metavar="TIME", help="Wait so long between launches, in all (10m): of a machine whose states last minutes."
+        ),
     ] = "0",
     seconds: Annotated[
         float | None,
-        typer.Option(help="Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300."),
+        typer.Option(
+            help="Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300."
+        ),
     ] = None,
     precision: Annotated[
-        float, typer.Option(help="Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more.")
+        float,
+        typer.Option(
+            help="Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more."
+        ),
     ] = 0.03,
     statistic: Annotated[
         str, typer.Option(help="What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
@@ -63,7 +71,10 @@ def measure(
         int, typer.Option(metavar="N", help="Measure plain sends also while N other pairs of ranks keep the link busy.")
     ] = 0,
     hosts: Annotated[
-        str | None, typer.Option(help="Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation.")
+        str | None,
+        typer.Option(
+            help="Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation."
+        ),
     ] = None,
     links: Annotated[
         str | None, typer.Option(help="Link classes to measure, as in same-socket,other-node. Default: all there are.")

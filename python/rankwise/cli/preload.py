@@ -34,16 +34,22 @@ def preload(
     ] = None,
     graphs: Annotated[
         bool,
-        typer.Option("--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."),
+        typer.Option(
+            "--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."
+        ),
     ] = False,
     neighbor: Annotated[
-        str | None, typer.Option(help="Whether neighbourhood collectives are served by plans: off (the default), check, auto or always.")
+        str | None,
+        typer.Option(help="Whether neighbourhood collectives are served by plans: off (the default), check, auto or always."),
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Test whether the program is safe under reordering: three runs, compared by what they print.")
+        bool,
+        typer.Option(
+            "--check", help="Test whether the program is safe under reordering: three runs, compared by what they print."
+        ),
     ] = False,
 ) -> None:
     """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
@@ -89,7 +95,9 @@ def _check(command: list[str], environment: dict[str, str]) -> int:
     listed = environment["OMPI_MCA_mca_base_env_list"]
     moving["OMPI_MCA_mca_base_env_list"] = listed if "RANKWISE_MAPPING" in listed else f"{listed};RANKWISE_MAPPING"
     finding = check_reordering(command, os.environ, environment | moving)
-    print(f"{finding.verdict.capitalize()} under reordering{' as far as these runs show' if finding.verdict == SAFE else ''}: {finding.why}.")
+    print(
+        f"{finding.verdict.capitalize()} under reordering{' as far as these runs show' if finding.verdict == SAFE else ''}: {finding.why}."
+    )
     if finding.verdict != SAFE:
         print(
             "A placement by the launcher is safe for every program: rankwise observe -o app.comm -- ..., then "

@@ -48,7 +48,9 @@ def show(
                 if model.name in LOOK_UPS:
                     star = " *" if model.name == curve.model else ""
                     rows = f"{len(curve.table)} rows"
-                    table.add_row(name, sending, model.name + star, rows, "–", "–", "–", "–", f"{100 * model.relative_error:.1f} %")
+                    table.add_row(
+                        name, sending, model.name + star, rows, "–", "–", "–", "–", f"{100 * model.relative_error:.1f} %"
+                    )
                     continue
                 for segment in model.segments:
                     beta = segment.beta_s_per_byte
@@ -90,11 +92,15 @@ def show(
 )
 def import_files(
     tables: Annotated[
-        list[Path], typer.Argument(help="Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with their spread.")
+        list[Path],
+        typer.Argument(
+            help="Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with their spread."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.")] = Path("machine.json"),
     link: Annotated[
-        str | None, typer.Option(help="The link class that was measured. Default: what a job map or host names in the file tell.")
+        str | None,
+        typer.Option(help="The link class that was measured. Default: what a job map or host names in the file tell."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The machine's name. Default: the first file's name.")] = None,
     add: Annotated[bool, typer.Option("--add", help="Put the tables into the profile that --output names.")] = False,

@@ -213,7 +213,9 @@ def _show(answer: FftAnswer) -> None:
     question, results, parameters = answer.question, answer.results, answer.parameters
     word = f"{question.word_bytes:g} B a point, {'real' if question.real else 'complex'}"
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
-    print(f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}")
+    print(
+        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}"
+    )
     print(f"memory term: {answer.memory.label()}; network: {answer.network}")
     table = Table("phase", "equation", "time", "range", "of the total")
     network = re.search(r"Eq\. [345]", answer.network)
@@ -230,7 +232,9 @@ def _show(answer: FftAnswer) -> None:
             counted = "not counted"
         share = counted or f"{100 * results[key].value / answer.total_s.value:.1f} %"
         table.add_row(name, equation, format_time(results[key].value), _time_range(results[key]), share)
-    table.add_row("total", "overlapped" if question.overlap else "sum", format_time(answer.total_s.value), _time_range(answer.total_s))
+    table.add_row(
+        "total", "overlapped" if question.overlap else "sum", format_time(answer.total_s.value), _time_range(answer.total_s)
+    )
     console().print(table)
     performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]
     print(
@@ -245,7 +249,9 @@ def _show(answer: FftAnswer) -> None:
     print(f"bounded by {answer.bounded_by}: {answer.reason}")
     helps = [
         f"{name} {low} … {high}: {format_time(item.time_at_low_s)} … {format_time(item.time_at_high_s)}"
-        for item, (name, low, high) in zip(answer.sensitivities, sensitivity_labels(answer.sensitivities, answer.parameters), strict=True)
+        for item, (name, low, high) in zip(
+            answer.sensitivities, sensitivity_labels(answer.sensitivities, answer.parameters), strict=True
+        )
         if item.parameter not in ("n", "nodes")
     ]
     print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
@@ -304,9 +310,7 @@ def check_plot(plot: Path | None) -> None:
         raise InputError(f"--plot {plot} is not an SVG file: name it FILE.svg")
 
 
-def write_tornado(
-    items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, title: str, path: Path
-) -> None:
+def write_tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, title: str, path: Path) -> None:
     """Write the tornado plot of a time's sensitivities."""
     from rankwise.engines.project import sensitivity_labels
     from rankwise.files import write_whole

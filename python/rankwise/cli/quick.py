@@ -123,4 +123,3 @@ def _show_mappings(mapped: list[dict[str, Any]]) -> None:
             )
     console().print(table)
     print("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")
-

@@ -28,9 +28,7 @@ def report(
     mapping_path: Annotated[
         Path | None, typer.Option("--mapping", help=f"What 'map --json' printed. Default: {_MAPPINGS}.")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path(
-        "rankwise-report.html"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("rankwise-report.html"),
     as_json: Json = False,
 ) -> None:
     """Write one HTML file with pictures: the machine's messages, predictions beside measurements, node maps.
@@ -44,8 +42,7 @@ def report(
     inputs = [path for path in (profile_file, validation_file, mapping_file) if path is not None]
     if not inputs:
         raise InputError(
-            f"nothing to report, as none of {_PROFILE}, {_VALIDATION} and {_MAPPINGS} is here: "
-            "make them with 'rankwise quick'"
+            f"nothing to report, as none of {_PROFILE}, {_VALIDATION} and {_MAPPINGS} is here: make them with 'rankwise quick'"
         )
     if output.is_dir():
         raise InputError(f"--output {output} is a folder: name the HTML file to write")
@@ -63,9 +60,7 @@ def report(
         print(output)
 
 
-def write_report(
-    profile: Profile | None, validation_file: Path | None, mapping_file: Path | None, output: Path
-) -> list[str]:
+def write_report(profile: Profile | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> list[str]:
     """Write the report of the files that there are; return the names of its sections. Raises InputError."""
     from rankwise.files import write_whole
     from rankwise.report.inputs import load_mappings, load_validation

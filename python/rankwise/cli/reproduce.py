@@ -18,17 +18,15 @@ reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside
 Folder = Annotated[
     Path | None, typer.Option("--output", "-o", help="Folder to write the page, the tables and the pictures into.")
 ]
-Engine = Annotated[
-    str, typer.Option(help="model, or simgrid: its communication simulated, beside what was published.")
-]
-Simulations = Annotated[
-    Path, typer.Option(help="Folder that keeps what was simulated; what it has is not simulated again.")
-]
+Engine = Annotated[str, typer.Option(help="model, or simgrid: its communication simulated, beside what was published.")]
+Simulations = Annotated[Path, typer.Option(help="Folder that keeps what was simulated; what it has is not simulated again.")]
 
 
 Measured = Annotated[
     list[Path] | None,
-    typer.Option(help="Profiles of repeated 'measure bandwidth', or folders of them, to set beside the tables; may be repeated."),
+    typer.Option(
+        help="Profiles of repeated 'measure bandwidth', or folders of them, to set beside the tables; may be repeated."
+    ),
 ]
 
 

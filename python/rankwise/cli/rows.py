@@ -114,7 +114,9 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
 def _show_paired(validation: Validation) -> None:
     """Print what was found of the model itself, and of each algorithm and way of sending."""
     summary = validation.summary()["paired"]
-    used = f"{summary['launches']} launches" + (f", {summary['left_out']} left out as noisy or cut off" if summary["left_out"] else "")
+    used = f"{summary['launches']} launches" + (
+        f", {summary['left_out']} left out as noisy or cut off" if summary["left_out"] else ""
+    )
     if summary["unclear"]:
         print(f"unclear: the machine was too busy to judge the model ({used}); the figures below are of noisy launches")
     print(
@@ -122,7 +124,11 @@ def _show_paired(validation: Validation) -> None:
         f"{sum(group['rows'] for group in summary['groups'])} rows wrong (beyond twice their floor); {used}"
     )
     drift = "–" if summary["drift"] is None else f"{summary['drift']:.2f} times what the profile says"
-    fresh = "" if summary["fresh"] is None else f"; messages in exchanges (fresh blocks, a common start) {summary['fresh']:.2f} times these"
+    fresh = (
+        ""
+        if summary["fresh"] is None
+        else f"; messages in exchanges (fresh blocks, a common start) {summary['fresh']:.2f} times these"
+    )
     print(f"drift: warm ping-pongs took {drift}{fresh}")
     if summary["half_width"] is None:
         print("fewer than 20 rows of other algorithms and ways: no interval of the model's error can reach 95 %")

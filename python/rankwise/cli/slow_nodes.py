@@ -121,7 +121,10 @@ def verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
     elif blind:
         conclusion, code = "too noisy to see what is 20 % slower", EXIT_UNCLEAR
     else:
-        conclusion, code = "nothing slow: " + ", ".join(_seen(size, effects) for size, effects in judgement.effects.items()), EXIT_OK
+        conclusion, code = (
+            "nothing slow: " + ", ".join(_seen(size, effects) for size, effects in judgement.effects.items()),
+            EXIT_OK,
+        )
     lines = [f"{_headline(campaign)}: {conclusion}", *findings, *blind, *busy, *silent]
     if findings:
         lines.append(f"leave out in Slurm: {_slurm(campaign, judgement)}")

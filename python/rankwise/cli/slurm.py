@@ -64,7 +64,9 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
         ] = "mpiexec",
         sbatch: Annotated[list[str] | None, typer.Option(help="Further option of sbatch; may be repeated.")] = None,
         job_name: Annotated[str, typer.Option(help="Name in the queue.")] = "rankwise",
-        folder: Annotated[Path, typer.Option(help="Where the job runs and its script, settings and results are kept.")] = FOLDER,
+        folder: Annotated[
+            Path, typer.Option(help="Where the job runs and its script, settings and results are kept.")
+        ] = FOLDER,
         resume: Annotated[
             bool, typer.Option("--resume", help="Without VERB: the last job of the folder again, going on where it stopped.")
         ] = False,
@@ -203,7 +205,9 @@ def _work(words: list[str]) -> Work:
 
     left = list(words)
     if left[0].startswith("-"):
-        raise InputError(f"no such option: {left[0]}, and no verb before it that could have it: see 'rankwise slurm script --help'")
+        raise InputError(
+            f"no such option: {left[0]}, and no verb before it that could have it: see 'rankwise slurm script --help'"
+        )
     if left[0] not in _IN_JOBS:
         raise InputError(f"'{left[0]}' is no work for a job: choose of {', '.join(_IN_JOBS)}")
     register_verbs(left)

@@ -29,16 +29,20 @@ def try_placements(
     observed: Annotated[Path, typer.Argument(help="What 'rankwise observe' recorded of the program.")],
     command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and the program.")],
     placement: Annotated[
-        Path | None, typer.Option(help="The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds.")
+        Path | None,
+        typer.Option(help="The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds."),
     ] = None,
-    hosts: Annotated[str | None, typer.Option(help="Names of the nodes: n[001-050], or a file; otherwise those observed.")] = None,
+    hosts: Annotated[
+        str | None, typer.Option(help="Names of the nodes: n[001-050], or a file; otherwise those observed.")
+    ] = None,
     levels: LevelsText = None,
     topology: TopologyText = None,
     profile: Annotated[Path | None, typer.Option(help="Machine profile, by whose times the new placement is chosen.")] = None,
     pairs: Annotated[int, typer.Option(help="The most pairs of runs.")] = 40,
     seed: Annotated[int, typer.Option(help="For the order within a pair.")] = 1,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where each pair is kept, to go on from; app.trial.jsonl for app.comm.")
+        Path | None,
+        typer.Option("--output", "-o", help="Where each pair is kept, to go on from; app.trial.jsonl for app.comm."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -77,7 +81,17 @@ def try_placements(
     new = mappings.best if given is None else by_name[next(iter(given))]
     if (why := _nothing_to_try(mappings, now is new or (given is None and _alike(now, new)))) is not None:
         if as_json:
-            print_json({"ratio": None, "ratio_lo": None, "ratio_hi": None, "pairs": 0, "verdict": "no gain", "link_bytes": [], "why": why})
+            print_json(
+                {
+                    "ratio": None,
+                    "ratio_lo": None,
+                    "ratio_hi": None,
+                    "pairs": 0,
+                    "verdict": "no gain",
+                    "link_bytes": [],
+                    "why": why,
+                }
+            )
         else:
             print(why)
         return
@@ -90,7 +104,9 @@ def try_placements(
         trial = Trial(asked, (way(now), way(new)), path, pairs, seed, bar)
         trial.resume()
         if asked.placing:
-            tell(f"instead of '{' '.join(asked.placing)}' the ranks are placed by: {' '.join(asked.launcher.placed(trial.ways[1].hosts))}")
+            tell(
+                f"instead of '{' '.join(asked.placing)}' the ranks are placed by: {' '.join(asked.launcher.placed(trial.ways[1].hosts))}"
+            )
         try:
             judgement = trial.run()
         except KeyboardInterrupt:
@@ -145,6 +161,8 @@ def _show(trial: Trial, judgement: Judgement) -> None:
         if counted is not None and promised:
             sent += f", {format_volume(promised)} promised ({format_percent(counted / promised - 1)})"
         print(f"  {way['name']:10} {format_time(way['time_s'])} a run; {sent}")
-    print(f"These pairs scatter by {100 * judgement.scatter:.2g} %: so many find {100 * judgement.could_find:.2g} % in nine of ten trials.")
+    print(
+        f"These pairs scatter by {100 * judgement.scatter:.2g} %: so many find {100 * judgement.could_find:.2g} % in nine of ten trials."
+    )
     if judgement.verdict == "faster":
         print(f"Keep it: {record['placements'][1]['command']}")

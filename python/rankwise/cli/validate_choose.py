@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def validate_choose(
     profile: ProfileFile = Path("machine.json"),
     engine: Annotated[
-        str, typer.Option(help="What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like.")
+        str,
+        typer.Option(help="What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like."),
     ] = "run",
     algorithm: Annotated[str, typer.Option(help="What is chosen from: algorithms, or all.")] = "all",
     mode: Annotated[str, typer.Option(help="Ways of sending that are chosen from, or all.")] = "all",

@@ -57,9 +57,7 @@ SimulatedProfile = Annotated[
 Machine = Annotated[
     str | None, typer.Option(help="The machine whose network is simulated: a name from 'rankwise machines list' or a TOML.")
 ]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", help="Change or add a figure of --machine: latency=1.2us, taper=0.5.")
-]
+Set = Annotated[list[str] | None, typer.Option("--set", help="Change or add a figure of --machine: latency=1.2us, taper=0.5.")]
 Topology = Annotated[
     str,
     typer.Option(
@@ -177,9 +175,14 @@ def _validate(workload: Workload) -> Callable[..., None]:
         samples: Samples = Path("samples.jsonl"),
         simulations: Simulations = Path("simulated"),
         paired: Annotated[
-            bool, typer.Option("--paired/--unpaired", help="Exchanges: run by turns with what they are made of, so that drift cancels.")
+            bool,
+            typer.Option(
+                "--paired/--unpaired", help="Exchanges: run by turns with what they are made of, so that drift cancels."
+            ),
         ] = True,
-        launches: Annotated[int, typer.Option(min=1, help="Launches of a paired run; fewer than 3 quiet ones are unclear.")] = 10,
+        launches: Annotated[
+            int, typer.Option(min=1, help="Launches of a paired run; fewer than 3 quiet ones are unclear.")
+        ] = 10,
         output: Output = None,
         as_json: Json = False,
     ) -> None:
@@ -254,7 +257,9 @@ def _here(verb: str, hosts: str | None, placement: str, ranks_per_node: int | No
     from rankwise.machine.hosts import parse_hosts
 
     here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement, ranks_per_node)
-    return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1 or (ranks_per_node or 1) > 1)
+    return here, Site(
+        verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1 or (ranks_per_node or 1) > 1
+    )
 
 
 def default_ranks(here: Here) -> int:

@@ -235,7 +235,9 @@ class Chooser:
         placement = self._placement(math.prod(question.grid))
         low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
         if "card" in self._model.assumed(placement):
-            faster = contest.ranked_one(ranked, question.block_bytes, with_faster_card(self._model.machine, placement.most_on_a_node))
+            faster = contest.ranked_one(
+                ranked, question.block_bytes, with_faster_card(self._model.machine, placement.most_on_a_node)
+            )
             low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
         case = ExchangeCase(
             ranked.algorithm, ranked.mode, question.grid, question.periodic, question.cutoff, question.block_bytes,

@@ -30,7 +30,11 @@ class Ranking:
         first = f"{self.best.case.way} is fastest: {format_time(self.best.time_s)}"
         slower = next((row for row in self.rows if row.time_s > self.best.time_s), None)
         if slower is None:
-            return first if len(self.rows) == 1 else f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
+            return (
+                first
+                if len(self.rows) == 1
+                else f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
+            )
         alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
         also = f", as {' and '.join(alike)} are" if alike else ""
         return f"{first}{also}; {slower.case.way} takes {100 * (slower.time_s / self.best.time_s - 1):.1f} % longer"
@@ -49,7 +53,9 @@ class Ranking:
 def require_one_question(cases: Sequence[Case]) -> None:
     """Raise InputError for cases that differ in more than the way they are done."""
     if len({case.question for case in cases}) > 1:
-        raise InputError("several cases are asked about, and one is chosen for at a time: give one size and one number of ranks")
+        raise InputError(
+            "several cases are asked about, and one is chosen for at a time: give one size and one number of ranks"
+        )
 
 
 def rank(rows: Sequence[Row], profile: Profile | None = None) -> Ranking:

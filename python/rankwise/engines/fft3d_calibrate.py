@@ -145,7 +145,9 @@ def count_a(valgrind: str, kernels: Path, n: int, lines: int, library: str = "au
     words = (misses[1] - misses[0]) / 2 * _LINE_BYTES / _WORD_BYTES
     cache_words = _COUNTED_CACHE_BYTES / _WORD_BYTES
     exponent = max(np.log(n) / np.log(cache_words), 1.0)
-    return CountedA(n, lines, _COUNTED_CACHE_BYTES, max(words, 1.0) / (n * lines * float(exponent)), "valgrind cachegrind, loads")
+    return CountedA(
+        n, lines, _COUNTED_CACHE_BYTES, max(words, 1.0) / (n * lines * float(exponent)), "valgrind cachegrind, loads"
+    )
 
 
 def _misses(valgrind: str, kernels: Path, n: int, lines: int, executions: int, library: str) -> int:
@@ -164,7 +166,9 @@ def _misses(valgrind: str, kernels: Path, n: int, lines: int, executions: int, l
             except TimeoutError:
                 raise UnusableEnvironmentError("valgrind said nothing for 300 s: A was not counted") from None
             if child.wait() != 0 or not output.is_file():
-                raise UnusableEnvironmentError(f"valgrind did not run the kernels ({child.complaint()[-200:]}): A was not counted")
+                raise UnusableEnvironmentError(
+                    f"valgrind did not run the kernels ({child.complaint()[-200:]}): A was not counted"
+                )
         return _loads_missed(output.read_text())
 
 

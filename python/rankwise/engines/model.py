@@ -107,7 +107,10 @@ class Model:
         apart = node_of_rank[np.asarray(step.source)] != node_of_rank[np.asarray(step.dest)]
         inside = [link for name, link in self.links.items() if name != "other-node"]
         total_s = unknown_s = 0.0
-        for links, sizes in (([self.links["other-node"]] if "other-node" in self.links else [], step.bytes[apart]), (inside, step.bytes[~apart])):
+        for links, sizes in (
+            ([self.links["other-node"]] if "other-node" in self.links else [], step.bytes[apart]),
+            (inside, step.bytes[~apart]),
+        ):
             for size, count in zip(*(found.tolist() for found in np.unique(sizes, return_counts=True)), strict=True):
                 curves = [_variant(link, need) for link in links]
                 time_s = count * max((curve.time_s(size) for curve in curves), default=0.0)
@@ -201,9 +204,7 @@ def _with_model(name: str, link: Link, link_model: str | None) -> Link:
 
     def choose(curve: Curve) -> Curve:
         if link_model not in curve.models:
-            raise InputError(
-                f"link {name} has no model '{link_model}': choose one of {', '.join(curve.models)}"
-            )
+            raise InputError(f"link {name} has no model '{link_model}': choose one of {', '.join(curve.models)}")
         return Curve(**{**curve.__dict__, "model": link_model})
 
     # What was imported beside these knows tables only, and no prediction asks for it.

@@ -175,7 +175,9 @@ def times_of(judgements: Sequence[Judged | None]) -> list[Span]:
     if logs.size == 0:
         return []
     mean, count = logs.mean(axis=0), len(logs)
-    half = t_quantile(0.975, count - 1) * logs.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.full_like(mean, np.inf)
+    half = (
+        t_quantile(0.975, count - 1) * logs.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else np.full_like(mean, np.inf)
+    )
     return [
         Span(*map(float, np.exp((m, m - h, m + h)))) if np.isfinite(h) else Span.point(float(np.exp(m)))
         for m, h in zip(mean, half, strict=True)
@@ -207,7 +209,10 @@ class PairedRunner:
         until_s = time.monotonic() + total_s
         judgements: list[Judged | None] = []
         launched: list[dict[int, Launch]] = []
-        with SamplesFile(self.samples_path) as samples, samples.campaign(workload=cases[0].workload, kernel="paired") as identity:
+        with (
+            SamplesFile(self.samples_path) as samples,
+            samples.campaign(workload=cases[0].workload, kernel="paired") as identity,
+        ):
             for number in range(1, self.launches + 1):
                 left_s = until_s - time.monotonic()
                 if number > 1 and left_s < _LEAST_LAUNCH_S:

@@ -101,7 +101,9 @@ def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int) -> tuple[int
 
 def _require_known(placed: str) -> None:
     if placed not in ("blocked", "cyclic") and not Path(placed).exists():
-        raise InputError(f"--placement {placed} is neither blocked nor cyclic nor a file: write one with 'rankwise map --format'")
+        raise InputError(
+            f"--placement {placed} is neither blocked nor cyclic nor a file: write one with 'rankwise map --format'"
+        )
 
 
 def profile_placement(profile: Profile, ranks_per_node: int | None = None, placed: str = "blocked") -> Placement:

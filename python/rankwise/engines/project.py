@@ -133,9 +133,9 @@ def project_fft(machine: Description, question: FftQuestion) -> FftAnswer:
     )
 
 
-def vary_fft(machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7) -> list[
-    dict[str, Any]
-]:
+def vary_fft(
+    machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7
+) -> list[dict[str, Any]]:
     """The answer over a logarithmic row of values of one parameter (one of the question's, or a figure). Raises InputError."""
     rows = []
     for value in logarithmic(*ends, steps):
@@ -383,9 +383,7 @@ def one_link(machine: Description) -> str:
     return f"{machine.name} has no number of links: one link a node is assumed"
 
 
-def sensitivities(
-    time_of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Range]
-) -> list[Sensitivity]:
+def sensitivities(time_of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Range]) -> list[Sensitivity]:
     """A time at both ends of each parameter's range; at half and double where it is known exactly.
 
     Parameters that change nothing are left out; the largest effect comes first.

@@ -67,9 +67,9 @@ def project_exchange(machine: Description, cases: Sequence[Case], ranks_per_node
         placement, program, block_bytes = placements.of(case), case.program(), case.block_bytes or 0
         ask = partial(judge, program, block_bytes, placement)
         lacks_card = described.lacks_card(placement.nodes)
-        time = _ranges(
-            partial(_costs, described, ask, lacks_card), lambda time_s, values: {"time_s": time_s}, parameters
-        )["time_s"]
+        time = _ranges(partial(_costs, described, ask, lacks_card), lambda time_s, values: {"time_s": time_s}, parameters)[
+            "time_s"
+        ]
         cost = ask(described.with_figures({}))
         notes = [*described.notes(placement.nodes), *program.notes]
         rows.append(

@@ -115,7 +115,6 @@ class Here:
             lambda ranks: of_nodes(tuple(self.node_of_rank(ranks)) if self.hosts_of(ranks) else (0,) * ranks), of_nodes
         )
 
-
     def start(self, case: Case) -> Start:
         """Return how the ranks of a case are started. Raises InputError where this machine cannot carry them."""
         hosts = self.hosts_of(case.ranks)

@@ -25,7 +25,11 @@ ENGINES = ("model", "simgrid", "run")  # in the order of belief: the last at han
 
 
 def predict_rows(
-    profile: Profile, cases: Sequence[Case], placement: Placement | None = None, link_model: str | None = None, loaded: bool = False
+    profile: Profile,
+    cases: Sequence[Case],
+    placement: Placement | None = None,
+    link_model: str | None = None,
+    loaded: bool = False,
 ) -> list[Row]:
     """Ask the model for all cases, ranks placed as the profile's scheduler would unless a placement says otherwise."""
     return _finished(Model(profile, link_model, loaded).rows(cases, placement or profile_placement(profile)))
@@ -147,7 +151,9 @@ def _paired(
     require_seconds(seconds)
     here.mpi.require_match()
     with under_way("running by turns", launches, f"the samples so far are in {samples}") as progress:
-        session, paired, timed = PairedRunner(here, samples, seconds, launches, progress).rows(profile, cases, here.placement(profile))
+        session, paired, timed = PairedRunner(here, samples, seconds, launches, progress).rows(
+            profile, cases, here.placement(profile)
+        )
     known = rows["model"]
     measured = _finished([
         Row.of("real", case, span, model.messages_per_rank, model.bytes_per_rank, verified, (), repetitions=count)

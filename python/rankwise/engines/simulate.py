@@ -65,7 +65,9 @@ class Simulator:
     jobs: int | None = None
     name = "simgrid"
 
-    def rows(self, cases: Sequence[Case], platform: Platform, placement: Placement, profile: Profile | None = None) -> list[Row]:
+    def rows(
+        self, cases: Sequence[Case], platform: Platform, placement: Placement, profile: Profile | None = None
+    ) -> list[Row]:
         """Return one row a case. Cases that give the same messages on the same places are simulated once.
 
         What a simulation leaves out is told by the rates of ``profile`` where it has them.

@@ -65,6 +65,7 @@ def traffic_pricer(on: Priced, seats: Sequence[int] = ()) -> Callable[[Traffic, 
 
     ``seats``: the number of each node on the machine, where they do not follow each other.
     """
+
     def price(traffic: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
         sent = traffic.step_bytes
         program = Program(PhasedStep.at_once(traffic.source, traffic.peer, sent, traffic.ranks))

@@ -83,6 +83,8 @@ def _causes(sessions: Sequence[Session], point: int) -> tuple[str, ...]:
     for i in near:
         old, new = ({**session.key, "kernels": session.digest} for session in (sessions[i - 1], sessions[i]))
         causes += [
-            f"{name} {old.get(name)} → {new.get(name)}" for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)
+            f"{name} {old.get(name)} → {new.get(name)}"
+            for name in dict.fromkeys([*old, *new])
+            if old.get(name) != new.get(name)
         ]
     return tuple(causes)

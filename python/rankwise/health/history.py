@@ -42,7 +42,13 @@ def read(path: Path) -> list[Session]:
             else:
                 sessions.append(Session.from_dict(record))
         except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            why = "not JSON" if isinstance(error, json.JSONDecodeError) else f"lacks {error}" if isinstance(error, KeyError) else error
+            why = (
+                "not JSON"
+                if isinstance(error, json.JSONDecodeError)
+                else f"lacks {error}"
+                if isinstance(error, KeyError)
+                else error
+            )
             broken += 1
             tell(f"rankwise: {path}, line {number}: no session ({why}), skipped")
     if broken and not sessions:
@@ -79,4 +85,6 @@ def _append(path: Path, record: dict[str, Any]) -> None:
     try:
         append_json_line(path, record)
     except OSError as error:
-        raise RankwiseError(f"the history {path} cannot be written ({error.strerror}): make room, or name another file") from None
+        raise RankwiseError(
+            f"the history {path} cannot be written ({error.strerror}): make room, or name another file"
+        ) from None

@@ -118,8 +118,16 @@ def judge(session: Session, before: Sequence[Session], rules: Rules = Rules()) -
         limit, difference = t_quantile(1 - level, df) * spread, value[name] - level_s
         over = known >= rules.least and difference > limit and difference > math.log(1 + rules.tolerance / 4)
         rows.append(
-            Row(name, value[name], level_s, difference, limit, t_quantile(0.975, df) * spread, over,
-                over and _confirms(session, name, earlier, rules.apart_s))  # fmt: skip
+            Row(
+                name,
+                value[name],
+                level_s,
+                difference,
+                limit,
+                t_quantile(0.975, df) * spread,
+                over,
+                over and _confirms(session, name, earlier, rules.apart_s),
+            )  # fmt: skip
         )
     found = _verdict(tuple(rows), known, len(usual), rules)
     if found.verdict == "same" and (missing := usual[-1].value.keys() - session.value.keys()):
@@ -186,7 +194,10 @@ def _verdict(rows: tuple[Row, ...], known: int, sessions: int, rules: Rules) -> 
     if judgement.could_see > rules.tolerance:
         percent = 100 * judgement.could_see
         return Judgement(
-            "unclear", f"sessions differ so much that a slow-down below {percent:.0f} % could not have been seen", sessions, rows
+            "unclear",
+            f"sessions differ so much that a slow-down below {percent:.0f} % could not have been seen",
+            sessions,
+            rows,
         )
     return judgement
 

@@ -82,7 +82,10 @@ class Session:
     @property
     def identity(self) -> tuple[tuple[str, str], ...]:
         """What two sessions share that may be compared."""
-        return (*((name, str(value)) for name, value in sorted(self.key.items()) if name not in CHANGING), ("digest", self.digest))
+        return (
+            *((name, str(value)) for name, value in sorted(self.key.items()) if name not in CHANGING),
+            ("digest", self.digest),
+        )
 
     @property
     def machine(self) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ class SessionPlan:
         if self.launches < LEAST_LAUNCHES:
             raise InputError(f"launches {self.launches} are too few: a session is judged by {LEAST_LAUNCHES} undisturbed ones")
         if not 0 <= self.spread_s <= 86400:
-            raise InputError(f"spread {self.spread_s:g} s is not a time of at most a day: give 30m, or 0 for one after the other")
+            raise InputError(
+                f"spread {self.spread_s:g} s is not a time of at most a day: give 30m, or 0 for one after the other"
+            )
         if not 0 < self.seconds < 1e6:
             raise InputError(f"seconds {self.seconds:g} is not a time to spend: give one above 0")
 
@@ -190,7 +192,9 @@ def _launch(campaign: Campaign, begun: datetime) -> Launch:
         cells = cells_of(campaign, link, cost_s)
         for figure, (operation, size) in _FIGURES.items():
             if times := cells.get(operation, {}).get(size):
-                figures[f"{link}.{figure}"] = float(np.median(np.concatenate(list(times.values())))) / (size if figure == "s_per_byte" else 1)
+                figures[f"{link}.{figure}"] = float(np.median(np.concatenate(list(times.values())))) / (
+                    size if figure == "s_per_byte" else 1
+                )
 
     def most(key: str) -> float:
         return max((float(witness.get(key) or 0.0) for witness in campaign.witnesses), default=0.0)

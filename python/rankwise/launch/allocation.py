@@ -113,7 +113,11 @@ def _tell_what_is_missing() -> None:
         )
     elif job and not nodes:
         found = _nodes_of(job)
-        what = f"Slurm says {found}" if found else "Slurm does not say them either, so this node alone is used; name nodes with --hosts"
+        what = (
+            f"Slurm says {found}"
+            if found
+            else "Slurm does not say them either, so this node alone is used; name nodes with --hosts"
+        )
         tell(f"SLURM_JOB_ID={job} is set but its nodes (SLURM_JOB_NODELIST) are not: {what}")
     elif nodes:
         count = os.environ.get("SLURM_JOB_NUM_NODES", "")

@@ -25,7 +25,15 @@ _KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_ex
 _PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph"), "halo": ("copy",)}
 _HALOS_ONLY = {
     "api": (
-        "agreement", "communicator", "environment", "failure", "halo", "handles", "fortran_handles", "known_machine", "results",
+        "agreement",
+        "communicator",
+        "environment",
+        "failure",
+        "halo",
+        "handles",
+        "fortran_handles",
+        "known_machine",
+        "results",
     ),
     "decide": ("few.hpp", "few_nodes", "halo_judge"),
     "exchange": ("carrier", "courier", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
@@ -46,9 +54,7 @@ def build_kernels(compiler: Path) -> Path:
 
 def build_platform(compiler: Path) -> Path:
     """Return the library by which SimGrid reads our platforms, built likewise with its compiler wrapper."""
-    return _build(
-        compiler, _sources(_PLATFORM), "platform.so", (), (), "building the platforms for SimGrid (once)"
-    )
+    return _build(compiler, _sources(_PLATFORM), "platform.so", (), (), "building the platforms for SimGrid (once)")
 
 
 def build_preload(compiler: Path) -> Path:
@@ -60,9 +66,7 @@ def build_preload(compiler: Path) -> Path:
         "-shared", "-static-libstdc++", "-static-libgcc", "-Wl,-z,lazy", f"-Wl,--version-script={folder / 'exports.map'}",
         "-ldl", "-Wl,--as-needed",  # what a wrapper appends
     )  # fmt: skip
-    return _build(
-        compiler, files, "librankwise_preload.so", flags, link, f"building the preload library for {compiler} (once)"
-    )
+    return _build(compiler, files, "librankwise_preload.so", flags, link, f"building the preload library for {compiler} (once)")
 
 
 def build_halos(compiler: Path) -> Path:
@@ -84,9 +88,7 @@ def _sources(parts: Sequence[str], only: Mapping[str, Sequence[str]] = MappingPr
     return files
 
 
-def _build(
-    compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str], link: Sequence[str], words: str
-) -> Path:
+def _build(compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str], link: Sequence[str], words: str) -> Path:
     folder = files[0].parent.parent
     digest = hashlib.sha256()
     digest.update(str(compiler.resolve()).encode())

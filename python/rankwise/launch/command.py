@@ -12,7 +12,9 @@ from rankwise.launch.launchers import Launcher, make_launcher
 from rankwise.launch.process import output_of
 
 # Options that say where ranks go, without their dashes, by the family of launchers; and how many words follow.
-_OF_HYDRA = dict.fromkeys(("f", "hosts", "host", "hostfile", "hostlist", "machinefile", "machine", "ppn", "perhost", "rankmap"), 1)
+_OF_HYDRA = dict.fromkeys(
+    ("f", "hosts", "host", "hostfile", "hostlist", "machinefile", "machine", "ppn", "perhost", "rankmap"), 1
+)
 _PLACING = {
     "mpich": _OF_HYDRA,
     "intel": _OF_HYDRA | {"grr": 1, "rr": 0},

@@ -27,9 +27,7 @@ class Launcher:
     understands: ClassVar[tuple[str, ...]] = ("other",)  # families of MPI libraries whose ranks it can start
     finds_hosts: ClassVar[bool] = False  # by itself, as many as are asked for
 
-    def command(
-        self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
-    ) -> list[str]:
+    def command(self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()) -> list[str]:
         """Return the command that starts a program on so many ranks, unbound (the kernels bind).
 
         ``hosts`` holds the host of each rank (``*0``, ``*1``, ... where the launcher is to choose them); without it all run on
@@ -108,9 +106,7 @@ class OpenMpi(Launcher):
     family = "openmpi"
     understands = ("openmpi",)
 
-    def command(
-        self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
-    ) -> list[str]:
+    def command(self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()) -> list[str]:
         options = ["--bind-to", "none"]
         if os.geteuid() == 0:
             options.append("--allow-run-as-root")
@@ -130,9 +126,7 @@ class Srun(Launcher):
     finds_hosts = True
     _pmi: ClassVar[str] = "pmi2"
 
-    def command(
-        self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()
-    ) -> list[str]:
+    def command(self, ranks: int, program: Sequence[str], oversubscribed: bool, hosts: Sequence[str] = ()) -> list[str]:
         options = [f"--mpi={self._pmi}", *(("--overcommit",) if oversubscribed else ())]
         return [str(self.path), *options, *self.placed(hosts or [ANY_HOST] * ranks), "-n", str(ranks), *program]
 

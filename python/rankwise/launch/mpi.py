@@ -29,7 +29,9 @@ _START_S, _START_OF_RANK_S = 60.0, 0.1
 # After such words of those who start its processes elsewhere MPICH's launcher waits for ever.
 _HOPELESS_S = 10.0
 # A step refused because its job is ending is not: Slurm ends rankwise, too, and says why.
-_HOPELESS = re.compile(r"Unable to create step(?!.*already completing)|Host key verification failed|Permission denied|Could not resolve hostname|No route to host")
+_HOPELESS = re.compile(
+    r"Unable to create step(?!.*already completing)|Host key verification failed|Permission denied|Could not resolve hostname|No route to host"
+)
 # How launchers tell of a rank that died: MPICH's and Intel's, Open MPI's, Slurm's; and an abort of MPI's own.
 _DEATH = re.compile(
     r"BAD TERMINATION|KILLED BY SIGNAL|exited on signal|process returned a non-zero exit code|exited with (non-zero|exit code)"
@@ -134,9 +136,7 @@ def installed_kernels() -> Path:
     """Return the kernels that were installed with the package. Raises UnusableEnvironmentError when absent."""
     path = package_folder() / "bin" / "rankwise-kernels"
     if not path.is_file():
-        raise UnusableEnvironmentError(
-            f"the MPI kernels are not installed ({path}): reinstall rankwise with 'pip install .'"
-        )
+        raise UnusableEnvironmentError(f"the MPI kernels are not installed ({path}): reinstall rankwise with 'pip install .'")
     return path
 
 

@@ -55,8 +55,7 @@ class Child:
             )
         except OSError as error:
             raise UnusableEnvironmentError(
-                f"{Path(self.command[0]).name} cannot be started ({error.strerror}: {self.command[0]}): "
-                "see 'rankwise doctor'"
+                f"{Path(self.command[0]).name} cannot be started ({error.strerror}: {self.command[0]}): see 'rankwise doctor'"
             ) from None
         self._stderr = b""
 

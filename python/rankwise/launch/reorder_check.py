@@ -48,15 +48,21 @@ def check_reordering(command: Sequence[str], plain: Mapping[str, str], reordered
         return Finding(UNCLEAR, f"no rank was moved: {moved.told.removeprefix('rankwise: ') or 'the library was not heard'}")
     alike = first.lines & again.lines
     if not alike:
-        return Finding(UNCLEAR, "the program ends well with its ranks moved, but prints nothing alike in two plain runs to compare by")
+        return Finding(
+            UNCLEAR, "the program ends well with its ranks moved, but prints nothing alike in two plain runs to compare by"
+        )
     if missing := alike - moved.lines:
-        return Finding(UNSAFE, f"with its ranks moved it does not print '{next(iter(missing))[:80].strip()}' as it does in plain runs")
+        return Finding(
+            UNSAFE, f"with its ranks moved it does not print '{next(iter(missing))[:80].strip()}' as it does in plain runs"
+        )
     return Finding(SAFE, f"with its ranks moved it ends well and prints the same {alike.total()} lines as in plain runs")
 
 
 def _unsafe(moved: _Run, limit_s: float) -> Finding:
     if moved.code is None:
-        return Finding(UNSAFE, f"with its ranks moved it had not ended after {limit_s:.0f} s, ten times as long as in plain runs")
+        return Finding(
+            UNSAFE, f"with its ranks moved it had not ended after {limit_s:.0f} s, ten times as long as in plain runs"
+        )
     return Finding(UNSAFE, f"with its ranks moved it fails (exit code {moved.code}): {moved.told}")
 
 

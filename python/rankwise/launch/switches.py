@@ -38,7 +38,9 @@ def ask_slurm() -> Switches:
             code, text = output_of(["srun", "--ntasks-per-node=1", "printenv", "SLURM_TOPOLOGY_ADDR"], timeout_s=60)
             if code == 0 and text.strip():
                 return parse_switches(text, "SLURM_TOPOLOGY_ADDR")
-    raise InputError("--topology slurm: Slurm tells no switches here: give its topology.conf, or the text of scontrol show topology")
+    raise InputError(
+        "--topology slurm: Slurm tells no switches here: give its topology.conf, or the text of scontrol show topology"
+    )
 
 
 def parse_topology(text: str) -> dict[str, str]:

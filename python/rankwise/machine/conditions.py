@@ -67,8 +67,7 @@ def steal(snapshot: Snapshot) -> Finding | None:
     return Finding(
         "steal",
         "warning",
-        f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the processors' time to others "
-        "(steal in /proc/stat)",
+        f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the processors' time to others (steal in /proc/stat)",
         "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
     )
 

@@ -244,9 +244,7 @@ def parse_description(text: str, where: str) -> Description:
     _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"), where, "")
     name = _text(record, "name", where, "")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
-        raise InputError(
-            f"machine file {where}: name '{name}' is not a name: use lower-case letters, digits, '-', '_' and '.'"
-        )
+        raise InputError(f"machine file {where}: name '{name}' is not a name: use lower-case letters, digits, '-', '_' and '.'")
     year = record.get("year")
     if year is not None and (not isinstance(year, int) or isinstance(year, bool)):
         raise InputError(f"machine file {where}: year {year!r} is not a year: write it as 2022")
@@ -258,7 +256,7 @@ def parse_description(text: str, where: str) -> Description:
         raise InputError(f"machine file {where}: there are no figures: add tables such as [figures.node_peak]")
     notes = record.get("notes", [])
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise InputError(f"machine file {where}: notes is not a list of texts: write it as [\"...\"]")
+        raise InputError(f'machine file {where}: notes is not a list of texts: write it as ["..."]')
     described = Description(
         name=name,
         title=_text(record, "title", where, "") if "title" in record else name,
@@ -325,15 +323,11 @@ def _topology(record: Any, where: str) -> Topology:
     _no_others(record, ("name", "dimensions", "kind", "source", "date"), where, "topology.")
     name = _text(record, "name", where, "topology.")
     if name not in TOPOLOGIES:
-        raise InputError(
-            f"machine file {where}: topology.name '{name}' is unknown: choose one of {', '.join(TOPOLOGIES)}"
-        )
+        raise InputError(f"machine file {where}: topology.name '{name}' is unknown: choose one of {', '.join(TOPOLOGIES)}")
     dimensions = record.get("dimensions")
     if name == "torus":
         if not isinstance(dimensions, int) or isinstance(dimensions, bool) or not 1 <= dimensions <= 12:
-            raise InputError(
-                f"machine file {where}: topology.dimensions {dimensions!r} is not a number of axes: give 1 to 12"
-            )
+            raise InputError(f"machine file {where}: topology.dimensions {dimensions!r} is not a number of axes: give 1 to 12")
     elif dimensions is not None:
         raise InputError(f"machine file {where}: topology.dimensions belongs to a torus: leave it out of a {name}")
     kind = _text(record, "kind", where, "topology.")

@@ -41,9 +41,7 @@ def library_xml() -> str:
                 raise UnusableEnvironmentError(
                     f"{LIBRARY} describes another machine: unset {', '.join(named) or 'the HWLOC_ variables'}"
                 )
-            if library.hwloc_topology_export_xmlbuffer(
-                topology, ctypes.byref(text), ctypes.byref(length), ctypes.c_ulong(0)
-            ):
+            if library.hwloc_topology_export_xmlbuffer(topology, ctypes.byref(text), ctypes.byref(length), ctypes.c_ulong(0)):
                 raise UnusableEnvironmentError(f"{LIBRARY} cannot write XML: {_MEND}")
             try:
                 return ctypes.string_at(text, length.value).rstrip(b"\0").decode("utf-8", "replace")

@@ -269,9 +269,7 @@ class Curve:
         table = tuple(Point.from_dict(point) for point in record["table"])
         sizes = [point.size_bytes for point in table]
         if len(sizes) < LEAST_SIZES or sizes != sorted(set(sizes)):
-            raise ValueError(
-                f"the table has the sizes {sizes}: at least {LEAST_SIZES} are needed, in order and each once"
-            )
+            raise ValueError(f"the table has the sizes {sizes}: at least {LEAST_SIZES} are needed, in order and each once")
         return Curve(
             model=str(record["model"]),
             alpha_s=finite(record["alpha_s"], "alpha_s"),

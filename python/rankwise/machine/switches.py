@@ -187,7 +187,8 @@ def _of_blocks(records: Sequence[tuple[int, dict[str, str]]], source: str) -> Sw
             paths[node] = (name,)
     joined = sorted({size // sizes[0] for size in sizes[1:]} - {1}) if sizes else []
     return _levelled(
-        {node: (name, *(f"{each} blocks {blocks[name] // each}" for each in joined), "all") for node, (name,) in paths.items()}, source
+        {node: (name, *(f"{each} blocks {blocks[name] // each}" for each in joined), "all") for node, (name,) in paths.items()},
+        source,
     )
 
 

@@ -199,8 +199,7 @@ class Topology:
                 memory_bytes=_count(record["memory_bytes"]),
                 numa_nodes=_counts(record["numa_nodes"]),
                 pus=tuple(
-                    Pu(*(_count(pu[name]) for name in ("os_index", "core", "socket", "numa_node")))
-                    for pu in record["pus"]
+                    Pu(*(_count(pu[name]) for name in ("os_index", "core", "socket", "numa_node"))) for pu in record["pus"]
                 ),
                 caches=tuple(
                     Cache(_count(cache["level"]), _count(cache["size_bytes"]), _counts(cache["pus"]))

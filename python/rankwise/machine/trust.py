@@ -72,9 +72,7 @@ class Trust:
     def to_dict(self) -> dict[str, Any]:
         return {
             "level": self.level,
-            "reasons": [
-                {"code": r.code, "severity": r.severity, "words": r.words, "cure": r.cure} for r in self.reasons
-            ],
+            "reasons": [{"code": r.code, "severity": r.severity, "words": r.words, "cure": r.cure} for r in self.reasons],
             "of": {link: dict(ways) for link, ways in self.of.items()},
             "half_width": self.half_width,
             "launches": self.launches,

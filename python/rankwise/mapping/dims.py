@@ -139,9 +139,7 @@ def choose_grid(
     if ranks > math.prod(mesh):
         raise InputError(f"--mesh has {math.prod(mesh)} cells for {ranks} ranks: give at least one cell a rank")
     if (ways := count_factorisations(ranks, ndim)) > _MOST_GRIDS:
-        raise InputError(
-            f"{ranks} ranks make {ways} grids of {ndim} axes, too many to try: name one with --grid and --weights"
-        )
+        raise InputError(f"{ranks} ranks make {ways} grids of {ndim} axes, too many to try: name one with --grid and --weights")
     choices: list[tuple[GridChoice, Problem]] = []
     for grid in factorisations(ranks, ndim):
         if all(size <= cells for size, cells in zip(grid, mesh, strict=True)):

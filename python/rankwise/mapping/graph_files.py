@@ -13,7 +13,9 @@ from rankwise.files import read_text
 from rankwise.mapping.traffic import Traffic
 from rankwise.observe.record import MAGIC, Record, read_record
 
-_MEND = "give a MatrixMarket coordinate matrix, a METIS graph, a CSV of bytes with a line a rank, or what 'rankwise observe' wrote"
+_MEND = (
+    "give a MatrixMarket coordinate matrix, a METIS graph, a CSV of bytes with a line a rank, or what 'rankwise observe' wrote"
+)
 _MOST_RANKS = 10_000_000
 _MOST_BYTES = 2**53  # of all weights together
 

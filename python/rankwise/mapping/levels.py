@@ -88,7 +88,9 @@ def parse_levels(text: str) -> tuple[list[Inner], list[Unit]]:
             inner.append(Inner(name, count or 1))
     for names, known in (([level.name for level in inner], INNER), ([unit.name for unit in above], ABOVE)):
         if names != [name for name in known if name in names]:
-            raise InputError(f"--levels '{text}' has its levels twice or in another order: write socket:2,numa:4 or switch:16,group:4")
+            raise InputError(
+                f"--levels '{text}' has its levels twice or in another order: write socket:2,numa:4 or switch:16,group:4"
+            )
     return inner, above
 
 
@@ -101,7 +103,9 @@ def levels_asked(units: Sequence[Unit], nodes: int) -> list[Above]:
             raise InputError(f"--levels {unit.name} needs a number: write {unit.name}:4, or give --topology")
         each *= unit.each
         if nodes % each:
-            raise InputError(f"--levels {unit.name}:{unit.each} does not divide the {nodes} nodes: give --topology for uneven ones")
+            raise InputError(
+                f"--levels {unit.name}:{unit.each} does not divide the {nodes} nodes: give --topology for uneven ones"
+            )
         found.append((unit.name, tuple(node // each for node in range(nodes))))
     return _priced(found, [unit.cost for unit in units])
 
@@ -133,7 +137,9 @@ def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:
     Raises InputError where a unit has more nodes than that, or there are other levels.
     """
     if len(above) != len(widths):
-        raise InputError(f"the machine has {len(widths)} levels of switches and the nodes have {len(above)}: describe both alike")
+        raise InputError(
+            f"the machine has {len(widths)} levels of switches and the nodes have {len(above)}: describe both alike"
+        )
     inner = [0] * len(above[0].unit_of_node)
     number = dict.fromkeys(range(len(inner)), 0)
     taken: dict[tuple[int, int], int] = {}

@@ -308,9 +308,7 @@ def map_grid(
             results.append(scored(algorithm, node_of_cell, picked, start_s, inner_steps, taken))
         for name, map_given in (given or {}).items():
             results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
-        bound, bound_kind = _core.lower_bound(
-            problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic
-        )
+        bound, bound_kind = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
         if sharp and min(result.j_sum for result in results) > 1.1 * bound:  # nearer to it eigenvalues tell nothing more
             from rankwise.mapping.floor import SPECTRUM, spectral_bound
 
@@ -370,9 +368,7 @@ class Effort:
         return cls(steps, 0.0, threads)
 
 
-def _run(
-    algorithm: str, problem: Problem, search: Effort, objective: str, seed: int
-) -> tuple[NDArray[np.int32], str, int]:
+def _run(algorithm: str, problem: Problem, search: Effort, objective: str, seed: int) -> tuple[NDArray[np.int32], str, int]:
     """Return the node of every cell, what auto picked, and the steps of a search that a clock has ended."""
     if algorithm == GRAPH:
         from rankwise.mapping.graph import map_graph

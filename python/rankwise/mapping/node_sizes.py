@@ -22,9 +22,7 @@ def node_sizes_of(where: str, cells: int, nodes: int | None, ppn: int | None, no
             raise InputError("--node-sizes stands beside --nodes or --ppn: give either the one or the others")
         sizes = parse_ints(node_sizes, "--node-sizes")
         if sum(sizes) != cells:
-            raise InputError(
-                f"{cells_text} but --node-sizes sum to {sum(sizes)}: change one of them so that both are equal"
-            )
+            raise InputError(f"{cells_text} but --node-sizes sum to {sum(sizes)}: change one of them so that both are equal")
         return sizes
     if nodes is None or ppn is None:
         raise InputError("the nodes are missing: give --nodes and --ppn, or --node-sizes")

@@ -57,9 +57,7 @@ def _from_json(record: object, name: str) -> dict[str, list[int]]:
         raise TypeError
     if "node_of_cell" in record:
         return {name: _whole(record["node_of_cell"])}
-    return {
-        f"{name}:{row['algorithm']}": _whole(row["node_of_cell"]) for row in record["results"] if "node_of_cell" in row
-    }
+    return {f"{name}:{row['algorithm']}": _whole(row["node_of_cell"]) for row in record["results"] if "node_of_cell" in row}
 
 
 def _whole(values: object) -> list[int]:

@@ -169,7 +169,9 @@ def _greet(mpi: Mpi, hosts: Sequence[str], limit_s: float) -> tuple[list[Mapping
             if where == [node_name(host) for host in hosts]:
                 return placements, ""
             return None, f"a rank for {hosts[0]} ran on {where[0]}"
-    said = [part.strip() for part in text.replace("\n", " / ").split(" / ") if part.strip() and not _LAUNCHER_NOISE.search(part)]
+    said = [
+        part.strip() for part in text.replace("\n", " / ").split(" / ") if part.strip() and not _LAUNCHER_NOISE.search(part)
+    ]
     return None, " ".join(said)[-200:] or f"exit code {code}"
 
 
@@ -196,7 +198,9 @@ def measure_all_pairs(
         if any(record["record"] == "complete" for record in known):
             return load(path)
         if set(head["hosts"]) - set(hosts):
-            raise InputError(f"{path} was begun with {', '.join(sorted(set(head['hosts']) - set(hosts)))}, not there now: begin anew")
+            raise InputError(
+                f"{path} was begun with {', '.join(sorted(set(head['hosts']) - set(hosts)))}, not there now: begin anew"
+            )
         hosts, sizes = [str(host) for host in head["hosts"]], [int(size) for size in head["sizes"]]
     with SamplesFile(path) as samples:
         if not resume:
@@ -219,7 +223,13 @@ class _Run:
     """A campaign under way."""
 
     def __init__(
-        self, mpi: Mpi, head: Mapping[str, Any], records: list[Mapping[str, Any]], samples: SamplesFile, crowded: bool, meter: Meter
+        self,
+        mpi: Mpi,
+        head: Mapping[str, Any],
+        records: list[Mapping[str, Any]],
+        samples: SamplesFile,
+        crowded: bool,
+        meter: Meter,
     ) -> None:
         self.mpi, self.head, self.records, self.samples, self.crowded, self.meter = mpi, head, records, samples, crowded, meter
         self.hosts: list[str] = list(head["hosts"])
@@ -275,7 +285,9 @@ class _Run:
             arguments += ["--repeats", ",".join(str(known[size]["repeats"]) for size in self.head["sizes"])]
         tags = {"campaign": self.head["campaign"], "class": "other-node", "sweep": sweep}
         began_s = time.monotonic()
-        for record in stream_kernel(self.mpi, arguments, len(self.hosts), self.crowded, "streaming between all pairs", self.hosts):
+        for record in stream_kernel(
+            self.mpi, arguments, len(self.hosts), self.crowded, "streaming between all pairs", self.hosts
+        ):
             if record["record"] == "samples" and not record["verified"]:
                 raise RankwiseError(f"messages of {record['size_bytes']} B delivered wrong bytes: do not trust this MPI")
             self._keep({**record, **tags})
@@ -390,7 +402,9 @@ def _launches(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Sequence[M
 def _rounds(launch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], dict[int, Mapping[str, Any]]]]:
     for i, record in enumerate(launch):
         if record["record"] == "round":
-            of_round = [other for other in launch[i + 1 : i + 21] if other["record"] == "samples" and other["round"] == record["round"]]
+            of_round = [
+                other for other in launch[i + 1 : i + 21] if other["record"] == "samples" and other["round"] == record["round"]
+            ]
             yield record, {int(samples["size_bytes"]): samples for samples in of_round}
 
 

@@ -72,7 +72,9 @@ class Plan:
             parts = self.parts(link)
             beside = sum(bool(part.aside) for part in parts)
             for index, part in enumerate(parts):
-                of_link = self.pairs_share / beside if part.aside else (1 - self.pairs_share * (beside > 0)) / (len(parts) - beside)
+                of_link = (
+                    self.pairs_share / beside if part.aside else (1 - self.pairs_share * (beside > 0)) / (len(parts) - beside)
+                )
                 wanted = max(LEAST_LAUNCHES, (len(places.hosts) + 1) // 2)
                 cells = tuple(self.cells(part))
                 found.append(Progress(link, index, part, cells, of_link / len(self.places), self.launches, wanted))
@@ -349,7 +351,10 @@ class _Run:
                 f"{error}; {taken} of {len(turn.cells)} visits of this launch are in {self.samples.path}: go on with --resume"
             ) from None
         # A link that was down between two launches was down, too.
-        seen = {"measuring_s": ended_s - begun_s, **network_changes(placements[0], placements[-1], list(self.last_seen.values()))}
+        seen = {
+            "measuring_s": ended_s - begun_s,
+            **network_changes(placements[0], placements[-1], list(self.last_seen.values())),
+        }
         self.last_seen.update({str(placement["host"]): placement for placement in placements[-1]})
         witness = {"record": "witness", **watch.witness(), **seen, **tags}
         self.samples.append(witness)

@@ -90,7 +90,10 @@ def _logs(by_size: Mapping[int, Mapping[int, Array]], launches: Sequence[int], s
     """Return the logs of launches' medians, (sizes, launches), NaN where a launch did not visit a cell."""
     nan = float("nan")
     return np.array(
-        [[math.log(location(row[launch], statistic)) if launch in row else nan for launch in launches] for row in by_size.values()]
+        [
+            [math.log(location(row[launch], statistic)) if launch in row else nan for launch in launches]
+            for row in by_size.values()
+        ]
     )
 
 

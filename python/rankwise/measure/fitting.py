@@ -28,6 +28,7 @@ from rankwise.statistics import STATISTICS, Array, Deviations
 _MOST_ROWS = 64  # of an imported table whose rows' own spread counts
 _TABLE_NOISE = 0.02  # relative, of a row in a table that says nothing of its spread
 
+
 def fit_table(path: Path, link: str, model: str, method: str) -> Profile:
     """Fit a file that 'profile import' reads, ``link`` where it names no link class. Raises InputError.
 
@@ -128,7 +129,9 @@ def profile_from_campaign(
             continue
         if name == OTHER_NODE and (card := shared.get("card")) is not None:
             rate = Parameter(card.bytes_per_s, card.ci)
-            link = replace(link, send=limited(link.send, rate), variants={way: limited(c, rate) for way, c in link.variants.items()})
+            link = replace(
+                link, send=limited(link.send, rate), variants={way: limited(c, rate) for way, c in link.variants.items()}
+            )
         links[name] = replace(
             link,
             variants={**link.variants, **variants_of(ways, statistic)},
@@ -237,4 +240,6 @@ def _gap(exchange: Way, burst: Way, messages: int) -> Way:
     seen = gaps_s > 0  # the others are lost in the noise: the neighbouring sizes answer for them
     samples = tuple(np.array(burst.samples)[y][seen].tolist())
     noise = max(exchange.noise, burst.noise)
-    return Way(both[seen], gaps_s[seen], samples, np.maximum(columns_s[seen], SMALLEST_TIME_S), burst.deviations, noise, linear=True)
+    return Way(
+        both[seen], gaps_s[seen], samples, np.maximum(columns_s[seen], SMALLEST_TIME_S), burst.deviations, noise, linear=True
+    )

@@ -33,9 +33,7 @@ def curve_alone(way: Way, statistic: str) -> Curve:
 
 def variants_of(ways: Mapping[str, Way], statistic: str) -> dict[str, Curve]:
     """Return curves of streams, collectives and one-to-all; all as the time of one message (or collective)."""
-    return {
-        name: curve_alone(way, statistic) for name, way in ways.items() if _ALONE.match(name) or name == ONE_TO_ALL
-    }
+    return {name: curve_alone(way, statistic) for name, way in ways.items() if _ALONE.match(name) or name == ONE_TO_ALL}
 
 
 def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dict[str, Parameter]:
@@ -49,7 +47,9 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
         found["latency_s"] = _parameter(*latency, deviations, linear=True)
     if "gap" in ways:
         found["gap_s"] = _parameter(*_first_row(ways["gap"]), ways["gap"].deviations)
-    if {"send", "exchange"} <= ways.keys() and (common := set(ways["send"].sizes.tolist()) & set(ways["exchange"].sizes.tolist())):
+    if {"send", "exchange"} <= ways.keys() and (
+        common := set(ways["send"].sizes.tolist()) & set(ways["exchange"].sizes.tolist())
+    ):
         found["overlap"] = _overlap(ways["send"], ways["exchange"], max(common))
     for name in _LIMITS:
         sizes = sorted(int(record[name]) for record in campaign.limits if record["class"] == link)
@@ -71,7 +71,9 @@ def spread_of(cells: Cells, sessions: Sequence[Cells] = (), statistic: str = "me
     if not within:
         return None
     return Spread(
-        float(np.median(between)) if between else None, float(np.median(within)), _between_sessions([cells, *sessions], statistic)
+        float(np.median(between)) if between else None,
+        float(np.median(within)),
+        _between_sessions([cells, *sessions], statistic),
     )
 
 
@@ -100,9 +102,7 @@ def loaded_of(ways: Mapping[str, Way], free: Curve, campaign: Campaign, link: st
         alpha_ratio=curve.alpha_s / free.alpha_s,
         beta_ratio=curve.beta_s_per_byte / free.beta_s_per_byte if free.beta_s_per_byte > 0 else None,
         alpha_ratio_ci=_ratio(curve.alpha_s, curve.alpha_ci_s, free.alpha_s, free.alpha_ci_s),
-        beta_ratio_ci=_ratio(
-            curve.beta_s_per_byte, curve.beta_ci_s_per_byte, free.beta_s_per_byte, free.beta_ci_s_per_byte
-        ),
+        beta_ratio_ci=_ratio(curve.beta_s_per_byte, curve.beta_ci_s_per_byte, free.beta_s_per_byte, free.beta_ci_s_per_byte),
     )
 
 

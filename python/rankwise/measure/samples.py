@@ -97,7 +97,9 @@ class Campaign:
     def span_s(self) -> float:
         """Return the time from the first launch's beginning to the last one's end, by the wall clock; 0 where none is told."""
         told = [(float(w["begun_unix_s"]), float(w["seconds"])) for w in self.witnesses if "begun_unix_s" in w]
-        return max((begun_s + seconds for begun_s, seconds in told), default=0.0) - min((begun_s for begun_s, _ in told), default=0.0)
+        return max((begun_s + seconds for begun_s, seconds in told), default=0.0) - min(
+            (begun_s for begun_s, _ in told), default=0.0
+        )
 
     @property
     def clock_jump_s(self) -> float:
@@ -199,7 +201,9 @@ def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
         first = machines[0]
         names = [str(machine.get("hostname") or "") for machine in (first, other)]
         named_alike = "" in names or len({re.sub(r"\d+", "", name.split(".")[0]) for name in names}) == 1
-        differing = next((key for key in _ALIKE if None not in (first.get(key), other.get(key)) and first[key] != other[key]), None)
+        differing = next(
+            (key for key in _ALIKE if None not in (first.get(key), other.get(key)) and first[key] != other[key]), None
+        )
         if named_alike and differing is None:
             continue
         why = f" ({differing.replace('_', ' ')} {first[differing]} and {other[differing]})" if differing else ""

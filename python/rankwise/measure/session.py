@@ -115,7 +115,9 @@ def measure_machine(
 def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profile:
     """Fit what a campaign has samples for, with a warning of what it lacks."""
     try:
-        profile = profile_from_campaign(campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path)))
+        profile = profile_from_campaign(
+            campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path))
+        )
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:  # nothing that is derived loses samples
         raise RankwiseError(
             f"all samples are in {samples_path}, but nothing could be derived from them ({type(error).__name__}: {error}): "
@@ -124,7 +126,9 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
     lines = []
     if hosts := campaign.hosts_left_out():
         named = ", ".join(hosts[:8]) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else "")
-        lines.append(f"not measured for want of time: {named}: give it more --seconds (two nodes have their turn in each launch)")
+        lines.append(
+            f"not measured for want of time: {named}: give it more --seconds (two nodes have their turn in each launch)"
+        )
     if (jump_s := campaign.clock_jump_s) > 0:
         lines.append(
             f"the wall clock was set by {jump_s:.1f} s while ranks measured: times are by the steady clock and stand, dates do not"

@@ -127,7 +127,9 @@ def decompose(times: Times, figures: int = 1) -> Effects:
     """Take the times of one size apart. ``figures``: how many sizes are judged together."""
     log_s, nodes = times.log_s, times.log_s.shape[1]
     kept = log_s
-    for _ in range(2):  # again without pairs that are slow by themselves: among few nodes one such pair moves both its nodes' medians
+    for _ in range(
+        2
+    ):  # again without pairs that are slow by themselves: among few nodes one such pair moves both its nodes' medians
         sends, receives, error = _polished(log_s, kept, times.partner)
         residual = _by_pairs(error, times)
         slow = residual > max(math.log(LEAST_RATIO), _OWN_FAULT * _spread(residual))
@@ -172,7 +174,9 @@ def _centred(effects: Array) -> Array:
 
 def _received(values: Array, partner: Partners) -> Array:
     """Turn what each sender has into what each receiver has of it: column j holds the value of its partner."""
-    return np.asarray(np.where(partner < 0, np.nan, np.take_along_axis(values, np.maximum(partner, 0), axis=1)), dtype=np.float64)
+    return np.asarray(
+        np.where(partner < 0, np.nan, np.take_along_axis(values, np.maximum(partner, 0), axis=1)), dtype=np.float64
+    )
 
 
 def _by_pairs(values: Array, times: Times) -> Array:
@@ -239,7 +243,9 @@ def _kind(effects: Effects, sends: float, receives: float) -> str | None:
     return "sends" if sends > receives else "receives"
 
 
-def _finding(kind: str, nodes: Sequence[int] | NDArray[np.int64], effect: tuple[float, float], size: int, **more: Any) -> Finding:
+def _finding(
+    kind: str, nodes: Sequence[int] | NDArray[np.int64], effect: tuple[float, float], size: int, **more: Any
+) -> Finding:
     value, width = effect
     ends = math.exp(value - width), math.exp(value + width)
     return Finding(kind, tuple(int(node) for node in nodes), math.exp(value), *ends, size, **more)
@@ -260,7 +266,9 @@ def candidates(effects: Effects, judged: NDArray[np.bool_]) -> list[tuple[int, i
     return list(found)
 
 
-def slow_pairs(effects: Effects, again: Times, pairs: Sequence[tuple[int, int]], size_bytes: int, figures: int = 1) -> list[Finding]:
+def slow_pairs(
+    effects: Effects, again: Times, pairs: Sequence[tuple[int, int]], size_bytes: int, figures: int = 1
+) -> list[Finding]:
     """Name those of the candidates that were slow again, both ways or one way, when they were measured anew.
 
     ``again`` holds rounds of candidates beside other pairs, against whose lower median each round is held.
@@ -301,7 +309,9 @@ def not_explained(pairs: Sequence[Finding], nodes: Sequence[Finding]) -> list[Fi
         pair
         for pair in pairs
         if not any(
-            node.size_bytes == pair.size_bytes and set(node.nodes) & set(pair.nodes) and 2 * math.log(pair.ratio) <= math.log(node.ratio)
+            node.size_bytes == pair.size_bytes
+            and set(node.nodes) & set(pair.nodes)
+            and 2 * math.log(pair.ratio) <= math.log(node.ratio)
             for node in nodes
         )
     ]

@@ -214,7 +214,9 @@ def _interrupted(campaign: Campaign) -> Reason | None:
     if longest is not None:
         seconds, size_bytes, usual_s, hosts = longest
         where = f" between {' and '.join(hosts)}" if hosts else ""
-        words.append(f"a message of {format_size(size_bytes)}{where} took {seconds:.1f} s, where {format_time(usual_s)} is usual")
+        words.append(
+            f"a message of {format_size(size_bytes)}{where} took {seconds:.1f} s, where {format_time(usual_s)} is usual"
+        )
     words += [f"{name} lost its carrier" for name in lost]
     host = next(iter(lost)).rpartition(" ")[2] if lost else "each node"
     seconds = longest[0] if longest else 0.0

@@ -24,7 +24,9 @@ _DEAR_START_S = 1.0
 _FIRST_SHARE = 0.25  # of a part's time for its first launch at most
 _FIRST_BUDGET_S = 1e-3  # of a visit in it
 _ALWAYS_SHARE = 2 / 3  # of a launch for the cells that every launch visits, where not all fit
-_LEAST_SHARE = 0.06  # of a part's time for each of the launches that there are at least, also where the first ones took too long
+_LEAST_SHARE = (
+    0.06  # of a part's time for each of the launches that there are at least, also where the first ones took too long
+)
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
@@ -169,7 +171,9 @@ class Progress:
                 chosen.add(cell)
                 spent_s += costs_s[cell]
         # Of a part aside the first cell is what its result is made of: it is in every launch.
-        key = (lambda cell: (cell != self.cells[0], visits[cell])) if self.aside else (lambda cell: (visits[cell], costs_s[cell]))
+        key = (
+            (lambda cell: (cell != self.cells[0], visits[cell])) if self.aside else (lambda cell: (visits[cell], costs_s[cell]))
+        )
         for cell in sorted((cell for cell in self.cells if cell not in chosen), key=key):
             if spent_s + costs_s[cell] <= seconds or not chosen:
                 chosen.add(cell)

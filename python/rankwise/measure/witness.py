@@ -65,7 +65,10 @@ def network_changes(
     """
     hosts = {str(placement["host"]) for placement in earlier}
     since = [*earlier, *(placement for placement in before if placement["host"] not in hosts)]
-    return {"network_bytes": _counted(before, after, "network_bytes"), "network_faults": _counted(since, after, "network_faults")}
+    return {
+        "network_bytes": _counted(before, after, "network_bytes"),
+        "network_faults": _counted(since, after, "network_faults"),
+    }
 
 
 def _counted(

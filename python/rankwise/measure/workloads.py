@@ -84,7 +84,9 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
         case "bandwidth":
             parts.append(Part("bandwidth", (f"bandwidth-{window}", f"bandwidth-bidirectional-{window}"), pair, two))
         case "pairs":
-            parts.append(_pairs_at_once(places, tuple(f"{stream}-{window}" for streams in _streams(places) for stream in streams)))
+            parts.append(
+                _pairs_at_once(places, tuple(f"{stream}-{window}" for streams in _streams(places) for stream in streams))
+            )
         case "pingpong" if pairs_aside and places.fills is not None:
             cells = tuple(
                 (f"{stream}-window-{held}", size)

@@ -38,9 +38,7 @@ def limited(curve: Curve, rate: Parameter) -> Curve:
     """Let no model pass messages larger than the table's faster than a card does: ``rate`` in bytes/s, as streams found it."""
     models = {name: _limited(model, curve.table[-1].size_bytes, rate) for name, model in curve.models.items()}
     last = _lines(models, curve.model).segments[-1]
-    return replace(
-        curve, models=models, beta_s_per_byte=last.beta_s_per_byte, beta_ci_s_per_byte=last.beta_ci_s_per_byte
-    )
+    return replace(curve, models=models, beta_s_per_byte=last.beta_s_per_byte, beta_ci_s_per_byte=last.beta_ci_s_per_byte)
 
 
 def _lines(models: Mapping[str, LinkModel], chosen: str) -> LinkModel:
@@ -61,9 +59,7 @@ def _limited(model: LinkModel, largest_bytes: int, rate: Parameter) -> LinkModel
     return replace(model, segments=tuple(segments), method=f"{model.method}; beyond {largest_bytes} B at the card's rate")
 
 
-def _curve(
-    way: Way, table: tuple[Point, ...], models: Mapping[str, LinkModel], chosen: str, statistic: str
-) -> Curve:
+def _curve(way: Way, table: tuple[Point, ...], models: Mapping[str, LinkModel], chosen: str, statistic: str) -> Curve:
     segments = _lines(models, chosen).segments
     alpha_s, alpha_ci_s = segments[0].alpha_s, segments[0].alpha_ci_s
     alpha_method = AT_ZERO

@@ -198,9 +198,7 @@ def network_time(transform: Transform, nodes: float, network: Network) -> float:
         link = network.link_bytes_per_s
         if network.bound == IDEAL:
             return max(injected_s, torus_ideal_time(transform, nodes, link))
-        return max(
-            injected_s, torus_bisection_time(transform, nodes, link, network.dimensions, network.torus_constant)
-        )
+        return max(injected_s, torus_bisection_time(transform, nodes, link, network.dimensions, network.torus_constant))
     assert injection is not None
     return injected_s / (1.0 if network.bound == IDEAL else network.taper)
 

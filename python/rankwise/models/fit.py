@@ -132,9 +132,7 @@ def find_lines(
         if chosen is None or criterion < chosen[0]:
             chosen = (float(criterion), _trace(cuts, n))
     assert chosen is not None
-    return [
-        Line(first, last, *line(sizes[first : last + 1], times_s[first : last + 1])) for first, last in chosen[1]
-    ]
+    return [Line(first, last, *line(sizes[first : last + 1], times_s[first : last + 1])) for first, last in chosen[1]]
 
 
 def _costs(sizes: Array, times_s: Array) -> Array:

@@ -104,7 +104,4 @@ def steps(*lines: tuple[float, float, float]) -> tuple[Segment, ...]:
     """Make segments of (from_bytes, alpha_s, beta_s_per_byte), leaving out those that the next one replaces at once."""
     kept = [line for i, line in enumerate(lines) if i == len(lines) - 1 or int(lines[i + 1][0]) > int(line[0])]
     ends = [int(line[0]) for line in kept[1:]]
-    return tuple(
-        Segment(int(start), end, alpha, beta)
-        for (start, alpha, beta), end in zip(kept, [*ends, None], strict=True)
-    )
+    return tuple(Segment(int(start), end, alpha, beta) for (start, alpha, beta), end in zip(kept, [*ends, None], strict=True))

@@ -41,7 +41,9 @@ def fit(way: Way) -> LinkModel:
         parameter_count=int(way.sizes.size),
     )  # fmt: skip
     at_rows = np.array([model.time_s(size) for size in sizes])
-    return LinkModel(model.name, model.segments, model.method, rms_error(at_rows, way.times_s), parameter_count=model.parameter_count)
+    return LinkModel(
+        model.name, model.segments, model.method, rms_error(at_rows, way.times_s), parameter_count=model.parameter_count
+    )
 
 
 def pooled(values: Array) -> Array:

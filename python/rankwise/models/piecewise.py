@@ -60,6 +60,4 @@ def interpolate(way: Way) -> LinkModel:
         segments.append(Segment(low, high, low_s - beta * low, beta))
     beta = above.beta_s_per_byte
     segments.append(Segment(last, None, last_s - beta * last, beta))
-    return LinkModel(
-        NAME, tuple(segments), "interpolation between the rows of the table", parameter_count=int(way.sizes.size)
-    )
+    return LinkModel(NAME, tuple(segments), "interpolation between the rows of the table", parameter_count=int(way.sizes.size))

@@ -95,9 +95,7 @@ def fit_link(
         raise ValueError(f"{left_out[model]}; choose another model")
     choice = _asked_for(model, scores) if model != "auto" else _choose(scores, left_out, measured)
     curves = {
-        way: curve_of(
-            measured[way], {name: ways[way] for name, ways in fitted.items()}, choice.model, statistic
-        )
+        way: curve_of(measured[way], {name: ways[way] for name, ways in fitted.items()}, choice.model, statistic)
         for way in measured
     }
     return Link(curves.pop("send"), curves, choice)

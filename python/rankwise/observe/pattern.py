@@ -83,7 +83,11 @@ class Pattern:
         for offset, size in zip(self.offsets, self.message_bytes, strict=True):
             axes = sum(step != 0 for step in offset)
             far = max(map(abs, offset)) > 1
-            name = "hops" if far else {1: "faces", 2: "edges" if len(self.dims) > 2 else "corners", 3: "corners"}.get(axes, "corners")
+            name = (
+                "hops"
+                if far
+                else {1: "faces", 2: "edges" if len(self.dims) > 2 else "corners", 3: "corners"}.get(axes, "corners")
+            )
             sizes.setdefault(name, []).append(size)
         return [f"{name} of {_sizes_listed(of_kind)}" for name, of_kind in sizes.items()]
 

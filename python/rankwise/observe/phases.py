@@ -16,25 +16,17 @@ from numpy.typing import NDArray
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import write_whole
-from rankwise.observe.steps import (
-    BLOCKING_RECEIVE,
-    BLOCKING_SEND,
-    COLLECTIVE,
-    COMPLETION,
-    RECEIVE,
-    SEND,
-    TIME_ONLY,
-    Steps,
-    actual_receives,
-    common_steps,
-)
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY
+from rankwise.observe.steps import Steps, actual_receives, common_steps
 
 if TYPE_CHECKING:
     from rankwise.observe.record import Record
 
 Array = NDArray[Any]
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
-_ASSUMED = "collectives are carried out as a dissemination of their bytes, which is assumed: what the library does inside is its own"
+_ASSUMED = (
+    "collectives are carried out as a dissemination of their bytes, which is assumed: what the library does inside is its own"
+)
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
 
 
@@ -77,7 +69,9 @@ class PhasedStep:
         """Return the step on a placement, to be priced with blocks of one byte. Raises ValueError."""
         phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
         compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
-        return _core.judge_phases(phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode)
+        return _core.judge_phases(
+            phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode
+        )
 
     @cached_property
     def text(self) -> str:
@@ -90,7 +84,9 @@ class PhasedStep:
             mine = slice(borders[number], borders[number + 1])
             lines.append(f"{len(busy)} {mine.stop - mine.start}")
             lines += [f"{rank} {compute_s[rank]:.9f}" for rank in busy]
-            lines += [" ".join(map(str, message)) for message in zip(*(column[mine].tolist() for column in columns), strict=True)]
+            lines += [
+                " ".join(map(str, message)) for message in zip(*(column[mine].tolist() for column in columns), strict=True)
+            ]
         return "\n".join(lines) + "\n"
 
     def write_beside(self, record: Path) -> Path:
@@ -206,7 +202,10 @@ def _one_step(events: Mapping[int, Array], steps: Steps) -> tuple[dict[int, list
 
 def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
     """Return how many messages are sent and received, and how many collectives called."""
-    return tuple(sum(counts) for counts in zip(*((len(part.sends), len(part.receives), part.collective is not None) for part in parts), strict=True))
+    return tuple(
+        sum(counts)
+        for counts in zip(*((len(part.sends), len(part.receives), part.collective is not None) for part in parts), strict=True)
+    )
 
 
 def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list[_Part]:

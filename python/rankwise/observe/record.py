@@ -36,6 +36,7 @@ EVENT = np.dtype(
         ("kind", "u1"),
     ]
 )
+SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION, COLLECTIVE, TIME_ONLY = range(7)  # the kinds of events
 _MEND = "observe the program again"
 Array: TypeAlias = NDArray[Any]
 

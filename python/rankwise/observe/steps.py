@@ -9,28 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.observe.periods import Calls, Levels
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
 from rankwise.units import format_time
 
 Array = NDArray[Any]
 
-SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION, COLLECTIVE, TIME_ONLY = range(7)
 _BEGINNINGS = (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE)
-_MOST_EVENTS = 8192  # the last so many are searched for a step
-_LEAST_COVER = 0.3  # below it nothing repeats
 _MOST_STEPS = 21  # cut out, of which the median is the representative
-
-
-@dataclass(frozen=True)
-class Levels:
-    """The periods in a rank's events: ``inner`` (of the kinds of calls alone), ``step``, ``super_step``; 0 where there is none.
-
-    ``cover``: the share of events that lie in repeated steps.
-    """
-
-    inner: int
-    step: int
-    super_step: int
-    cover: float
 
 
 @dataclass(frozen=True)
@@ -74,76 +60,24 @@ class Steps:
         }
 
 
-def levels_of(events: Array) -> Levels:
-    """Return the periods in a rank's events (of EVENT), those that only take time left out.
-
-    Two calls are alike that have kind, function, peer, tag and communicator in common; sizes may differ from step to step. Of
-    completions peer and tag do not count: in which order messages arrive is the network's doing (MPI_Waitany). The
-    step is the shortest period of three quarters of the greatest cover, cover(p) being the share of positions in runs of
-    p or more that are like the one p before; a super-step explains half of what the step leaves. Calls that follow their like (a
-    neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step.
-    """
-    timed = events[events["kind"] != TIME_ONLY][-_MOST_EVENTS:]
-    if len(timed) < 6:
-        return Levels(0, 0, 0, 0.0)
-    kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
-    named = timed["kind"] != COMPLETION
-    columns = np.stack([kinds, timed["peer"] * named, timed["tag"] * named, timed["comm"]], axis=1)
-    symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
-    runs, lengths = _in_runs(symbols)
-    shares = _shares(runs)
-    in_runs, cover = _period(runs, shares)
-    if in_runs == 0 and len(runs) < len(symbols):
-        runs, lengths = symbols, np.ones(len(symbols), int)
-        shares = _shares(runs)
-        in_runs, cover = _period(runs, shares)
-    if in_runs == 0:
-        return Levels(0, 0, 0, 0.0)
-    step = _calls_of(lengths, in_runs)
-    kind_symbols = np.unique(kinds, return_inverse=True)[1].astype(np.int32).reshape(-1)
-    inner, _ = _period(kind_symbols[: 8 * step], _shares(kind_symbols[: 8 * step]))
-    left = 1 - shares[in_runs]
-    longer = np.nonzero(shares[2 * in_runs :] > shares[in_runs] + left / 2)[0] if left > 0.01 else np.array([], int)
-    super_step = 0
-    if len(longer):
-        near = longer[0] + 2 * in_runs
-        super_step = _calls_of(lengths, int(near + np.argmax(shares[near : near + in_runs])))
-    return Levels(inner if inner < step else 0, step, super_step, cover)
-
-
-def _in_runs(symbols: Array) -> tuple[Array, Array]:
-    """Return the runs of equal symbols, those alike in symbol and length as equal numbers, and their lengths."""
-    begins = np.flatnonzero(np.append(True, symbols[1:] != symbols[:-1]))
-    lengths = np.diff(np.append(begins, len(symbols)))
-    numbers = np.unique(symbols[begins].astype(np.int64) * (len(symbols) + 1) + lengths, return_inverse=True)[1]
-    return numbers.astype(np.int32).reshape(-1), lengths
-
-
-def _calls_of(lengths: Array, period: int) -> int:
-    """Return how many calls so many runs have, in the median."""
-    ends = np.append(0, np.cumsum(lengths))
-    return int(np.median(ends[period:] - ends[:-period]))
-
-
 def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps | None:
     """Cut the last steps out of all ranks' events, whose recording began with the program; None where there is no common step.
 
     A cut is consistent when, of each sender, receiver, tag and communicator, as many messages are sent before it as receives are
     posted, and its ranks have made as many collective calls. Of each place on one rank the least such cut is taken.
     """
-    levels = {rank: levels_of(of_rank) for rank, of_rank in events.items()}
+    calls = {rank: Calls.of(of_rank) for rank, of_rank in events.items()}
+    levels = {rank: of_rank.levels for rank, of_rank in calls.items()}
     first = min(events, default=None)
-    if first is None or any(level.step == 0 for level in levels.values()):
+    if first is None or not all(of_rank.repeats for of_rank in calls.values()):
         return None
     cutter = _Cutter(events)
 
     def places_of(rank: int, shift: int) -> Array:
-        index = np.nonzero(events[rank]["kind"] != TIME_ONLY)[0]
-        return np.asarray(index[len(index) - 1 - shift :: -levels[rank].step][: most + 1])
+        return calls[rank].places(shift, most + 1)
 
     def shifts_of(rank: int) -> Sequence[int]:
-        index = np.nonzero(events[rank]["kind"] != TIME_ONLY)[0]
-        return _shifts(events[rank], cutter.idle[rank], index, levels[rank].step)
+        return calls[rank].shifts(cutter.idle[rank])
 
     # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
     others = {rank: places_of(rank, shifts_of(rank)[0]) for rank in cutter.leads[1:]}
@@ -161,40 +95,6 @@ def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps 
             durations = _durations_s(events, together)
             return Steps(together, durations, levels, int(np.argsort(durations)[len(durations) // 2]))
     return None
-
-
-def _shares(symbols: Array) -> Array:
-    """Return of each distance up to a third of the length the share of symbols that are like the one so far before."""
-    longest = len(symbols) // 3
-    shares = np.zeros(longest + 1)
-    for distance in range(1, longest + 1):
-        shares[distance] = np.count_nonzero(symbols[distance:] == symbols[:-distance]) / (len(symbols) - distance)
-    return shares
-
-
-def _cover(symbols: Array, period: int) -> float:
-    same = np.concatenate([[False], symbols[period:] == symbols[:-period], [False]])
-    borders = np.flatnonzero(same[1:] != same[:-1])
-    runs = borders[1::2] - borders[::2]
-    return float(runs[runs >= period].sum() / (len(symbols) - period))
-
-
-def _period(symbols: Array, shares: Array) -> tuple[int, float]:
-    """Return the shortest period of not much less than the greatest cover, and that; 0 where nothing repeats."""
-    likely = np.nonzero(shares >= _LEAST_COVER)[0]
-    covers = np.array([_cover(symbols, int(period)) for period in likely])
-    if len(covers) == 0 or covers.max() < _LEAST_COVER:
-        return 0, 0.0
-    at = int(np.argmax(covers >= 0.75 * covers.max()))
-    return int(likely[at]), float(covers[at])
-
-
-def _shifts(events: Array, idle: Array, index: Array, step: int) -> Sequence[int]:
-    """Return by how many events cuts may lie before the end: first where nothing is under way, after the longest computing."""
-    gaps = events["start_ns"][index[1:]] - events["end_ns"][index[:-1]]
-    shifts = range(min(step, len(index) - 1))
-    usual = {shift: float(np.median(gaps[len(gaps) - 1 - shift :: -step])) for shift in shifts}
-    return sorted(shifts, key=lambda shift: (not idle[index[len(index) - 1 - shift]], -usual[shift]))
 
 
 def actual_receives(events: Array) -> tuple[Array, Array, Array]:

@@ -16,14 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.observe.steps import (
-    BLOCKING_RECEIVE,
-    BLOCKING_SEND,
-    COLLECTIVE,
-    COMPLETION,
-    SEND,
-    actual_receives,
-)
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND
+from rankwise.observe.steps import actual_receives
 
 Array = NDArray[Any]
 _MOST_UNMATCHED = 0.01  # share of messages whose pairing does not come out even, above which no split is shown
@@ -227,9 +221,7 @@ def _matched(events: Mapping[int, Array]) -> tuple[_Ends, _Ends, float]:
             sides[side].append(rows[np.isin(other, list(events))])
     sent, received = (np.concatenate(side) if side else np.zeros((0, 8), np.int64) for side in sides)
     sent, received = (rows[np.lexsort(rows[:, [4, 3, 2, 1, 0]].T)] for rows in (sent, received))
-    keys, which, counts = np.unique(
-        np.concatenate([sent, received])[:, :4], axis=0, return_inverse=True, return_counts=True
-    )
+    keys, which, counts = np.unique(np.concatenate([sent, received])[:, :4], axis=0, return_inverse=True, return_counts=True)
     which = which.reshape(-1)
     of_sent = np.bincount(which[: len(sent)], minlength=len(keys))
     even = 2 * of_sent == counts

@@ -221,9 +221,7 @@ def figure6_statements() -> list[dict[str, Any]]:
 def exact_performance() -> dict[str, float]:
     """The GPU design's performance with the exact bisection of the torus in place of the printed constant."""
     count = figure5(fft3d.LITERAL)[0].processors
-    return {
-        reading: fft3d.Transform(N).flops / bar("GPU", "gpu", reading, count, "exact").sequential_s for reading in READINGS
-    }
+    return {reading: fft3d.Transform(N).flops / bar("GPU", "gpu", reading, count, "exact").sequential_s for reading in READINGS}
 
 
 def record() -> dict[str, Any]:
@@ -241,8 +239,7 @@ def record() -> dict[str, Any]:
         "figure5": {reading: [item.to_dict() for item in figure5(reading)] for reading in READINGS},
         "figure6": {
             reading: {
-                name: [{"year": year, "ratio": ratio} for year, ratio in curve]
-                for name, curve in figure6(reading).items()
+                name: [{"year": year, "ratio": ratio} for year, ratio in curve] for name, curve in figure6(reading).items()
             }
             for reading in READINGS
         },
@@ -313,9 +310,7 @@ def reproduce() -> Reproduction:
 def _answer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     literal = sum(bool(row["literal_within_5_percent"]) for row in rows)
     effective = sum(bool(row["paper_effective_within_5_percent"]) for row in rows)
-    neither = [
-        row for row in rows if not row["literal_within_5_percent"] and not row["paper_effective_within_5_percent"]
-    ]
+    neither = [row for row in rows if not row["literal_within_5_percent"] and not row["paper_effective_within_5_percent"]]
     firm = "; ".join(row["what"] for row in neither if not row["rough"])
     rough = "; ".join(f"{row['what']} ({row['printed']})" for row in neither if row["rough"])
     return [
@@ -411,9 +406,7 @@ def show_value(value: float, unit: str, printed: str) -> str:
 
 
 def _figure5_table() -> Table:
-    rows: list[list[Cell]] = [
-        [reading, *item.to_dict().values()] for reading in READINGS for item in figure5(reading)
-    ]
+    rows: list[list[Cell]] = [[reading, *item.to_dict().values()] for reading in READINGS for item in figure5(reading)]
     header = ["reading", *figure5(fft3d.LITERAL)[0].to_dict()]
     shown = [
         [

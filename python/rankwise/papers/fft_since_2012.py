@@ -137,9 +137,7 @@ def doubling_ranges() -> dict[str, dict[str, float]]:
     """Assumed, shortest and longest real doubling time of each quantity, in years."""
     ranges: dict[str, dict[str, float]] = {}
     for row in doubling_times():
-        entry = ranges.setdefault(
-            row["quantity"], {"assumed": row["assumed_years"], "shortest": math.inf, "longest": 0.0}
-        )
+        entry = ranges.setdefault(row["quantity"], {"assumed": row["assumed_years"], "shortest": math.inf, "longest": 0.0})
         entry["shortest"] = min(entry["shortest"], row["real_years"])
         entry["longest"] = max(entry["longest"], row["real_years"])
     return ranges

@@ -134,9 +134,7 @@ def distributions(results: Sequence[Scored]) -> dict[tuple[str, str, str], Distr
         for index, objective in enumerate(("j_sum", "j_max")):
             for mapper in COMPARED:
                 values = [
-                    row.scores[mapper][index] / row.scores["blocked"][index]
-                    for row in rows
-                    if row.scores["blocked"][index] > 0
+                    row.scores[mapper][index] / row.scores["blocked"][index] for row in rows if row.scores["blocked"][index] > 0
                 ]
                 found[stencil, objective, mapper] = Distribution.of(stencil, objective, mapper, values)
     return found

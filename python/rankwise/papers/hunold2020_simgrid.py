@@ -41,7 +41,9 @@ ASSUMED = {
 
 
 _WORD_BYTES = 8
-_AGREEMENT = "ρ: rank correlation of the simulated order of the mappings with the published one; mean, median: error of the speed-ups."
+_AGREEMENT = (
+    "ρ: rank correlation of the simulated order of the mappings with the published one; mean, median: error of the speed-ups."
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,11 @@ def agreements(rows: Sequence[Compared]) -> list[Agreement]:
                 errors = [abs(row.speedup / row.published[machine] - 1) for row in others]
                 found.append(
                     Agreement(
-                        machine, size, float(np.mean(correlations)), float(np.mean(errors)), float(np.median(errors)),
+                        machine,
+                        size,
+                        float(np.mean(correlations)),
+                        float(np.mean(errors)),
+                        float(np.median(errors)),
                         len(others),
                     )
                 )

@@ -141,13 +141,20 @@ def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
         rate = np.array([[table.get(size, np.nan) if size else np.nan for size in sizes] for table in rates])
         series.append(
             Series(
-                name, len(whole), np.array(sizes), latency.mean(axis=0), latency.std(axis=0, ddof=1),
-                rate.mean(axis=0), rate.std(axis=0, ddof=1),
+                name,
+                len(whole),
+                np.array(sizes),
+                latency.mean(axis=0),
+                latency.std(axis=0, ddof=1),
+                rate.mean(axis=0),
+                rate.std(axis=0, ddof=1),
                 hosts=tuple(sorted({str(p.machine["hostname"]) for p in whole.values()})),
             )  # fmt: skip
         )
     if not series:
-        raise InputError(f"--measured has no link class with two whole runs ({'; '.join(lacking)[:300]}): measure again, {mend}")
+        raise InputError(
+            f"--measured has no link class with two whole runs ({'; '.join(lacking)[:300]}): measure again, {mend}"
+        )
     return series, lacking
 
 
@@ -308,7 +315,11 @@ def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
 def _drop_words(fitted: Fitted) -> str:
     drop = drop_of(fitted.series)
     assert drop is not None
-    back = "and is never that high again" if drop.recovered_bytes is None else f"and is back at {format_size(drop.recovered_bytes)}"
+    back = (
+        "and is never that high again"
+        if drop.recovered_bytes is None
+        else f"and is back at {format_size(drop.recovered_bytes)}"
+    )
     return (
         f"{fitted.words}, from {format_bandwidth(drop.peak)} at {format_size(drop.peak_bytes)} to "
         f"{format_bandwidth(drop.bottom)} at {format_size(drop.bottom_bytes)} {back}"
@@ -362,15 +373,28 @@ def _fits_table(name: str, caption: str, fitted: Sequence[Fitted]) -> Table:
         alpha_ci, beta_ci = alpha.alpha_ci_s or (np.nan, np.nan), beta.beta_ci_s_per_byte or (np.nan, np.nan)
         breaks = [segment.from_bytes for segment in one.pieces.segments[1:]]
         rows.append(
-            [one.series.name, alpha.alpha_s, *alpha_ci, beta.beta_s_per_byte, *beta_ci, one.line.relative_error,
-             one.pieces.relative_error, " ".join(map(str, breaks))]  # fmt: skip
+            [
+                one.series.name,
+                alpha.alpha_s,
+                *alpha_ci,
+                beta.beta_s_per_byte,
+                *beta_ci,
+                one.line.relative_error,
+                one.pieces.relative_error,
+                " ".join(map(str, breaks)),
+            ]  # fmt: skip
         )
         shown.append(
-            [one.words, format_time(alpha.alpha_s), f"{format_time(alpha_ci[0])} – {format_time(alpha_ci[1])}",
-             format_bandwidth(1 / beta.beta_s_per_byte),
-             f"{format_bandwidth(1 / beta_ci[1])} – {format_bandwidth(1 / beta_ci[0])}",
-             f"{100 * one.line.relative_error:.1f} %", f"{100 * one.pieces.relative_error:.1f} %",
-             ", ".join(map(format_size, breaks)) or "none"]  # fmt: skip
+            [
+                one.words,
+                format_time(alpha.alpha_s),
+                f"{format_time(alpha_ci[0])} – {format_time(alpha_ci[1])}",
+                format_bandwidth(1 / beta.beta_s_per_byte),
+                f"{format_bandwidth(1 / beta_ci[1])} – {format_bandwidth(1 / beta_ci[0])}",
+                f"{100 * one.line.relative_error:.1f} %",
+                f"{100 * one.pieces.relative_error:.1f} %",
+                ", ".join(map(format_size, breaks)) or "none",
+            ]  # fmt: skip
         )
     return Table(name, caption, header, rows, shown)
 
@@ -383,11 +407,22 @@ def _table(fitted: Fitted, name: str, title: str) -> Table:
         rate, spread = float(series.bandwidth[i]), float(series.bandwidth_sigma[i])
         known = bool(np.isfinite(rate))
         rows.append(
-            [size, float(series.latency_s[i]), float(series.latency_sigma_s[i]), rate if known else None, spread if known else None]
+            [
+                size,
+                float(series.latency_s[i]),
+                float(series.latency_sigma_s[i]),
+                rate if known else None,
+                spread if known else None,
+            ]
         )
         shown.append(
-            [format_size(size), f"{1e6 * series.latency_s[i]:.2f}", f"{1e6 * series.latency_sigma_s[i]:.2f}",
-             f"{rate / 1e6:.2f}" if known else "–", f"{spread / 1e6:.2f}" if known else "–"]  # fmt: skip
+            [
+                format_size(size),
+                f"{1e6 * series.latency_s[i]:.2f}",
+                f"{1e6 * series.latency_sigma_s[i]:.2f}",
+                f"{rate / 1e6:.2f}" if known else "–",
+                f"{spread / 1e6:.2f}" if known else "–",
+            ]  # fmt: skip
         )
     return Table(
         f"{name}-{series.name}",
@@ -408,8 +443,11 @@ def _single_table() -> Table:
         rates = [None if np.isnan(runs[name][size][1]) else runs[name][size][1] for name in names]
         rows.append([size, *latencies, *rates])
         shown.append(
-            [format_size(size), *(f"{1e6 * one:.2f}" for one in latencies),
-             *("–" if rate is None else f"{rate / 1e6:.2f}" for rate in rates)]  # fmt: skip
+            [
+                format_size(size),
+                *(f"{1e6 * one:.2f}" for one in latencies),
+                *("–" if rate is None else f"{rate / 1e6:.2f}" for rate in rates),
+            ]  # fmt: skip
         )
     return Table(
         "table-2",
@@ -432,6 +470,14 @@ def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
 
     runs = fitted[0].series.runs
     return (
-        Picture(f"{prefix}latency", f"Latency by placement, mean of {runs} runs, with one standard deviation.", draw("latency_picture")),
-        Picture(f"{prefix}bandwidth", f"Bandwidth by placement, mean of {runs} runs, with one standard deviation.", draw("bandwidth_picture")),
+        Picture(
+            f"{prefix}latency",
+            f"Latency by placement, mean of {runs} runs, with one standard deviation.",
+            draw("latency_picture"),
+        ),
+        Picture(
+            f"{prefix}bandwidth",
+            f"Bandwidth by placement, mean of {runs} runs, with one standard deviation.",
+            draw("bandwidth_picture"),
+        ),
     )

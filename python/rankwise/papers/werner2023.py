@@ -195,9 +195,7 @@ class Study:
         unseen = predicted if unseen is None else unseen
         errors = np.abs(self.errors(unseen))
         by_size = {size: float(np.mean(errors[self.size_of == size])) for size in self.sizes}
-        return Judged(
-            name, what, parameters, predicted, self.mape(predicted), float(np.mean(errors)), by_size, intervals or {}
-        )
+        return Judged(name, what, parameters, predicted, self.mape(predicted), float(np.mean(errors)), by_size, intervals or {})
 
     def _hockney(self) -> Judged:
         alpha, beta = self.curve.alpha_s, self.betas[self.sizes[-1]]
@@ -430,9 +428,7 @@ def _table(study: Study, size: int) -> Table:
         ours, hockney, max_rate = (
             float(times[i]) for times in (study.ours, study.hockney.predicted_s, study.max_rate.predicted_s)
         )
-        rows.append(
-            [row.cutoff, row.measured_s, row.sigma_s, row.predicted_s, ours, ours - row.predicted_s, hockney, max_rate]
-        )
+        rows.append([row.cutoff, row.measured_s, row.sigma_s, row.predicted_s, ours, ours - row.predicted_s, hockney, max_rate])
         shown.append(
             [
                 str(row.cutoff),

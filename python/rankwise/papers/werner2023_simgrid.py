@@ -39,9 +39,7 @@ def reproduce_simulated(folder: Path) -> Reproduction:
 
 def _times(rows: Sequence[Row]) -> Times:
     return {
-        (case.mode, case.message_bytes, case.cutoff): row.time_s
-        for row in rows
-        if isinstance(case := row.case, ExchangeCase)
+        (case.mode, case.message_bytes, case.cutoff): row.time_s for row in rows if isinstance(case := row.case, ExchangeCase)
     }
 
 
@@ -128,7 +126,9 @@ def _modes_table(rows: Sequence[Published], simulated: Times, predicted: Times) 
     shown = [["size", "k", *(f"{mode}{what}" for mode in MODES for what in ("", ", model"))]]
     cells: list[list[Cell]] = []
     for row in rows:
-        pairs = [(simulated[mode, row.message_bytes, row.cutoff], predicted[mode, row.message_bytes, row.cutoff]) for mode in MODES]
+        pairs = [
+            (simulated[mode, row.message_bytes, row.cutoff], predicted[mode, row.message_bytes, row.cutoff]) for mode in MODES
+        ]
         flat = [value for pair in pairs for value in pair]
         cells.append([row.message_bytes, row.cutoff, *flat])
         if row.cutoff in (1, 2, 4, 10):

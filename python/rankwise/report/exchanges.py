@@ -35,7 +35,11 @@ def group_label(group: Sequence[Comparison]) -> str:
     """Say in words which exchange a group shows: ``shift, 1-D, 2 ranks, 1000 B``."""
     row = group[0]
     shape = f" as {'x'.join(map(str, row.exchange.grid))}" if len(row.exchange.grid) > 1 else ""
-    parts = [row.exchange.algorithm, f"{len(row.exchange.grid)}-D", f"{row.exchange.ranks} rank{'s' * (row.exchange.ranks > 1)}{shape}"]
+    parts = [
+        row.exchange.algorithm,
+        f"{len(row.exchange.grid)}-D",
+        f"{row.exchange.ranks} rank{'s' * (row.exchange.ranks > 1)}{shape}",
+    ]
     parts += [f"c = {row.exchange.replication}"] if row.exchange.replication > 1 else []
     sizes = {row.exchange.message_bytes for row in group}
     return ", ".join(parts + [format_size(row.exchange.message_bytes) if len(sizes) == 1 else f"k = {row.exchange.cutoff}"])

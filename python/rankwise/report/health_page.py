@@ -60,19 +60,23 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
         sections.append(Section("changes", "Changes for good", [], [_table("changes", "The oldest first.", rows)]))
     sections.append(Section("sessions", "The sessions", [], [_sessions_table(sessions)]))
     key = last.key
-    return environment().get_template("paper.html.j2").render(
-        title=conclusion(judgement, rules, since),
-        answer=_answer(sessions, judgement, changes, rules),
-        sections=sections,
-        pictures={picture.name: picture.draw() for picture in pictures},
-        sources=[
-            f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel {key.get('kernel_release')}.",
-            "A session's value is the lower quartile over its undisturbed launches of the launches' medians. Usual is the mean of "
-            f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more session, "
-            f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
-        ],
-        next_command=next_command(judgement, bool(last.accepted)) or "rankwise health",
-        themed=themed,
+    return (
+        environment()
+        .get_template("paper.html.j2")
+        .render(
+            title=conclusion(judgement, rules, since),
+            answer=_answer(sessions, judgement, changes, rules),
+            sections=sections,
+            pictures={picture.name: picture.draw() for picture in pictures},
+            sources=[
+                f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel {key.get('kernel_release')}.",
+                "A session's value is the lower quartile over its undisturbed launches of the launches' medians. Usual is the mean of "
+                f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more session, "
+                f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
+            ],
+            next_command=next_command(judgement, bool(last.accepted)) or "rankwise health",
+            themed=themed,
+        )
     )
 
 
@@ -120,7 +124,9 @@ def trend_picture(
         locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1e9 * value:.3g} ns/B" if per_byte else duration(value)))
+        axes.yaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{1e9 * value:.3g} ns/B" if per_byte else duration(value))
+        )
         axes.grid(visible=True, axis="y")
         axes.set_title(_heading(figure, row, known[-1]), loc="left")
         return to_svg(plot, f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement))

@@ -31,7 +31,10 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
         for panel, (size, of_size) in zip(panels, effects.items(), strict=True):
             ratio = np.exp(of_size.sends[:, None] + of_size.receives[None, :] + of_size.residual)
             image = panel.imshow(
-                np.clip(ratio, 1 / _MOST_RATIO, _MOST_RATIO), cmap="PuOr_r", norm=LogNorm(1 / _MOST_RATIO, _MOST_RATIO), interpolation="nearest"
+                np.clip(ratio, 1 / _MOST_RATIO, _MOST_RATIO),
+                cmap="PuOr_r",
+                norm=LogNorm(1 / _MOST_RATIO, _MOST_RATIO),
+                interpolation="nearest",
             )
             # Every node's name where there is room, else every so many.
             step = -(-len(hosts) // _MOST_NAMES)
@@ -57,7 +60,9 @@ def traffic_map(matrix: NDArray[np.float64], words: Sequence[str]) -> str:
         figure = new_figure(WIDTH_PT, WIDTH_PT - 70)
         panel = figure.subplots()
         shown = np.ma.masked_equal(matrix, 0)
-        image = panel.imshow(shown, cmap="viridis_r", norm=LogNorm(min(least, heaviest / 10), heaviest), interpolation="nearest")
+        image = panel.imshow(
+            shown, cmap="viridis_r", norm=LogNorm(min(least, heaviest / 10), heaviest), interpolation="nearest"
+        )
         panel.set_xlabel("rank that receives")
         panel.set_ylabel("rank that sends")
         panel.spines[["left", "bottom"]].set_visible(False)

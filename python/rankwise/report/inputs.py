@@ -17,9 +17,7 @@ from rankwise.json_record import Record
 from rankwise.workloads.comparison import Validation
 
 VALIDATION_COMMAND = "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json -o validate.json"
-MAPPING_COMMAND = (
-    "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor --json --with-mapping > map.json"
-)
+MAPPING_COMMAND = "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor --json --with-mapping > map.json"
 
 
 def load_validation(path: Path) -> Validation:

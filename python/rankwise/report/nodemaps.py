@@ -195,9 +195,7 @@ class NodeMap:
 
 def cost_picture(instances: Sequence[MappingInstance]) -> str | None:
     """Draw J_sum and J_max of every mapping relative to blocked, a panel a stencil; None where nothing compares."""
-    compared = [
-        (item, item.blocked) for item in instances if item.blocked and item.blocked.j_sum and item.blocked.j_max
-    ]
+    compared = [(item, item.blocked) for item in instances if item.blocked and item.blocked.j_sum and item.blocked.j_max]
     if not compared:
         return None
     algorithms = list(dict.fromkeys(result.algorithm for item, _ in compared for result in item.results))
@@ -217,9 +215,7 @@ def cost_picture(instances: Sequence[MappingInstance]) -> str | None:
             ):
                 places = [row + shift for row in rows]
                 panel.hlines(places, 0, values, color=shape.colour, linewidth=1.2)
-                panel.plot(
-                    values, places, shape.marker, color=shape.colour, markerfacecolor=fill, markersize=4.5, label=name
-                )
+                panel.plot(values, places, shape.marker, color=shape.colour, markerfacecolor=fill, markersize=4.5, label=name)
             for row, result in zip(rows, item.results, strict=True):
                 share = max(result.j_sum / blocked.j_sum, result.j_max / blocked.j_max)
                 panel.annotate(
@@ -344,9 +340,7 @@ def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
     return runs
 
 
-def _text(
-    x: float, y: float, words: str, weight: str = "", colour: str = "", anchor: str = "", turned: bool = False
-) -> str:
+def _text(x: float, y: float, words: str, weight: str = "", colour: str = "", anchor: str = "", turned: bool = False) -> str:
     attributes = "".join(
         f' {key}="{value}"'
         for key, value in (

@@ -41,16 +41,20 @@ def render(
     """
     hostname = "" if profile is None else " ".join(str(profile.machine.get("hostname") or "").split())
     noted = [*(profile.warnings if profile is not None else ()), *warnings, *_doubts(validation)]
-    return environment().get_template("report.html.j2").render(
-        title=f"rankwise report: {hostname}" if hostname else "rankwise report",
-        answer=answer(profile, validation, mappings),
-        warnings=list(dict.fromkeys(noted)),
-        sections=all_sections(profile, validation, mappings),
-        profile=profile,
-        validation=validation,
-        mappings=mappings,
-        next_command=next_command,
-        themed=themed,
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            title=f"rankwise report: {hostname}" if hostname else "rankwise report",
+            answer=answer(profile, validation, mappings),
+            warnings=list(dict.fromkeys(noted)),
+            sections=all_sections(profile, validation, mappings),
+            profile=profile,
+            validation=validation,
+            mappings=mappings,
+            next_command=next_command,
+            themed=themed,
+        )
     )
 
 

@@ -29,14 +29,18 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
 
 def render(reproduction: Reproduction, pictures: Mapping[str, str]) -> str:
     """Return the page; the same figures give the same bytes."""
-    return environment().get_template("paper.html.j2").render(
-        title=reproduction.title,
-        answer=reproduction.answer,
-        sections=reproduction.sections,
-        pictures=pictures,
-        sources=reproduction.sources,
-        next_command=reproduction.next_command,
-        themed=themed,
+    return (
+        environment()
+        .get_template("paper.html.j2")
+        .render(
+            title=reproduction.title,
+            answer=reproduction.answer,
+            sections=reproduction.sections,
+            pictures=pictures,
+            sources=reproduction.sources,
+            next_command=reproduction.next_command,
+            themed=themed,
+        )
     )
 
 

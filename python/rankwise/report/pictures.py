@@ -52,9 +52,7 @@ def summary_picture(profile: Profile, validation: Validation, mappings: Sequence
         right.set_ylim(0, 1.25 * right.get_ylim()[1])
         charts = svg_group(figure, "summary")
     before_after = [result for result in instance.results if result in (instance.blocked, instance.best)]
-    maps, _ = node_map_group(
-        instance, before_after, _MAPS_PT, f"{grid} grid, {len(instance.nodes)} nodes, {instance.stencil}"
-    )
+    maps, _ = node_map_group(instance, before_after, _MAPS_PT, f"{grid} grid, {len(instance.nodes)} nodes, {instance.stencil}")
     width = _CHARTS_PT + _MAPS_PT + 26
     height = _HEIGHT_PT + 2 * _TOP_PT
     body = (

@@ -68,7 +68,14 @@ def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> str:
             low = np.maximum(rates - sigma, rates / 10)
             axes.vlines(places, low, rates + sigma, color=shape.colour, linewidth=1.2)
             axes.plot(
-                places, rates, shape.line, marker=shape.marker, color=shape.colour, markersize=3.5, linewidth=0.9, label=one.words
+                places,
+                rates,
+                shape.line,
+                marker=shape.marker,
+                color=shape.colour,
+                markersize=3.5,
+                linewidth=0.9,
+                label=one.words,
             )
             values += [*low.tolist(), *(rates + sigma).tolist()]
         sizes.apply(axes, _ROOM_PT)
@@ -81,6 +88,7 @@ def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> str:
             "Bandwidth by placement",
             "Both axes are logarithmic. "
             + " ".join(
-                f"Between {one.words}: at most {format_bandwidth(float(np.max(one.series.bandwidth[here])))}." for one, here in known
+                f"Between {one.words}: at most {format_bandwidth(float(np.max(one.series.bandwidth[here])))}."
+                for one, here in known
             ),
         )

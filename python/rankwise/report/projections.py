@@ -38,9 +38,7 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> str:
             memory = [design.memory_s for design in designs]
             network = [design.network_s for design in designs]
             axes.bar(places, network, 0.62, label="T_net", color=NETWORK.colour, edgecolor=INK, linewidth=0.6, hatch="//")
-            axes.bar(
-                places, memory, 0.62, bottom=network, label="T_mem", color=MEMORY.colour, edgecolor=INK, linewidth=0.6
-            )
+            axes.bar(places, memory, 0.62, bottom=network, label="T_mem", color=MEMORY.colour, edgecolor=INK, linewidth=0.6)
             gpu = designs[0]
             for level in (gpu.sequential_s, gpu.overlapped_s):
                 axes.axhline(level, color=MUTED, linewidth=0.9, linestyle="--", zorder=0.5)
@@ -58,7 +56,8 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> str:
         figure.supxlabel("design and its processors", fontsize=FONT_PT)
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
         words = " ".join(
-            f"{reading}: " + ", ".join(f"{d.name} {d.memory_s:.3f} s memory and {d.network_s:.3f} s network" for d in designs)
+            f"{reading}: "
+            + ", ".join(f"{d.name} {d.memory_s:.3f} s memory and {d.network_s:.3f} s network" for d in designs)
             + "."
             for reading, designs in bars.items()
         )
@@ -130,7 +129,10 @@ def tornado_picture(items: Sequence[Sensitivity], total_s: float, labels: Sequen
         figure = new_figure(WIDTH_PT, 78 + _ROW_PT * len(items))
         axes = figure.subplots()
         for place, (item, (_, low, high)) in enumerate(zip(items, labels, strict=True)):
-            for end, time_s, shape, hatch in ((low, item.time_at_low_s, look(1), "//"), (high, item.time_at_high_s, look(0), "")):
+            for end, time_s, shape, hatch in (
+                (low, item.time_at_low_s, look(1), "//"),
+                (high, item.time_at_high_s, look(0), ""),
+            ):
                 axes.barh(
                     place, time_s - total_s, 0.6, left=total_s, color=shape.colour, edgecolor=INK, linewidth=0.6, hatch=hatch
                 )

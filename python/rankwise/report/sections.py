@@ -142,9 +142,7 @@ def _choices(profile: Profile) -> list[str]:
         if link.choice is None:
             continue
         named = link.explained_by()
-        parameters = "; ".join(
-            f"{key} {_parameter(key, found)}" for key, found in link.send.models[named].parameters.items()
-        )
+        parameters = "; ".join(f"{key} {_parameter(key, found)}" for key, found in link.send.models[named].parameters.items())
         told.append(
             f"{name}: {link.send.model} answers for predictions ({link.choice.reason})."
             + (f" What {named} {'predicts' if named == link.send.model else 'explains'}: {parameters}." if parameters else "")
@@ -270,9 +268,7 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
     costs = cost_picture(mappings)
     if costs is not None:
         parts.append(
-            Picture(
-                costs, "Each mapping against blocked (dotted line, 100 %); the number is J_sum's share. Less is better."
-            )
+            Picture(costs, "Each mapping against blocked (dotted line, 100 %); the number is J_sum's share. Less is better.")
         )
     for i, item in enumerate(mappings):
         label = f"{'x'.join(map(str, item.grid))} grid on {nodes_in_words(item.nodes)}, stencil {item.stencil}"
@@ -304,9 +300,7 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
             )
             for result in item.results
         ]
-        parts.append(
-            Table(f"{label}.", ("mapping", "J_sum", "of blocked", "J_max", "of blocked", "time to compute"), rows)
-        )
+        parts.append(Table(f"{label}.", ("mapping", "J_sum", "of blocked", "J_max", "of blocked", "time to compute"), rows))
     notes += [
         f"{algorithm} was left out ({reason}) for {', '.join(dict.fromkeys(stencils))}."
         for (algorithm, reason), stencils in skipped.items()

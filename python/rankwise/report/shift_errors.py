@@ -41,9 +41,7 @@ def errors_picture(study: Study) -> str:
             figure,
             "errors",
             "Error of the published prediction, of Hockney's two parameters and of max-rate",
-            " ".join(
-                f"{judged.name}: {judged.mape:.1f} % off on average over {len(study.rows)} rows." for judged in models
-            ),
+            " ".join(f"{judged.name}: {judged.mape:.1f} % off on average over {len(study.rows)} rows." for judged in models),
         )
 
 

@@ -71,9 +71,7 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> str:
         axes.tick_params(axis="y", length=0)
         grid = "x".join(map(str, question.grid))
         axes.set_title(f"fastest exchange, {grid} ranks, {question.shell} shell", loc="left", pad=10)
-        handles: list[Rectangle | Line2D] = [
-            Rectangle((0, 0), 1, 1, facecolor=colour_of[name], label=name) for name in names
-        ]
+        handles: list[Rectangle | Line2D] = [Rectangle((0, 0), 1, 1, facecolor=colour_of[name], label=name) for name in names]
         if question.block_bytes > 0:
             handles.append(Line2D([], [], linestyle="none", marker="v", color=INK, label="what was asked for"))
         if any(row.measured_to_bytes < winners.most_bytes for row in winners.rows):

@@ -54,9 +54,7 @@ def timing(row: Row) -> str:
     return with_interval(row.time_s, row.interval_s, format_time)
 
 
-def answer(
-    profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None
-) -> list[str]:
+def answer(profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None) -> list[str]:
     """Say in a few sentences how fast messages are, what an exchange costs, and what a mapping saves."""
     sentences = []
     if profile is not None:

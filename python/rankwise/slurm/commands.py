@@ -16,8 +16,14 @@ _PATIENCE_S = 60.0
 _MENDS = (
     (r"invalid partition", "choose one of the partitions {partitions}"),
     (r"time limit", "lower --time to what the partition allows ({partitions})"),
-    (r"node count|too many nodes|more processors|node configuration", "ask for fewer --nodes or --tasks-per-node ({partitions})"),
-    (r"invalid account|invalid qos|account/partition", "give the --account that your site lets you use (sacctmgr show assoc user=$USER)"),
+    (
+        r"node count|too many nodes|more processors|node configuration",
+        "ask for fewer --nodes or --tasks-per-node ({partitions})",
+    ),
+    (
+        r"invalid account|invalid qos|account/partition",
+        "give the --account that your site lets you use (sacctmgr show assoc user=$USER)",
+    ),
     (r"invalid node name|nodelist", "correct --nodelist (see 'sinfo -N')"),
     (r"dependency", "correct --dependency, as in afterok:1234"),
     (r"array", "correct --array, as in 1-10 or 1-10%2"),
@@ -35,8 +41,14 @@ def slurm(command: str, *arguments: str, folder: Path | None = None) -> str:
     code, out, complaint = _run([command, *arguments], folder)
     if code == 0:
         return out
-    if re.search(r"unable to contact|connect|communication|controller|socket timed out|munge|configuration source|slurm.conf| is down", complaint, re.IGNORECASE):
-        raise UnusableEnvironmentError(f"Slurm does not answer ('{complaint}'): is its controller up (scontrol ping)? Try again later")
+    if re.search(
+        r"unable to contact|connect|communication|controller|socket timed out|munge|configuration source|slurm.conf| is down",
+        complaint,
+        re.IGNORECASE,
+    ):
+        raise UnusableEnvironmentError(
+            f"Slurm does not answer ('{complaint}'): is its controller up (scontrol ping)? Try again later"
+        )
     raise InputError(f"{command} refuses: '{complaint or f'exit code {code}'}'{_mend(complaint)}")
 
 

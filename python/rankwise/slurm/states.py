@@ -153,7 +153,9 @@ def _accounted(job: str) -> list[JobState]:
         identity, state, reason, nodes, elapsed, limit, exit_code = line.strip().split("|")
         # "CANCELLED by 1000"
         states.append(
-            JobState(identity, state.split()[0] if state else "UNKNOWN", reason, nodes, elapsed, limit, None, exit_code, "sacct")
+            JobState(
+                identity, state.split()[0] if state else "UNKNOWN", reason, nodes, elapsed, limit, None, exit_code, "sacct"
+            )
         )
     return states
 

@@ -127,7 +127,14 @@ class Trial:
         pair = Pair((times_s[0], times_s[1]), (sent[0], sent[1]))
         append_json_line(
             self.path,
-            {"record": "pair", "number": number, "order": order, "times_s": times_s, "sent_bytes": sent, "ended_unix_s": time.time()},
+            {
+                "record": "pair",
+                "number": number,
+                "order": order,
+                "times_s": times_s,
+                "sent_bytes": sent,
+                "ended_unix_s": time.time(),
+            },
         )
         self.pairs.append(pair)
         self.meter.advance()
@@ -160,10 +167,12 @@ class Trial:
         return {
             **judgement.to_dict(),
             "link_bytes": [
-                {"placement": way.name, "promised": way.promised_bytes, "counted": counted(pairs, i)} for i, way in enumerate(self.ways)
+                {"placement": way.name, "promised": way.promised_bytes, "counted": counted(pairs, i)}
+                for i, way in enumerate(self.ways)
             ],
             "placements": [
-                {**given, "time_s": statistics.median(pair.times_s[i] for pair in pairs)} for i, given in enumerate(self.header["ways"])
+                {**given, "time_s": statistics.median(pair.times_s[i] for pair in pairs)}
+                for i, given in enumerate(self.header["ways"])
             ],
             "samples": str(self.path),
         }

@@ -246,7 +246,11 @@ class Validation:
             "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
             "mape_at_present_speed": _mean_size(c.error_at_present_speed for c in self.comparisons),
             "drift": self.drift,
-            **({} if self.session is None else {"paired": self.session.summary([c.paired for c in self.comparisons if c.paired])}),
+            **(
+                {}
+                if self.session is None
+                else {"paired": self.session.summary([c.paired for c in self.comparisons if c.paired])}
+            ),
             **({"phases": {name: _mean_size(of[name] for of in phases) for name in phases[0]}} if phases[0] else {}),
         }
 

@@ -152,9 +152,7 @@ def _schedules(
     team_boxes: str,
 ) -> _core.Exchange:  # fmt: skip
     try:
-        return _core.Exchange(
-            algorithm, mode, list(grid), list(periodic), [cutoff] * len(grid), shell, replication, team_boxes
-        )
+        return _core.Exchange(algorithm, mode, list(grid), list(periodic), [cutoff] * len(grid), shell, replication, team_boxes)
     except ValueError as error:
         raise InputError(str(error)) from None
 

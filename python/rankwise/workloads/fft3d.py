@@ -333,7 +333,8 @@ class FftWorkload(Workload):
                 lines.append(
                     f"{row.case.cells()['n']} on {row.case.ranks} ranks, each (compute, shuffle, exchange): "
                     + "; ".join(
-                        ", ".join(format_time(rank[phase]["time_s"]) for phase in PHASES) for rank in row.figures["per_rank"][:16]
+                        ", ".join(format_time(rank[phase]["time_s"]) for phase in PHASES)
+                        for rank in row.figures["per_rank"][:16]
                     )
                 )
         return [*lines, *(f"local FFTs: {name}" for name in dict.fromkeys(row.figures.get("library") for row in rows) if name)]

@@ -114,7 +114,9 @@ class StencilCase(Case):
     def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
         notes = [] if start["neighborhood_collectives"] else [FALLBACK]
         if record["verified"] is None:
-            notes.append(f"messages of {format_size(self.message_bytes)} share memory among the ranks: their bytes are not checked")
+            notes.append(
+                f"messages of {format_size(self.message_bytes)} share memory among the ranks: their bytes are not checked"
+            )
         return notes
 
     def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
@@ -178,9 +180,7 @@ class StencilOptions(Options):
     repetitions: int | None = option(
         None, "Exchanges of each case. Default: as many as --seconds allow.", verbs=("run", "validate")
     )
-    instantiation: bool = option(
-        False, "Only time how long a rank takes to compute its cell; starts no ranks.", verbs=("run",)
-    )
+    instantiation: bool = option(False, "Only time how long a rank takes to compute its cell; starts no ranks.", verbs=("run",))
 
 
 class StencilWorkload(Workload):

@@ -34,7 +34,9 @@ def test_a_ring_dealt_out_cyclically_is_placed_by_a_file() -> None:
     assert (advice.headroom.floor_bytes, advice.headroom.floor_by) == (8 * SIZE, "partners")
     # A card of 1e8 bytes/s passes 400 kB of a node in 4 ms, then 200 kB; no more is gained than the time spent at moving.
     assert advice.headroom.now_s == pytest.approx(4e-3, rel=0.05) and advice.headroom.best_s == pytest.approx(2e-3, rel=0.05)
-    assert advice.headroom.floor_s == pytest.approx(advice.headroom.best_s, rel=0.05) and advice.headroom.floor_s_by == "card-out"
+    assert (
+        advice.headroom.floor_s == pytest.approx(advice.headroom.best_s, rel=0.05) and advice.headroom.floor_s_by == "card-out"
+    )
     assert advice.headroom.words("step").startswith("proven least; to the best known ")
     moving_s = float(advice.evidence.shares.moving_s.mean())
     assert first.gain_s == pytest.approx(min(moving_s, 2e-3), rel=0.1)
@@ -49,7 +51,9 @@ def test_what_is_placed_well_has_nothing_to_gain() -> None:
     assert "no placement known sends less between nodes" in advice.nothing
     room = advice.headroom
     assert room.to_best_s == (0, 0, 0) and room.to_floor_s is not None and room.to_floor_s[2] < 0.1 * room.now_s  # type: ignore[operator]
-    assert replace(advice, findings=()).headline.startswith("Nothing to gain: no placement known sends less between nodes; proven least; ")
+    assert replace(advice, findings=()).headline.startswith(
+        "Nothing to gain: no placement known sends less between nodes; proven least; "
+    )
 
 
 def test_a_gain_within_the_error_of_the_prediction_is_none() -> None:
@@ -58,7 +62,9 @@ def test_a_gain_within_the_error_of_the_prediction_is_none() -> None:
     profile = Profile({}, links, "", {}, shared=Shared(card=Resource(1e10)))
     advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)]), profile)
     assert not advice.findings
-    assert advice.headline.startswith("Nothing to gain: another placement gains no more time than its prediction errs by (800 kB of 1.6 MB")
+    assert advice.headline.startswith(
+        "Nothing to gain: another placement gains no more time than its prediction errs by (800 kB of 1.6 MB"
+    )
 
 
 def test_one_node_has_no_other_placement() -> None:

@@ -32,9 +32,7 @@ def two_level_profile(tmp_path: Path) -> Path:
     line = {"same-socket": (2e-7, 1e-10), "other-socket": (5e-7, 4e-10), "other-node": (1e-6, 1e-9)}
     sizes = (0, 1000, 1_000_000)
     links = {
-        name: Link(
-            curve_from_table([Point(size, a + b * size, a + b * size, a + b * size, 9) for size in sizes], "median")
-        )
+        name: Link(curve_from_table([Point(size, a + b * size, a + b * size, a + b * size, 9) for size in sizes], "median"))
         for name, (a, b) in line.items()
     }
     profile = Profile({"sockets": 2, "cores": 48}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"})

@@ -86,7 +86,9 @@ def _message(m: float) -> float:
 
 
 def _shift_ssend(d: int, k: int, m: int) -> float:
-    return sum(4 * k * _message((2 * k + 1) ** axis * m) for axis in range(d)) + d * ALPHA_S  # no answer covers an axis' last acknowledgement
+    return (
+        sum(4 * k * _message((2 * k + 1) ** axis * m) for axis in range(d)) + d * ALPHA_S
+    )  # no answer covers an axis' last acknowledgement
 
 
 def _shift_isend(d: int, k: int, m: int) -> float:
@@ -144,12 +146,8 @@ def test_blocking_and_non_blocking_sends_are_decided_differently_at_the_papers_a
     assert picked["ssend"].count("shift") > 16 > picked["isend"].count("shift")
 
 
-@pytest.mark.parametrize(
-    ("d", "k", "c"), [(1, 4, 2), (2, 2, 4), (3, 2, 8), (1, 1, None), (3, 1, None)]
-)
-def test_teams_pay_where_the_specification_says_so_for_blocking_sends_only(
-    d: int, k: int, c: int | None, paper: Path
-) -> None:
+@pytest.mark.parametrize(("d", "k", "c"), [(1, 4, 2), (2, 2, 4), (3, 2, 8), (1, 1, None), (3, 1, None)])
+def test_teams_pay_where_the_specification_says_so_for_blocking_sends_only(d: int, k: int, c: int | None, paper: Path) -> None:
     """One message at a time: 1-D c = 2 from k = 4 on, 2-D c = 4 from k = 2 on, 3-D c = 8 from k = 2 on, never at k = 1."""
     chooser = Chooser(Profile.load(paper))
     grid = {1: (512,), 2: (32, 16), 3: (8, 8, 8)}[d]
@@ -190,6 +188,7 @@ def test_crossovers_are_where_the_winner_changes(d: int, paper: Path) -> None:
     chooser = Chooser(Profile.load(paper))
     question = Question((16,) * d, (True,) * d, 2, 512)
     for crossover in chooser.choose(question).crossovers:
+
         def winner(at: int, axis: str = crossover.axis) -> str:
             asked = Question(question.grid, question.periodic, *((2, at) if axis == "bytes" else (at, 512)))
             return chooser.choose(asked).best.name
@@ -224,7 +223,19 @@ def test_equal_bytes_are_not_set_against_each_other(paper: Path, capsys: pytest.
 
 def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paper = _profile(tmp_path / "paper.json", overhead_s=0.05e-6)
-    options = ["choose", "--profile", str(paper), "--dims", "3", "--cutoff", "2", "--ranks", "512", "--algorithm", "comb,team-shift"]
+    options = [
+        "choose",
+        "--profile",
+        str(paper),
+        "--dims",
+        "3",
+        "--cutoff",
+        "2",
+        "--ranks",
+        "512",
+        "--algorithm",
+        "comb,team-shift",
+    ]
     assert run([*options, "--plot", str(tmp_path / "map.svg")]) == 0
     out, _ = capsys.readouterr()
     text = " ".join(ElementTree.parse(tmp_path / "map.svg").getroot().itertext())

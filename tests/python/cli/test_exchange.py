@@ -19,7 +19,9 @@ CONTRACT = {
 
 @pytest.fixture
 def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    assert (
+        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    )
     return Path("jureca.json")
 
 
@@ -251,14 +253,30 @@ def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., A
     assert paired["error"] == pytest.approx(sum(abs(row["paired"]["error"]) for row in rows) / len(rows))
     samples = [json.loads(line) for line in Path("exchange.samples.jsonl").read_text().splitlines()]
     items = {record["item"] for record in samples if record["record"] == "samples"}
-    assert {"shift:ssend:4:1000:full:1:pooled", "+step:isend:3:2:1000:0/1", "+chain:ssend:3:1:1000:0/1", "+warm:send:1000:0/1"} <= items
+    assert {
+        "shift:ssend:4:1000:full:1:pooled",
+        "+step:isend:3:2:1000:0/1",
+        "+chain:ssend:3:1:1000:0/1",
+        "+warm:send:1000:0/1",
+    } <= items
     assert rankwise("report", "--validation", "validate.json").code == 0
 
 
 @pytest.mark.mpi
 def test_without_pairing_a_second_run_tells_the_noise(rankwise: Callable[..., Any], jureca: Path) -> None:
     result = rankwise(
-        "validate", "exchange", "--profile", jureca, "--cutoff", "1", "--mode", "isend", "--seconds", "0.02", "--unpaired", "--json"
+        "validate",
+        "exchange",
+        "--profile",
+        jureca,
+        "--cutoff",
+        "1",
+        "--mode",
+        "isend",
+        "--seconds",
+        "0.02",
+        "--unpaired",
+        "--json",
     )
     assert result.code == 2 and "no link class" in result.err  # of one network, not of this node
     Path("here.json").write_text(jureca.read_text().replace('"other-node"', '"same-core"'))
@@ -271,7 +289,10 @@ def test_without_pairing_a_second_run_tells_the_noise(rankwise: Callable[..., An
         assert summary.keys() == {"mape", "noise_floor", "bias", "share_inside", "drift", "mape_at_present_speed"}
         rows = result.json["rows"]
         assert summary["noise_floor"] == pytest.approx(sum(abs(row["error_of_second_run"]) for row in rows) / len(rows))
-        assert all(row["error_of_second_run"] == pytest.approx(row["measured_again_time_s"] / row["measured_time_s"] - 1) for row in rows)
+        assert all(
+            row["error_of_second_run"] == pytest.approx(row["measured_again_time_s"] / row["measured_time_s"] - 1)
+            for row in rows
+        )
 
 
 @pytest.mark.mpi

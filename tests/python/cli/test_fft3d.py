@@ -14,7 +14,21 @@ Rankwise = Callable[..., Any]
 
 @pytest.mark.mpi
 def test_run_times_phases_and_checks_values(rankwise: Rankwise, tmp_path: Path) -> None:
-    result = rankwise("run", "fft3d", "--n", "12x9x10", "--ranks", "2", "--grid", "2x1", "--seconds", "0.05", "--planning", "estimate", "--json")
+    result = rankwise(
+        "run",
+        "fft3d",
+        "--n",
+        "12x9x10",
+        "--ranks",
+        "2",
+        "--grid",
+        "2x1",
+        "--seconds",
+        "0.05",
+        "--planning",
+        "estimate",
+        "--json",
+    )
     assert result.code == 0, result.err
     [row] = result.json["rows"]
     assert row["verified"] and row["checks"]["spectrum_error"] <= row["checks"]["error_bound"]

@@ -50,7 +50,9 @@ def test_profiles_are_sessions_too(rankwise: Callable[..., Any]) -> None:
     first = add(13, 1.5)
     assert first.code == 5 and first.out.startswith("Cannot tell: beyond the usual once")
     second = add(14, 1.5)
-    assert second.code == 3 and second.out.startswith("Slower: all figures together, by 50.0 %") and "since 13 Jan" in second.out
+    assert (
+        second.code == 3 and second.out.startswith("Slower: all figures together, by 50.0 %") and "since 13 Jan" in second.out
+    )
     again = rankwise("health", "add", "m.json")
     assert again.code == 2 and "in health.jsonl already" in again.err
     assert rankwise("health", "accept").out.startswith("Accepted: 2 sessions")
@@ -74,13 +76,24 @@ def test_show_tells_the_trend_and_the_changes(rankwise: Callable[..., Any], tmp_
     assert found["figures"][0]["ratio"] == pytest.approx(1.3, rel=1e-3)
     assert found["trend"][-1]["value"][FIGURES[0]] == pytest.approx(math.exp(math.log(1.3)))
     page = Path("trend.html").read_text()
-    assert page.count("<svg") == 3 and "Slower: same-socket latency" in page and "http" not in page.replace("http://www.w3.org", "")
+    assert (
+        page.count("<svg") == 3
+        and "Slower: same-socket latency" in page
+        and "http" not in page.replace("http://www.w3.org", "")
+    )
     assert page == (rankwise("health", "show", "--page", "trend.html"), Path("trend.html").read_text())[1]
 
 
 @pytest.mark.parametrize(
     "options",
-    [("--launches", "5"), ("--spread", "soon"), ("--tolerance", "0"), ("--links", "wormhole"), ("--seconds", "-1"), ("--confirm-after", "x")],
+    [
+        ("--launches", "5"),
+        ("--spread", "soon"),
+        ("--tolerance", "0"),
+        ("--links", "wormhole"),
+        ("--seconds", "-1"),
+        ("--confirm-after", "x"),
+    ],
 )
 def test_wrong_options_are_one_line_and_exit_2(rankwise: Callable[..., Any], options: tuple[str, ...]) -> None:
     result = rankwise("health", *options)

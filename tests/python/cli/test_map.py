@@ -243,9 +243,7 @@ def test_a_tiny_grid_has_its_optimum_proved(rankwise: Rankwise) -> None:
     assert "within" in rankwise(*grid).out
 
 
-@pytest.mark.parametrize(
-    "kind", ["slurm-hostfile", "openmpi-rankfile", "hydra-hostfile", "cray-rank-order", "json", "csv"]
-)
+@pytest.mark.parametrize("kind", ["slurm-hostfile", "openmpi-rankfile", "hydra-hostfile", "cray-rank-order", "json", "csv"])
 def test_a_written_mapping_can_be_read_back_and_scores_the_same(rankwise: Rankwise, kind: str) -> None:
     grid = ("map", "--grid", "6x4", "--nodes", "3", "--ppn", "8")
     written = rankwise(*grid, "--format", kind, "--hosts", "n[08-10]", "--algorithm", "kd-tree")
@@ -329,10 +327,34 @@ def test_a_profile_says_what_messages_cost_and_decides(rankwise: Rankwise, two_l
 
 def test_map_and_predict_say_the_same_double(rankwise: Rankwise, two_level_profile: Path) -> None:
     """The case of wagner2024: 64 ranks, 12 a node, sockets filled in the order of ranks where nothing divides them better."""
-    grid = ("--grid", "4x4x4", "--node-sizes", "12,12,12,12,12,4", "--stencil", "moore:1", "--periodic", "all", "--bytes", "64KiB")
+    grid = (
+        "--grid",
+        "4x4x4",
+        "--node-sizes",
+        "12,12,12,12,12,4",
+        "--stencil",
+        "moore:1",
+        "--periodic",
+        "all",
+        "--bytes",
+        "64KiB",
+    )
     grid = (*grid, "--algorithm", "blocked", "--profile", str(two_level_profile), "--json")
     (mapped,), (stencil,) = rankwise("map", *grid).json["results"], rankwise("predict", "stencil", *grid).json["rows"]
-    exchange = ("--algorithm", "direct", "--mode", "isend", "--dims", "4x4x4", "--cutoff", "1", "--bytes", "64KiB", "--ranks", "64")
+    exchange = (
+        "--algorithm",
+        "direct",
+        "--mode",
+        "isend",
+        "--dims",
+        "4x4x4",
+        "--cutoff",
+        "1",
+        "--bytes",
+        "64KiB",
+        "--ranks",
+        "64",
+    )
     exchange = (*exchange, "--ranks-per-node", "12", "--periodic", "all", "--profile", str(two_level_profile), "--json")
     (direct,) = rankwise("predict", "exchange", *exchange).json["rows"]
     assert mapped["time_s"] == stencil["time_s"] == direct["time_s"] > 240 * 65536 * 1e-9
@@ -343,12 +365,17 @@ def test_nothing_to_gain_is_an_answer(rankwise: Rankwise, two_level_profile: Pat
     assert "leave the ranks as they are (blocked), there is nothing to gain" in rankwise(*line).out
     small = ("map", "--grid", "6x4", "--nodes", "6", "--ppn", "4", "--bytes", "0", "--profile", str(two_level_profile))
     tied = rankwise(*small, "--algorithm", "blocked,refined").out
-    assert "refined, but there is no time to gain as far as can be told: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28" in tied
+    assert (
+        "refined, but there is no time to gain as far as can be told: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28"
+        in tied
+    )
 
 
 def test_a_described_machine_decides_too(rankwise: Rankwise) -> None:
     grid = ("map", "--grid", "12x12", "--nodes", "4", "--ppn", "36", "--bytes", "1MB")
-    record = rankwise(*grid, "--machine", "frontier", "--set", "latency=2us", "--set", "injection_bandwidth=50GB/s", "--json").json
+    record = rankwise(
+        *grid, "--machine", "frontier", "--set", "latency=2us", "--set", "injection_bandwidth=50GB/s", "--json"
+    ).json
     for row in record["results"]:
         assert row["busiest"]["held_s"] == pytest.approx(row["j_max"] * 1e6 / 50e9)
     assert any("half the latency" in note for note in record["notes"])

@@ -58,7 +58,9 @@ def test_an_observed_program_is_placed_on_its_own_nodes(rankwise: Rankwise, reco
         ("cray-rank-order", "0,1,", "MPICH_RANK_REORDER_METHOD=3"),
     ],
 )  # fmt: skip
-def test_every_launcher_gets_its_file_and_the_exact_command(rankwise: Rankwise, record: Path, kind: str, first: str, use: str) -> None:
+def test_every_launcher_gets_its_file_and_the_exact_command(
+    rankwise: Rankwise, record: Path, kind: str, first: str, use: str
+) -> None:
     done = rankwise("map", "--observed", str(record), "--algorithm", "blocked", "--format", kind)
     assert [line for line in done.out.splitlines() if not line.startswith("#")][0] == first
     assert use in done.err

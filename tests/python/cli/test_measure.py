@@ -29,7 +29,9 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     assert Path("out/m.samples.jsonl").exists()
     assert rankwise("fit", "out/m.samples.jsonl", "--json").json["shared"] == result.json["shared"]
     shown = rankwise("profile", "show", "out/m.json")
-    assert "memory of a node" in shown.out and ("of one pair" in shown.err) == (result.json["shared"]["memory"]["pairs"][-1][0] == 1)
+    assert "memory of a node" in shown.out and ("of one pair" in shown.err) == (
+        result.json["shared"]["memory"]["pairs"][-1][0] == 1
+    )
     # What was measured stays: another campaign is appended to it.
     before = Path("out/m.samples.jsonl").read_bytes()
     again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,64", "--seconds", "3", "--launches", "1",

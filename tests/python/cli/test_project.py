@@ -94,7 +94,9 @@ def test_vary_walks_from_end_to_end(rankwise: Callable[..., Any]) -> None:
     rows = rankwise(*FRONTIER, "--vary", "link_bandwidth=0.5x:4x", "--vary", "nodes=1024:4096", "--json").json["varied"]
     assert [row["parameter"] for row in rows] == ["link_bandwidth"] * 7 + ["nodes"] * 7
     constants = rankwise(*FRONTIER, "--vary", "memory_constant=6.3:78", "--json").json["varied"]
-    assert constants[6]["results"]["memory_s"]["value"] / constants[0]["results"]["memory_s"]["value"] == pytest.approx(78 / 6.3)
+    assert constants[6]["results"]["memory_s"]["value"] / constants[0]["results"]["memory_s"]["value"] == pytest.approx(
+        78 / 6.3
+    )
     assert rows[0]["value"] == pytest.approx(12.5e9) and rows[6]["value"] == pytest.approx(100e9)
     times = [row["results"]["total_s"]["value"] for row in rows]
     assert times[:7] == sorted(times[:7], reverse=True) and times[7:] == sorted(times[7:], reverse=True)
@@ -154,7 +156,20 @@ def test_ranks_of_a_node_share_what_it_injects(rankwise: Callable[..., Any]) -> 
 def test_all_algorithms_and_modes_of_an_exchange(rankwise: Callable[..., Any]) -> None:
     from rankwise.workloads.exchange import names
 
-    asked = ["project", "exchange", "--machine", "frontier", "--latency", "1us", "--algorithm", "all", "--mode", "all", "--dims", "4x2"]
+    asked = [
+        "project",
+        "exchange",
+        "--machine",
+        "frontier",
+        "--latency",
+        "1us",
+        "--algorithm",
+        "all",
+        "--mode",
+        "all",
+        "--dims",
+        "4x2",
+    ]
     alone = rankwise(*asked, "--cutoff", "1", "--json").json["rows"]
     shared = rankwise(*asked, "--cutoff", "1", "--ranks-per-node", "4", "--json").json["rows"]
     assert {row["algorithm"] for row in shared} == set(names().algorithms)
@@ -226,7 +241,10 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         (["project", "exchange", "--machine", "frontier"], "has no latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2"], "needs a unit of latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "sned"], "send mode 'sned' is unknown"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--algorithm", "shft"], "algorithm 'shft' is unknown"),
+        (
+            ["project", "exchange", "--machine", "frontier", "--latency", "2us", "--algorithm", "shft"],
+            "algorithm 'shft' is unknown",
+        ),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),

@@ -9,7 +9,14 @@ import pytest
 def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Callable[..., Any]) -> None:
     result = rankwise("quick", "--seconds", "6")
     assert result.code == 0, result.err
-    for name in ("rankwise-report.html", "machine.json", "machine.samples.jsonl", "exchange.samples.jsonl", "validate.json", "map.json"):
+    for name in (
+        "rankwise-report.html",
+        "machine.json",
+        "machine.samples.jsonl",
+        "exchange.samples.jsonl",
+        "validate.json",
+        "map.json",
+    ):
         assert Path(name).stat().st_size > 0, name
     assert "next: rankwise map" in result.out
     for word in ("same-socket", "piecewise", "verified", "hyperplane", "kd-tree", "stencil-strips", "nodecart", "4704"):

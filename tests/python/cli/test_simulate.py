@@ -33,7 +33,9 @@ def simgrid() -> None:
 
 @pytest.fixture
 def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    assert (
+        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    )
     return Path("jureca.json")
 
 

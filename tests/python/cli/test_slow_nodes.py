@@ -12,7 +12,9 @@ from synthetic_nodes import Fleet, circle
 NODES = 8
 
 
-def _campaign(path: Path, seed: int = 1, sweeps: int = 3, busy: int | None = None, silent: dict[str, str] | None = None, **fleet) -> Path:
+def _campaign(
+    path: Path, seed: int = 1, sweeps: int = 3, busy: int | None = None, silent: dict[str, str] | None = None, **fleet
+) -> Path:
     """Write what the program would have kept of a fleet; node ``busy`` has other work in all rounds."""
     rng = np.random.default_rng(seed)
     drawn = Fleet(NODES, rng, **fleet)
@@ -31,7 +33,9 @@ def _campaign(path: Path, seed: int = 1, sweeps: int = 3, busy: int | None = Non
             records.append({"record": "round", "round": k, "partner": partner.tolist(), "seconds": [1.0] * NODES, "busy_s": work,
                             "own_s": [0.1] * NODES, **tags})  # fmt: skip
             time_s = np.exp(times.log_s[k][partner >= 0]).tolist()
-            records.append({"record": "samples", "round": k, "size_bytes": 1000000, "messages": 10, "repeats": 1, "time_s": time_s, **tags})
+            records.append(
+                {"record": "samples", "round": k, "size_bytes": 1000000, "messages": 10, "repeats": 1, "time_s": time_s, **tags}
+            )
         records.append({"record": "witness", "seconds": 3.0, **tags})
     path.write_text("".join(json.dumps(record) + "\n" for record in [*records, {"record": "complete", "campaign": "c"}]))
     return path
@@ -43,7 +47,11 @@ def test_a_slow_direction_is_named_with_the_line_that_leaves_it_out(rankwise, tm
     assert result.code == 3
     first, finding, silent, slurm = result.out.splitlines()
     assert first == "8 nodes, 7 rounds x 3, 12 s: 1 finding"
-    assert finding.startswith("  n5  sends 1.") and "times as slow as the median node (95 %: 1." in finding and "receives" in finding
+    assert (
+        finding.startswith("  n5  sends 1.")
+        and "times as slow as the median node (95 %: 1." in finding
+        and "receives" in finding
+    )
     assert silent == "  n9  did not answer: not measured" and slurm == "leave out in Slurm: --exclude=n5"
 
 

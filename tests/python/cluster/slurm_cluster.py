@@ -37,7 +37,9 @@ def why_not() -> str | None:
 class Slurm:
     """A cluster, up while the context lasts. Commands run on its login node."""
 
-    def __init__(self, count: int = 4, rate: str | None = None, second_switch: Sequence[str] = (), uplink: str | None = None) -> None:
+    def __init__(
+        self, count: int = 4, rate: str | None = None, second_switch: Sequence[str] = (), uplink: str | None = None
+    ) -> None:
         """``second_switch`` and ``uplink``: as for Nodes; Slurm knows of both switches then."""
         names = (*(f"n{i}" for i in range(1, count + 1)), _LOGIN)
         self.nodes = Nodes(rate, names, second_switch=second_switch, uplink=uplink)
@@ -216,7 +218,10 @@ PartitionName=short Nodes=ALL MaxTime=1 MaxNodes=2 State=UP OverSubscribe=NO
         self.run("scancel", "-u", "root")
         for host in self.hosts:
             self.run("scontrol", "update", f"node={host}", "state=resume")
-        self.until("all nodes are idle", lambda: self.output("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == str(len(self.hosts)))
+        self.until(
+            "all nodes are idle",
+            lambda: self.output("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == str(len(self.hosts)),
+        )
 
     def wait_state(self, job: str, *states: str, seconds: float = 60.0) -> None:
         """Wait until a job is in one of some states (RUNNING, PENDING, ...)."""

@@ -107,7 +107,10 @@ def site(request: pytest.FixtureRequest, mpi: Mpi, tmp_path: Path) -> Site:
             lambda file: ([*start, *_said(file, "-f", "-rankmap")], {}), tmp_path,
         )  # fmt: skip
     if kind == "openmpi5":
-        launcher, compiler = str(OPENMPI5 / "bin" / "mpirun"), ["gcc", f"-I{OPENMPI5}/include", f"-L{OPENMPI5}/lib", f"-Wl,-rpath,{OPENMPI5}/lib"]
+        launcher, compiler = (
+            str(OPENMPI5 / "bin" / "mpirun"),
+            ["gcc", f"-I{OPENMPI5}/include", f"-L{OPENMPI5}/lib", f"-Wl,-rpath,{OPENMPI5}/lib"],
+        )
         if not os.access(launcher, os.X_OK):
             pytest.skip(f"no {launcher}: run 'make mpis'")
     else:
@@ -117,16 +120,29 @@ def site(request: pytest.FixtureRequest, mpi: Mpi, tmp_path: Path) -> Site:
     words = up.open_mpi(launcher, 2)
     start = [*words, "-n", str(RANKS)]
     bare = [word for word in start if word not in ("--map-by", "node")]
-    by_file = {"openmpi": lambda file: ["--rankfile", str(file)], "openmpi5": lambda file: ["--map-by", f"rankfile:file={file}"]}[kind]
+    by_file = {
+        "openmpi": lambda file: ["--rankfile", str(file)],
+        "openmpi5": lambda file: ["--map-by", f"rankfile:file={file}"],
+    }[kind]
     return Site(
-        up, up.hosts, up.hosts[0], environment, compiler, start, "openmpi-rankfile", lambda file: ([*bare, *by_file(file)], {}), tmp_path
+        up,
+        up.hosts,
+        up.hosts[0],
+        environment,
+        compiler,
+        start,
+        "openmpi-rankfile",
+        lambda file: ([*bare, *by_file(file)], {}),
+        tmp_path,
     )
 
 
 def _said(file: Path, *names: str) -> list[str]:
     """Return options of the command that a file has in its first line."""
     words = file.read_text().splitlines()[0].split()
-    return [str(file) if word == "FILE" else word for name in names for word in words[words.index(name) : words.index(name) + 2]]
+    return [
+        str(file) if word == "FILE" else word for name in names for word in words[words.index(name) : words.index(name) + 2]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +157,9 @@ def _said(file: Path, *names: str) -> list[str]:
 )
 def test_bytes_fall_as_promised(site: Site) -> None:
     (site.folder / "halo.c").write_text(HALO)
-    subprocess.run([*site.compiler, "-o", "halo", "halo.c", *(["-lmpi"] if site.compiler[0] == "gcc" else [])], cwd=site.folder, check=True)
+    subprocess.run(
+        [*site.compiler, "-o", "halo", "halo.c", *(["-lmpi"] if site.compiler[0] == "gcc" else [])], cwd=site.folder, check=True
+    )
     program = ["./halo", str(STEPS)]
     site.rankwise("observe", "-o", "app.comm", "--", *site.dealt, *program)
     room = json.loads(site.rankwise("advise", "app.comm", "--json"))["headroom"]

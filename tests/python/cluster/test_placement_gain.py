@@ -21,7 +21,20 @@ pytestmark = [pytest.mark.namespaces, pytest.mark.mpi]
 
 BLOCK_BYTES = 100_000
 RATE = 12.5e6  # bytes/s, 100 Mbit/s
-GRID = ("--algorithm", "direct", "--mode", "isend", "--dims", "4x4", "--cutoff", "1", "--periodic", "none", "--bytes", str(BLOCK_BYTES))
+GRID = (
+    "--algorithm",
+    "direct",
+    "--mode",
+    "isend",
+    "--dims",
+    "4x4",
+    "--cutoff",
+    "1",
+    "--periodic",
+    "none",
+    "--bytes",
+    str(BLOCK_BYTES),
+)
 
 
 def _rankwise(four: Nodes, folder: Path, *words: str) -> str:
@@ -79,15 +92,41 @@ def test_the_recommended_placement_sends_less_and_is_as_much_faster_as_predicted
     predicted, measured, crossed = {}, {}, {}
     for placement in ("blocked", "cyclic", "best"):
         row = json.loads(
-            _rankwise(four, tmp_path, "predict", "exchange", *GRID, "--profile", "m.json", "--ranks-per-node", "4",
-                      "--placement", placement, "--json")  # fmt: skip
+            _rankwise(
+                four,
+                tmp_path,
+                "predict",
+                "exchange",
+                *GRID,
+                "--profile",
+                "m.json",
+                "--ranks-per-node",
+                "4",
+                "--placement",
+                placement,
+                "--json",
+            )  # fmt: skip
         )["rows"][0]
         predicted[placement] = row["time_s"]
         assert row["busiest"]["resource"].startswith("card") and row["busiest"]["held_s"] > 0.9 * row["time_s"]
         before = sum(map(four.crossed_bytes, four.hosts))
         row = json.loads(
-            _rankwise(four, tmp_path, "run", "exchange", *GRID, "--hosts", hosts, "--placement", placement, "--seconds", "1",
-                      "--samples", f"{placement}.jsonl", "--json")  # fmt: skip
+            _rankwise(
+                four,
+                tmp_path,
+                "run",
+                "exchange",
+                *GRID,
+                "--hosts",
+                hosts,
+                "--placement",
+                placement,
+                "--seconds",
+                "1",
+                "--samples",
+                f"{placement}.jsonl",
+                "--json",
+            )  # fmt: skip
         )["rows"][0]
         assert row["verified"]
         # Sent and received: each byte is counted at both ends. A warm-up and what is checked come on top of the rounds timed.

@@ -19,7 +19,19 @@ from slurm_cluster import Slurm
 
 RANKS = 8
 # Each rank sends along the first axis only: a column of the grid is best on one node, so ranks r and r + 4 share one.
-GRID = ("map", "--grid", "2x4", "--nodes", "4", "--ppn", "2", "--stencil", "1,0;-1,0", "--algorithm", "hyperplane,stencil-strips,kd-tree")
+GRID = (
+    "map",
+    "--grid",
+    "2x4",
+    "--nodes",
+    "4",
+    "--ppn",
+    "2",
+    "--stencil",
+    "1,0;-1,0",
+    "--algorithm",
+    "hyperplane,stencil-strips,kd-tree",
+)
 
 WHERE = """
 #define _GNU_SOURCE
@@ -91,7 +103,12 @@ def test_hydra_hostfile(four: Nodes, mpi: Mpi, tmp_path: Path) -> None:
     path.write_text(_written("hydra-hostfile", four.hosts))
     # The file's own comment is the command.
     advice = next(line for line in path.read_text().splitlines() if "-rankmap" in line).split()
-    words = [str(mpi.launcher_path), *[str(path) if word == "FILE" else word for word in advice[2:-1]], str(mpi.kernels_path), "hello"]
+    words = [
+        str(mpi.launcher_path),
+        *[str(path) if word == "FILE" else word for word in advice[2:-1]],
+        str(mpi.kernels_path),
+        "hello",
+    ]
     done = subprocess.run(
         four.command(four.hosts[0], words), env=four.environment(), capture_output=True, text=True, timeout=60, check=True
     )

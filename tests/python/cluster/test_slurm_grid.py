@@ -30,7 +30,11 @@ def test_a_campaign_finds_the_rate_of_the_links(
     for host in cluster.hosts:
         cluster.nodes.slow(host, f"{rate}mbit")
     try:
-        options = Namespace(seconds="10,30,120", sizes="5,13,40", campaign=60, rounds=3) if ALL else Namespace(seconds="10", sizes="5")
+        options = (
+            Namespace(seconds="10,30,120", sizes="5,13,40", campaign=60, rounds=3)
+            if ALL
+            else Namespace(seconds="10", sizes="5")
+        )
         missed = slurm_grid.campaigns(cluster, tmp_path, rate, options)
         missed += slurm_grid.halos(cluster, tmp_path, rate, options) if ALL and rate <= 100 else 0
     finally:

@@ -79,7 +79,9 @@ def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, 
     end = datetime.now() + timedelta(seconds=1)
     cluster.run("scontrol", "update", f"JobId={job}", f"EndTime={end:%Y-%m-%dT%H:%M:%S}")
     state = _ended(cluster, on_login, job)
-    assert state["state"] == "TIMEOUT" and "time limit" in state["words"], (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
+    assert state["state"] == "TIMEOUT" and "time limit" in state["words"], (
+        tmp_path / f"rankwise-job/log-{job}.txt"
+    ).read_text()
     kept = [record for record in _records(samples) if record["record"] == "samples"]
     assert kept and not any(record["record"] == "complete" for record in _records(samples))
     assert "--resume" in (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
@@ -94,9 +96,7 @@ def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, 
     assert (tmp_path / "rankwise-job/m.json").exists()
 
 
-def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(
-    cluster: Slurm, on_login: Login, tmp_path: Path
-) -> None:
+def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--requeue", "--time", "5", "--nodelist", ",".join(cluster.hosts[1:3]),
         "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "30", *QUICK,
@@ -123,7 +123,19 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(
 
 def test_a_cancelled_job_is_told_and_keeps_its_samples(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
-        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "-o", "m.json", "--links", "other-node", "--seconds", "20", *QUICK
+        "slurm",
+        "submit",
+        "measure",
+        "one-to-all",
+        "--nodes",
+        "2",
+        "-o",
+        "m.json",
+        "--links",
+        "other-node",
+        "--seconds",
+        "20",
+        *QUICK,
     )
     assert code == 0, err
     samples = tmp_path / "rankwise-job/m.samples.jsonl"
@@ -158,7 +170,11 @@ def test_what_sbatch_refuses_is_told_with_its_words_and_the_mend(
 
 def test_a_folder_that_cannot_be_one_is_told(on_login: Login, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    for folder, words in (("taken", "taken is a file: name a folder"), ("/proc/1/job", "cannot be written"), ("taken/job", "taken")):
+    for folder, words in (
+        ("taken", "taken is a file: name a folder"),
+        ("/proc/1/job", "cannot be written"),
+        ("taken/job", "taken"),
+    ):
         code, out, err = on_login("slurm", "submit", "measure", "--folder", folder)
         assert code == 2 and out == "" and err.count("\n") == 1 and words in err, err
 

@@ -18,7 +18,20 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi]
 
 Login = Callable[..., tuple[int, str, str]]
 PAGE = Path(__file__).parents[3] / "docs" / "cluster.md"
-EXCHANGE = ("run", "exchange", "--cutoff", "1", "--bytes", "100", "--algorithm", "shift", "--mode", "isend", "--seconds", "0.02")
+EXCHANGE = (
+    "run",
+    "exchange",
+    "--cutoff",
+    "1",
+    "--bytes",
+    "100",
+    "--algorithm",
+    "shift",
+    "--mode",
+    "isend",
+    "--seconds",
+    "0.02",
+)
 
 
 def _rankwise(cluster: Slurm, folder: Path, *words: str, allocate: str = "", **extra: str) -> tuple[int, str]:

@@ -48,7 +48,9 @@ def _record(path: Path, hosts: tuple[str, ...]) -> None:
 
 
 @pytest.mark.namespaces
-@pytest.mark.parametrize("family", [pytest.param("mpich", marks=pytest.mark.mpi), pytest.param("openmpi", marks=pytest.mark.system_mpi)])
+@pytest.mark.parametrize(
+    "family", [pytest.param("mpich", marks=pytest.mark.mpi), pytest.param("openmpi", marks=pytest.mark.system_mpi)]
+)
 def test_both_placements_are_tried_and_their_bytes_counted(family: str, mpi: Mpi, tmp_path: Path) -> None:
     if (why := nodes.why_not()) is not None:
         pytest.skip(why)

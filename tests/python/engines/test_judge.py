@@ -121,7 +121,9 @@ def test_an_interval_has_a_width_and_holds_its_time(profile: Profile) -> None:
     placement = _core.Placement.blocked(216, 12)
     for algorithm in (*ALGORITHMS, "team-shift"):
         for mode in MODES:
-            exchange = _core.Exchange(algorithm, mode, [6, 6, 6], [True] * 3, [1] * 3, "full", 2 if algorithm == "team-shift" else 1)
+            exchange = _core.Exchange(
+                algorithm, mode, [6, 6, 6], [True] * 3, [1] * 3, "full", 2 if algorithm == "team-shift" else 1
+            )
             for size_bytes in (0, 8, 5000, 200_000):
                 cost = exchange.judged(placement).cost(size_bytes, machine)
                 assert 0 < cost.low_s < cost.time_s < cost.high_s

@@ -39,7 +39,9 @@ def profile() -> Profile:
 @pytest.fixture(scope="module")
 def cases() -> list[ExchangeCase]:
     found = [
-        *make_cases(Asked(("direct", "shift", "comb"), ("ssend", "send", "isend", "persistent"), (1, 2, 4), SIZES), (2,), (True,)),
+        *make_cases(
+            Asked(("direct", "shift", "comb"), ("ssend", "send", "isend", "persistent"), (1, 2, 4), SIZES), (2,), (True,)
+        ),
         *make_cases(Asked(("shift",), ("isend-self",), (1, 2, 4), SIZES), (2,), (True,)),
         *make_cases(Asked(("neighbor-alltoall",), ("isend",), (1, 2, 4), SIZES), (2,), (True,)),
         *make_cases(Asked(("team-shift",), ("ssend", "send", "isend", "persistent"), (1,), SIZES), (2,), (True,)),
@@ -101,7 +103,7 @@ def test_drift_between_launches_leaves_the_error_as_it_is(profile: Profile, case
     (still, rows), (moved, other) = summed(list(steady), cases), summed(list(drifting), cases)
     errors, others = ([row.error for row in found if row.error is not None] for found in (rows, other))
     assert abs(np.mean(np.abs(errors)) - np.mean(np.abs(others))) < 0.005
-    assert still.drift == pytest.approx(1.0, abs=0.1) and moved.drift == pytest.approx(2.0 ** 0.5, abs=0.15)
+    assert still.drift == pytest.approx(1.0, abs=0.1) and moved.drift == pytest.approx(2.0**0.5, abs=0.15)
     for case, row in zip(cases, other, strict=True):
         assert row.error == pytest.approx(-0.2 if item_of(case) in wrong else 0.0, abs=0.03)
         if item_of(case) in wrong:
@@ -119,9 +121,7 @@ def test_a_machine_that_is_as_the_model_says_has_no_error(profile: Profile, case
     assert not session.unclear and all(abs(row.error or 0.0) < 1e-6 and row.half_width is not None for row in rows)
 
 
-def test_a_profile_that_has_the_steps_predicts_by_them(
-    profile: Profile, cases: list[ExchangeCase], tmp_path: Path
-) -> None:
+def test_a_profile_that_has_the_steps_predicts_by_them(profile: Profile, cases: list[ExchangeCase], tmp_path: Path) -> None:
     plan, true_s = Plan.of(cases, PAIR), truth(profile, cases)
     plan.profile(profile, true_s).save(tmp_path / "steps.json")
     with_steps = Profile.load(tmp_path / "steps.json")

@@ -31,7 +31,9 @@ def described(**figures: float | tuple[float, float]) -> Description:
     known = {}
     for key, figure in figures.items():
         low, high = figure if isinstance(figure, tuple) else (figure, figure)
-        known[key] = Figure(low if low == high else math.sqrt(low * high), low, high, QUANTITIES[key].unit, PROJECTED, "a test", "now")
+        known[key] = Figure(
+            low if low == high else math.sqrt(low * high), low, high, QUANTITIES[key].unit, PROJECTED, "a test", "now"
+        )
     return Description("drawn", "Drawn", None, None, None, known, "")
 
 
@@ -101,8 +103,8 @@ def test_on_a_short_odd_ring_one_more_message_waits_its_turn() -> None:
 def test_ranks_of_a_node_share_its_card_which_may_be_faster_where_nobody_counted_its_links() -> None:
     cases = [ExchangeCase("direct", "isend", (24,), (True,), 4, 10**6)]
     known = described(latency=ALPHA_S, link_bandwidth=LINK, links=1)
-    counted, = project_exchange(known, cases, 4)
-    unknown, = project_exchange(described(latency=ALPHA_S, link_bandwidth=LINK), cases, 4)
+    (counted,) = project_exchange(known, cases, 4)
+    (unknown,) = project_exchange(described(latency=ALPHA_S, link_bandwidth=LINK), cases, 4)
     assert counted.time_s == unknown.time_s > project_exchange(known, cases, 1)[0].time_s
     assert unknown.time_lo_s < 0.6 * counted.time_lo_s
     assert (counted.assumed, unknown.assumed) == ((), ("card",))

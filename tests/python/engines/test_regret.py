@@ -58,7 +58,9 @@ def test_a_summary_is_the_mean_over_all_trials() -> None:
 
 
 def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any]) -> None:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
+    assert (
+        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
+    )
     result = rankwise(
         "validate", "choose", "--ranks", "2", "--cutoff", "1", "--bytes", "8,1000", "--algorithm", "direct,shift",
         "--mode", "isend,ssend", "--rounds", "2", "--seconds", "0.005", "--json",
@@ -76,7 +78,9 @@ def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any]) -> 
 
 
 def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
+    assert (
+        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
+    )
     result = rankwise("validate", "choose", "--ranks", "2", "--rounds", "1")
     assert (result.code, result.out) == (2, "")
     assert "--rounds 1 is too few" in result.err
@@ -86,7 +90,9 @@ def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
 def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> None:
     if shutil.which("smpirun") is None:
         pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    assert (
+        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    )
     result = rankwise(
         "validate", "choose", "--engine", "simgrid", "--profile", "jureca.json", "--ranks", "27", "--dims", "3",
         "--cutoff", "1", "--bytes", "8,64kB", "--json",
@@ -98,7 +104,9 @@ def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> 
     # Every message of this table may be in flight at once: where bytes cost nothing, one latency is all.
     assert small["chosen"]["algorithm"] == small["fastest"]["algorithm"] == "direct"
     assert small["regret"] == 0.0
-    (alone,) = [c for c in small["candidates"] if (c["algorithm"], c["mode"], c["replication"]) == ("team-shift", "persistent", 8)]
+    (alone,) = [
+        c for c in small["candidates"] if (c["algorithm"], c["mode"], c["replication"]) == ("team-shift", "persistent", 8)
+    ]
     assert alone["measured_time_s"] > 0
     assert small["noise"] == large["noise"] == 0.0
     again = rankwise("validate", "choose", "--engine", "guess", "--profile", "jureca.json")

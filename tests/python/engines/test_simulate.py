@@ -58,9 +58,7 @@ def platform_of(
 CLASSES = ("same-socket", "other-socket", "other-node")
 
 
-def ping_pong(
-    simulator: Simulator, platform: Platform, places: Sequence[tuple[int, int]], sizes: Sequence[int]
-) -> list[float]:
+def ping_pong(simulator: Simulator, platform: Platform, places: Sequence[tuple[int, int]], sizes: Sequence[int]) -> list[float]:
     """Return the one-way times between two ranks on (node, socket) each, by the kernel that measures real machines."""
     cells = ",".join(f"send:{size}" for size in sizes)
     at = _core.Placement.at([(node, 2 * node + socket, -1, rank) for rank, (node, socket) in enumerate(places)])

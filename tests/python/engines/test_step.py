@@ -64,7 +64,10 @@ def test_a_map_takes_what_predict_stencil_says(
     cells = tuple(result.node_of_cell.tolist())
     case = StencilCase(tuple(dims), tuple(periodic), stencil, algorithm, cells, result.j_sum, result.j_max, size_bytes)
     (row,) = predict_rows(ONE_SOCKET, [case], profile_placement(ONE_SOCKET))
-    assert (result.step.time_s, result.step.low_s, result.step.high_s) == (row.time_s, *(row.interval_s or (row.time_s, row.time_s)))
+    assert (result.step.time_s, result.step.low_s, result.step.high_s) == (
+        row.time_s,
+        *(row.interval_s or (row.time_s, row.time_s)),
+    )
     assert list(dict.fromkeys(result.step.notes)) == list(row.notes)
 
 
@@ -86,9 +89,7 @@ def test_blocked_takes_what_predict_exchange_says_of_direct(
     assert step.time_s == row.time_s
 
 
-def _blocked(
-    profile: Profile, dims: list[int], nodes: list[int], stencil: str, periodic: bool, size_bytes: int
-) -> StepTime:
+def _blocked(profile: Profile, dims: list[int], nodes: list[int], stencil: str, periodic: bool, size_bytes: int) -> StepTime:
     """Return the time of ranks that fill nodes and their sockets one after the other."""
     problem = problem_of(dims, nodes, stencil, [periodic] * len(dims), None)
     node_of_cell = np.repeat(np.arange(len(nodes), dtype=np.int32), nodes)

@@ -18,7 +18,9 @@ def test_a_step_is_found_where_it_is_and_steps_on_both_sides_too() -> None:
 
 def test_a_change_has_its_date_its_size_and_what_else_changed() -> None:
     history = [
-        session(24 * i, {FIGURES[0]: 0.2 * (i >= 12) + 0.001 * (i % 2)}, key={**KEY, "kernel_release": "6.8" if i >= 12 else "6.1"})
+        session(
+            24 * i, {FIGURES[0]: 0.2 * (i >= 12) + 0.001 * (i % 2)}, key={**KEY, "kernel_release": "6.8" if i >= 12 else "6.1"}
+        )
         for i in range(24)
     ]
     history.insert(5, session(24 * 5 + 1, {FIGURES[0]: 4.0}, verdict="unusable"))

@@ -61,7 +61,9 @@ def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("srun app", [], [], None),
     ],
 )  # fmt: skip
-def test_a_command_is_taken_apart(bin_folder: Path, words: str, options: list[str], placing: list[str], ranks: int | None) -> None:
+def test_a_command_is_taken_apart(
+    bin_folder: Path, words: str, options: list[str], placing: list[str], ranks: int | None
+) -> None:
     found = read_command(words.split())
     assert (list(found.options), list(found.placing), found.ranks) == (options, placing, ranks)
     assert found.program[0] == "app"

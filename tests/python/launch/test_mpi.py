@@ -125,17 +125,21 @@ def test_ends_are_told_in_words(code: int, says: str) -> None:
     ("script", "says"),
     [
         ("echo 'ssh: connect to host n7 port 22: Connection refused' >&2; exit 255", "did not start while .*host n7 port 22"),
-        ("echo 'hello' >&2; echo 'srun: error: no such node' >&2; exit 1", r"did not start .*exit code 1; srun: error: no such"),
+        (
+            "echo 'hello' >&2; echo 'srun: error: no such node' >&2; exit 1",
+            r"did not start .*exit code 1; srun: error: no such",
+        ),
         ('echo \'{"record":"start","ranks":2}\'; exit 3', "the launcher ended while .*exit code 3"),
         ('echo \'{"record":"start","ranks":2}\'; exit 0', "the ranks ended before their work did"),
         ('echo \'{"record":"start","ranks":2}\'; echo "= KILLED BY SIGNAL: 9" >&2; exit 9', "a rank died while .*SIGKILL"),
-        ('echo \'{"record":"start","ranks":2}\'; echo "rankwise-kernels: no memory" >&2; exit 1', "the kernel gave up .*no memory"),
+        (
+            'echo \'{"record":"start","ranks":2}\'; echo "rankwise-kernels: no memory" >&2; exit 1',
+            "the kernel gave up .*no memory",
+        ),
         ("echo 'srun: job 9 queued and waiting for resources' >&2; sleep 60", r"within 1 s .*job 9 queued.*RANKWISE_START_S"),
     ],
 )
-def test_who_ended_is_told(
-    mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
-) -> None:
+def test_who_ended_is_told(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str) -> None:
     monkeypatch.setenv("RANKWISE_START_S", "1")
     broken = dataclasses.replace(mpi, launcher=dataclasses.replace(mpi.launcher, path=_script(tmp_path / "mpiexec", script)))
     said = trial(broken)

@@ -20,9 +20,7 @@ GRAPHS = Path(__file__).parent / "preload_graphs.c"
 HALO_C = ROOT / "examples" / "halo.c"
 HALO_FORTRAN = ROOT / "examples" / "halo.F90"
 CYCLIC_4_NODES = {"MPIR_CVAR_NUM_CLIQUES": "4", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
-TURNED = (
-    "rankwise: MPI_Cart_create 4x2 on 4 nodes, nearest-neighbor: stencil-strips turns J_sum 20 into 12, J_max 5 into 3\n"
-)
+TURNED = "rankwise: MPI_Cart_create 4x2 on 4 nodes, nearest-neighbor: stencil-strips turns J_sum 20 into 12, J_max 5 into 3\n"
 
 pytestmark = pytest.mark.mpi
 
@@ -106,9 +104,7 @@ def test_mpi_keeps_its_meaning(mpi: Mpi, build: Build, compiler: str) -> None:
         ([], {"RANKWISE_EFFORT": "long"}, "is left as it is: rank 0: the effort of the mapping is 'long'"),
     ],
 )
-def test_options_and_environment(
-    mpi: Mpi, build: Build, options: list[str], environment: dict[str, str], says: str
-) -> None:
+def test_options_and_environment(mpi: Mpi, build: Build, options: list[str], environment: dict[str, str], says: str) -> None:
     program = build(_wheel(mpi, "mpicc"), HALO_C)
     done = _run([str(mpi.launcher_path), "-n", "8"], program, "10", "1", preload=["--verbose", *options], **environment)
     assert "checksum" in _result(done)
@@ -125,9 +121,7 @@ def test_ranks_that_disagree_are_left_alone(mpi: Mpi, build: Build) -> None:
     assert "is left as it is: rank 4: stencil 'nonsense'" in done.stderr
 
 
-PLACED_GRAPHS = (
-    "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by multisection, 0 best as they were\n"
-)
+PLACED_GRAPHS = "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by multisection, 0 best as they were\n"
 MOVED_GRAPHS = "adjacent good 1 moved 1\nany good 1 moved 1\ngraph good 1 moved 1\n"
 
 
@@ -171,7 +165,9 @@ def test_an_mpi_that_python_loads_for_itself_is_found(mpi: Mpi, tmp_path: Path, 
         environment = {"MPI4PY_MPIABI": family, "RANKWISE_MPI": "system", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = _run([*words, sys.executable], tmp_path / "cart.py", preload=["--mapping", "random"], **environment)
     assert (done.returncode, done.stdout) == (0, "moved True\n"), done.stderr
-    assert done.stderr.endswith("rankwise: MPI_Cart_create was called 3 times with reorder true: 3 placed by random, 0 best as they were\n")
+    assert done.stderr.endswith(
+        "rankwise: MPI_Cart_create was called 3 times with reorder true: 3 placed by random, 0 best as they were\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,12 @@ def _map(sizes: str, algorithm: str) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("sizes", "endings", "options", "algorithms"),
     [
-        ("2,2,2,2", ["", "", "", ""], ["-ppn", "1"], ["hyperplane", "kd-tree", "stencil-strips", "nodecart", "refined", "auto"]),
+        (
+            "2,2,2,2",
+            ["", "", "", ""],
+            ["-ppn", "1"],
+            ["hyperplane", "kd-tree", "stencil-strips", "nodecart", "refined", "auto"],
+        ),
         ("3,1,2,2", [":3", ":1", ":2", ":2"], [], ["kd-tree", "stencil-strips", "refined"]),
     ],
 )
@@ -107,7 +112,9 @@ def test_a_cyclic_c_program_sends_less_under_the_preload(mpi: Mpi, tmp_path: Pat
 
 
 @pytest.mark.system_mpi
-@pytest.mark.skipif(shutil.which("mpifort.openmpi") is None, reason="no mpifort.openmpi (Debian: apt-get install libopenmpi-dev)")
+@pytest.mark.skipif(
+    shutil.which("mpifort.openmpi") is None, reason="no mpifort.openmpi (Debian: apt-get install libopenmpi-dev)"
+)
 def test_a_cyclic_fortran_program_sends_less_under_the_preload(tmp_path: Path) -> None:
     program = tmp_path / "halo"
     source = str(ROOT / "examples/halo.F90")

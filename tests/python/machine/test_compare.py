@@ -17,14 +17,18 @@ from rankwise.models.curve import curve_from_table
 SIZES = (0, 8, 64, 512, 4096, 32768)
 
 
-def _profile(factors: dict[int, float] | float = 1.0, half_width: float = 0.02, link: str = "same-socket", trust: Level = "good") -> Profile:
+def _profile(
+    factors: dict[int, float] | float = 1.0, half_width: float = 0.02, link: str = "same-socket", trust: Level = "good"
+) -> Profile:
     """A machine of 1 us and 1 GB/s, its times multiplied by the factors, with a relative half-width of the interval."""
     points = []
     for size in SIZES:
         factor = factors.get(size, 1.0) if isinstance(factors, dict) else factors
         time_s = (1e-6 + 1e-9 * size) * factor
         points.append(Point(size, time_s, time_s * (1 - half_width), time_s * (1 + half_width), 10))
-    return Profile({"hostname": "x"}, {link: Link(curve_from_table(points, "median"))}, "now", {"kind": "measured"}, trust=Trust(trust))
+    return Profile(
+        {"hostname": "x"}, {link: Link(curve_from_table(points, "median"))}, "now", {"kind": "measured"}, trust=Trust(trust)
+    )
 
 
 def test_a_profile_is_the_same_as_itself() -> None:

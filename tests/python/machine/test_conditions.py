@@ -89,9 +89,7 @@ def test_below_the_limits_there_is_none(change, ranks):
     assert examine(replace(QUIET, **change), ranks) == []
 
 
-@pytest.mark.parametrize(
-    ("pus", "foreign", "busy"), [(2, 0.1, False), (2, 0.25, True), (128, 0.8, False), (128, 1.0, True)]
-)
+@pytest.mark.parametrize(("pus", "foreign", "busy"), [(2, 0.1, False), (2, 0.25, True), (128, 0.8, False), (128, 1.0, True)])
 def test_one_computing_program_is_told_on_every_size_of_machine(pus, foreign, busy):
     machine = replace(QUIET, pus=pus, allowed_pus=tuple(range(pus)), foreign_cpus=foreign)
     assert [finding.id for finding in examine(machine)] == (["busy-machine"] if busy else [])

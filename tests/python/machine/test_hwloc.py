@@ -155,18 +155,16 @@ def test_damaged_xml_is_read_or_refused(data):
 
 
 ATTRIBUTES = ("os_index", "depth", "cache_size", "cache_type", "local_memory", "allowed_cpuset")
-VALUES = st.one_of(
-    st.sampled_from(["0", "1", "2", "0x00000003", "0xf...f", "9" * 20]), st.text("0123456789xf.,-", max_size=9)
-)
-TYPES = st.sampled_from(
-    ["Machine", "Package", "Core", "PU", "NUMANode", "MemCache", "L2Cache", "L1iCache", "Group", ""]
-)
+VALUES = st.one_of(st.sampled_from(["0", "1", "2", "0x00000003", "0xf...f", "9" * 20]), st.text("0123456789xf.,-", max_size=9))
+TYPES = st.sampled_from(["Machine", "Package", "Core", "PU", "NUMANode", "MemCache", "L2Cache", "L1iCache", "Group", ""])
 OBJECTS = st.recursive(
     st.just(""),
     lambda inner: st.builds(
-        lambda kind, attributes, children: f'<object type="{kind}" '
-        + " ".join(f'{name}="{value}"' for name, value in attributes.items())
-        + f">{''.join(children)}</object>",
+        lambda kind, attributes, children: (
+            f'<object type="{kind}" '
+            + " ".join(f'{name}="{value}"' for name, value in attributes.items())
+            + f">{''.join(children)}</object>"
+        ),
         TYPES,
         st.dictionaries(st.sampled_from(ATTRIBUTES), VALUES),
         st.lists(inner, max_size=3),

@@ -47,7 +47,9 @@ def test_the_newer_of_each_kind_is_kept(older: Shared, newer: Shared) -> None:
 
 
 def test_a_profile_keeps_it(record: dict[str, Any], tmp_path: Path) -> None:
-    profile = replace(Profile.from_dict(record, "x"), shared=Shared(card=CARD, memory=MEMORY, levels=(Level(32, 5e10), Level(512, 4e11))))
+    profile = replace(
+        Profile.from_dict(record, "x"), shared=Shared(card=CARD, memory=MEMORY, levels=(Level(32, 5e10), Level(512, 4e11)))
+    )
     profile.save(tmp_path / "m.json")
     assert Profile.load(tmp_path / "m.json") == profile
 

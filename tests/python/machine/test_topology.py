@@ -173,9 +173,7 @@ def test_contradictions_are_refused():
 def chiplets(allowed=None):
     """One socket of 8 cores, 2 hardware threads each, in which 4 cores share a cache; and another socket alike."""
     plain = machine(sockets=2, cores=8, threads=2, allowed=allowed)
-    shared = [
-        Cache(3, 2**25, tuple(pu.os_index for pu in plain.pus if pu.core // 4 == chiplet)) for chiplet in range(4)
-    ]
+    shared = [Cache(3, 2**25, tuple(pu.os_index for pu in plain.pus if pu.core // 4 == chiplet)) for chiplet in range(4)]
     return replace(plain, caches=(*plain.caches, *shared))
 
 

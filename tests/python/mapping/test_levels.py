@@ -20,13 +20,17 @@ def test_levels_are_read_above_and_below() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["rack:2", "socket", "group:2,switch:2", "l3:2,socket:2", "switch:0", "switch:2*", "socket:2*3", ""])
+@pytest.mark.parametrize(
+    "text", ["rack:2", "socket", "group:2,switch:2", "l3:2,socket:2", "switch:0", "switch:2*", "socket:2*3", ""]
+)
 def test_levels_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="--levels"):
         parse_levels(text)
 
 
-@pytest.mark.parametrize(("text", "what"), [("switch:3", "divide the 4"), ("switch", "a number"), ("switch:2*9,group:1*4", "9 to 1024")])
+@pytest.mark.parametrize(
+    ("text", "what"), [("switch:3", "divide the 4"), ("switch", "a number"), ("switch:2*9,group:1*4", "9 to 1024")]
+)
 def test_levels_that_do_not_fit_the_nodes_are_refused(text: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         levels_asked(parse_levels(text)[1], 4)

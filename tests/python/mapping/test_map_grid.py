@@ -35,9 +35,7 @@ def test_all_432_instances_of_the_paper_and_its_two_throughput_grids_have_the_pu
         assert {result.algorithm: (result.j_sum, result.j_max) for result in mappings.results} == scores
 
 
-def j_sum_and_max(
-    dims: list[int], periodic: list[bool], offsets: list[list[int]], node_of_cell: list[int]
-) -> tuple[int, int]:
+def j_sum_and_max(dims: list[int], periodic: list[bool], offsets: list[list[int]], node_of_cell: list[int]) -> tuple[int, int]:
     """Score a map straight from the definition."""
     node_at = dict(zip(itertools.product(*map(range, dims)), node_of_cell, strict=True))
     leaving: Counter[int] = Counter()

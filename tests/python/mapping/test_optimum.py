@@ -84,9 +84,7 @@ def test_bound_optimum_and_every_algorithm_are_in_order(problem: Problem) -> Non
 @given(tiny_problems())
 def test_the_integer_program_finds_the_optimum(problem: Problem) -> None:
     dims, sizes, offsets, weights, periodic = problem
-    assert proven_optimum(dims, sizes, offsets, weights, periodic) == least_j_sum(
-        dims, sizes, offsets, weights, periodic
-    )
+    assert proven_optimum(dims, sizes, offsets, weights, periodic) == least_j_sum(dims, sizes, offsets, weights, periodic)
 
 
 def test_the_graph_partitioner_gives_exact_sizes() -> None:

@@ -40,9 +40,9 @@ ANY_FILE = st.one_of(
 @example(content=b'{"node_of_cell": [Infinity]}')
 @example(content=b'{"node_of_cell": [1e400, true]}')
 @example(content=b'{"results": [{"algorithm": "a", "node_of_cell": 3}]}')
-@example(content=b'[' * 100_000)
+@example(content=b"[" * 100_000)
 @example(content=b'node\n"1\n')
-@example(content=b'node\n\x00\n')
+@example(content=b"node\n\x00\n")
 @example(content=b"0-99999999999999999\n")
 @example(content=b"rank 0=a\nrank 0=b")
 def test_any_file_is_a_mapping_or_one_line(tmp_path: Path, content: bytes) -> None:

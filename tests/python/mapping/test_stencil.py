@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from rankwise import _core
 
 STENCIL_LIKE = st.text(alphabet="+-0123456789,;* \t", max_size=40)
-NAMES_ALMOST = st.from_regex(
-    r"(nearest-neighbor(-with-hops)?|component|moore:[+-]?[0-9]{0,25})[ x;,]?", fullmatch=True
-)
+NAMES_ALMOST = st.from_regex(r"(nearest-neighbor(-with-hops)?|component|moore:[+-]?[0-9]{0,25})[ x;,]?", fullmatch=True)
 
 
 @given(st.one_of(st.text(max_size=60), STENCIL_LIKE, NAMES_ALMOST), st.integers(-3, 70))
@@ -30,9 +28,7 @@ def test_anything_else_than_a_stencil_is_a_value_error(text: str, ndim: int) -> 
 
 
 OFFSETS = st.integers(1, 6).flatmap(
-    lambda ndim: st.lists(
-        st.tuples(*[st.integers(-(2**31), 2**31)] * ndim).filter(any), min_size=1, max_size=8, unique=True
-    )
+    lambda ndim: st.lists(st.tuples(*[st.integers(-(2**31), 2**31)] * ndim).filter(any), min_size=1, max_size=8, unique=True)
 )
 
 

@@ -87,7 +87,9 @@ def test_more_bytes_must_gain_more_time_than_the_judge_errs_by(cyclic_s: float, 
 def test_what_was_fetched_counts_as_sent_and_rounds_are_those_of_the_heavy_pairs() -> None:
     none = np.full(2, -1, np.int32)
     edges = np.array([0, 1, 2]), np.array([1, 0], np.uint32), np.array([40, 0], np.uint64), np.array([4000, 0], np.uint64)
-    record = Record({"calls": []}, 2, ("a",), none, none, none, *edges, np.array([0, 7], np.uint64), np.zeros((2, 32), np.uint32))
+    record = Record(
+        {"calls": []}, 2, ("a",), none, none, none, *edges, np.array([0, 7], np.uint64), np.zeros((2, 32), np.uint32)
+    )
     traffic = traffic_of(record, "app.comm")
     assert traffic.bytes.tolist() == [4000, 7] and traffic.node_of_rank is None
     assert traffic.rounds == 40 and traffic.step_bytes.tolist() == [100, 1]

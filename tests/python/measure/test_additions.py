@@ -52,9 +52,16 @@ def test_a_new_ping_pong_renews_itself_and_keeps_all_else() -> None:
 def test_streams_of_fewer_sizes_or_pairs_replace_none_of_more() -> None:
     many, few = _curve(3, sizes=(8, 64, 512, 4096)), _curve(90)
     for present, new, stays in ((many, few, many), (few, many, many), (few, _curve(90, 2.0), _curve(90, 2.0))):
-        both = added(_profile(9, variants={"bandwidth-window-64": present}), _profile(9, variants={"bandwidth-window-64": new}), "bandwidth")
+        both = added(
+            _profile(9, variants={"bandwidth-window-64": present}),
+            _profile(9, variants={"bandwidth-window-64": new}),
+            "bandwidth",
+        )
         assert both.links["same-socket"].variants["bandwidth-window-64"] == stays
-    large, small = Resource(12.5e6, pairs=((2, 1 << 18, 12.5e6),)), Resource(23.3e6, pairs=((2, 4096, 23.3e6), (1, 1 << 20, 12e6)))
+    large, small = (
+        Resource(12.5e6, pairs=((2, 1 << 18, 12.5e6),)),
+        Resource(23.3e6, pairs=((2, 4096, 23.3e6), (1, 1 << 20, 12e6))),
+    )
     single = Resource(11e6, pairs=((1, 1 << 18, 11e6),))
     for card, other, stays in ((large, small, large), (large, single, large), (single, large, large), (None, single, single)):
         both = added(replace(_profile(9), shared=Shared(card=card)), replace(_profile(9), shared=Shared(card=other)), "pairs")

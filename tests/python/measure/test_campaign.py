@@ -53,8 +53,13 @@ def test_every_cell_is_sampled_verified_and_fitted(mpi: Mpi, plan: Plan, tmp_pat
     assert len(campaign.samples) == _visits(plan)
     aside = [sample for sample in campaign.samples if sample["kernel"] == "bandwidth"]
     assert len(aside) == plan.launches * plan.cell_count(aside=True) > 0
-    assert all(sample["verified"] and len(sample["time_s"]) >= 10 and sample["visit_s"] > sum(sample["time_s"]) for sample in campaign.samples)
-    assert all(len(sample["reference_loop_s"]) == 2 * sample.get("pairs", 1) for sample in campaign.samples if sample not in aside)
+    assert all(
+        sample["verified"] and len(sample["time_s"]) >= 10 and sample["visit_s"] > sum(sample["time_s"])
+        for sample in campaign.samples
+    )
+    assert all(
+        len(sample["reference_loop_s"]) == 2 * sample.get("pairs", 1) for sample in campaign.samples if sample not in aside
+    )
     assert len(campaign.witnesses) == plan.launches * sum(len(plan.parts(link)) for link in plan.places)
     assert all(0 <= witness["steal_share"] <= 1 and abs(witness["clock_jump_s"]) < 0.5 for witness in campaign.witnesses)
     assert campaign.stop["launches"] == 2 and campaign.stop["span_s"] == pytest.approx(campaign.span_s, rel=0.2)
@@ -131,7 +136,9 @@ def test_launches_go_on_until_the_time_is_spent_or_all_is_known(mpi: Mpi, plan: 
     }  # fmt: skip
 
 
-def test_launches_are_spread_by_waiting_between_them(mpi: Mpi, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launches_are_spread_by_waiting_between_them(
+    mpi: Mpi, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waits: list[float] = []
     monkeypatch.setattr("rankwise.measure.campaign.time.sleep", waits.append)
     plan = replace(plan, launches=3, seconds=0.5, spread_s=600.0)
@@ -156,7 +163,9 @@ def test_samples_of_another_machine_are_refused_and_named(mpi: Mpi, plan: Plan, 
     measure(mpi, plan, {"hostname": "alpha", "cores": 2}, path, resume=False)
     before = path.read_bytes()
     for other in ({"hostname": "beta", "cores": 2}, {"hostname": "alpha", "cores": 4}):
-        with pytest.raises(InputError, match=r"x.samples.jsonl holds samples of two machines, alpha and (beta|alpha \(cores 2 and 4)"):
+        with pytest.raises(
+            InputError, match=r"x.samples.jsonl holds samples of two machines, alpha and (beta|alpha \(cores 2 and 4)"
+        ):
             measure(mpi, plan, other, path, resume=False)
     assert path.read_bytes() == before
     # Nodes of one cluster are alike.
@@ -220,9 +229,7 @@ def test_a_rank_that_dies_is_told_and_the_samples_are_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_measure_keeps_its_samples_leaves_no_rank_and_resumes(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_an_interrupted_measure_keeps_its_samples_leaves_no_rank_and_resumes(tmp_path: Path, number: signal.Signals) -> None:
     path = tmp_path / "m.samples.jsonl"
     with _start(tmp_path, "--sizes", "0,8,100,1000,10kB,100kB,1MB", "--launches", "1") as process:
         text = _wait_for(path, lambda text: text.count('"record":"samples"') >= 5)

@@ -37,9 +37,7 @@ def _payload_bytes(folder: Path) -> float:
     ("rate", "bytes_per_s", "seconds"),
     [("100mbit", 12.5e6, "12"), ("400mbit", 50e6, "10")],
 )
-def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(
-    tmp_path: Path, rate: str, bytes_per_s: float, seconds: str
-) -> None:
+def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(tmp_path: Path, rate: str, bytes_per_s: float, seconds: str) -> None:
     # Sizes beside which the shaper's burst, which passes at once, is little.
     sizes = "0,8,1000,200kB,300kB,400kB"
     # What a shaper lets pass has a least time and no longest one: the minimum is the link's, however busy the machine.

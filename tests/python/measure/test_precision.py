@@ -25,7 +25,9 @@ def _campaign(sigma: float, samples: int, launch_sigma: float = 0.0) -> Campaign
 CELLS = [("send", 0), ("send", 1000)]
 
 
-def _imprecise(campaign: Campaign, statistic: str, precision: float, cells: list[tuple[str, int]] = CELLS) -> set[tuple[str, int]]:
+def _imprecise(
+    campaign: Campaign, statistic: str, precision: float, cells: list[tuple[str, int]] = CELLS
+) -> set[tuple[str, int]]:
     return imprecise_cells(campaign, "same-socket", cells, statistic, precision)
 
 

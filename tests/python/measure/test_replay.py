@@ -111,7 +111,10 @@ def test_a_link_of_too_few_sizes_is_told_and_the_others_are_fitted(tmp_path: Pat
     campaign.samples += [{**sample, "class": "other-node"} for sample in campaign.samples if sample["size_bytes"] in SIZES[:2]]
     profile = profile_from_campaign(campaign, path)
     assert list(profile.links) == ["same-socket"]
-    assert "left out: 2 size(s) of other-node: a model needs at least 3; measure anew with more --seconds or --sizes" in profile.warnings
+    assert (
+        "left out: 2 size(s) of other-node: a model needs at least 3; measure anew with more --seconds or --sizes"
+        in profile.warnings
+    )
 
 
 @pytest.mark.parametrize(("parts", "time_s"), [(2, 5e-6), (64, 10e-6 / 64)])

@@ -30,9 +30,7 @@ def test_campaigns_are_appended_and_read_back(tmp_path: Path) -> None:
     assert (second.id, len(second.samples), second.complete) == ("b", 0, True)
 
 
-def test_a_line_cut_off_by_a_crash_is_skipped_and_the_file_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_cut_off_by_a_crash_is_skipped_and_the_file_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.samples.jsonl"
     with SamplesFile(path) as samples:
         samples.append(HEAD)

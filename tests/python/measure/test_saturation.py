@@ -95,7 +95,9 @@ def test_a_card_of_1_gb_per_s_and_a_million_messages_is_found_by_four_pairs(tmp_
 
 def test_sockets_have_memory_of_their_own_and_a_link_between_them(tmp_path: Path) -> None:
     def within(pairs: int, size: int, both: bool) -> float:
-        return _truth(2e9, 5e9 if pairs <= 4 else 9e9, 1e6 if pairs <= 4 else 2e6, 6e9 if pairs <= 4 else 11e9)(pairs, size, both)
+        return _truth(2e9, 5e9 if pairs <= 4 else 9e9, 1e6 if pairs <= 4 else 2e6, 6e9 if pairs <= 4 else 11e9)(
+            pairs, size, both
+        )
 
     plan = Plan(find_places(_topology(16, 2)), SIZES)
     shared = profile_from_campaign(
@@ -176,7 +178,9 @@ def _latency() -> str:
 def test_osu_s_message_rates_of_pairs_tell_what_they_share(tmp_path: Path, link: str, kind: str) -> None:
     (tmp_path / "lat").write_text(_latency())
     for pairs, rows in ((2, {8: 6e5, 65536: 9000.0, 262144: 3000.0}), (8, {8: 1e6, 65536: 14000.0, 262144: 4000.0})):
-        (tmp_path / f"mr{pairs}").write_text(_osu("Multiple Bandwidth / Message Rate", f"# [ pairs: {pairs} ] [ window size: 64 ]", rows))
+        (tmp_path / f"mr{pairs}").write_text(
+            _osu("Multiple Bandwidth / Message Rate", f"# [ pairs: {pairs} ] [ window size: 64 ]", rows)
+        )
     profile = import_profile([tmp_path / name for name in ("lat", "mr2", "mr8")], link, "x")
     resource = getattr(profile.shared, kind)
     assert resource.bytes_per_s == pytest.approx(4000 * 262144) and resource.messages_per_s == pytest.approx(1e6)
@@ -190,5 +194,7 @@ def test_osu_s_message_rates_of_pairs_tell_what_they_share(tmp_path: Path, link:
     assert added.shared == profile.shared
     # Where nothing better is known it counts, if it is known both ways.
     alone = getattr(import_profile([tmp_path / name for name in ("lat", "bw", "bibw")], link, "x").shared, kind)
-    assert alone.bytes_per_s == pytest.approx(990e6) and alone.both_ways_bytes_per_s == pytest.approx(1100e6) and alone.half_duplex
+    assert (
+        alone.bytes_per_s == pytest.approx(990e6) and alone.both_ways_bytes_per_s == pytest.approx(1100e6) and alone.half_duplex
+    )
     assert import_profile([tmp_path / "lat", tmp_path / "bw"], link, "x").shared == Shared()

@@ -79,7 +79,13 @@ def test_rounds_of_nobody_and_circles_of_odd_numbers() -> None:
 )  # fmt: skip
 def test_fleets_with_one_fault_of_a_fifth(fault, least) -> None:
     """The table is that of benchmarks/slow_nodes.py; this is a slice of it with seeds of its own."""
-    kind = "none" if not fault else "node" if len(fault) == 2 else next(iter(fault)).removesuffix("s") + "s" * ("pairs" not in fault)
+    kind = (
+        "none"
+        if not fault
+        else "node"
+        if len(fault) == 2
+        else next(iter(fault)).removesuffix("s") + "s" * ("pairs" not in fault)
+    )
     right = more = 0
     for seed in range(40):
         findings = Fleet(16, np.random.default_rng([7, seed]), **fault).judge()[1]

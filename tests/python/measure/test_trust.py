@@ -82,8 +82,15 @@ def test_a_link_that_was_down_for_a_while_is_told(longest_s: float, carrier: int
     cell = {"class": "other-node", "operation": "send", "size_bytes": 1000, "parts": 2}
     campaign.samples[:] = [{**sample, **cell, "launch": i % 10} for i, sample in enumerate(campaign.samples)]
     campaign.samples[7] = {**campaign.samples[7], "time_s": [*[1e-3] * 99, longest_s]}
-    campaign.starts.append({"launch": 7, "timer_cost_s": 0.0, "class": "other-node", "placements": [{"host": "n1"}, {"host": "n2"}]})
-    seen = {"class": "other-node", "launch": 7, "network_bytes": {"n1": {"eth0": [10**9, 0]}}, "network_faults": {"n2": {"eth0": [carrier, 0]}}}
+    campaign.starts.append(
+        {"launch": 7, "timer_cost_s": 0.0, "class": "other-node", "placements": [{"host": "n1"}, {"host": "n2"}]}
+    )
+    seen = {
+        "class": "other-node",
+        "launch": 7,
+        "network_bytes": {"n1": {"eth0": [10**9, 0]}},
+        "network_faults": {"n2": {"eth0": [carrier, 0]}},
+    }
     campaign.witnesses[:] = [{**witness, **seen} for witness in campaign.witnesses[:1]]
     trust = judge([campaign])
     told = "; ".join(str(reason) for reason in trust.reasons if reason.code == "interrupted")
@@ -147,9 +154,7 @@ def test_a_reference_loop_that_varies_while_ranks_lose_their_processor_is_no_clo
 
 def test_a_machine_that_drifts_between_launches_is_limited_at_best() -> None:
     campaign = _campaign()
-    campaign.samples[:] = [
-        {**sample, "time_s": [2e-6 * (1 + 0.001 * sample["launch"])] * 9} for sample in _launches(0.0, 12)
-    ]
+    campaign.samples[:] = [{**sample, "time_s": [2e-6 * (1 + 0.001 * sample["launch"])] * 9} for sample in _launches(0.0, 12)]
     trust = judge([campaign])
     assert trust.level == "limited" and "drifted" in trust.line()
 

@@ -45,7 +45,9 @@ def run(plan: Plan, machine: Machine) -> tuple[list[Progress], float]:
         progress, left_s = following
         byte_s = machine.byte_s[progress.link] if progress.launches or progress.index else 0.0
         if progress.aside:
-            progress.cells = tuple(fit for cell in plan.cells(progress.part) if (fit := fitted_stream(cell, byte_s, True)) is not None)
+            progress.cells = tuple(
+                fit for cell in plan.cells(progress.part) if (fit := fitted_stream(cell, byte_s, True)) is not None
+            )
         turn = progress.turn(left_s, byte_s, 1)
         if progress.link not in first and not progress.aside and plan.launches is None:
             sizes = [bytes_in_a_row(*cell) for cell in turn.cells]
@@ -75,7 +77,9 @@ def test_any_link_gets_launches_enough_in_its_time(bytes_per_s: float, seconds: 
 
 
 def test_quick_links_are_launched_at_least_every_half_second() -> None:
-    (main, aside), _ = run(Plan({"same-socket": HERE}, default_sizes(1 << 16), seconds=15.0), Machine({"same-socket": 1e-10}, 1e-6))
+    (main, aside), _ = run(
+        Plan({"same-socket": HERE}, default_sizes(1 << 16), seconds=15.0), Machine({"same-socket": 1e-10}, 1e-6)
+    )
     assert main.launches > 0.9 * 0.75 * 15 / (CHEAP_LAUNCH_S + 0.15)
     assert all(seen.visits == main.launches for seen in main.seen.values()) and len(main.seen) == len(main.cells)
     assert aside.launches >= 5
@@ -90,13 +94,17 @@ def test_each_link_class_has_its_share_whatever_another_takes() -> None:
 
 def test_so_many_launches_as_are_asked_for() -> None:
     for asked in (1, 3, 12):
-        progresses, lasted_s = run(Plan({"other-node": LINK}, default_sizes(), launches=asked, seconds=10.0), Machine({"other-node": 1e-8}))
+        progresses, lasted_s = run(
+            Plan({"other-node": LINK}, default_sizes(), launches=asked, seconds=10.0), Machine({"other-node": 1e-8})
+        )
         assert [progress.launches for progress in progresses] == [asked, asked]
         assert lasted_s < 12.5 + 2 * asked * 0.15
 
 
 def test_where_starting_ranks_is_dear_there_are_five_launches() -> None:
-    progresses, lasted_s = run(Plan({"other-node": LINK}, default_sizes(1 << 16), seconds=10.0), Machine({"other-node": 1e-9}, start_s=5.0))
+    progresses, lasted_s = run(
+        Plan({"other-node": LINK}, default_sizes(1 << 16), seconds=10.0), Machine({"other-node": 1e-9}, start_s=5.0)
+    )
     assert [progress.launches for progress in progresses] in ([LEAST_DEAR, 2], [LEAST_DEAR + 1, 2])
     assert lasted_s < 10.0 * 1.25 + 7 * 5.0
 

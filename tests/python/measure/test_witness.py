@@ -34,11 +34,19 @@ def test_a_system_that_tells_nothing_gives_none(tmp_path: Path) -> None:
 
 def test_what_the_network_did_is_that_those_of_the_time_between_for_each_host_and_interface() -> None:
     before = [
-        {"host": "a", "network_bytes": {"record": "network", "eth0": [100, 10], "gone": [1, 1]}, "network_faults": {"eth0": [3, 0]}},
+        {
+            "host": "a",
+            "network_bytes": {"record": "network", "eth0": [100, 10], "gone": [1, 1]},
+            "network_faults": {"eth0": [3, 0]},
+        },
         {"host": "b", "network_bytes": {"eth0": [5, 5]}},
     ]
     after = [
-        {"host": "a", "network_bytes": {"record": "network", "eth0": [150, 20], "new": [7, 7]}, "network_faults": {"eth0": [5, 1]}},
+        {
+            "host": "a",
+            "network_bytes": {"record": "network", "eth0": [150, 20], "new": [7, 7]},
+            "network_faults": {"eth0": [5, 1]},
+        },
         {"host": "b", "network_bytes": {"eth0": [15, 55]}},
     ]
     assert network_changes(before, after) == {

@@ -41,7 +41,10 @@ def test_pairs_grow_to_all_there_are() -> None:
         *(f"bandwidth-pairs-{pairs}-window-64" for pairs in (4, 2, 1)),
     )  # fmt: skip
     assert part.cpus == (0, 1, 2, 3, 8, 4, 5, 6, 7, 9)  # rank i talks to rank i + 5
-    assert parts_of("pairs", ONE, 0)[1].operations == ("bandwidth-pairs-1-window-64", "bandwidth-pairs-1-bidirectional-window-64")
+    assert parts_of("pairs", ONE, 0)[1].operations == (
+        "bandwidth-pairs-1-window-64",
+        "bandwidth-pairs-1-bidirectional-window-64",
+    )
 
 
 def test_a_ping_pong_has_what_fills_a_resource_beside_it() -> None:
@@ -66,11 +69,21 @@ def test_pairs_have_a_share_of_the_time_and_the_ping_pong_the_rest() -> None:
     ]  # fmt: skip
     without = replace(plan, pairs_share=0.0, what="loggp", background=1)
     assert [p.share for p in without.progresses()] == pytest.approx([1 / 6] * 6)
-    assert {p.wanted for p in replace(plan, places={"other-node": replace(NODES, hosts=tuple(map(str, range(41))))}).progresses()} == {21}
+    assert {
+        p.wanted for p in replace(plan, places={"other-node": replace(NODES, hosts=tuple(map(str, range(41))))}).progresses()
+    } == {21}
 
 
 def test_what_crosses_a_link_and_what_a_slow_one_carries_at_once() -> None:
-    counted = {"send": 2, "ssend": 2, "exchange": 1, "burst": 4, "bandwidth-window-64": 64, "bandwidth-pairs-3-window-4": 12, "alltoall-ranks-8": 8}
+    counted = {
+        "send": 2,
+        "ssend": 2,
+        "exchange": 1,
+        "burst": 4,
+        "bandwidth-window-64": 64,
+        "bandwidth-pairs-3-window-4": 12,
+        "alltoall-ranks-8": 8,
+    }
     assert {operation: bytes_in_a_row(operation, 1000) // 1000 for operation in counted} == counted
     at_once = ("bandwidth-pairs-2-bidirectional-window-16", 64_000)
     assert fitted_stream(at_once, 1 / 12.5e9, False) == at_once == fitted_stream(at_once, 0.0, True)

@@ -68,9 +68,7 @@ def cells_of_effect(
     """Return one sample a cell and launch: the truth, times what the launch and the cell in it add."""
     return {
         name: {
-            int(size): {
-                launch: np.array([time_s * np.exp(add + rng.normal(0.0, sigma))]) for launch, add in enumerate(effect)
-            }
+            int(size): {launch: np.array([time_s * np.exp(add + rng.normal(0.0, sigma))]) for launch, add in enumerate(effect)}
             for size, time_s in zip(sizes, truth, strict=True)
         }
         for name, truth in times.items()

@@ -32,9 +32,7 @@ def test_eq_2_takes_the_logarithm_in_words_of_the_cache() -> None:
 
 
 def test_the_effective_constant_stands_for_the_whole_product() -> None:
-    assert fft3d.memory_time(SMALL, 64, 100e9, 16 * 32, fft3d.effective("gpu")) == pytest.approx(
-        3 * NODE_BYTES * 77.9 / 100e9
-    )
+    assert fft3d.memory_time(SMALL, 64, 100e9, 16 * 32, fft3d.effective("gpu")) == pytest.approx(3 * NODE_BYTES * 77.9 / 100e9)
     assert fft3d.effective("cpu").constant == 72.1
 
 

@@ -35,6 +35,8 @@ def test_no_more_is_sent_than_there_is() -> None:
 )  # fmt: skip
 def test_messages_of_all_hops_carry_the_halo(edges: list[float], width: int, ranks: int, cell_bytes: float) -> None:
     code, grid = HaloCode(width, cell_bytes, 1, 1), [ranks] * len(edges)
-    for cells, hops, size in zip(code.halo_cells(edges, grid), code.cutoffs(edges, grid), code.message_bytes(edges, grid), strict=True):
+    for cells, hops, size in zip(
+        code.halo_cells(edges, grid), code.cutoffs(edges, grid), code.message_bytes(edges, grid), strict=True
+    ):
         assert size >= 1
         assert hops * size == pytest.approx(cells * cell_bytes, abs=hops)  # a message has whole bytes

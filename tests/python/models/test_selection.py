@@ -71,9 +71,7 @@ def test_leaving_a_size_out_leaves_it_out_in_every_way_of_sending() -> None:
     times = {name: time_s.copy() for name, time_s in loggp_times().items()}
     for time_s in times.values():
         time_s[5] *= 3
-    measured: Measured = {
-        name: Way.exact(SIZES, time_s) for name, time_s in times.items()
-    }
+    measured: Measured = {name: Way.exact(SIZES, time_s) for name, time_s in times.items()}
     link = fit_link(measured, "median", "hockney")
     error = link.send.models["hockney"].cross_validated_error
     assert error is not None and error > (1 - 1 / 3) / SIZES.size
@@ -99,9 +97,7 @@ def test_the_method_table_takes_the_rows_as_they_are() -> None:
 def test_any_positive_times_give_a_link_with_finite_positive_predictions(times_s: list[float], seed: int) -> None:
     truth = np.array(times_s)
     sizes = np.concatenate([[0.0], np.cumsum(np.random.default_rng(seed).integers(1, 5000, truth.size - 1))])
-    measured: Measured = {
-        name: Way.exact(sizes, truth) for name in ("send", "exchange", "exchange-gap")
-    }
+    measured: Measured = {name: Way.exact(sizes, truth) for name in ("send", "exchange", "exchange-gap")}
     link = fit_link(measured, "median")
     for curve in (link.send, *link.variants.values()):
         for model in curve.models.values():
@@ -113,7 +109,10 @@ def test_any_positive_times_give_a_link_with_finite_positive_predictions(times_s
 def test_no_noise_leaves_a_figure_that_a_profile_cannot_hold(seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = np.sort(rng.choice(SIZES, rng.integers(3, 12), replace=False))
-    times = {way: truth * np.exp(rng.normal(0.0, rng.choice([0.05, 0.5, 3, 6]), sizes.size)) for way, truth in loggp_times(sizes).items()}
+    times = {
+        way: truth * np.exp(rng.normal(0.0, rng.choice([0.05, 0.5, 3, 6]), sizes.size))
+        for way, truth in loggp_times(sizes).items()
+    }
     measured = measure(times, seed, launches=int(rng.integers(1, 6)), sigma=float(rng.choice([0.03, 1.0, 3.0])), sizes=sizes)
     link = fit_link(measured, "median")
     json.dumps(link.to_dict(), allow_nan=False)

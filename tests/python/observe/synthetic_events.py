@@ -64,7 +64,14 @@ def simulate(programs: Sequence[Sequence[Op]], rendezvous_bytes: int = 1 << 60) 
         elif op[0] in ("isend", "irecv"):
             serial[rank] += 1
             size = op[3] if op[0] == "isend" else 0
-            request: dict[str, Any] = {"kind": op[0], "peer": op[1], "tag": op[2], "posted": now, "serial": serial[rank], "bytes": size}
+            request: dict[str, Any] = {
+                "kind": op[0],
+                "peer": op[1],
+                "tag": op[2],
+                "posted": now,
+                "serial": serial[rank],
+                "bytes": size,
+            }
             if op[0] == "isend":
                 request["message"] = post_send(rank, op[1], op[2], size)
             open_requests[rank].append(request)

@@ -34,9 +34,7 @@ def matrix(ranks: int, flows: Flows) -> Matrix:
     return Matrix(pointer, [pair[1] for pair in pairs], [flows[p][0] for p in pairs], [flows[p][1] for p in pairs])
 
 
-def halo(
-    dims: tuple[int, ...], periodic: tuple[bool, ...], sizes: dict[tuple[int, ...], int], rank: Any = None
-) -> Flows:
+def halo(dims: tuple[int, ...], periodic: tuple[bool, ...], sizes: dict[tuple[int, ...], int], rank: Any = None) -> Flows:
     """Return 10 messages along each offset; ``rank``: of each row-major cell."""
     rank = range(math.prod(dims)) if rank is None else rank
     flows: Flows = {}
@@ -66,7 +64,9 @@ def test_a_periodic_halo_with_a_ring_of_two_is_told_in_words() -> None:
     assert found.to_dict()["offsets"][0] == list(found.offsets[0])
 
 
-@pytest.mark.parametrize(("ranks", "dims"), [(8, (2, 2, 2)), (12, (3, 2, 2)), (12, (2, 2, 3)), (16, (4, 2, 2)), (16, (2, 2, 4)), (4, (4,))])
+@pytest.mark.parametrize(
+    ("ranks", "dims"), [(8, (2, 2, 2)), (12, (3, 2, 2)), (12, (2, 2, 3)), (16, (4, 2, 2)), (16, (2, 2, 4)), (4, (4,))]
+)
 def test_few_ranks_have_a_grid_too(ranks: int, dims: tuple[int, ...]) -> None:
     unit = {tuple(s * (i == a) for i in range(len(dims))): 1000 * (a + 1) for a in range(len(dims)) for s in (1, -1)}
     found = find_pattern(matrix(ranks, halo(dims, (True,) * len(dims), unit)))

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.observe.steps import COMPLETION, Steps, actual_receives, common_steps, levels_of
+from rankwise.observe.periods import levels_of
+from rankwise.observe.record import BLOCKING_SEND, COMPLETION
+from rankwise.observe.steps import Steps, actual_receives, common_steps
 from synthetic_events import Op, ring, simulate
 
 
@@ -140,3 +142,54 @@ def test_messages_that_arrive_in_any_order_do_not_hide_the_step() -> None:
                 of_rank[name][run] = mixed[name]
     steps = common_steps(events)
     assert steps is not None and len(steps.durations_s) >= 10
+
+
+def _stages(ranks: int, steps: int) -> list[list[Op]]:
+    """Return steps of four exchanges with the same two neighbours, of other sizes each, between a long beginning and a long end."""
+    programs: list[list[Op]] = []
+    for rank in range(ranks):
+        left, right = (rank - 1) % ranks, (rank + 1) % ranks
+
+        def exchange(size: int, left: int = left, right: int = right) -> list[Op]:
+            there: list[Op] = [("irecv", left, 0), ("send", right, 0, size), ("waitall",)]
+            return [*there, ("irecv", right, 0), ("send", left, 0, size), ("waitall",)]
+
+        ops: list[Op] = [("allreduce", 8)] * 700
+        for step in range(steps):
+            sizes = [2000 + 8 * (step // 10), 2900, 2900, 2000]
+            ops += [op for size in sizes for op in exchange(size)] + [("compute", 100_000)]
+            if step % 10 == 9:
+                ops += [("allreduce", 4), ("sendrecv", right, left, 0, 5000), ("sendrecv", left, right, 0, 5000)]
+        for _ in range(30):
+            ops += exchange(100)
+        programs.append(ops + [("allreduce", 8)] * 50)
+    return programs
+
+
+def test_stages_that_call_alike_are_one_step_and_the_programs_ends_are_none() -> None:
+    events = simulate(_stages(7, 60))
+    steps = common_steps(events)
+    assert steps is not None
+    assert_consistent(events, steps)
+    assert {level.step for level in steps.levels.values()} == {24}
+    loop = 700 + 60 * 24 + 6 * 5
+    assert steps.cuts[:, 0].min() >= 700 and steps.cuts[:, 0].max() <= loop
+    sent = steps.events(events, 3)
+    assert int(sent["bytes"][sent["kind"] == BLOCKING_SEND].sum()) == 2 * (2000 + 8 * 5 + 2900 + 2900 + 2000)
+    assert 1e-4 < steps.to_dict()["time_s"] < 2e-4
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_step_is_where_most_bytes_and_time_go_whatever_is_called_before_and_after(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    neighbours, steps, ranks = int(rng.integers(1, 4)), int(rng.integers(12, 40)), int(rng.integers(4, 8))
+    programs = staged(ranks, steps, neighbours, every=1000)
+    for program in programs:
+        program[:0] = [("allreduce", 8)] * (5 * seed * steps)
+        program += [("allreduce", 16)] * (4 * seed * steps)
+    events = simulate(programs)
+    found = common_steps(events)
+    assert found is not None
+    assert_consistent(events, found)
+    assert {level.step for level in found.levels.values()} == {3 * neighbours}
+    assert found.cuts[:, 0].min() >= 5 * seed * steps and found.cuts[:, 0].max() <= 5 * seed * steps + 3 * neighbours * steps

@@ -61,9 +61,7 @@ def test_the_gpu_design_by_hand() -> None:
     gpu = paper.figure5(LITERAL)[0]
     assert gpu.network_s == pytest.approx(network_s)
     assert gpu.memory_s == pytest.approx(memory_s)
-    assert OURS[LITERAL]["gpu_performance"] == pytest.approx(
-        15 * 21_000**3 * math.log2(21_000) / (network_s + memory_s)
-    )
+    assert OURS[LITERAL]["gpu_performance"] == pytest.approx(15 * 21_000**3 * math.log2(21_000) / (network_s + memory_s))
 
 
 def test_the_logarithm_is_below_1_for_both_designs() -> None:
@@ -159,7 +157,12 @@ def test_what_was_run_since() -> None:
 
 @pytest.mark.parametrize(
     ("quantity", "assumed", "shortest", "longest"),
-    [("processor peak", 1.7, 2.0, 2.4), ("memory bandwidth", 3.0, 2.4, 2.9), ("link", 2.25, 5.2, 7.6), ("machine peak", 1.0, 1.35, 1.5)],
+    [
+        ("processor peak", 1.7, 2.0, 2.4),
+        ("memory bandwidth", 3.0, 2.4, 2.9),
+        ("link", 2.25, 5.2, 7.6),
+        ("machine peak", 1.0, 1.35, 1.5),
+    ],
 )
 def test_real_doubling_times(quantity: str, assumed: float, shortest: float, longest: float) -> None:
     found = since.doubling_ranges()[quantity]

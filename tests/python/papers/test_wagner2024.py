@@ -86,7 +86,9 @@ def test_the_rules_on_tables_whose_truth_is_known() -> None:
     saturated_from, plateau = saturation_of(series) or (0, 0.0)
     assert plateau == pytest.approx(1e10, rel=0.01) and saturated_from == 8192  # 90 %: m = 9 alpha / 20 beta
     fitted = fit(series)
-    assert fitted.line.segments[0].alpha_s == pytest.approx(1e-6) and fitted.pieces.segments[-1].beta_s_per_byte == pytest.approx(1e-10)
+    assert fitted.line.segments[0].alpha_s == pytest.approx(1e-6) and fitted.pieces.segments[
+        -1
+    ].beta_s_per_byte == pytest.approx(1e-10)
     slower = series.bandwidth.copy()
     slower[(series.sizes >= 4096) & (series.sizes < 65536)] *= 0.5
     drop = drop_of(replace(series, bandwidth=slower))
@@ -141,7 +143,9 @@ def test_runs_that_lack_a_part_are_named_and_the_others_used(tmp_path: Path) -> 
     series, lacking = measured([tmp_path])
     assert [(one.name, one.runs) for one in series] == [("same-socket", 3), ("other-node", 2)]
     told = "; ".join(lacking)
-    assert "task-3/m.json has no bandwidth between nodes" in told and "task-4 has no profile" in told and "task-5/m.json" in told
+    assert (
+        "task-3/m.json has no bandwidth between nodes" in told and "task-4 has no profile" in told and "task-5/m.json" in told
+    )
     assert "the others were used" in reproduce([tmp_path]).answer[-1]
     (tmp_path / "task-2/m.json").unlink()
     series, lacking = measured([tmp_path])
@@ -155,7 +159,10 @@ def test_inside_an_allocation_the_command_that_measures_is_another(
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
     said = rankwise("reproduce", "wagner2024")
-    assert "to measure the same here: for run in 1 2 3 4 5 6 7 8 9 10; do rankwise measure bandwidth -o ten/run-$run.json" in said.err
+    assert (
+        "to measure the same here: for run in 1 2 3 4 5 6 7 8 9 10; do rankwise measure bandwidth -o ten/run-$run.json"
+        in said.err
+    )
 
 
 def test_one_run_has_no_spread(tmp_path: Path) -> None:
@@ -169,4 +176,8 @@ def test_a_paper_without_measurements_takes_none(rankwise: Callable[..., Any]) -
 
 
 def test_published_series_have_ten_runs() -> None:
-    assert [(series.name, series.runs) for series in published()] == [("same-socket", 10), ("other-socket", 10), ("other-node", 10)]
+    assert [(series.name, series.runs) for series in published()] == [
+        ("same-socket", 10),
+        ("other-socket", 10),
+        ("other-node", 10),
+    ]

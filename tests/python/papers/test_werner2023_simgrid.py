@@ -34,7 +34,9 @@ def test_the_page_says_how_far_simulation_is_from_measurement() -> None:
     # The model's own times in the place of simulated ones: the page must then say what the published model's says.
     rows = published_rows()
     cases = make_cases(
-        Asked(["shift"], list(MODES), sorted({r.cutoff for r in rows}), sorted({r.message_bytes for r in rows})), [RANKS], [True]
+        Asked(["shift"], list(MODES), sorted({r.cutoff for r in rows}), sorted({r.message_bytes for r in rows})),
+        [RANKS],
+        [True],
     )
     times = {
         (row.case.mode, row.case.message_bytes, row.case.cutoff): row.time_s for row in predict_rows(ping_pong_profile(), cases)

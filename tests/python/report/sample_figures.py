@@ -72,9 +72,7 @@ def curve(scale: float = 1.0, sizes: Sequence[int] = (*_SIZES, 2**21, 2**22), se
     )
 
 
-def profile(
-    classes: Sequence[str] = ("same-socket",), hostname: str = "node17", warnings: Sequence[str] = ()
-) -> Profile:
+def profile(classes: Sequence[str] = ("same-socket",), hostname: str = "node17", warnings: Sequence[str] = ()) -> Profile:
     """A measured profile with some link classes and the other ways of sending."""
     links = {
         name: Link(
@@ -141,9 +139,7 @@ def validation_record(rows: Sequence[Mapping[str, Any]] | None = None) -> dict[s
     }
 
 
-def edges_between_nodes(
-    grid: Sequence[int], node_of_cell: Sequence[int], offsets: Sequence[Sequence[int]]
-) -> tuple[int, int]:
+def edges_between_nodes(grid: Sequence[int], node_of_cell: Sequence[int], offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
     """J_sum and J_max of a map on an open grid, by definition."""
     cells = dict(zip(product(*map(range, grid)), node_of_cell, strict=True))
     leaving = [0] * (max(node_of_cell) + 1)
@@ -180,9 +176,7 @@ def maps_2d(rows: int, columns: int, ppn: int) -> dict[str, list[int]]:
         "blocked": [i // ppn for i in range(rows * columns)],
         "hyperplane": _filled(_strips(rows, columns, 5), columns, ppn),
         "stencil-strips": _filled(_strips(rows, columns, 7), columns, ppn),
-        "nodecart": [
-            y // tile * (columns * tile // ppn) + x // (ppn // tile) for y in range(rows) for x in range(columns)
-        ],
+        "nodecart": [y // tile * (columns * tile // ppn) + x // (ppn // tile) for y in range(rows) for x in range(columns)],
         "random": shuffled,
     }
 

@@ -140,9 +140,7 @@ def test_thin_grids_are_drawn(grid: tuple[int, ...]) -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    record = sample_figures.instance(
-        (2, 2, 2, 2), 4, "moore:1", [(1, 0, 0, 0)], {"blocked": [i // 4 for i in range(16)]}
-    )
+    record = sample_figures.instance((2, 2, 2, 2), 4, "moore:1", [(1, 0, 0, 0)], {"blocked": [i // 4 for i in range(16)]})
     (four_axes,) = mappings_from_record(record, "map.json")
     assert not can_draw(four_axes)
     with pytest.raises(ValueError, match="no map"):

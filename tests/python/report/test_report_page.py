@@ -95,9 +95,7 @@ def test_a_full_report(profile: Profile, validation: Validation, mappings: list[
         "graph was left out (no partitioner is installed)",
     ):
         assert words in page.text
-    assert text == render(
-        profile, validation, mappings, ["The machine is busy: stop other programs."], "rankwise map --next"
-    )
+    assert text == render(profile, validation, mappings, ["The machine is busy: stop other programs."], "rankwise map --next")
 
 
 @pytest.mark.parametrize(("with_profile", "with_validation", "with_mappings"), [*product([True, False], repeat=3)])
@@ -185,9 +183,7 @@ def test_warnings_are_told_once(profile: Profile) -> None:
 
 
 def test_maps_without_cells_keep_their_table(mappings: list[MappingInstance]) -> None:
-    bare = [
-        replace(item, results=tuple(replace(result, node_of_cell=None) for result in item.results)) for item in mappings
-    ]
+    bare = [replace(item, results=tuple(replace(result, node_of_cell=None) for result in item.results)) for item in mappings]
     page = checked(render(None, None, bare, (), "rankwise quick"))
     assert page.tags.count("svg") == 1
     assert "no map is drawn" in page.text

@@ -123,9 +123,7 @@ def test_one_cutoff_and_several_sizes_are_drawn_over_size() -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 10, 40])
 def test_any_number_of_cutoffs_fits(count: int) -> None:
-    rows = [
-        sample_figures.comparison(mode, k) for mode in ("ssend", "isend", "persistent") for k in range(1, count + 1)
-    ]
+    rows = [sample_figures.comparison(mode, k) for mode in ("ssend", "isend", "persistent") for k in range(1, count + 1)]
     (group,) = exchange_groups(compared(rows).comparisons)
     assert str(count) in texts(exchange_picture(group, "exchange-0"))
 
@@ -158,9 +156,7 @@ def test_the_same_figures_give_the_same_bytes(
     assert all_pictures() == all_pictures()
 
 
-def test_summary_holds_the_three_panels(
-    profile: Profile, validation: Validation, mappings: list[MappingInstance]
-) -> None:
+def test_summary_holds_the_three_panels(profile: Profile, validation: Validation, mappings: list[MappingInstance]) -> None:
     svg = summary_picture(profile, validation, mappings)
     words = texts(svg)
     assert {"a message, same-socket", "shift, isend, 2 ranks", "blocked", "stencil-strips"} <= set(words)

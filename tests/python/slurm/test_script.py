@@ -97,7 +97,9 @@ def test_settings_come_back_from_their_record() -> None:
 
 
 def test_options_of_slurm_and_of_the_verb_may_be_mixed(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("slurm", "script", "measure", "--nodes", "2", "-o", "x/m.json", "--time", "10", "--launches", "1", "--json")
+    result = rankwise(
+        "slurm", "script", "measure", "--nodes", "2", "-o", "x/m.json", "--time", "10", "--launches", "1", "--json"
+    )
     assert result.code == 0, result.err
     script = result.json["script"]
     assert "#SBATCH --nodes=2\n" in script and "#SBATCH --time=10\n" in script

@@ -21,7 +21,10 @@ def _state(state: str, **others: Any) -> JobState:
         (_state("RUNNING"), "runs on n[1-2] since 1:05 of 10:00"),
         (_state("RUNNING", restarts=2), "runs on n[1-2] since 1:05 of 10:00; begun anew 2 time(s)"),
         (_state("PENDING", reason="Resources"), "waits in the queue: no nodes are free"),
-        (_state("PENDING", reason="ReqNodeNotAvail, UnavailableNodes:n7"), "waits in the queue: a node that it needs is down or reserved"),
+        (
+            _state("PENDING", reason="ReqNodeNotAvail, UnavailableNodes:n7"),
+            "waits in the queue: a node that it needs is down or reserved",
+        ),
         (_state("PENDING", reason="SomethingOfTheSite"), "waits in the queue: SomethingOfTheSite"),
         (_state("COMPLETED"), "has completed"),
         (_state("FAILED", exit_code="7:0"), "failed with exit code 7"),

@@ -142,7 +142,9 @@ def test_the_transposes_of_an_fft_are_simulated_and_its_values_checked(rankwise:
     assert row["phases"]["exchange"]["time_s"] > 0
     assert any("computing takes no time here" in note for note in row["notes"])
     # Three messages of a sixteenth of the array, one after the other.
-    alone = rankwise("predict", "alltoall", "--method", "pairwise", "--ranks", "4", "--bytes", str(16**3 * 16 // 16), "--json").json
+    alone = rankwise(
+        "predict", "alltoall", "--method", "pairwise", "--ranks", "4", "--bytes", str(16**3 * 16 // 16), "--json"
+    ).json
     assert row["time_s"] == pytest.approx(alone["rows"][0]["time_s"], rel=0.3)
 
 
@@ -182,7 +184,10 @@ def test_a_workload_from_a_file_has_all_verbs(
 
     def call(*arguments: str) -> Any:
         done = subprocess.run(
-            [sys.executable, "-m", "rankwise", *arguments, "--bytes", "8,1000", "--json"], capture_output=True, text=True, timeout=120
+            [sys.executable, "-m", "rankwise", *arguments, "--bytes", "8,1000", "--json"],
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -20,9 +20,7 @@ def test_a_balanced_grid_multiplies_up_and_does_not_increase(ranks: int, ndim: i
     assert list(grid) == sorted(grid, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("ranks", "ndim", "grid"), [(64, 3, (4, 4, 4)), (2400, 2, (50, 48)), (7, 2, (7, 1)), (12, 2, (4, 3))]
-)
+@pytest.mark.parametrize(("ranks", "ndim", "grid"), [(64, 3, (4, 4, 4)), (2400, 2, (50, 48)), (7, 2, (7, 1)), (12, 2, (4, 3))])
 def test_a_balanced_grid_is_as_even_as_can_be(ranks: int, ndim: int, grid: tuple[int, ...]) -> None:
     assert balanced_grid(ranks, ndim) == grid
 

@@ -56,9 +56,7 @@ def values(mpi: Mpi, ranks: int, *arguments: str) -> dict[str, Any]:
         ((6, 10, 9), (3, 1), ("--precision", "single")),
     ],
 )
-def test_complex_values_are_numpys(
-    mpi: Mpi, n: tuple[int, int, int], grid: tuple[int, int], options: tuple[str, ...]
-) -> None:
+def test_complex_values_are_numpys(mpi: Mpi, n: tuple[int, int, int], grid: tuple[int, int], options: tuple[str, ...]) -> None:
     record = values(mpi, math.prod(grid), "--n", ",".join(map(str, n)), "--grid", ",".join(map(str, grid)), *options)
     field, spectrum, back = (np.asarray(record[name]).view(np.complex128).reshape(n) for name in ("field", "spectrum", "back"))
     assert np.abs(field).std() > 0.1

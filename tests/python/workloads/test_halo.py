@@ -142,7 +142,9 @@ def test_packing_is_priced_by_its_rows(profile: Profile) -> None:
         (case,) = cases(grid=grid, box=box, algorithm="direct")
         assert case.step.row_bytes is not None and set(case.step.row_bytes.tolist()) == set(row_bytes)
         with_packing, without = (predict_rows(one, [case], placed)[0] for one in (profile, bare))
-        assert any("measure pack" in note for note in without.notes) and not any("packing" in note for note in with_packing.notes)
+        assert any("measure pack" in note for note in without.notes) and not any(
+            "packing" in note for note in with_packing.notes
+        )
         if rate_s is not None:
             sent = int(case.step.bytes[case.step.source == 0].sum())
             assert with_packing.time_s - without.time_s == pytest.approx(2 * sent * rate_s)
@@ -170,18 +172,45 @@ def test_real_ranks_move_every_byte(rankwise: Callable[..., Any]) -> None:
 @pytest.mark.mpi
 def test_validate_puts_both_side_by_side(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
     profile.save(tmp_path / "m.json")
-    asked = ("--grid", "2x1", "--box", "8x8", "--mode", "ssend", "--seconds", "0.05", "--profile", tmp_path / "m.json", "--json")
+    asked = (
+        "--grid",
+        "2x1",
+        "--box",
+        "8x8",
+        "--mode",
+        "ssend",
+        "--seconds",
+        "0.05",
+        "--profile",
+        tmp_path / "m.json",
+        "--json",
+    )
     result = rankwise("validate", "halo", *asked)
     assert result.code == 0, result.err
     rows = result.json["rows"]
-    assert [(row["algorithm"], row["mode"], row["verified"]) for row in rows] == [("direct", "ssend", True), ("staged", "ssend", True)]
+    assert [(row["algorithm"], row["mode"], row["verified"]) for row in rows] == [
+        ("direct", "ssend", True),
+        ("staged", "ssend", True),
+    ]
 
 
 @pytest.mark.simgrid
 @pytest.mark.mpi
 def test_simulated_ranks_move_every_byte(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
     profile.save(tmp_path / "m.json")
-    asked = ("--grid", "2x2", "--box", "64x64", "--algorithm", "direct", "--profile", tmp_path / "m.json", "--ranks-per-node", "1", "--json")
+    asked = (
+        "--grid",
+        "2x2",
+        "--box",
+        "64x64",
+        "--algorithm",
+        "direct",
+        "--profile",
+        tmp_path / "m.json",
+        "--ranks-per-node",
+        "1",
+        "--json",
+    )
     result = rankwise("simulate", "halo", *asked, "--output", tmp_path / "simulated")
     assert result.code == 0, result.err
     (row,) = result.json["rows"]

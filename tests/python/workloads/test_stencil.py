@@ -71,7 +71,9 @@ def test_a_table_of_instantiation(rankwise: Callable[..., Any]) -> None:
 
 @pytest.fixture
 def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    assert (
+        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
+    )
     return Path("jureca.json")
 
 
@@ -153,7 +155,10 @@ def test_the_model_stands_beside_real_ranks(rankwise: Callable[..., Any]) -> Non
         (("predict", "stencil", "--grid", "4x4"), "the nodes are missing"),
         (("predict", "stencil", "--grid", "4x4", "--nodes", "4", "--ppn", "4"), "no link class same-socket"),
         (("predict", "stencil", "--grid", "4x4", "--nodes", "16", "--ppn", "1", "--stencil", "1,0,0"), "component"),
-        (("choose", "stencil", "--grid", "4x4", "--nodes", "16", "--ppn", "1", "--bytes", "8,9"), "one is chosen for at a time"),
+        (
+            ("choose", "stencil", "--grid", "4x4", "--nodes", "16", "--ppn", "1", "--bytes", "8,9"),
+            "one is chosen for at a time",
+        ),
         (("validate", "stencil", "--grid", "2x1", "--engines", "run"), "--engines run does not name"),
         (("simulate", "stencil"), "--grid ''"),
     ],

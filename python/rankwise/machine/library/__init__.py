@@ -46,9 +46,7 @@ def load_machine(reference: str) -> Description:
         raise InputError(f"machine '{reference}' is unknown: {hint}'rankwise machines list' names the known ones")
     machine = load_description(known[reference])
     if machine.name != reference:
-        raise InputError(
-            f"machine file {known[reference]}: name '{machine.name}' is not the file's: rename one of the two"
-        )
+        raise InputError(f"machine file {known[reference]}: name '{machine.name}' is not the file's: rename one of the two")
     return machine
 
 

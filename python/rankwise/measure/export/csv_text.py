@@ -19,5 +19,7 @@ def csv_text(profile: Profile) -> str:
         for sending, curve in {"send": link.send, **link.variants}.items():
             for point in curve.table:
                 row = point.to_dict()
-                writer.writerow([name, sending, *("" if value is None else repr(value) for value in row.values()), curve.statistic])
+                writer.writerow(
+                    [name, sending, *("" if value is None else repr(value) for value in row.values()), curve.statistic]
+                )
     return stream.getvalue()

@@ -44,7 +44,9 @@ _READ = {
         _RANGE, lambda ranks: f"sendrecv-ranks-{ranks}", lambda ranks: f"a ring of {ranks} ranks that send and receive at once"
     ),
     "Exchange": _Kind(
-        _RANGE, lambda ranks: f"exchange-ranks-{ranks}", lambda ranks: f"a ring of {ranks} ranks that exchange with both neighbours"
+        _RANGE,
+        lambda ranks: f"exchange-ranks-{ranks}",
+        lambda ranks: f"a ring of {ranks} ranks that exchange with both neighbours",
     ),
     "Alltoall": _Kind(_COLLECTIVE, lambda ranks: f"alltoall-ranks-{ranks}", lambda ranks: f"an all-to-all of {ranks} ranks"),
 }
@@ -112,7 +114,9 @@ def _read_table(
         if not line:
             continue
         if _NO_FIGURE.fullmatch(line):
-            notes.append(f"{path.name}, line {number}: no figure at {line.split()[0]} B ({line.split()[1].rstrip('.;')}): row left out")
+            notes.append(
+                f"{path.name}, line {number}: no figure at {line.split()[0]} B ({line.split()[1].rstrip('.;')}): row left out"
+            )
             continue
         if is_other_text(line):
             notes.append(f"{path.name}, line {number}: other text inside the table skipped")
@@ -127,8 +131,7 @@ def _read_table(
             raise InputError(f"{where}: a group beyond the {groups} that are told above: {RERUN}")
         size, repetitions = read_size(cells[0], where), max(1, read_size(cells[1], where))
         figures = {
-            title: column.read(cell, where)
-            for title, column, cell in zip(titles[2:], columns[2:], cells[2:], strict=True)
+            title: column.read(cell, where) for title, column, cell in zip(titles[2:], columns[2:], cells[2:], strict=True)
         }
         if "defects" in figures and figures["defects"].value > 0:
             raise InputError(f"{where}: wrong bytes arrived (defects), so this time means nothing: mend the MPI, run again")
@@ -144,7 +147,9 @@ def _read_table(
     for size, of_size in groupby(read, key=lambda row: row[0]):
         together = list(of_size)
         if len(together) > (groups if by_group else 1):
-            raise InputError(f"{together[-1][3]}: size {size} B stands there twice: is the file edited, or two runs in one? {RERUN}")
+            raise InputError(
+                f"{together[-1][3]}: size {size} B stands there twice: is the file edited, or two runs in one? {RERUN}"
+            )
         low_s, high_s = min(row[2][1] for row in together), max(row[2][2] for row in together)
         mean_s = sum(row[2][0] for row in together) / len(together)
         rows.add(size, mean_s, low_s, high_s, sum(row[1] for row in together), together[-1][3])

@@ -27,7 +27,9 @@ def read_mpi4py(path: Path, lines: Sequence[str]) -> list[Table]:
         raise InputError(f"{path}, line {len(lines)}: the file ends before the table of mpi4py.bench begins: {RERUN}")
     match = _HEADER.fullmatch(lines[start])
     if match is None or match[1] is None:
-        raise InputError(f"{path}, line {start + 1}: without times (--no-stats) there is only a rounded bandwidth: run it without")
+        raise InputError(
+            f"{path}, line {start + 1}: without times (--no-stats) there is only a rounded bandwidth: run it without"
+        )
     rows = Rows()
     for number, line in enumerate(lines[start + 1 :], start=start + 2):
         if not line.strip() or line.startswith("#") or is_other_text(line):

@@ -23,7 +23,9 @@ DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
 _PAIRS = re.compile(r"#\s*\[ pairs: (?P<pairs>\d+) \](?: \[ window size: (?P<window>\S+) \])?.*")
 _DATATYPE = re.compile(r"#\s*Datatype:\s*(?P<name>\S+?)\.?\s*")
-_THREADS = re.compile(r"#\s*(Number of (?:Sender|Receiver) threads|Number of forked processes in (?:sender|receiver)): (\d+)\s*")
+_THREADS = re.compile(
+    r"#\s*(Number of (?:Sender|Receiver) threads|Number of forked processes in (?:sender|receiver)): (\d+)\s*"
+)
 _BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) .*Receive Buffer on (\w+) .*")
 _USAGE = re.compile(r"Usage: osu_\w+.*")
 # The columns that hold the mean, and the one that holds the median.
@@ -90,8 +92,6 @@ _BENCHMARKS = {
         lambda c: c.pairs,
     ),
 }
-
-
 
 
 def _latency(command: str, name: str, what: str) -> _Benchmark:
@@ -194,7 +194,10 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
 
 def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str, ...]]:
     """Return what a title tells of, and what sets it apart where its buffers are on an accelerator."""
-    api, device = re.sub(r"-(CUDA|ROCM|OPENACC|SYCL)\b", "", title["api"]), re.search(r"-(CUDA|ROCM|OPENACC|SYCL)\b", title["api"])
+    api, device = (
+        re.sub(r"-(CUDA|ROCM|OPENACC|SYCL)\b", "", title["api"]),
+        re.search(r"-(CUDA|ROCM|OPENACC|SYCL)\b", title["api"]),
+    )
     found = _BENCHMARKS.get(title["name"]) if api == "MPI" else None
     if api.startswith("MPI_"):
         found = _ONE_SIDED.get(f"{api.removeprefix('MPI_')} {title['name']}") or _ONE_SIDED.get(
@@ -212,9 +215,7 @@ def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str,
     return found, (device[1].lower(),) if device else ()
 
 
-def _read_table(
-    path: Path, lines: Sequence[str], start: int, benchmark: _Benchmark, context: _Context
-) -> tuple[int, Table]:
+def _read_table(path: Path, lines: Sequence[str], start: int, benchmark: _Benchmark, context: _Context) -> tuple[int, Table]:
     """Read the table whose header is line ``start`` (from 0); return the index of the line after it, and the table."""
     titles = _titles(lines[start], f"{path}, line {start + 1}")
     chosen = _chosen(titles, benchmark, f"{path}, line {start + 1}")
@@ -257,7 +258,9 @@ def _read_table(
                 figure = printed if title == chosen else figure
         assert figure is not None  # the header has the chosen column
         if (time_s := _time_s(figure, chosen, size, benchmark.messages(context))) is None:
-            context = _with_note(context, f"{path.name}, line {number}: rounding left nothing of the figure at {size} B: row left out")
+            context = _with_note(
+                context, f"{path.name}, line {number}: rounding left nothing of the figure at {size} B: row left out"
+            )
             continue
         rows.add(size, time_s, None, None, samples, where)
     points = rows.finish(f"{path}, line {start + 1}")

@@ -102,7 +102,9 @@ def _place_of(table: Table, link: str | None, warnings: list[str]) -> str:
     if table.link or (link and (table.told is None or table.told == link)):
         return table.link or link or ""
     if link:
-        warnings.append(f"{table.path.name} was imported as {link}, but by the map in it the ranks were {table.told} to each other")
+        warnings.append(
+            f"{table.path.name} was imported as {link}, but by the map in it the ranks were {table.told} to each other"
+        )
         return link
     if table.told is None:
         raise InputError(
@@ -174,7 +176,9 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
             raise InputError(f"table {path} is larger than {format_size(_MOST_BYTES)}: give a benchmark's own output")
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise InputError(f"table {path} cannot be read ({error}): give CSV, or output of OSU benchmarks, IMB or mpi4py.bench") from None
+        raise InputError(
+            f"table {path} cannot be read ({error}): give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"
+        ) from None
     if recognises_osu(lines):
         tables, neighbours = read_osu(path, lines, window), False
     elif recognises_imb(lines):

@@ -18,7 +18,10 @@ _BINDING = re.compile(r"\s*(?:Binding|.*Bound): (.*)")
 _PLACE = re.compile(r"(?:package|socket) ?\[?(\d+)\]?\[ ?core ?:?L?(\d+)")
 _REPORTED = re.compile(r"\[([\w.-]+):\d+\] (?:MCW )?[Rr]ank (\d+) (?:is )?bound to (.*)")
 _INTEL = re.compile(r"\[\d+\] MPI startup\(\):\s+(\d+)\s+\d+\s+([\w.-]+)\s+\S.*")
-_SAID = re.compile(r".*\b(?:rank|process|task) (\d+)\b(?: of \d+)? (?:is |runs |running )?on (?:host |node |processor )?([A-Za-z][\w.-]*)\b.*", re.IGNORECASE)
+_SAID = re.compile(
+    r".*\b(?:rank|process|task) (\d+)\b(?: of \d+)? (?:is |runs |running )?on (?:host |node |processor )?([A-Za-z][\w.-]*)\b.*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,10 @@ def test_every_datatype_of_t_all_is_kept(tmp_path: Path) -> None:
 
 
 def test_buffers_on_a_device_are_kept_as_such(tmp_path: Path) -> None:
-    text = "# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on {} and Receive Buffer on HOST (H)\n# Size       Avg Latency(us)\n" + ROWS
+    text = (
+        "# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on {} and Receive Buffer on HOST (H)\n# Size       Avg Latency(us)\n"
+        + ROWS
+    )
     (tmp_path / "host.txt").write_text(text.format("HOST (H)"))
     (tmp_path / "device.txt").write_text(text.format("DEVICE (D)"))
     link = import_profile([tmp_path / "host.txt", tmp_path / "device.txt"], "other-node", "vm").links["other-node"]
@@ -89,7 +92,9 @@ def test_buffers_on_a_device_are_kept_as_such(tmp_path: Path) -> None:
 def test_several_runs_are_one_table_with_their_spread(tmp_path: Path) -> None:
     paths = [tmp_path / f"run-{i}.txt" for i in range(3)]
     for path, shift in zip(paths, (-0.1, 0.0, 0.1), strict=True):
-        path.write_text(f"# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n4 {2 + shift:.2f}\n8 {3 + shift:.2f}\n16 4.00\n")
+        path.write_text(
+            f"# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n4 {2 + shift:.2f}\n8 {3 + shift:.2f}\n16 4.00\n"
+        )
     paths[2].write_text(paths[2].read_text() + "32 9.00\n")
     profile = import_profile(paths, "other-node", "vm")
     first = profile.links["other-node"].send.table[0]
@@ -120,9 +125,15 @@ Data for node: {1}\tState: 3
         (MAP.format("n1", "n1", 0, 1), "same-socket"),
         (MAP.format("n1", "n1.domain", 1, 8), "other-socket"),
         (MAP.format("n1", "n1", 0, 0), "same-core"),
-        ("[n1:7] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.]\n[n1:7] MCW rank 1 bound to socket 1[core 9[hwt 0]]: [./B]\n", "other-socket"),
+        (
+            "[n1:7] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.]\n[n1:7] MCW rank 1 bound to socket 1[core 9[hwt 0]]: [./B]\n",
+            "other-socket",
+        ),
         ("[n1:7] Rank 0 bound to package[0][core:0]\n[n2:9] Rank 1 bound to package[0][core:0]\n", "other-node"),
-        ("[0] MPI startup(): 0       4242     n1         {0,1}\n[0] MPI startup(): 1       4243     n2         {0}\n", "other-node"),
+        (
+            "[0] MPI startup(): 0       4242     n1         {0,1}\n[0] MPI startup(): 1       4243     n2         {0}\n",
+            "other-node",
+        ),
         ("Hello, World! I am process 0 of 2 on n1.\nHello, World! I am process 1 of 2 on n2.\n", "other-node"),
         ("rank 0 on host n1\nrank 1 on host n1\n", None),
         ("nothing of the kind\n", None),
@@ -157,7 +168,9 @@ def test_the_real_maps_of_open_mpi() -> None:
 
 def test_whatever_is_damaged_is_refused_in_one_line_or_read(tmp_path: Path) -> None:
     rng = random.Random(19)
-    texts = [path.read_text() for path in sorted([*SAMPLES.glob("*.txt"), *MAPS.glob("*.txt")])] + [MAP.format("n1", "n2", 0, 0) + PINGPONG]
+    texts = [path.read_text() for path in sorted([*SAMPLES.glob("*.txt"), *MAPS.glob("*.txt")])] + [
+        MAP.format("n1", "n2", 0, 0) + PINGPONG
+    ]
     path = tmp_path / "a.txt"
     for _ in range(600):
         lines = rng.choice(texts).splitlines()[:40]

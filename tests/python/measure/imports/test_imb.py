@@ -29,7 +29,9 @@ def test_a_pingpong_is_the_send_curve() -> None:
 def test_a_ring_is_a_variant_and_other_benchmarks_are_named(tmp_path: Path) -> None:
     path = tmp_path / "imb.txt"
     ring = "0 1000 0.70 0.90 0.80 0.00\n8 1000 0.80 1.00 0.90 17.78\n16 1000 0.80 1.00 0.90 35.56\n"
-    others = "# Benchmarking Allreduce \n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n0 1000 1.00 1.00 1.00\n"
+    others = (
+        "# Benchmarking Allreduce \n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n0 1000 1.00 1.00 1.00\n"
+    )
     path.write_text(HEAD + PINGPONG + ROWS + "\n\n" + SENDRECV + ring + others)
     profile = import_profile([path], "other-node", "x")
     assert profile.links["other-node"].variants["sendrecv-ranks-4"].alpha_s == pytest.approx(0.8e-6)
@@ -38,7 +40,7 @@ def test_a_ring_is_a_variant_and_other_benchmarks_are_named(tmp_path: Path) -> N
 
 def test_a_size_without_a_figure_is_left_out_and_said(tmp_path: Path) -> None:
     path = tmp_path / "imb.txt"
-    path.write_text(HEAD + PINGPONG + ROWS + "  16  out-of-mem.; needed X=  0.5 GB; use flag \"-mem X\"\n")
+    path.write_text(HEAD + PINGPONG + ROWS + '  16  out-of-mem.; needed X=  0.5 GB; use flag "-mem X"\n')
     profile = import_profile([path], "other-node", "x")
     assert len(profile.links["other-node"].send.table) == 3
     assert any("no figure at 16 B" in warning for warning in profile.warnings)

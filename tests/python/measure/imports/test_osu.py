@@ -119,9 +119,7 @@ def test_columns_of_options_are_read(tmp_path: Path) -> None:
 
 
 def test_of_several_datatypes_the_first_counts(tmp_path: Path) -> None:
-    text = LATENCY + (
-        "1 1.00\n2 1.10\n4 1.20\n# Datatype: MPI_INT.\n# Size       Avg Latency(us)\n4 9.00\n8 9.10\n16 9.20\n"
-    )
+    text = LATENCY + ("1 1.00\n2 1.10\n4 1.20\n# Datatype: MPI_INT.\n# Size       Avg Latency(us)\n4 9.00\n8 9.10\n16 9.20\n")
     assert _import(tmp_path, text).links["other-node"].send.time_s(1) == pytest.approx(1e-6)
 
 
