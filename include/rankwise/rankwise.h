@@ -434,9 +434,10 @@ RANKWISE_API rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int nd
  * r, so that little weight lies between nodes (those of MPI_COMM_TYPE_SHARED, of any size). The ranks stay where they are
  * when nothing is gained. Always a new communicator: ranks of oldcomm keep their meaning, and are other ones than those of
  * *newcomm. Collective; reorder alike on all ranks, and so the whole graph of rankwise_graph_create. weights: NULL or
- * MPI_UNWEIGHTED: all 1. info: also rankwise_effort (10ms, 1s; else RANKWISE_EFFORT, else up to a fifth of a second): as long
- * as one rank may search, which holds the whole graph. *newcomm handles errors as oldcomm does, and is MPI_COMM_NULL on an
- * error and beyond the graph. ARGUMENT: ranks that do not exist, negative weights or degrees. */
+ * MPI_UNWEIGHTED: all 1. One rank searches and holds the whole graph. info: also rankwise_effort (10ms, 1s; else
+ * RANKWISE_EFFORT): the search ends by the clock then; else it takes up to a fifth of a second, with the same map each time.
+ * *newcomm handles errors as oldcomm does, and is MPI_COMM_NULL on an error and beyond the graph. ARGUMENT: ranks that do not
+ * exist, negative weights or degrees. */
 RANKWISE_API rankwise_result rankwise_dist_graph_create_adjacent(MPI_Comm oldcomm, int indegree, const int sources[],
                                                                  const int sourceweights[], int outdegree,
                                                                  const int destinations[], const int destweights[],
@@ -460,8 +461,9 @@ RANKWISE_API rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int 
 
 /* The mapping alone, without MPI; not collective. Vertex v sends weights[e] (NULL: 1) to targets[e] for first[v] <= e <
  * first[v + 1]; what it sends to itself does not count. node_of_vertex gets a node for each vertex, and each node exactly its
- * size, so that little weight lies between nodes. effort_s: how long a search may go on after the first division; the same
- * effort gives the same map. ARGUMENT: sizes that do not add up to the vertices, and what has no meaning. */
+ * size, so that little weight lies between nodes. effort_s: after so many seconds the search ends, the first division included,
+ * which is always made; with 0 it is all, and the map is the same each time. ARGUMENT: sizes that do not add up to the vertices,
+ * and what has no meaning. */
 RANKWISE_API rankwise_result rankwise_graph_map(int vertices, const int first[], const int targets[], const int weights[],
                                                 int nodes, const int node_sizes[], double effort_s, int node_of_vertex[]);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -132,15 +131,7 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
   std::vector<Index> cells(places.size());
   if (rank == 0) {
     agreement.attempt([&] {
-      MappingOptions options;
-      options.steps = request.effort_s ? static_cast<Index>(*request.effort_s * static_cast<double>(steps_per_second))
-                                       : worthwhile_steps(problem);
-      if (request.effort_s) {
-        using Clock = std::chrono::steady_clock;  // not MPI's: nothing of MPI is linked where this is preloaded
-        const auto effort = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*request.effort_s));
-        const Clock::time_point end = Clock::now() + effort;
-        options.left_s = [end] { return std::chrono::duration<double>(end - Clock::now()).count(); };
-      }
+      const MappingOptions options = request.effort_s ? by_clock(*request.effort_s) : MappingOptions{.steps = worthwhile_steps(problem)};
       const auto mapping = request.algorithm->prepare(problem, options);
       if (may_keep) {
         std::vector<NodeId> node_of_cell(cells.size());

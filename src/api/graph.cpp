@@ -12,13 +12,14 @@
 #include "api/environment.hpp"
 #include "api/failure.hpp"
 #include "cart/nodes.hpp"
+#include "mapping/effort.hpp"
 #include "mapping/random.hpp"
 
 namespace rankwise::api {
 
 namespace {
 
-constexpr double usual_effort_s = 0.2;
+constexpr Index usual_steps = steps_per_second / 5;
 constexpr Index enough_sweeps = 10'000;
 constexpr int sent_numbers = 3;  // of a Sent
 static_assert(sizeof(Sent) == sent_numbers * sizeof(std::int32_t));
@@ -57,12 +58,6 @@ void require_list(int count, const int* list, const char* what) {
   }
 }
 
-Index steps_of(const WeightedGraph& graph, std::optional<double> effort_s) {
-  const double seconds = effort_s.value_or(usual_effort_s);
-  const auto steps = static_cast<Index>(seconds * static_cast<double>(steps_per_second));
-  return effort_s ? steps : std::min(steps, enough_sweeps * (static_cast<Index>(graph.edges.size()) + graph.vertices()));
-}
-
 // The vertex of a rank, and the rank that has this rank's vertex.
 struct Seat {
   int vertex;
@@ -70,7 +65,8 @@ struct Seat {
 };
 
 // Which vertex each rank takes: those on the node of which it is; who is on the right node already stays.
-std::vector<int> vertex_of_rank(const WeightedGraph& graph, std::span<const NodeId> node_of_rank, Index steps, Cut& cut) {
+std::vector<int> vertex_of_rank(const WeightedGraph& graph, std::span<const NodeId> node_of_rank, const MappingOptions& options,
+                                Cut& cut) {
   const NodeId nodes = *std::ranges::max_element(node_of_rank) + 1;
   NodeTree tree{std::vector<Index>(slot(nodes), 0), {}, {1}};
   for (const NodeId node : node_of_rank) ++tree.sizes[slot(node)];
@@ -79,7 +75,7 @@ std::vector<int> vertex_of_rank(const WeightedGraph& graph, std::span<const Node
   const std::int64_t kept = cost_of(graph, tree, node_of_rank);
   cut = {kept, kept};
   if (kept == 0) return vertices;
-  const std::vector<NodeId> found = map_graph(graph, tree, {.steps = steps});
+  const std::vector<NodeId> found = map_graph(graph, tree, options);
   const std::int64_t least = cost_of(graph, tree, found);
   if (least >= kept) return vertices;
   cut.after = least;
@@ -132,8 +128,11 @@ Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<doub
   Agreement search;
   search.attempt([&] {
     if (rank != 0) return;
+    MappingOptions options = by_clock(effort_s.value_or(0.0));
     const WeightedGraph both_ways = graph_of(size, graph);
-    const std::vector<int> vertices = vertex_of_rank(both_ways, node_of_rank, steps_of(both_ways, effort_s), cut != nullptr ? *cut : unused);
+    const Index sweep = static_cast<Index>(both_ways.edges.size()) + size;
+    if (!effort_s) options.steps = std::min(usual_steps, enough_sweeps * sweep);  // the same map each time
+    const std::vector<int> vertices = vertex_of_rank(both_ways, node_of_rank, options, cut != nullptr ? *cut : unused);
     for (int r = 0; r < size; ++r) {
       seats[slot(r)].vertex = vertices[slot(r)];
       seats[slot(vertices[slot(r)])].holder = r;
@@ -267,6 +266,7 @@ void map_graph_alone(std::int32_t vertices, const int first[], const int targets
     refuse_argument("first, node_sizes or node_of_vertex is NULL: give all three");
   }
   if (!(effort_s >= 0.0 && effort_s <= 1e6)) refuse_argument("the effort must be 0 to 1e6 s");
+  const MappingOptions options = by_clock(effort_s);
   std::vector<Sent> sent;
   for (std::int32_t v = 0; v < vertices; ++v) {
     if (first[0] != 0 || first[v + 1] < first[v]) {
@@ -276,9 +276,7 @@ void map_graph_alone(std::int32_t vertices, const int first[], const int targets
     for (int e = first[v]; e < first[v + 1]; ++e) add(sent, v, targets[e], is_weighted(weights) ? weights[e] : 1, vertices);
   }
   const NodeTree tree{{node_sizes, node_sizes + nodes}, {}, {1}};
-  const WeightedGraph graph = graph_of(vertices, sent);
-  const auto steps = static_cast<Index>(effort_s * static_cast<double>(steps_per_second));
-  std::ranges::copy(map_graph(graph, tree, {.steps = steps}), node_of_vertex);
+  std::ranges::copy(map_graph(graph_of(vertices, sent), tree, options), node_of_vertex);
 }
 
 MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI_Info info, bool reorder, Cut* cut) {

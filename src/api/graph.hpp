@@ -34,8 +34,8 @@ struct Cut {
 };
 
 // All collective: as MPI's functions, but where reorder is true rank r of the new communicator is on a node that suits the
-// neighbours of r. Ranks stay where they are when nothing is gained. One rank searches, as long as the info's key
-// rankwise_effort, else RANKWISE_EFFORT says, else at most a fifth of a second. Throw Failure, alike on all ranks; nothing is
+// neighbours of r. Ranks stay where they are when nothing is gained. One rank searches, until the time of the
+// info's key rankwise_effort, else of RANKWISE_EFFORT, is over; else about a fifth of a second, and the same each time. Throw Failure, alike on all ranks; nothing is
 // left behind then.
 MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& neighbours, MPI_Info info, bool reorder, Cut* cut = nullptr);
 MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& edges, MPI_Info info, bool reorder, Cut* cut = nullptr);
@@ -51,7 +51,7 @@ struct Sent {
 // What is sent both ways, as the mapping takes it; what a vertex sends to itself is left out, and weights are scaled down
 // where they add up to 2^31.
 [[nodiscard]] WeightedGraph graph_of(std::int32_t vertices, std::span<const Sent> sent);
-// Not collective. Throws Failure.
+// Not collective. effort_s ends the search by the clock; 0: the first division alone. Throws Failure.
 void map_graph_alone(std::int32_t vertices, const int first[], const int targets[], const int weights[], int nodes,
                      const int node_sizes[], double effort_s, int node_of_vertex[]);
 

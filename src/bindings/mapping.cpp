@@ -68,15 +68,8 @@ MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_s
 
 // seconds: 0 counts steps; more: ends so long from now.
 MappingOptions options(Index steps, const std::string& objective, std::uint64_t seed, double seconds = 0, int threads = 1) {
-  MappingOptions result;
-  if (seconds > 0) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point begin = Clock::now();
-    result.steps = static_cast<Index>(std::min(seconds, 1e9) * static_cast<double>(rankwise::steps_per_second));
-    result.left_s = [begin, seconds] { return seconds - std::chrono::duration<double>(Clock::now() - begin).count(); };
-  } else {
-    result.steps = steps;
-  }
+  MappingOptions result = rankwise::by_clock(seconds);
+  if (seconds == 0) result.steps = steps;
   result.seed = seed;
   result.threads = threads;
   if (objective == "j_max") {

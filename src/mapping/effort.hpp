@@ -51,6 +51,9 @@ class Effort {
   double begin_s_;
 };
 
+// A search that ends so many seconds from now; none at 0. The clock is this call's own: what is prepared first counts, too.
+[[nodiscard]] MappingOptions by_clock(double seconds);
+
 // Only a clock ends it.
 [[nodiscard]] inline MappingOptions unlimited(MappingOptions options) {
   options.steps = std::numeric_limits<Index>::max() / 2;

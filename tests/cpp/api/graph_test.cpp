@@ -168,9 +168,30 @@ TEST(CartOfGraphs, AMapWithoutMpiFillsNodesExactly) {
   EXPECT_EQ(nodes[2], nodes[3]);
   EXPECT_EQ(nodes[4], nodes[5]);
   EXPECT_EQ(nodes[2], 0);
+  std::vector<int> others(6, -1);  // without an effort the same each time
+  for (std::vector<int>* map : {&nodes, &others}) {
+    ok(rankwise_graph_map(6, first.data(), targets.data(), weights.data(), 2, sizes.data(), 0.0, map->data()));
+  }
+  EXPECT_EQ(nodes, others);
   const std::vector<int> wrong{4, 3};
   EXPECT_EQ(rankwise_graph_map(6, first.data(), targets.data(), nullptr, 2, wrong.data(), 0.0, nodes.data()),
             RANKWISE_ERROR_ARGUMENT);
+}
+
+TEST(CartOfGraphs, AClockThatHasRunOutBeforeTheSearchLeavesTheDivision) {
+  constexpr int count = 40'000;  // divided in far more than a millisecond, in which a search would have made many steps
+  std::vector<int> first(count + 1), targets(2 * count), sizes(count / 40, 40), divided(count), timed(count);
+  for (int v = 0; v < count; ++v) {
+    first[static_cast<std::size_t>(v) + 1] = 2 * (v + 1);
+    targets[2 * static_cast<std::size_t>(v)] = (v + 1) % count;
+    targets[2 * static_cast<std::size_t>(v) + 1] = (v + 200) % count;
+  }
+  const auto map = [&](double effort_s, std::vector<int>& found) {
+    ok(rankwise_graph_map(count, first.data(), targets.data(), nullptr, count / 40, sizes.data(), effort_s, found.data()));
+  };
+  map(0.0, divided);
+  map(0.001, timed);
+  EXPECT_EQ(divided, timed);
 }
 
 }  // namespace
