@@ -1,6 +1,7 @@
 #include "mapping/annealing.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rankwise {
 
@@ -23,9 +24,15 @@ void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort
   const auto cells = static_cast<std::uint64_t>(graph.cells());
   const Index steps = std::min(cooling.steps, effort.left());
   const ExponentialDraws& exponential = draws();
+  const double begun_s = effort.left_s();
   Index done = 0;
   while (done < steps && !effort.over()) {
-    const std::int64_t rest = ((steps - done) << 10) / steps;  // 1024 at the start, 0 at the end
+    std::int64_t rest = ((steps - done) << 10) / steps;  // 1024 at the start, 0 at the end
+    if (cooling.until_left_s > 0) {
+      const double now_s = effort.left_s();
+      if (now_s <= cooling.until_left_s) break;
+      rest = std::min<std::int64_t>(1024, std::lround(1024 * (now_s - cooling.until_left_s) / (begun_s - cooling.until_left_s)));
+    }
     const std::int64_t temperature =
         (cooling.cold + (((cooling.hot - cooling.cold) * rest >> 10) * rest >> 10)) * unit;
     const std::int64_t balance =

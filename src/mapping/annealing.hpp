@@ -16,9 +16,10 @@ struct Cooling {
   std::int64_t peak;       // price of each unit of j_max's growth beyond the ceiling
   std::int64_t ceiling;    // what may leave a part for free, in edge weights
   Index steps;
+  double until_left_s = 0;  // where a clock ends the search: how much of its time remains then, whatever the steps
 };
 
-// Moves single cells to neighbouring parts while the temperature falls.
+// Moves single cells to neighbouring parts while the temperature falls: for so many steps, or by the clock.
 void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort& effort);
 
 }  // namespace rankwise

@@ -9,11 +9,14 @@
 
 namespace rankwise {
 
-// Work left to a search, in steps of MappingOptions.
+// Work left to a search, in steps of MappingOptions; where it has a clock that alone ends it.
 class Effort {
  public:
   explicit Effort(const MappingOptions& options)
-      : left_(options.steps), stop_(options.stop), left_s_(options.left_s), begin_s_(left_s_ ? left_s_() : 0) {}
+      : left_(options.left_s ? std::numeric_limits<Index>::max() / 2 : options.steps),
+        stop_(options.stop),
+        left_s_(options.left_s),
+        begin_s_(left_s_ ? left_s_() : 0) {}
 
   void spend(Index steps) {
     left_ -= steps;
@@ -26,6 +29,7 @@ class Effort {
     if (left_ > 0 && ((left_s_ && left_s_() <= 0) || (stop_ && stop_()))) left_ = 0;
     return left_ <= 0;
   }
+  [[nodiscard]] bool has_clock() const { return static_cast<bool>(left_s_); }
   // Where a clock ends the search: what is left, in steps as long as those so far.
   void recount() {
     if (!left_s_ || left_ <= 0 || spent_ == 0) return;
@@ -53,12 +57,6 @@ class Effort {
 
 // A search that ends so many seconds from now; none at 0. The clock is this call's own: what is prepared first counts, too.
 [[nodiscard]] MappingOptions by_clock(double seconds);
-
-// Only a clock ends it.
-[[nodiscard]] inline MappingOptions unlimited(MappingOptions options) {
-  options.steps = std::numeric_limits<Index>::max() / 2;
-  return options;
-}
 
 // How many steps are worth spending where the caller names no time: a millisecond for each message that a node could
 // still be spared (what is between the best of all algorithms without a search and the lower bound, over the nodes), as

@@ -228,7 +228,7 @@ class Improvement {
 
 void improve(GraphMap& map, const MappingOptions& options) {
   using namespace graph_rounds;
-  Effort effort(options.left_s ? unlimited(options) : options);
+  Effort effort(options);
   Improvement improvement(map, options, effort);
   const Index sweep = sweep_of(map.graph());
   const auto spend = [&](Index sweeps) {

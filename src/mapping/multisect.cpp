@@ -78,7 +78,7 @@ class Halves {
   // Passes of moves, each vertex once a pass, of which the best beginning is kept (Fiduccia, Mattheyses 1982).
   void refine(std::int64_t slack, int passes) {
     const std::int64_t reach = std::max(slack, largest_);
-    const std::size_t patience = 60 + std::min<std::size_t>(side_.size() / 16, 300);
+    const std::size_t patience = 8 + std::min<std::size_t>(side_.size() / 10, 300);
     std::vector<Vertex> moved;
     while (passes-- > 0) {
       begin_pass();

@@ -12,6 +12,7 @@
 #include "mapping/bound.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/lattice.hpp"
+#include "mapping/planes.hpp"
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
 #include "mapping/table_mapping.hpp"
@@ -61,14 +62,18 @@ WeightedGraph traffic_of(const StencilGraph& graph) {
   return traffic;
 }
 
+// How often nodes are halved until each is alone.
+Index halvings(const MappingProblem& problem) { return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes())); }
+
 // A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort. Null
 // where that is too little.
 std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, Index effort, MappingOptions& left) {
   // Of an edge, each time that the nodes are halved.
-  const Index division_steps = 40 * std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes()));
+  const Index division_steps = 16 * halvings(problem);
   // A short division comes on top of the effort, or it would take most of a short one.
-  const Index free = std::min(effort * 4, steps_per_second / (left.left_s ? 66 : 25));
-  const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
+  const Index free = std::min(effort * 2, steps_per_second / 50);
+  const double mean = static_cast<double>(problem.stencil.total_weight()) / static_cast<double>(problem.stencil.offsets().size());
+  const auto edges = static_cast<Index>(static_cast<double>(total_edges(problem.grid, problem.stencil)) / mean);
   const Index division = std::max<Index>(0, division_steps * edges - free);
   if (problem.nodes.nodes() < 2 || division > std::max<Index>(0, left.steps / 4)) return nullptr;
   if (!StencilGraph::fits(problem.grid, problem.stencil)) return nullptr;
@@ -77,10 +82,16 @@ std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, Index effort
   const WeightedGraph traffic = traffic_of(graph);
   NodeTree tree;
   for (Index node = 0; node < problem.nodes.nodes(); ++node) tree.sizes.push_back(problem.nodes.size(node));
-  MappingOptions share{.steps = std::min(effort, steps_per_second) / 4, .seed = left.seed};
-  if (left.left_s) share.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
+  // With little time what is found is better searched as a grid.
+  MappingOptions share{.steps = effort < steps_per_second / 20 ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed};
   left.steps -= division + share.steps;
-  return table_mapping(problem.nodes, map_graph(traffic, tree, share));
+  if (!left.left_s) return table_mapping(problem.nodes, map_graph(traffic, tree, share));
+  const double begun_s = left.left_s();
+  share.stop = [all = left.left_s, kept = begun_s / 2] { return all() <= kept; };
+  auto divided = table_mapping(problem.nodes, map_graph(traffic, tree, share));
+  const double free_s = 2 * static_cast<double>(free) / static_cast<double>(steps_per_second);
+  left.left_s = [all = left.left_s, more = std::min(free_s, begun_s - left.left_s())] { return all() + more; };
+  return divided;
 }
 
 // Maps by what they are worth, the best first.
@@ -140,7 +151,10 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   const Index plan_work = std::max<Index>(120'000, options.steps / 100) / static_cast<Index>(axes.size());
   std::vector<std::unique_ptr<TubePlan>> plans;
   MappingOptions left = options;
+  // Most of the effort is for what follows, and little of it for tubes along axes where strips along short vectors are better.
+  const Index least_left = Lattice(problem.stencil).is_along_axes() ? options.steps / 4 * 3 : options.steps / 16 * 15;
   for (const TubeAxes& choice : axes) {
+    if (!plans.empty() && left.steps < least_left) break;
     plans.push_back(plan_tubes(problem, choice, plan_work));
     left.steps -= plans.back()->work() / 4;  // what a plan counts takes less time than a step
   }
@@ -153,10 +167,15 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
   if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.add(std::move(strips));
   for (auto& plan : plans) maps.add(std::move(plan));
+  // Tubes are one cell thick along further axes than three.
+  if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem) < options.steps / 2) {
+    maps.add(halved_by_planes(problem));
+  }
   const Index planned = options.steps - left.steps;
   if (options.objective == Objective::j_sum) {
     if (auto divided = graph_start(problem, options.steps, left)) maps.add(std::move(divided));
   }
+  if (left.left_s) left.steps = static_cast<Index>(std::max(0.0, left.left_s()) * static_cast<double>(steps_per_second));
   // Windows know of j_sum only.
   const bool is_for_sum = options.objective == Objective::j_sum && !is_front;
   const bool by_windows = prefers_windows(problem, left.steps) && (is_for_sum || problem.grid.size() > 20'000);
@@ -165,7 +184,6 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     Effort effort(left);
     if (!by_windows || maps.least().j_sum == bound || effort.over()) return only(maps.take_best());
     std::vector<NodeId> node_of_cell = std::move(maps.nodes());
-    if (options.left_s) effort = Effort(unlimited(left));
     improve_by_windows(problem, node_of_cell, left, effort);
     return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
   }
@@ -188,7 +206,6 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     effort.spend(first.spent());
     if (both && found.front().j_sum() > bound) {
       std::vector<NodeId> node_of_cell(found.front().part_of_cell().begin(), found.front().part_of_cell().end());
-      if (left.left_s) effort = Effort(unlimited(left));
       improve_by_windows(problem, node_of_cell, left, effort);
       found.front() = Partition(graph, problem.nodes, node_of_cell);
     }

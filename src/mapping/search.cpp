@@ -48,6 +48,55 @@ class Front {
 
 Index sweep_of(const StencilGraph& graph) { return static_cast<Index>(graph.edge_count()) / 2 + graph.cells(); }
 
+// Rounds of a search, each an annealing, a repair and a polish: of so many steps, or of a share of the time that a clock leaves.
+class Rounds {
+ public:
+  // A round too short to cool slowly is of no use: little effort means fewer rounds.
+  Rounds(const Partition& start, std::uint64_t seed, Effort& effort)
+      : effort_(effort), shortest_(150 * sweep_of(start.graph())), steps_(effort.left()) {
+    if (effort.has_clock()) {  // how fast is this machine, with this graph?
+      Partition trial = start;
+      Random random(seed);
+      const double begun_s = effort.left_s();
+      anneal(trial, {cold, cold, touch_up.hot_balance, touch_up.cold_balance, 0, 0, probe}, random, effort);
+      pace_ = static_cast<double>(probe) / std::max(1e-6, begun_s - effort.left_s());
+      steps_ = static_cast<Index>(pace_ * effort.left_s());
+    }
+    count_ = std::clamp<Index>(steps_ / shortest_, 1, most_rounds);
+    steps_ /= count_;
+  }
+
+  [[nodiscard]] Index count() const { return count_; }
+  [[nodiscard]] bool are_few() const { return count_ <= few_rounds; }
+  // Whether a round is long enough to melt everything.
+  [[nodiscard]] bool are_long() const { return steps_ >= 4 * shortest_; }
+  // Anneals, mends the sizes and polishes; false where the effort has ended before the sizes were exact.
+  bool run(Partition& trial, Cooling cooling, Index round, Objective objective, Random& random) {
+    cooling.steps = steps_;
+    if (effort_.has_clock()) {
+      const double left_s = effort_.left_s();
+      const double share_s = left_s / static_cast<double>(std::max<Index>(1, count_ - round));
+      const double mending_s = std::clamp(mending_s_ * 1.25, share_s / 16, share_s / 2);
+      cooling.steps = effort_.left();
+      cooling.until_left_s = left_s - share_s + mending_s;
+    }
+    anneal(trial, cooling, random, effort_);
+    const double annealed_s = effort_.left_s();
+    if (!repair(trial, effort_)) return false;
+    mending_s_ = annealed_s - effort_.left_s();
+    polish(trial, objective, effort_);
+    return true;
+  }
+
+ private:
+  Effort& effort_;
+  Index shortest_;
+  Index steps_;  // of a round
+  Index count_;
+  double pace_ = 0;
+  double mending_s_ = 0;  // what the last repair took
+};
+
 }  // namespace
 
 Partition search(std::vector<Partition> starts, const MappingOptions& options, std::int64_t bound) {
@@ -60,18 +109,7 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
   std::ranges::stable_sort(starts, {}, [&](const Partition& start) { return quality(start, objective); });
   Partition best = starts.front();
   Random random(options.seed);
-  const StencilGraph& graph = best.graph();
-  if (options.left_s) {  // how fast is this machine, with this graph?
-    Partition trial = best;
-    Random other(options.seed);
-    anneal(trial, {cold, cold, touch_up.hot_balance, touch_up.cold_balance, 0, 0, probe}, other, effort);
-    effort.recount();
-  }
-  // A round too short to cool slowly is of no use: little effort means fewer rounds.
-  const Index shortest = 150 * sweep_of(graph);
-  const Index all = options.left_s ? effort.left() : options.steps;
-  const Index rounds = std::clamp<Index>(all / shortest, 1, most_rounds);
-  Index steps = all / rounds;
+  Rounds rounds(best, options.seed, effort);
   // No map has a smaller j_max: the nodes cannot all send less than the mean.
   const std::int64_t least_peak = (bound + best.parts() - 1) / best.parts();
   polish(best, objective, effort);
@@ -79,25 +117,18 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
     if (best.j_sum() <= bound && best.j_max() <= least_peak) break;
     // The last rounds, and all where no smaller j_sum can be, look for a smaller j_max.
     const bool is_for_peak = objective == Objective::j_max || best.j_sum() <= bound ||
-                             (round >= rounds - rounds / 3 && round > 0);
-    if (options.left_s) {  // a little is kept for the repair at the end
-      effort.recount();
-      steps = effort.left() * 15 / (16 * std::max<Index>(1, rounds - round));
-    }
-    const Recipe& recipe =
-        rounds <= few_rounds ? touch_up : recipes[static_cast<std::size_t>(round) % recipes.size()];
+                             (round >= rounds.count() - rounds.count() / 3 && round > 0);
+    const Recipe& recipe = rounds.are_few() ? touch_up : recipes[static_cast<std::size_t>(round) % recipes.size()];
     // With much time some rounds melt everything: the best start may lead nowhere.
-    const bool melts = round % 4 == 3 && !is_for_peak && steps >= 4 * shortest;
-    Cooling cooling{melts ? melting : recipe.hot, cold, recipe.hot_balance, recipe.cold_balance, 0, 0, steps};
+    const bool melts = round % 4 == 3 && !is_for_peak && rounds.are_long();
+    Cooling cooling{melts ? melting : recipe.hot, cold, recipe.hot_balance, recipe.cold_balance, 0, 0, 0};
     if (is_for_peak) {
       cooling.peak = objective == Objective::j_max ? 1024 : 256;
       cooling.ceiling = best.j_max() - 1;
       cooling.hot = std::min<std::int64_t>(cooling.hot, 800);
     }
     Partition trial = best;
-    anneal(trial, cooling, random, effort);
-    if (!repair(trial, effort)) break;
-    polish(trial, objective, effort);
+    if (!rounds.run(trial, cooling, round, objective, random)) break;
     if (quality(trial, objective) < quality(best, objective)) best = std::move(trial);
   }
   return best;
@@ -115,29 +146,21 @@ std::vector<Partition> search_front(std::vector<Partition> starts, const Mapping
   Partition best = search(std::move(starts), half, bound, first);
   front.offer(best);
   effort.spend(first.spent());
-  effort.recount();
-  const StencilGraph& graph = best.graph();
-  const Index rounds = std::clamp<Index>(effort.left() / (150 * sweep_of(graph)), 1, most_rounds);
-  Index steps = effort.left() / rounds;
+  Rounds rounds(best, options.seed, effort);
+  const std::int64_t unit = best.graph().mean_weight();
   Random random(options.seed + 1);
   const std::int64_t least_peak = (bound + best.parts() - 1) / best.parts();
   Partition roaming = best;
   const auto value = [](const Partition& map) { return 2 * map.parts() * map.j_max() + map.j_sum(); };
   for (Index round = 0; !effort.over() && best.j_max() > least_peak; ++round) {
-    if (options.left_s && round > 0) {
-      effort.recount();
-      steps = effort.left() * 15 / (16 * std::max<Index>(1, rounds - round));
-    }
     const Recipe& recipe = recipes[static_cast<std::size_t>(round) % recipes.size()];
     // The least j_sum is often too regular to leave by little heat: every other round goes on from where the last has ended,
     // the first of them from a melt.
     const bool roams = round % 2 == 1;
     const Cooling cooling{round == 1 ? recipes[0].hot : std::min(recipe.hot, peak_heat), cold, recipe.hot_balance,
-                          recipe.cold_balance, peak_price, best.j_max() - graph.mean_weight(), steps};
+                          recipe.cold_balance, peak_price, best.j_max() - unit, 0};
     Partition trial = roams ? roaming : best;
-    anneal(trial, cooling, random, effort);
-    if (!repair(trial, effort)) break;
-    polish(trial, Objective::j_max, effort);
+    if (!rounds.run(trial, cooling, round, Objective::j_max, random)) break;
     front.offer(trial);
     if (roams) roaming = trial;
     if (value(trial) < value(best)) best = std::move(trial);

@@ -50,7 +50,13 @@ TubeCosts::TubeCosts(const Stencil& stencil, const TubeAxes& axes) : over_slowes
     // An offset along a further axis leaves every piece, whatever its shape.
     const bool inside = std::ranges::count(offset, 0) + (way.a != 0) + (way.b != 0) + (way.c != 0) == stencil.ndim();
     if (!inside) continue;
-    ways_.push_back(way);
+    // There and back join the same cells.
+    const auto back = std::ranges::find_if(ways_, [&](const Way& w) { return w.a == -way.a && w.b == -way.b && w.c == -way.c; });
+    if (back == ways_.end()) {
+      ways_.push_back(way);
+    } else {
+      back->weight += way.weight;
+    }
     reach_b_ = std::max(reach_b_, std::abs(way.b));
     reach_c_ = std::max(reach_c_, std::abs(way.c));
   }
