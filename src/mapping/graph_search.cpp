@@ -59,7 +59,9 @@ class Repair {
         unit_(6 * map.graph().mean_weight()),
         members_(map.tree().sizes.size()),
         hops_(members_.size()),
-        offers_(members_.size()) {
+        offers_(members_.size()),
+        known_(members_.size(), false),
+        places_(members_.size()) {
     for (Vertex v = 0; v < map.graph().vertices(); ++v) members_[slot(map.node(v))].push_back(v);
   }
 
@@ -75,41 +77,49 @@ class Repair {
   struct Hop {
     std::int64_t price = 0;
     NodeId from = -1;
-    Vertex vertex = -1;  // what came over this hop
     std::uint32_t search = 0;
   };
   struct Offer {
-    std::int64_t change = 0;
-    Vertex vertex = -1;
+    NodeId to;
+    std::int64_t change;
+    Vertex vertex;
+  };
+  struct Place {
     std::uint32_t turn = 0;
+    std::uint32_t at = 0;  // among the offers of the node whose turn it is
   };
 
-  // The cheapest vertex that a node can give to each neighbouring one; those nodes come in neighbours_.
-  void offers_of(NodeId node) {
+  // The cheapest vertex that a node can give to each neighbouring one. Known until something moves beside it.
+  const std::vector<Offer>& offers_of(NodeId node) {
+    auto& offers = offers_[slot(node)];
+    if (known_[slot(node)]) return offers;
+    known_[slot(node)] = true;
+    offers.clear();
     ++turn_;
-    neighbours_.clear();
     for (const Vertex v : members_[slot(node)]) {
       for (const auto& edge : map_.graph().edges_of(v)) {
         const NodeId to = map_.node(edge.to);
         if (to == node) continue;
-        Offer& offer = offers_[slot(to)];
-        if (offer.turn == turn_ && offer.vertex == v) continue;
+        Place& place = places_[slot(to)];
+        const bool is_new = place.turn != turn_;
+        if (!is_new && offers[place.at].vertex == v) continue;
         const std::int64_t change = map_.change(v, to);
-        if (offer.turn != turn_) {
-          neighbours_.push_back(to);
-        } else if (change >= offer.change) {
-          continue;
+        if (is_new) {
+          place = {turn_, static_cast<std::uint32_t>(offers.size())};
+          offers.push_back({to, change, v});
+        } else if (change < offers[place.at].change) {
+          offers[place.at] = {to, change, v};
         }
-        offer = {change, v, turn_};
       }
     }
+    return offers;
   }
 
   bool give_along_chain(NodeId start) {
     ++search_;
     using Entry = std::pair<std::int64_t, NodeId>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> front;
-    hops_[slot(start)] = {0, -1, -1, search_};
+    hops_[slot(start)] = {0, -1, search_};
     front.emplace(0, start);
     while (!front.empty()) {
       const auto [price, node] = front.top();
@@ -119,14 +129,12 @@ class Repair {
         follow(node);
         return true;
       }
-      offers_of(node);
-      for (const NodeId to : neighbours_) {
-        const Offer& offer = offers_[slot(to)];
+      for (const Offer& offer : offers_of(node)) {
         const std::int64_t through = price + std::max<std::int64_t>(1, 2 * offer.change + unit_);
-        Hop& hop = hops_[slot(to)];
+        Hop& hop = hops_[slot(offer.to)];
         if (hop.search == search_ && hop.price <= through) continue;
-        hop = {through, node, offer.vertex, search_};
-        front.emplace(through, to);
+        hop = {through, node, search_};
+        front.emplace(through, offer.to);
       }
     }
     return false;
@@ -136,9 +144,9 @@ class Repair {
   void follow(NodeId end) {
     for (NodeId to = end; hops_[slot(to)].from >= 0; to = hops_[slot(to)].from) {
       const NodeId from = hops_[slot(to)].from;
-      offers_of(from);
-      const Offer& offer = offers_[slot(to)];  // the last move may have changed what is cheapest
-      give(offer.turn == turn_ ? offer.vertex : members_[slot(from)].front(), to);
+      const auto& offers = offers_of(from);  // the last move may have changed what is cheapest
+      const auto offer = std::ranges::find(offers, to, &Offer::to);
+      give(offer != offers.end() ? offer->vertex : members_[slot(from)].front(), to);
     }
   }
 
@@ -159,6 +167,8 @@ class Repair {
     auto& left = members_[slot(map_.node(vertex))];
     left.erase(std::ranges::find(left, vertex));
     members_[slot(to)].push_back(vertex);
+    known_[slot(map_.node(vertex))] = known_[slot(to)] = false;
+    for (const auto& edge : map_.graph().edges_of(vertex)) known_[slot(map_.node(edge.to))] = false;
     map_.move(vertex, to, map_.change(vertex, to));
   }
 
@@ -166,8 +176,9 @@ class Repair {
   std::int64_t unit_;
   std::vector<std::vector<Vertex>> members_;
   std::vector<Hop> hops_;
-  std::vector<Offer> offers_;
-  std::vector<NodeId> neighbours_;
+  std::vector<std::vector<Offer>> offers_;  // of each node
+  std::vector<bool> known_;                 // whether they are up to date
+  std::vector<Place> places_;
   std::uint32_t search_ = 0;
   std::uint32_t turn_ = 0;
 };

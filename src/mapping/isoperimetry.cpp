@@ -360,6 +360,55 @@ Index least_around(const Pairs& pairs, const Grid& grid, Index n) {
   return least;
 }
 
+namespace {
+
+// Of the 27-point stencil, by half, for each n: plane[s] is what s cells of a plane send at least, by half, with the 9-point one.
+//
+// Pushed together along an axis, n cells are columns, at most s_1 of them, with level sets A = L_1 > L_2 > ... of s_t cells. Two
+// neighbouring columns whose heights differ by x lose max(3x, 4 + x) >= 4 + x pairs where both are there; beside no column one of
+// height h loses 3h = h + 2 + 2(h - 1). Summed: all differences of heights, which are sum_t c(s_t); 4 for each of the
+// (8 s_1 - c(A)) / 2 pairs of columns and 2 for each of the c(A) at the rim, 16 s_1 together; 2 s_1 at the ends of columns; and
+// 2(h - 1) at the rim, which is 2 for each pair of a cell of B = L_t, t > 1, and one outside A. There are
+// e(B, outside A) = (c(B) + c(A) - c(A without B)) / 2 of these, and c(A without B) <= 8 (s_1 - s_t). So
+//   cut >= 18 s_1 + c(s_1) + sum_{t > 1} [c(s_t) + max(0, c(s_t) + c(s_1) - 8 (s_1 - s_t))],
+// and it is at least 2 s_1 + 3 sum_t c(s_t), as are all mixtures of both. Given s_1 a level's share depends on its own size alone.
+// Empty where that would take long.
+Least least_of_steep_sides(const std::vector<Index>& plane) {
+  constexpr Index mixes = 5;
+  constexpr Index largest = 200;
+  const auto most = static_cast<Index>(plane.size()) - 1;
+  if (most > largest) return {};
+  std::vector<std::vector<Index>> lowest(at_size(mixes), std::vector<Index>(plane.size(), infinite));
+  std::vector<Index> levels(plane.size());
+  std::vector<Index> share(plane.size());
+  for (Index first = 1; first <= most; ++first) {
+    for (Index mix = 1; mix <= mixes; ++mix) {
+      const auto level = [&](Index s) {
+        const Index rim = std::max<Index>(0, plane[at_size(s)] + plane[at_size(first)] - 4 * (first - s));
+        return (mixes - mix) * 3 * plane[at_size(s)] + mix * (plane[at_size(s)] + rim);
+      };
+      const Index own = (mixes - mix) * (3 * plane[at_size(first)] + first) + mix * (plane[at_size(first)] + 9 * first);
+      for (Index s = 1; s <= first; ++s) share[at_size(s)] = level(s);
+      std::ranges::fill(levels, infinite);
+      levels[0] = 0;
+      for (Index rest = 0; first + rest <= most; ++rest) {
+        for (Index s = 1; s <= std::min(first, rest); ++s) {
+          levels[at_size(rest)] = std::min(levels[at_size(rest)], share[at_size(s)] + levels[at_size(rest - s)]);
+        }
+        Index& least = lowest[at_size(mix - 1)][at_size(first + rest)];
+        least = std::min(least, own + levels[at_size(rest)]);
+      }
+    }
+  }
+  Least result(plane.size(), 0);
+  for (const auto& of_mix : lowest) {
+    for (std::size_t n = 1; n < result.size(); ++n) result[n] = std::max(result[n], (of_mix[n] + mixes - 1) / mixes);
+  }
+  return result;
+}
+
+}  // namespace
+
 Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index most) {
   const auto is_near = [](const Coords& o) { return std::ranges::all_of(o, [](Index c) { return std::abs(c) <= 1; }); };
   Index times = infinite;
@@ -395,6 +444,7 @@ Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index mo
     while ((root - 1) * (root - 1) >= 28 * s - 12) --root;
     plane[at_size(s)] = std::min(root, least_around(nine, section, s));
   }
+  const Least steep = least_of_steep_sides(plane);
   std::vector<Index> sums(width * width, infinite);  // [cells][largest level]
   for (std::size_t s = 0; s < width; ++s) sums[s] = 0;
   Least least(width, 0);
@@ -411,6 +461,7 @@ Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index mo
       for (Index s = 1; s <= n; ++s) lowest = std::min(lowest, (60 - 2 * mix) * row[s] + (20 + 8 * mix) * s);
       best = std::max(best, (lowest + 19) / 20);
     }
+    if (!steep.empty()) best = std::max(best, steep[at_size(n)]);
     if (grid.periodic(static_cast<int>(axis)) && n >= length) {  // some columns may be full, each level has those
       Index lowest = infinite;
       for (Index full = 1; full <= n / length; ++full) {

@@ -280,6 +280,7 @@ Share share_of(const Share& both, const std::vector<Side>& side, Side half) {
   result.graph.edges.reserve(edges);
   for (Vertex v = 0; v < both.graph.vertices(); ++v) {
     if (side[slot(v)] != half) continue;
+    if (!both.graph.ranks.empty()) result.graph.ranks.push_back(both.graph.ranks_of(v));
     for (const auto& edge : both.graph.edges_of(v)) {
       if (side[slot(edge.to)] == half) result.graph.edges.push_back({number[slot(edge.to)], edge.weight});
     }
@@ -290,11 +291,16 @@ Share share_of(const Share& both, const std::vector<Side>& side, Side half) {
 
 class Multisection {
  public:
-  Multisection(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options)
-      : tree_(tree), seed_(options.seed), tries_(tree.nodes() > 2000 ? 4 : 10), node_(slot(graph.vertices())) {}
+  // smallest: of so many nodes that follow each other no halves are made; their vertices get the first one.
+  Multisection(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options, NodeId smallest = 1)
+      : tree_(tree),
+        seed_(options.seed),
+        smallest_(smallest),
+        tries_(tree.nodes() > 2000 ? 4 : 10),
+        node_(slot(graph.vertices())) {}
 
   void run(Share share, NodeId from, NodeId to, int threads) {
-    if (to - from == 1) {
+    if (to - from <= smallest_) {
       for (const Vertex v : share.whole) node_[slot(v)] = from;
       return;
     }
@@ -304,7 +310,7 @@ class Multisection {
     const Index total = std::accumulate(begin + middle, begin + to, first);
     Random random(mixed(seed_ ^ mixed((static_cast<std::uint64_t>(from) << 32) + static_cast<std::uint64_t>(to))));
     std::vector<Side> side = halved(share.graph, first, total, tries_, random);
-    make_exact(share.graph, first, total, side);
+    if (share.graph.ranks.empty()) make_exact(share.graph, first, total, side);
     Share left = share_of(share, side, 0);
     Share right = share_of(share, side, 1);
     share = {};
@@ -333,9 +339,96 @@ class Multisection {
 
   const NodeTree& tree_;
   std::uint64_t seed_;
+  NodeId smallest_;
   int tries_;
   std::vector<NodeId> node_;
 };
+
+Share all_of(const WeightedGraph& graph) {
+  Share all{graph, std::vector<Vertex>(slot(graph.vertices()))};
+  std::iota(all.whole.begin(), all.whole.end(), 0);
+  return all;
+}
+
+// A graph beyond the caches: halving all of it again and again would coarsen it as often.
+constexpr Vertex large = 200'000;
+constexpr NodeId nodes_in_group = 64;
+constexpr int smoothings = 2;
+
+// The groups of nodes of each vertex of a large graph: halved coarse, made exact fine.
+GraphMap grouped(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options, NodeTree& groups,
+                 std::vector<NodeId>& first_nodes) {
+  Random random(options.seed);
+  const Index most = std::max<Index>(2, *std::ranges::min_element(tree.sizes) / 4);
+  Coarser coarse = coarsened(graph, most, {}, random);
+  while (coarse.graph.vertices() > graph.vertices() / 8) {
+    Coarser next = coarsened(coarse.graph, most, {}, random);
+    if (next.graph.vertices() > coarse.graph.vertices() - coarse.graph.vertices() / 20) break;
+    for (Vertex& of : coarse.of) of = next.of[slot(of)];
+    coarse.graph = std::move(next.graph);
+  }
+  Multisection halves(coarse.graph, tree, options, nodes_in_group);
+  halves.run(all_of(coarse.graph), 0, tree.nodes(), std::max(1, options.threads));
+  const std::vector<NodeId> found = halves.take();
+  first_nodes = found;
+  std::ranges::sort(first_nodes);
+  const auto repeated = std::ranges::unique(first_nodes);
+  first_nodes.erase(repeated.begin(), repeated.end());
+  first_nodes.push_back(tree.nodes());
+  std::vector<NodeId> group(tree.sizes.size());
+  for (std::size_t g = 0; g + 1 < first_nodes.size(); ++g) {
+    group[slot(first_nodes[g])] = static_cast<NodeId>(g);
+    const auto begin = tree.sizes.begin();
+    groups.sizes.push_back(std::accumulate(begin + first_nodes[g], begin + first_nodes[g + 1], Index{0}));
+  }
+  std::vector<NodeId> fine(coarse.of.size());
+  for (std::size_t v = 0; v < fine.size(); ++v) fine[v] = group[slot(found[slot(coarse.of[v])])];
+  GraphMap map(graph, groups, std::move(fine));
+  // Single vertices go where they gain, while sizes stay near; in the last passes where they are lacked, at a small loss.
+  for (int pass = 0; pass < smoothings + 2; ++pass) {
+    const bool balances = pass >= smoothings;
+    const std::int64_t dearest = balances ? (pass - smoothings + 1) * graph.mean_weight() : 0;
+    for (Vertex v = 0; v < graph.vertices(); ++v) {
+      const NodeId from = map.node(v);
+      NodeId last = from;
+      for (const auto& edge : graph.edges_of(v)) {
+        const NodeId to = map.node(edge.to);
+        if (to == from || to == last) continue;
+        last = to;
+        const std::int64_t change = map.change(v, to);
+        if (change > dearest || (change >= 0 && map.surplus(from) <= map.surplus(to) + 1)) continue;
+        if (balances ? map.surplus(from) <= 0 || map.surplus(to) >= 0 : map.surplus(to) >= most || map.surplus(from) <= -most) {
+          continue;
+        }
+        map.move(v, to, change);
+        break;
+      }
+    }
+  }
+  repair(map);
+  return map;
+}
+
+// What is in each group, without what leads out of it.
+std::vector<Share> shares_of(const GraphMap& map) {
+  const WeightedGraph& graph = map.graph();
+  std::vector<Share> shares(map.tree().sizes.size());
+  std::vector<Vertex> number(slot(graph.vertices()));
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    auto& whole = shares[slot(map.node(v))].whole;
+    number[slot(v)] = static_cast<Vertex>(whole.size());
+    whole.push_back(v);
+  }
+  for (Share& share : shares) {
+    for (const Vertex v : share.whole) {
+      for (const auto& edge : graph.edges_of(v)) {
+        if (map.node(edge.to) == map.node(v)) share.graph.edges.push_back({number[slot(edge.to)], edge.weight});
+      }
+      share.graph.first.push_back(static_cast<std::uint32_t>(share.graph.edges.size()));
+    }
+  }
+  return shares;
+}
 
 }  // namespace
 
@@ -344,9 +437,17 @@ class Multisection {
 std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options) {
   using namespace multisection;
   Multisection whole(graph, tree, options);
-  Share all{graph, std::vector<Vertex>(slot(graph.vertices()))};
-  std::iota(all.whole.begin(), all.whole.end(), 0);
-  whole.run(std::move(all), 0, tree.nodes(), std::max(1, options.threads));
+  const int threads = std::max(1, options.threads);
+  if (graph.vertices() < large || tree.nodes() < 4 * nodes_in_group) {
+    whole.run(all_of(graph), 0, tree.nodes(), threads);
+    return whole.take();
+  }
+  NodeTree groups;
+  std::vector<NodeId> first_nodes;
+  std::vector<Share> shares = shares_of(grouped(graph, tree, options, groups, first_nodes));
+  for_all(shares.size(), static_cast<std::size_t>(threads), [&](std::size_t g, std::size_t) {
+    whole.run(std::move(shares[g]), first_nodes[g], first_nodes[g + 1], 1);
+  });
   return whole.take();
 }
 

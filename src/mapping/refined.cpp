@@ -152,9 +152,9 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   std::vector<std::unique_ptr<TubePlan>> plans;
   MappingOptions left = options;
   // Most of the effort is for what follows, and little of it for tubes along axes where strips along short vectors are better.
-  const Index least_left = Lattice(problem.stencil).is_along_axes() ? options.steps / 4 * 3 : options.steps / 16 * 15;
+  const Index share = options.steps / (Lattice(problem.stencil).is_along_axes() ? 4 : 16);
   for (const TubeAxes& choice : axes) {
-    if (!plans.empty() && left.steps < least_left) break;
+    if (!plans.empty() && options.steps - left.steps > std::max(share, steps_per_second / 720)) break;
     plans.push_back(plan_tubes(problem, choice, plan_work));
     left.steps -= plans.back()->work() / 4;  // what a plan counts takes less time than a step
   }
