@@ -174,14 +174,15 @@ class Calls:
 
 
 def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
-    """Return how many periods the step is long: the least number after which sizes, or else times of computing, are alike.
+    """Return how many periods the step is long: the least number after which sizes are the same or alike, or else times of computing.
 
     Stages of a step may call alike with other sizes (a layer of neighbours behind the other), or be followed by the step's computing.
     A share of what is alike is of the bytes, or of the time; six tenths are needed at one period for its being the step.
     """
     most = min(_MOST_STAGES, (len(runs) - 1) // (2 * period))
     together_s = np.convolve(before_s, np.ones(period), "valid")
-    for values, near in ((volume, 0.1), (together_s, 0.5)):
+    together_s = np.minimum(together_s, np.quantile(together_s, 0.92))  # what takes long once is no stage's computing
+    for values, near in ((volume, 0.0), (volume, 0.1), (together_s, 0.5)):
         alike = np.zeros(most + 1)
         for times in range(1, most + 1):
             distance = times * period
