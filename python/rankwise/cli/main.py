@@ -36,7 +36,7 @@ def root(
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
-    """Take SIGTERM (a batch system's time limit) like Ctrl-C, so that every verb keeps what it has."""
+    """Take SIGTERM (a batch system's time limit) and SIGHUP like Ctrl-C, so that every verb keeps what it has."""
     raise KeyboardInterrupt
 
 
@@ -85,4 +85,6 @@ def _complain(message: str, exit_code: int) -> int:
 def main() -> NoReturn:
     """Entry point of the ``rankwise`` command."""
     signal.signal(signal.SIGTERM, _terminated)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup leaves it
+        signal.signal(signal.SIGHUP, _terminated)
     sys.exit(run(sys.argv[1:]))
