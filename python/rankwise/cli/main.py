@@ -55,6 +55,8 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except typer.Exit as leave:
+        if leave.exit_code == EXIT_INTERRUPTED:  # typer's word for Ctrl-C
+            return _complain("interrupted", EXIT_INTERRUPTED)
         return int(leave.exit_code)
     except typer.Abort:
         return _complain("interrupted", EXIT_INTERRUPTED)
