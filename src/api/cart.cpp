@@ -131,7 +131,8 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
   std::vector<Index> cells(places.size());
   if (rank == 0) {
     agreement.attempt([&] {
-      const MappingOptions options = request.effort_s ? by_clock(*request.effort_s) : MappingOptions{.steps = worthwhile_steps(problem)};
+      const MappingOptions options =
+          request.effort_s ? by_clock(*request.effort_s, now_s) : MappingOptions{.steps = worthwhile_steps(problem)};
       const auto mapping = request.algorithm->prepare(problem, options);
       if (may_keep) {
         std::vector<NodeId> node_of_cell(cells.size());

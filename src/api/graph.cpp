@@ -128,7 +128,7 @@ Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<doub
   Agreement search;
   search.attempt([&] {
     if (rank != 0) return;
-    MappingOptions options = by_clock(effort_s.value_or(0.0));
+    MappingOptions options = by_clock(effort_s.value_or(0.0), now_s);
     const WeightedGraph both_ways = graph_of(size, graph);
     const Index sweep = static_cast<Index>(both_ways.edges.size()) + size;
     if (!effort_s) options.steps = std::min(usual_steps, enough_sweeps * sweep);  // the same map each time
@@ -266,7 +266,7 @@ void map_graph_alone(std::int32_t vertices, const int first[], const int targets
     refuse_argument("first, node_sizes or node_of_vertex is NULL: give all three");
   }
   if (!(effort_s >= 0.0 && effort_s <= 1e6)) refuse_argument("the effort must be 0 to 1e6 s");
-  const MappingOptions options = by_clock(effort_s);
+  const MappingOptions options = by_clock(effort_s, now_s);
   std::vector<Sent> sent;
   for (std::int32_t v = 0; v < vertices; ++v) {
     if (first[0] != 0 || first[v + 1] < first[v]) {

@@ -68,7 +68,8 @@ MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_s
 
 // seconds: 0 counts steps; more: ends so long from now.
 MappingOptions options(Index steps, const std::string& objective, std::uint64_t seed, double seconds = 0, int threads = 1) {
-  MappingOptions result = rankwise::by_clock(seconds);
+  const auto now_s = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+  MappingOptions result = rankwise::by_clock(seconds, +now_s);
   if (seconds == 0) result.steps = steps;
   result.seed = seed;
   result.threads = threads;

@@ -31,7 +31,8 @@ void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort
     if (cooling.until_left_s > 0) {
       const double now_s = effort.left_s();
       if (now_s <= cooling.until_left_s) break;
-      rest = std::min<std::int64_t>(1024, std::lround(1024 * (now_s - cooling.until_left_s) / (begun_s - cooling.until_left_s)));
+      const double share = (now_s - cooling.until_left_s) / (begun_s - cooling.until_left_s);
+      rest = std::min<std::int64_t>(1024, std::lround(1024 * share));
     }
     const std::int64_t temperature =
         (cooling.cold + (((cooling.hot - cooling.cold) * rest >> 10) * rest >> 10)) * unit;

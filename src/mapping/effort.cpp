@@ -1,21 +1,16 @@
 #include "mapping/effort.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "mapping/bound.hpp"
 #include "mapping/score.hpp"
 
 namespace rankwise {
 
-MappingOptions by_clock(double seconds) {
-  using Clock = std::chrono::steady_clock;
+MappingOptions by_clock(double seconds, double (*now_s)()) {
   MappingOptions result;
   result.steps = static_cast<Index>(std::min(seconds, 1e9) * static_cast<double>(steps_per_second));
-  if (seconds > 0) {
-    const Clock::time_point begin = Clock::now();
-    result.left_s = [begin, seconds] { return seconds - std::chrono::duration<double>(Clock::now() - begin).count(); };
-  }
+  if (seconds > 0) result.left_s = [end_s = now_s() + seconds, now_s] { return end_s - now_s(); };
   return result;
 }
 

@@ -55,8 +55,8 @@ class Effort {
   double begin_s_;
 };
 
-// A search that ends so many seconds from now; none at 0. The clock is this call's own: what is prepared first counts, too.
-[[nodiscard]] MappingOptions by_clock(double seconds);
+// A search that ends so many seconds from now by the caller's clock; none at 0.
+[[nodiscard]] MappingOptions by_clock(double seconds, double (*now_s)());
 
 // How many steps are worth spending where the caller names no time: a millisecond for each message that a node could
 // still be spared (what is between the best of all algorithms without a search and the lower bound, over the nodes), as

@@ -362,17 +362,18 @@ Index least_around(const Pairs& pairs, const Grid& grid, Index n) {
 
 namespace {
 
-// Of the 27-point stencil, by half, for each n: plane[s] is what s cells of a plane send at least, by half, with the 9-point one.
+// Of the 27-point stencil, by half, for each n: plane[s] is what s cells of a plane send at least, by half, with the
+// 9-point one; the cut of a set is written c here.
 //
-// Pushed together along an axis, n cells are columns, at most s_1 of them, with level sets A = L_1 > L_2 > ... of s_t cells. Two
-// neighbouring columns whose heights differ by x lose max(3x, 4 + x) >= 4 + x pairs where both are there; beside no column one of
-// height h loses 3h = h + 2 + 2(h - 1). Summed: all differences of heights, which are sum_t c(s_t); 4 for each of the
-// (8 s_1 - c(A)) / 2 pairs of columns and 2 for each of the c(A) at the rim, 16 s_1 together; 2 s_1 at the ends of columns; and
-// 2(h - 1) at the rim, which is 2 for each pair of a cell of B = L_t, t > 1, and one outside A. There are
-// e(B, outside A) = (c(B) + c(A) - c(A without B)) / 2 of these, and c(A without B) <= 8 (s_1 - s_t). So
+// Pushed together along an axis, n cells are s_1 columns with level sets A = L_1, L_2, ... of s_t cells, each within the
+// one before. Two neighbouring columns whose heights differ by x lose max(3x, 4 + x) >= 4 + x pairs where both are there;
+// beside no column one of height h loses 3h = h + 2 + 2(h - 1). Summed: all differences of heights, which are sum_t c(s_t);
+// 4 for each of the (8 s_1 - c(A)) / 2 pairs of columns and 2 for each of the c(A) at the rim, 16 s_1 together; 2 s_1 at
+// the ends of columns; and 2(h - 1) at the rim, which is 2 for each pair of a cell of B = L_t, t > 1, and one outside A.
+// There are e(B, outside A) = (c(B) + c(A) - c(A without B)) / 2 of these, and c(A without B) <= 8 (s_1 - s_t). So
 //   cut >= 18 s_1 + c(s_1) + sum_{t > 1} [c(s_t) + max(0, c(s_t) + c(s_1) - 8 (s_1 - s_t))],
-// and it is at least 2 s_1 + 3 sum_t c(s_t), as are all mixtures of both. Given s_1 a level's share depends on its own size alone.
-// Empty where that would take long.
+// and it is at least 2 s_1 + 3 sum_t c(s_t), as are all mixtures of both. Given s_1 a level's share depends on its own size
+// alone. Empty where that would take long.
 Least least_of_steep_sides(const std::vector<Index>& plane) {
   constexpr Index mixes = 5;
   constexpr Index largest = 200;

@@ -63,7 +63,9 @@ WeightedGraph traffic_of(const StencilGraph& graph) {
 }
 
 // How often nodes are halved until each is alone.
-Index halvings(const MappingProblem& problem) { return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes())); }
+Index halvings(const MappingProblem& problem) {
+  return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes()));
+}
 
 // A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort. Null
 // where that is too little.
@@ -72,7 +74,8 @@ std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, Index effort
   const Index division_steps = 16 * halvings(problem);
   // A short division comes on top of the effort, or it would take most of a short one.
   const Index free = std::min(effort * 2, steps_per_second / 50);
-  const double mean = static_cast<double>(problem.stencil.total_weight()) / static_cast<double>(problem.stencil.offsets().size());
+  const double mean =
+      static_cast<double>(problem.stencil.total_weight()) / static_cast<double>(problem.stencil.offsets().size());
   const auto edges = static_cast<Index>(static_cast<double>(total_edges(problem.grid, problem.stencil)) / mean);
   const Index division = std::max<Index>(0, division_steps * edges - free);
   if (problem.nodes.nodes() < 2 || division > std::max<Index>(0, left.steps / 4)) return nullptr;

@@ -48,7 +48,7 @@ class Front {
 
 Index sweep_of(const StencilGraph& graph) { return static_cast<Index>(graph.edge_count()) / 2 + graph.cells(); }
 
-// Rounds of a search, each an annealing, a repair and a polish: of so many steps, or of a share of the time that a clock leaves.
+// Rounds of a search, each an annealing, a repair and a polish: of so many steps, or of a share of the time that is left.
 class Rounds {
  public:
   // A round too short to cool slowly is of no use: little effort means fewer rounds.

@@ -51,7 +51,8 @@ TubeCosts::TubeCosts(const Stencil& stencil, const TubeAxes& axes) : over_slowes
     const bool inside = std::ranges::count(offset, 0) + (way.a != 0) + (way.b != 0) + (way.c != 0) == stencil.ndim();
     if (!inside) continue;
     // There and back join the same cells.
-    const auto back = std::ranges::find_if(ways_, [&](const Way& w) { return w.a == -way.a && w.b == -way.b && w.c == -way.c; });
+    const auto is_back = [&](const Way& w) { return w.a == -way.a && w.b == -way.b && w.c == -way.c; };
+    const auto back = std::ranges::find_if(ways_, is_back);
     if (back == ways_.end()) {
       ways_.push_back(way);
     } else {
