@@ -313,12 +313,13 @@ std::string HaloBoxes::header() const {
 std::string HaloBoxes::pairs() const {
   std::string text;
   for (const HaloMessage& message : halo_.stages.front().sends) {
-    text += (text.empty() ? "" : ",\n") + std::string("{\"source\": ") + std::to_string(comm_.rank()) + ", \"dest\": " +
-            std::to_string(message.peer) + ", \"bytes\": [";
-    for (std::size_t f = 0; f < message.sections.size(); ++f) {
-      text += (f > 0 ? ", " : "") + std::to_string(message.sections[f].bytes);
+    std::vector<std::size_t> bytes;
+    std::size_t rows = 0;
+    for (const HaloSection& section : message.sections) {
+      bytes.push_back(section.bytes);
+      for (const BoxCopy& copy : section.copies) rows += copy.bytes() / std::max(copy.row_bytes, std::size_t{1});
     }
-    text += "]}";
+    add_pair(text, static_cast<int>(message.peer), bytes, rows);
   }
   return text;
 }

@@ -45,13 +45,18 @@ std::string HaloLists::pairs() const {
   std::string text;
   for (const Partner& partner : to_) {
     std::size_t elements = 0;
-    for (const std::size_t e : partner.edges) elements += sends_[e].count;
-    text += (text.empty() ? "" : ",\n") + std::string("{\"source\": ") + std::to_string(comm_.rank()) + ", \"dest\": " +
-            std::to_string(partner.rank) + ", \"bytes\": [";
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      text += (f > 0 ? ", " : "") + std::to_string(elements * fields_[f].element_bytes);
+    std::size_t runs = 0;
+    for (const std::size_t e : partner.edges) {
+      elements += sends_[e].count;
+      runs += sends_[e].runs.size() + sends_[e].single.size();
     }
-    text += "]}";
+    std::vector<std::size_t> bytes;
+    std::size_t rows = 0;
+    for (const Taken& field : fields_) {
+      bytes.push_back(elements * field.element_bytes);
+      rows += field.stride == static_cast<Bytes>(field.element_bytes) ? runs : elements;
+    }
+    add_pair(text, partner.rank, bytes, rows);
   }
   return text;
 }

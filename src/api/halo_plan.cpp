@@ -215,6 +215,19 @@ void HaloPlan::close() {
   free();
 }
 
+void HaloPlan::add_pair(std::string& text, int dest, const std::vector<std::size_t>& bytes, std::size_t rows) const {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank");
+  if (!text.empty()) text += ",\n";
+  text += "{\"source\": " + std::to_string(rank) + ", \"dest\": " + std::to_string(dest) + ", \"bytes\": [";
+  std::size_t all = 0;
+  for (std::size_t f = 0; f < bytes.size(); ++f) {
+    text += (f > 0 ? ", " : "") + std::to_string(bytes[f]);
+    all += bytes[f];
+  }
+  text += "], \"row_bytes\": " + std::to_string(rows > 0 ? all / rows : 0) + "}";
+}
+
 // The words of every rank, one rank after the other, on the first one.
 void HaloPlan::save(const char* path) const {
   Agreement asked;

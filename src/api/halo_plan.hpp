@@ -81,6 +81,8 @@ class HaloPlan {
   void try_ways(std::size_t ways, std::size_t exchanges);
   // What this rank sends to others: JSON objects (see save), with commas between. Throws Failure where it is not known.
   [[nodiscard]] virtual std::string pairs() const = 0;
+  // Adds one of these: so many bytes of each field, gathered from so many rows of memory.
+  void add_pair(std::string& text, int dest, const std::vector<std::size_t>& bytes, std::size_t rows) const;
   // The members of the file's object that are the same for all ranks, each with a comma behind it.
   [[nodiscard]] virtual std::string header() const { return ""; }
   // Throws Failure where there is no way back now.
