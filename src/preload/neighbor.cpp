@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +18,6 @@ namespace rankwise::preload {
 namespace {
 
 std::atomic<long> served{0};
-std::atomic<long> passed{0};
 std::atomic<long> different{0};
 
 NeighborMode read_mode() {
@@ -121,6 +119,7 @@ void decide(Trial& trial, MPI_Comm comm) {
   double all[2];
   const bool known = MPI_Allreduce(here, all, 2, MPI_DOUBLE, MPI_MAX, comm) == MPI_SUCCESS;
   trial.route = known && all[0] < all[1] ? Trial::Route::ours : Trial::Route::own;
+  ++neighbor_changes;
 }
 
 int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, Trial& trial, const std::shared_ptr<Plan>& plan,
@@ -149,23 +148,34 @@ bool serve_blocking(const NeighborCall& call, const std::shared_ptr<NeighborStat
 }
 
 bool serve(const NeighborCall& call, int* result) {
-  static const bool for_us = running() == compiled_for();
-  if (!for_us) return false;
+  static const bool for_us = neighbor_mode() != NeighborMode::off && running() == compiled_for();
+  if (!for_us) {
+    neighbors_off = true;
+    return false;
+  }
   const Arguments arguments(call);
   if (arguments.comm() == MPI_COMM_NULL) return false;
   const std::shared_ptr<NeighborState>* state = state_of(arguments.comm(), call.form != NeighborForm::nonblocking);
   const auto pass = [] {
-    passed.store(passed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // cheap, and near enough among threads
+    neighbors_left.store(neighbors_left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return false;
   };
-  if (state == nullptr || !(*state)->usable) return pass();
+  // Until something changes.
+  const auto leave = [&] {
+    const unsigned now = neighbor_changes.load(std::memory_order_relaxed);
+    if (neighbor_left.comm != call.comm || neighbor_left.changes != now) neighbor_left = {call.comm, now, 0};
+    neighbor_left.calls |= NeighborLeft::bit(call.kind, call.form);
+    return pass();
+  };
+  if (state == nullptr) return pass();
+  if (!(*state)->usable) return leave();
   const Trial::Route route = (*state)->trial[static_cast<std::size_t>(call.kind)].route;
   const NeighborMode mode = neighbor_mode();
-  if (mode == NeighborMode::automatic && route == Trial::Route::own) return pass();
+  if (mode == NeighborMode::automatic && route == Trial::Route::own) return leave();
   if (call.form == NeighborForm::blocking) return serve_blocking(call, *state, arguments, result) || pass();
   // Of calls that cannot be timed those are served whose blocking kind gained, and those where messages become fewer.
   if (mode == NeighborMode::check) return pass();
-  if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return pass();
+  if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return leave();
   if (!arguments.sane((*state)->sends, (*state)->receives)) return pass();
   int code = MPI_SUCCESS;
   const std::shared_ptr<Plan> plan = (*state)->plan_of(arguments, &code);
@@ -228,7 +238,7 @@ NeighborParent::~NeighborParent() {
 void describe_neighbors(char* text, unsigned long size) noexcept {
   *text = '\0';
   if (neighbor_mode() == NeighborMode::off || running() != compiled_for()) return;
-  if (served + passed == 0) {
+  if (served + neighbors_left == 0) {
     std::snprintf(text, size, "rankwise: no neighbourhood collective was called");
     return;
   }
@@ -236,7 +246,7 @@ void describe_neighbors(char* text, unsigned long size) noexcept {
   if (neighbor_mode() == NeighborMode::check) {
     std::snprintf(check, sizeof check, different == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own", different.load());
   }
-  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, passed.load());
+  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, neighbors_left.load());
 }
 
 }  // namespace rankwise::preload

@@ -1,6 +1,5 @@
 #include "preload/neighbor_request.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -29,7 +28,6 @@ std::uint64_t bits(MPI_Request request) {
 
 std::mutex guarding;
 std::unordered_map<std::uint64_t, Shared>& pending = *new std::unordered_map<std::uint64_t, Shared>;
-std::atomic<long> count{0};
 int last_tag = 0;
 
 // Of this rank alone.
@@ -50,7 +48,7 @@ Shared find(MPI_Request request) {
 
 void erase(MPI_Request request) {
   const std::lock_guard guard(guarding);
-  count -= static_cast<long>(pending.erase(bits(request)));
+  neighbor_pending -= static_cast<long>(pending.erase(bits(request)));
 }
 
 // What the program's own wait or test finds done.
@@ -65,7 +63,7 @@ int end(MPI_Request request, const Shared& one, int code) {
 // Calls visit(request, pending) for those of ours that are under way; returns the first error.
 template <class Visit>
 int each(int number, const void* requests, Visit visit) noexcept {
-  if (count.load(std::memory_order_relaxed) == 0) return MPI_SUCCESS;
+  if (!neighbor_requests()) return MPI_SUCCESS;
   int first = MPI_SUCCESS;
   for (int i = 0; i < number; ++i) {
     const MPI_Request request = static_cast<const MPI_Request*>(requests)[i];
@@ -97,11 +95,9 @@ int start_request(const std::shared_ptr<NeighborState>& state, const std::shared
   }
   const std::lock_guard guard(guarding);
   pending[bits(*request)] = one;
-  ++count;
+  ++neighbor_pending;
   return MPI_SUCCESS;
 }
-
-bool neighbor_requests() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 
 int neighbor_finish(int number, const void* requests) noexcept {
   return each(number, requests,
