@@ -30,7 +30,7 @@ void HaloLists::received(int edge, int field, std::size_t* elements, const void*
   const std::byte* payload_at = self_bytes_.data();
   if (partner != from_.end()) {
     const auto i = static_cast<std::size_t>(partner - from_.begin());
-    payload_at = long_bytes_[i] > 0 ? long_in_->in(i) : usual_->in(i) + head(source);
+    payload_at = long_bytes_[i] > 0 ? long_in_->in(i) : usual().in(i) + head(source);
   }
   each_part(source, receives_, [&](std::size_t other, std::size_t f, std::size_t at) {
     if (other != e || f != static_cast<std::size_t>(field)) return;
@@ -64,11 +64,11 @@ std::string HaloLists::pairs() const {
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + halo_algorithm_name(algorithm_) + "; " +
+  return "halo of lists: " + halo_algorithm_name(ways_[now_].algorithm) + "; " + (why_.empty() ? "" : why_ + "; ") +
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +
-         (is_relay(algorithm_) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
+         (is_relay(ways_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
          " elements a field\n";
 }
 

@@ -127,7 +127,8 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
     moving = take(Fields(nfields, fields), active);
   });
   state_ = State::broken;
-  if (trial_ && trial_->is_over()) end_trial();
+  prepare(moving);
+  if (trial_ && trial_->is_round_over()) end_round();
   is_tried_ = trial_.has_value();
   if (is_tried_) use(trial_->now());
   const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
@@ -136,19 +137,23 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   state_ = State::under_way;
 }
 
-void HaloPlan::try_ways(std::size_t ways, std::size_t exchanges) {
-  trial_.emplace(ways, exchanges);
+bool HaloPlan::try_ways(std::size_t ways, int exchanges) {
+  trial_.emplace(ways, static_cast<std::size_t>(exchanges));
   if (trial_->is_over()) trial_.reset();
+  return trial_.has_value();
 }
 
 // Every rank has made as many exchanges by now, so all come here in the same start.
-void HaloPlan::end_trial() {
-  std::vector<double> times_s = trial_->medians();
-  const double spent_s = trial_->spent_s();
-  trial_.reset();
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, times_s.data(), static_cast<int>(times_s.size()), MPI_DOUBLE, MPI_MAX, comm()),
+void HaloPlan::end_round() {
+  const double begun_s = MPI_Wtime();
+  std::vector<double> numbers = trial_->told();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm()),
             "MPI_Allreduce");
-  settle(static_cast<std::size_t>(std::ranges::min_element(times_s) - times_s.begin()), times_s, spent_s);
+  trial_->heard(numbers);
+  trial_->met(MPI_Wtime() - begun_s);
+  if (!trial_->is_over()) return;
+  settle(*trial_);
+  trial_.reset();
 }
 
 void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {

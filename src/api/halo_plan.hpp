@@ -75,10 +75,14 @@ class HaloPlan {
   virtual void begin(std::uint64_t active) = 0;
   // From the next exchange on; of the ways that are tried, by their numbers.
   virtual void use(std::size_t) {}
-  // The trial is over: this way is kept. times_s: of each, on the slowest rank. spent_s: what all of it took, on this rank.
-  virtual void settle(std::size_t, const std::vector<double>&, double) {}
-  // Tries so many ways in at most so many exchanges to come.
-  void try_ways(std::size_t ways, std::size_t exchanges);
+  // The trial is over: its best way is kept.
+  virtual void settle(const Trial&) {}
+  // Tries so many ways in the first of so many exchanges to come. False where these are too few.
+  bool try_ways(std::size_t ways, int exchanges);
+  // Ways that were to be tried are none any more.
+  void end_trial() { trial_.reset(); }
+  // What is left to do once it is known what moves; collective where it does anything.
+  virtual void prepare(std::uint64_t) {}
   // What this rank sends to others: JSON objects (see save), with commas between. Throws Failure where it is not known.
   [[nodiscard]] virtual std::string pairs() const = 0;
   // Adds one of these: so many bytes of each field, gathered from so many rows of memory.
@@ -105,7 +109,7 @@ class HaloPlan {
 
  private:
   bool progress(bool wait);
-  void end_trial();
+  void end_round();
 
   enum class State { idle, under_way, complete, broken };
   State state_ = State::idle;

@@ -83,6 +83,8 @@ void each_row(const BoxCopy& copy, std::byte* into, const std::byte* from, Row r
 void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into);
 void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride);
 
+// Reads a byte of each page of the rows that a copy reads, so that they are there before the first one.
+void touch(const BoxCopy& copy, const std::byte* from);
 // Copies bytes.
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from);
 
