@@ -288,7 +288,7 @@ std::string HaloBoxes::explain() const {
   const auto number = [](std::size_t n) { return std::to_string(n); };
   return "halo on a grid of " + grid + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
          (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(ways_[now_]->algorithm()) +
-         "; " + why_ + "\nrank " + std::to_string(comm_.rank()) +
+         "; " + why_ + trial_words() + "\nrank " + std::to_string(comm_.rank()) +
          (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +
          " messages with " + number(bytes) + " B in " + number(current().stages.size()) + " steps for a halo of " +
          number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " + number(foreign_bytes) +

@@ -28,7 +28,7 @@ class HaloBoxes : public HaloPlan {
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return spec_.fields[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   void use(std::size_t way) override { now_ = way; }
-  void settle(const Trial& trial) override;
+  void settle(std::size_t way, bool few) override;
   [[nodiscard]] std::string pairs() const override;
   [[nodiscard]] std::string header() const override;
   void free() override {
@@ -49,7 +49,6 @@ class HaloBoxes : public HaloPlan {
   void prove(const Halo& halo) const;
   // Collective.
   void make_ways();
-  [[nodiscard]] std::vector<int> names_of_ways() const;
   void keep(std::size_t way);
   [[nodiscard]] const Halo& current() const { return ways_[now_]->halo(); }
 

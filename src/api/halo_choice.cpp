@@ -150,11 +150,10 @@ void HaloBoxes::make_ways() {
     ways_.push_back(std::move(way));
   }
   if (ways_.size() == 1) return;
-  if (try_ways(ways_.size(), request_.exchanges)) {
-    why_ += words_before(names_of_ways());
-  } else {
-    keep(0);
-  }
+  std::vector<int> tried;
+  for (const auto& way : ways_) tried.push_back(way->algorithm());
+  if (!try_ways(std::move(tried), request_.exchanges)) return keep(0);
+  for (const auto& way : ways_) way->rehearse();
 }
 
 void HaloBoxes::keep(std::size_t way) {
@@ -165,15 +164,13 @@ void HaloBoxes::keep(std::size_t way) {
   now_ = 0;
 }
 
-std::vector<int> HaloBoxes::names_of_ways() const {
-  std::vector<int> algorithms;
-  for (const auto& way : ways_) algorithms.push_back(way->algorithm());
-  return algorithms;
-}
-
-void HaloBoxes::settle(const Trial& trial) {
-  why_ = why_.substr(0, why_.find(words_before({}))) + words_after(names_of_ways(), trial);
-  keep(trial.best());
+void HaloBoxes::settle(std::size_t way, bool few) {
+  if (few) {
+    now_ = way;
+    reads_ = ways_[now_]->reads();
+  } else {
+    keep(way);
+  }
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 

@@ -69,7 +69,7 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   [[nodiscard]] std::string pairs() const override;
   void use(std::size_t way) override { now_ = way; }
-  void settle(const Trial& trial) override;
+  void settle(std::size_t way, bool few) override;
   // After set_algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
   void prepare(std::uint64_t active) override;
   void free() override {
@@ -85,7 +85,6 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] Way make_way(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const;
   // The ranks on the edges; bytes: what usually goes to each.
   [[nodiscard]] PartnerLists partner_lists(const std::vector<Index>& bytes) const;
-  [[nodiscard]] std::vector<int> names_of_ways() const;
   [[nodiscard]] Carrier& usual() const { return *ways_[now_].carrier; }
 
   static std::vector<Edge> read(const Ends& ends, int ranks, const char* what);

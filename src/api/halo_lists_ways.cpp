@@ -27,7 +27,7 @@ void HaloLists::set_algorithm(int algorithm) {
   });
   asked.alike("the algorithm (by its number)", algorithm);
   asked.reach(comm_.get());
-  end_trial();
+  forget_trial();
   why_ = "asked for";
   is_open_ = algorithm == RANKWISE_HALO_AUTO;
   const PartnerLists edges = partner_lists({});
@@ -76,24 +76,17 @@ void HaloLists::prepare(std::uint64_t active) {
   }
   now_ = 0;
   if (ways_.size() == 1) return;
-  if (try_ways(ways_.size(), default_halo_options().exchanges)) {
-    why_ += words_before(names_of_ways());
-  } else {
-    ways_.resize(1);
-  }
+  std::vector<int> tried;
+  for (const Way& way : ways_) tried.push_back(way.algorithm);
+  if (!try_ways(std::move(tried), default_halo_options().exchanges)) ways_.resize(1);
 }
 
-void HaloLists::settle(const Trial& trial) {
-  why_ = why_.substr(0, why_.find(words_before({}))) + words_after(names_of_ways(), trial);
-  std::swap(ways_.front(), ways_[trial.best()]);
+void HaloLists::settle(std::size_t way, bool few) {
+  now_ = way;
+  if (few) return;
+  std::swap(ways_.front(), ways_[way]);
   ways_.resize(1);
   now_ = 0;
-}
-
-std::vector<int> HaloLists::names_of_ways() const {
-  std::vector<int> algorithms;
-  for (const Way& way : ways_) algorithms.push_back(way.algorithm);
-  return algorithms;
 }
 
 }  // namespace rankwise::api

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "api/environment.hpp"
+#include "api/halo_choice.hpp"
 
 namespace rankwise::api {
 
@@ -129,7 +130,7 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   state_ = State::broken;
   prepare(moving);
   if (trial_ && trial_->is_round_over()) end_round();
-  is_tried_ = trial_.has_value();
+  is_tried_ = trial_ && !trial_->is_over();
   if (is_tried_) use(trial_->now());
   const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
   begin(moving);
@@ -137,10 +138,16 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   state_ = State::under_way;
 }
 
-bool HaloPlan::try_ways(std::size_t ways, int exchanges) {
-  trial_.emplace(ways, static_cast<std::size_t>(exchanges));
+bool HaloPlan::try_ways(std::vector<int> algorithms, int exchanges) {
+  trial_.emplace(algorithms.size(), static_cast<std::size_t>(exchanges));
+  tried_ = std::move(algorithms);
   if (trial_->is_over()) trial_.reset();
   return trial_.has_value();
+}
+
+std::string HaloPlan::trial_words() const {
+  if (!trial_) return "";
+  return trial_->is_over() ? words_after(tried_, *trial_) : words_before(tried_);
 }
 
 // Every rank has made as many exchanges by now, so all come here in the same start.
@@ -151,9 +158,8 @@ void HaloPlan::end_round() {
             "MPI_Allreduce");
   trial_->heard(numbers);
   trial_->met(MPI_Wtime() - begun_s);
-  if (!trial_->is_over()) return;
-  settle(*trial_);
-  trial_.reset();
+  constexpr double short_s = 1e-4;
+  if (trial_->is_over()) settle(trial_->best(), trial_->medians()[trial_->best()] < short_s);
 }
 
 void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {

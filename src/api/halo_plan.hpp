@@ -75,12 +75,13 @@ class HaloPlan {
   virtual void begin(std::uint64_t active) = 0;
   // From the next exchange on; of the ways that are tried, by their numbers.
   virtual void use(std::size_t) {}
-  // The trial is over: its best way is kept.
-  virtual void settle(const Trial&) {}
-  // Tries so many ways in the first of so many exchanges to come. False where these are too few.
-  bool try_ways(std::size_t ways, int exchanges);
-  // Ways that were to be tried are none any more.
-  void end_trial() { trial_.reset(); }
+  // The trial is over: this way is kept. few: whether exchanges are so short that freeing the others would be felt.
+  virtual void settle(std::size_t, bool) {}
+  // Tries the ways of these algorithms in the first of so many exchanges to come. False where these are too few.
+  bool try_ways(std::vector<int> algorithms, int exchanges);
+  void forget_trial() { trial_.reset(); }
+  // What is to be tried, or what was found.
+  [[nodiscard]] std::string trial_words() const;
   // What is left to do once it is known what moves; collective where it does anything.
   virtual void prepare(std::uint64_t) {}
   // What this rank sends to others: JSON objects (see save), with commas between. Throws Failure where it is not known.
@@ -116,6 +117,7 @@ class HaloPlan {
   bool check_every_call_;
   Reduction reduction_;
   std::optional<Trial> trial_;
+  std::vector<int> tried_;  // the algorithms of its ways
   bool is_tried_ = false;  // what is under way
   double spent_s_ = 0.0;   // in its calls so far
 };

@@ -114,7 +114,8 @@ void HaloWindow::start(std::span<const HaloMessage> pulls, std::span<std::byte* 
       fields_[f] = fields[f];
       places_[f] = place_of(fields[f]);
     }
-    memory_.own->field[f] = places_[f];
+    // Written only where it has changed: what is written has to come across to every reader.
+    if (memory_.own->field[f] != places_[f]) memory_.own->field[f] = places_[f];
   }
   epochs_->begin(memory_);
 }

@@ -2,7 +2,7 @@
 // many exchanges in a row, forwards and backwards by turns so that what drifts counts alike for all, twice as many in every round.
 // The first of a row does not count: caches hold what the other way left. After a round the ranks tell each other what they found;
 // then ways go that were slower in all rounds, or in nearly all of many. It ends when one way is left, when those that are cannot
-// be told apart, or when it would lose more than it may.
+// be told apart, or when it would lose more than it may. What takes four times as long once was disturbed, and proves nothing.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class Trial {
   // exchanges: that the program will make, about. The trial may cost a hundredth of their time.
   Trial(std::size_t ways, std::size_t exchanges) : ways_(ways), exchanges_(exchanges) {
     for (std::size_t i = 0; i < ways; ++i) left_.push_back(i);
-    if (ways < 2 || 50 * exchanges_of_round() > exchanges) left_.resize(std::min(ways, std::size_t{1}));
+    if (ways < 2 || 75 * exchanges_of_round() > exchanges) left_.resize(std::min(ways, std::size_t{1}));
     start_round();
   }
 
@@ -46,7 +46,7 @@ class Trial {
     for (std::size_t k = 0; k < left_.size(); ++k) {
       Way& way = ways_[left_[k]];
       way.rounds_s.push_back(largest[2 * k]);
-      way.spent_s += largest[2 * k + 1];
+      way.rows_s.push_back(largest[2 * k + 1]);
       way.exchanges += row();
       way.extra_s = std::max(0.0, largest[2 * k + 1] - static_cast<double>(row()) * largest[2 * k]);
     }
@@ -81,17 +81,23 @@ class Trial {
   [[nodiscard]] double loss_s() const {
     const double best_s = middle(ways_[best()].rounds_s);
     double loss_s = met_s_;
-    for (const Way& way : ways_) loss_s += std::max(0.0, way.spent_s - static_cast<double>(way.exchanges) * best_s);
+    for (const Way& way : ways_) {
+      for (std::size_t r = 0; r < way.rows_s.size(); ++r) {
+        const double usual_s = static_cast<double>(row(r)) * best_s;
+        loss_s += std::clamp(way.rows_s[r] - usual_s, 0.0, (disturbed - 1.0) * usual_s);
+      }
+    }
     return loss_s;
   }
 
  private:
-  static constexpr std::size_t most_rounds = 6;
+  static constexpr std::size_t most_rounds = 7;
+  static constexpr double disturbed = 4.0;
   struct Way {
     std::vector<double> counted_s;  // of this round, on this rank
     double row_s = 0.0;
     std::vector<double> rounds_s;   // of each round, on the slowest rank
-    double spent_s = 0.0;
+    std::vector<double> rows_s;     // likewise, all exchanges of its row
     double extra_s = 0.0;           // of the last row, by which its first exchange was slower
     std::size_t exchanges = 0;
   };
@@ -102,7 +108,8 @@ class Trial {
     std::nth_element(values.begin(), at, values.end());
     return *at;
   }
-  [[nodiscard]] std::size_t row() const { return 1 + (std::size_t{2} << round_); }
+  static std::size_t row(std::size_t round) { return 1 + (std::size_t{1} << round); }
+  [[nodiscard]] std::size_t row() const { return row(round_); }
   [[nodiscard]] std::size_t exchanges_of_round() const { return row() * left_.size(); }
   void start_round() {
     taken_ = 0;
@@ -124,7 +131,9 @@ class Trial {
     const std::size_t quickest = best();
     const std::size_t rounds = round_ + 1;
     std::erase_if(left_, [&](std::size_t i) {
-      return i != quickest && ratios(i, quickest)[(rounds - 1) / 4] > 1.0 + 0.5 / static_cast<double>(rounds);
+      if (i == quickest) return false;
+      const double ratio = ratios(i, quickest)[(rounds - 1) / 4];
+      return ratio > 1.0 + 0.5 / static_cast<double>(rounds) && (rounds > 1 || ratio < disturbed);
     });
   }
   // All within three percent, in three rounds of four.
@@ -138,7 +147,8 @@ class Trial {
     const double best_s = middle(ways_[best()].rounds_s);
     double loss_s = meeting_s;
     for (const std::size_t i : left_) {
-      loss_s += static_cast<double>(row()) * (middle(ways_[i].rounds_s) - best_s) + ways_[i].extra_s;
+      const double slower_s = static_cast<double>(row()) * (middle(ways_[i].rounds_s) - best_s) + ways_[i].extra_s;
+      loss_s += std::min(slower_s, (disturbed - 1.0) * static_cast<double>(row()) * best_s);
     }
     return loss_s;
   }

@@ -26,10 +26,10 @@ std::vector<std::size_t> run(Trial& trial, const std::function<double(std::size_
 TEST(Trial, TakesTurnsForwardsAndBackwardsAndDropsTheSlow) {
   Trial trial(3, 4000);
   const std::vector<std::size_t> order = run(trial, [](std::size_t way) { return way == 0 ? 1.2 : way == 1 ? 1.0 : 1.6; });
-  const std::vector<std::size_t> first{0, 0, 0, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0};
+  const std::vector<std::size_t> first{0, 0, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0};
   ASSERT_GE(order.size(), first.size());
   EXPECT_TRUE(std::equal(first.begin(), first.end(), order.begin()));
-  EXPECT_EQ(std::count(order.begin(), order.end(), 2), 3);
+  EXPECT_EQ(std::count(order.begin(), order.end(), 2), 2);
   EXPECT_EQ(trial.best(), 1u);
   EXPECT_EQ(trial.medians(), (std::vector<double>{1.2, 1.0, 1.6}));
   EXPECT_EQ(trial.exchanges(), order.size());
@@ -40,7 +40,7 @@ TEST(Trial, LosesAHundredthAtMost) {
     Trial trial(4, 4000);
     static_cast<void>(run(trial, [&](std::size_t way) { return way == 2 ? 1.0 : slower; }));
     EXPECT_LE(trial.loss_s(), 40.0) << slower;
-    if (slower > 1.0) EXPECT_EQ(trial.best(), 2u) << slower;
+    EXPECT_TRUE(slower == 1.0 || trial.best() == 2) << slower;
   }
 }
 
@@ -59,7 +59,7 @@ TEST(Trial, MeetingsCostToo) {
 TEST(Trial, OneThatIsSlowOnceStays) {
   Trial trial(2, 100000);
   std::size_t exchange = 0;
-  // Something else takes the processor in the third round.
+  // Something else takes the processor in the third and fourth rounds.
   static_cast<void>(run(trial, [&](std::size_t way) {
     const bool disturbed = ++exchange > 16 && exchange < 35;
     return way == 0 ? (disturbed ? 9.0 : 1.0) : 1.2;
@@ -67,9 +67,17 @@ TEST(Trial, OneThatIsSlowOnceStays) {
   EXPECT_EQ(trial.best(), 0u);
 }
 
+TEST(Trial, WhatIsDisturbedAtFirstIsNotGivenUp) {
+  Trial trial(3, 4000);
+  std::size_t exchange = 0;
+  static_cast<void>(run(trial, [&](std::size_t way) { return way == 2 ? (++exchange <= 2 ? 5000.0 : 0.5) : 1.0; }));
+  EXPECT_EQ(trial.best(), 2u);
+  EXPECT_LE(trial.loss_s(), 40.0);
+}
+
 TEST(Trial, IsLeftOutWhereThereIsLittleToDo) {
   EXPECT_TRUE(Trial(3, 400).is_over());
-  EXPECT_FALSE(Trial(3, 500).is_over());
+  EXPECT_FALSE(Trial(3, 450).is_over());
   EXPECT_TRUE(Trial(1, 100000).is_over());
   EXPECT_TRUE(Trial(2, 0).is_over());
 }
