@@ -346,10 +346,14 @@ void HaloLists::pack(const Partner& partner, const std::vector<Edge>& edges, std
   each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
     const Taken& field = fields_[f];
     std::byte* next = into + at;
-    edges[e].each_run([&](const Run& run) {
+    if (!edges[e].single.empty()) {
+      gather(field.element_bytes, edges[e].single, field.data, field.stride, next);
+      return;
+    }
+    for (const Run& run : edges[e].runs) {
       gather(field.element_bytes, run.count, field.data + run.first * field.stride, field.stride, next);
       next += run.count * static_cast<Bytes>(field.element_bytes);
-    });
+    }
   });
 }
 
@@ -358,15 +362,26 @@ void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, c
   each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
     const Taken& field = fields_[f];
     const std::byte* next = from + at;
-    edges[e].each_run([&](const Run& run) {
-      std::byte* into = field.data + run.first * field.stride;
-      if (reduction == nullptr) scatter(field.element_bytes, run.count, next, into, field.stride);
-      for (Index i = 0; reduction != nullptr && i < run.count; ++i) {
-        const std::byte* element = next + i * static_cast<Bytes>(field.element_bytes);
-        reduction->row(into + i * field.stride, element, field.element_bytes, reduction);
+    if (const std::vector<int>& single = edges[e].single; !single.empty()) {
+      if (reduction == nullptr) {
+        scatter(field.element_bytes, single, next, field.data, field.stride);
+      } else {
+        reduction->elements(field.data, field.stride, single, next, field.element_bytes, reduction);
       }
-      next += run.count * static_cast<Bytes>(field.element_bytes);
-    });
+      return;
+    }
+    const auto size = static_cast<Bytes>(field.element_bytes);
+    for (const Run& run : edges[e].runs) {
+      std::byte* into = field.data + run.first * field.stride;
+      if (reduction == nullptr) {
+        scatter(field.element_bytes, run.count, next, into, field.stride);
+      } else if (field.stride == size) {
+        reduction->row(into, next, static_cast<std::size_t>(run.count * size), reduction);
+      } else {
+        for (Index i = 0; i < run.count; ++i) reduction->row(into + i * field.stride, next + i * size, field.element_bytes, reduction);
+      }
+      next += run.count * size;
+    }
   });
 }
 

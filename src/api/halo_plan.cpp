@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <fstream>
 
 #include "api/environment.hpp"
@@ -56,32 +57,60 @@ void combine(std::byte* into, const std::byte* from, std::size_t bytes, Combine 
   bytes == 3 * sizeof(Value) ? each(3 * sizeof(Value)) : each(bytes);
 }
 
+struct Sum {
+  template <class Value>
+  Value operator()(Value a, Value b) const { return static_cast<Value>(a + b); }
+};
+struct Largest {
+  template <class Value>
+  Value operator()(Value a, Value b) const { return b > a ? b : a; }
+};
+struct Least {
+  template <class Value>
+  Value operator()(Value a, Value b) const { return b < a ? b : a; }
+};
+
+template <class Value, class How>
+void set(Reduction& reduction) {
+  reduction.row = [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
+    combine<Value>(into, from, n, How{});
+  };
+  reduction.elements = [](std::byte* into, Bytes stride, std::span<const int> at, const std::byte* from, std::size_t bytes,
+                          const void*) {
+    const auto each = [&](auto size) {
+      for (const int place : at) {
+        combine<Value>(into + place * stride, from, size, How{});
+        from += size;
+      }
+    };
+    bytes == 3 * sizeof(Value) ? each(std::integral_constant<std::size_t, 3 * sizeof(Value)>{}) : each(bytes);
+  };
+}
+
 template <class Value>
-CombineRow row_of(MPI_Op op) {
-  if (op == MPI_SUM) {
-    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
-      combine<Value>(into, from, n, [](Value a, Value b) { return static_cast<Value>(a + b); });
-    };
-  }
-  if (op == MPI_MAX) {
-    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
-      combine<Value>(into, from, n, [](Value a, Value b) { return b > a ? b : a; });
-    };
-  }
-  if (op == MPI_MIN) {
-    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
-      combine<Value>(into, from, n, [](Value a, Value b) { return b < a ? b : a; });
-    };
-  }
-  return nullptr;
+void set(Reduction& reduction) {
+  if (reduction.op == MPI_SUM) set<Value, Sum>(reduction);
+  if (reduction.op == MPI_MAX) set<Value, Largest>(reduction);
+  if (reduction.op == MPI_MIN) set<Value, Least>(reduction);
 }
 
 // What MPI combines, a row a call.
 void by_mpi(std::byte* into, const std::byte* from, std::size_t bytes, const void* context) {
   const auto& reduction = *static_cast<const Reduction*>(context);
-  check_mpi(MPI_Reduce_local(from, into, static_cast<int>(bytes / static_cast<std::size_t>(reduction.type_bytes)),
-                             reduction.type, reduction.op),
-            "MPI_Reduce_local");
+  const auto type_bytes = static_cast<std::size_t>(reduction.type_bytes);
+  constexpr std::size_t most = std::size_t{1} << 30;  // MPI counts in int
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t count = std::min((bytes - done) / type_bytes, most);
+    check_mpi(MPI_Reduce_local(from + done, into + done, static_cast<int>(count), reduction.type, reduction.op), "MPI_Reduce_local");
+    done += count * type_bytes;
+  }
+}
+void elements_by_mpi(std::byte* into, Bytes stride, std::span<const int> at, const std::byte* from, std::size_t bytes,
+                     const void* context) {
+  for (const int place : at) {
+    by_mpi(into + place * stride, from, bytes, context);
+    from += bytes;
+  }
 }
 
 }  // namespace
@@ -90,17 +119,20 @@ Reduction reduction_of(MPI_Datatype type, MPI_Op op) {
   if (type == MPI_DATATYPE_NULL) refuse_argument("the type is MPI_DATATYPE_NULL: give one such as MPI_DOUBLE");
   if (op == MPI_OP_NULL) refuse_argument("the operation is MPI_OP_NULL: give one such as MPI_SUM");
   int integers = 0, addresses = 0, types = 0, combiner = 0, commutes = 0;
-  Reduction reduction{type, op, 1, nullptr};
+  Reduction reduction{type, op};
   check_mpi(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
   if (combiner != MPI_COMBINER_NAMED) refuse_argument("the type is a derived one: give an intrinsic type such as MPI_DOUBLE");
   check_mpi(MPI_Op_commutative(op, &commutes), "MPI_Op_commutative");
   if (commutes == 0) refuse_argument("the operation does not commute: give one that does, such as MPI_SUM");
   check_mpi(MPI_Type_size(type, &reduction.type_bytes), "MPI_Type_size");
-  if (type == MPI_DOUBLE) reduction.row = row_of<double>(op);
-  if (type == MPI_FLOAT) reduction.row = row_of<float>(op);
-  if (type == MPI_INT) reduction.row = row_of<int>(op);
-  if (type == MPI_INT64_T) reduction.row = row_of<std::int64_t>(op);
-  if (reduction.row == nullptr) reduction.row = by_mpi;
+  if (type == MPI_DOUBLE) set<double>(reduction);
+  if (type == MPI_FLOAT) set<float>(reduction);
+  if (type == MPI_INT) set<int>(reduction);
+  if (type == MPI_INT64_T) set<std::int64_t>(reduction);
+  if (reduction.row == nullptr) {
+    reduction.row = by_mpi;
+    reduction.elements = elements_by_mpi;
+  }
   return reduction;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,17 @@ class Fields {
 
 inline constexpr std::size_t most_fields = 64;
 
-// What is combined in the way back, and by which rows.
+// Combines elements that follow each other into those at these places, counted in strides.
+using CombineElements = void (*)(std::byte* into, Bytes stride, std::span<const int> at, const std::byte* from,
+                                 std::size_t element_bytes, const void* context);
+
+// What is combined in the way back, and how.
 struct Reduction {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
   int type_bytes = 1;
   CombineRow row = nullptr;
+  CombineElements elements = nullptr;
 };
 
 // Throws Failure for a type that is no intrinsic one, and an operation that does not commute.

@@ -116,6 +116,27 @@ void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* in
       });
 }
 
+// A loop for each known size, not a question of the size for each element.
+void gather(std::size_t size, std::span<const int> at, const std::byte* from, Bytes stride, std::byte* into) {
+  const auto each = [&](auto bytes) {
+    for (const int place : at) {
+      std::memcpy(into, from + place * stride, bytes);
+      into += bytes;
+    }
+  };
+  by_size(size, each, [&] { each(size); });
+}
+
+void scatter(std::size_t size, std::span<const int> at, const std::byte* from, std::byte* into, Bytes stride) {
+  const auto each = [&](auto bytes) {
+    for (const int place : at) {
+      std::memcpy(into + place * stride, from, bytes);
+      from += bytes;
+    }
+  };
+  by_size(size, each, [&] { each(size); });
+}
+
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from) {
   by_size(
       copy.row_bytes, [&](auto known) { run_rows<known>(copy, into, from); },
