@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "preload/neighbor_check.hpp"
 #include "preload/neighbor_exchange.hpp"
 #include "preload/neighbor_request.hpp"
 #include "preload/told.hpp"
@@ -18,7 +19,6 @@ namespace rankwise::preload {
 namespace {
 
 std::atomic<long> served{0};
-std::atomic<long> different{0};
 
 NeighborMode read_mode() {
   const char* text = std::getenv("RANKWISE_NEIGHBOR");
@@ -44,8 +44,13 @@ int own(const NeighborCall& call) {
   switch (call.words) {
     case 7: return reinterpret_cast<int (*)(H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6]);
     case 8: return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
-    default:
+    case 9:
       return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]);
+    case 10:
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9]);
+    default:
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
+                                                                                w[9], w[10]);
   }
 }
 
@@ -63,45 +68,14 @@ int exchange(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<
   return raised(arguments.comm(), code);
 }
 
-// The bytes that a plan's receives write, one after the other.
-int read_received(const Plan& plan, const Arguments& arguments, MPI_Comm comm, std::vector<std::byte>& bytes) {
-  std::size_t all = 0;
-  for (const Content& content : plan.receives) all += content.bytes();
-  bytes.resize(all);
-  std::size_t done = 0;
-  for (const Content& content : plan.receives) {
-    if (const int code = content.pack(arguments.received(), bytes.data() + done, comm); code != MPI_SUCCESS) return code;
-    done += content.bytes();
-  }
-  return MPI_SUCCESS;
-}
-
-int write_received(const Plan& plan, const Arguments& arguments, MPI_Comm comm, const std::vector<std::byte>& bytes) {
-  std::size_t done = 0;
-  for (const Content& content : plan.receives) {
-    const int code = content.unpack(content.bytes(), bytes.data() + done, arguments.received(), comm);
-    if (code != MPI_SUCCESS) return code;
-    done += content.bytes();
-  }
-  return MPI_SUCCESS;
-}
-
 // MPI's own call, then ours over bytes that are all wrong: both must leave the same.
 int checked(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments) {
   if (const int code = own(call); code != MPI_SUCCESS) return code;
-  std::vector<std::byte> right;
-  std::vector<std::byte> found;
-  int code = read_received(*plan, arguments, state->comm, right);
-  found = right;
-  for (std::byte& byte : found) byte = ~byte;
-  if (code == MPI_SUCCESS) code = write_received(*plan, arguments, state->comm, found);
+  NeighborCheck check(state, plan, arguments.received());
+  int code = check.begin();
   if (code == MPI_SUCCESS) code = exchange(state, plan, arguments);
-  if (code == MPI_SUCCESS) code = read_received(*plan, arguments, state->comm, found);
-  if (code == MPI_SUCCESS && found == right) return MPI_SUCCESS;
-  if (different++ == 0) {
-    std::fprintf(stderr, "rankwise: rank %d: a neighbourhood collective differs from MPI's own: please report it\n", state->rank);
-  }
-  return write_received(*plan, arguments, state->comm, right);
+  const int after = check.end();
+  return code != MPI_SUCCESS ? code : after;
 }
 
 double median(std::vector<double> times_s) {
@@ -174,7 +148,6 @@ bool serve(const NeighborCall& call, int* result) {
   if (mode == NeighborMode::automatic && route == Trial::Route::own) return leave();
   if (call.form == NeighborForm::blocking) return serve_blocking(call, *state, arguments, result) || pass();
   // Of calls that cannot be timed those are served whose blocking kind gained, and those where messages become fewer.
-  if (mode == NeighborMode::check) return pass();
   if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return leave();
   if (!arguments.sane((*state)->sends, (*state)->receives)) return pass();
   int code = MPI_SUCCESS;
@@ -182,7 +155,13 @@ bool serve(const NeighborCall& call, int* result) {
   if (plan == nullptr) return pass();
   auto* request = reinterpret_cast<MPI_Request*>(call.word[call.words - 1]);
   if (request == nullptr) return pass();
-  code = start_request(*state, plan, arguments, call.form == NeighborForm::persistent, request);
+  MPI_Request theirs = MPI_REQUEST_NULL;  // MPI's own, which goes on beside ours
+  if (mode == NeighborMode::check) {
+    NeighborCall beside = call;
+    beside.word[call.words - 1] = reinterpret_cast<Handle>(&theirs);
+    if (*result = own(beside); *result != MPI_SUCCESS) return true;
+  }
+  code = start_request(*state, plan, arguments, {call.form == NeighborForm::persistent, mode == NeighborMode::check, theirs}, request);
   ++served;
   *result = raised(arguments.comm(), code);
   return true;
@@ -244,7 +223,8 @@ void describe_neighbors(char* text, unsigned long size) noexcept {
   }
   char check[80] = "";
   if (neighbor_mode() == NeighborMode::check) {
-    std::snprintf(check, sizeof check, different == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own", different.load());
+    std::snprintf(check, sizeof check, NeighborCheck::different() == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own",
+                  NeighborCheck::different());
   }
   std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, neighbors_left.load());
 }
