@@ -179,6 +179,11 @@ std::vector<std::uint64_t> HaloLists::tell(const std::vector<std::uint64_t>& tol
 }
 
 void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::string& name) {
+  constexpr std::size_t most = std::size_t{1} << 48;  // so that bytes can be counted
+  if (list.count > most || list.first > most) {
+    refuse_argument(name + " has " + std::to_string(list.count) + " elements from " + std::to_string(list.first) + " on: give at most " +
+                    std::to_string(most));
+  }
   edge.take_none();
   edge.count = list.count;
   edge.listed = true;
