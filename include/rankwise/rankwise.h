@@ -288,7 +288,8 @@ typedef struct rankwise_halo_options {
   int lower[RANKWISE_MAX_DIMS]; /* widths before the own elements on each axis of the grid, 0 allowed; default 1 */
   int upper[RANKWISE_MAX_DIMS]; /* widths behind them */
   int exchanges;                /* about how many will be made: where several algorithms may be the fastest, auto tries them in
-                                   one of a hundred of these, and the start after those is collective; 0: never; default 4000 */
+                                   the first of these, until that has cost the time of one in a hundred, and some of those
+                                   starts are collective; 0: never; default 4000 */
 } rankwise_halo_options;
 
 RANKWISE_API rankwise_result rankwise_halo_options_init(rankwise_halo_options* options, size_t struct_size);
@@ -333,8 +334,10 @@ RANKWISE_API rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int
                                                          const int skey[], int nrecv, const int source[],
                                                          const int rkey[], rankwise_halo* halo);
 
-/* How the messages of a halo of lists travel from now on: direct (the default), persistent, two-step, three-step or leader;
- * what is sent back goes straight. Collective. UNSUPPORTED: others. */
+/* How the messages of a halo of lists travel from now on: direct (the default), persistent, two-step, three-step, leader or
+ * auto; what is sent back goes straight. Collective. After auto the next start is collective, too: it asks the judge for the
+ * bytes at hand, and where several may be the fastest a trial follows, as of boxes with 4000 exchanges to come. Ask again where
+ * bytes have changed much. UNSUPPORTED: others. */
 RANKWISE_API rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, int algorithm);
 
 /* Says which elements each edge sends and where what comes is put, from now on; the lists are copied. All ranks call it:

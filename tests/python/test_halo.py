@@ -65,7 +65,7 @@ for algorithm in ("window", "auto", "three-step"):
     shared.free()
 saved = json.load(open(sys.argv[1]))
 assert saved["ranks"] == 2 and saved["fields"] == [8] and saved["grid"] == [2, 1], saved
-assert saved["pairs"] == [{"source": r, "dest": 1 - r, "bytes": [2 * 3 * 8]} for r in (0, 1)], saved
+assert saved["pairs"] == [{"source": r, "dest": 1 - r, "bytes": [2 * 3 * 8], "row_bytes": 24} for r in (0, 1)], saved
 
 
 def refused(call, words):
