@@ -8,7 +8,8 @@
 // local library, whichever takes less time. Backward is the same in reverse: blocks are sent as they lie and gathered
 // panel by panel.
 //
-// Besides the array one buffer of the same size is needed.
+// Besides the array one buffer of the same size is needed. The first stage can read a caller's memory and the last one write
+// it: lines go to cache and from there to the blocks anyway.
 #pragma once
 
 #include <mpi.h>
@@ -22,6 +23,7 @@
 #include "fft/buffer.hpp"
 #include "fft/decomposition.hpp"
 #include "fft/library.hpp"
+#include "fft/program.hpp"
 
 namespace rankwise {
 
@@ -35,6 +37,17 @@ struct FftSpec {
   Order order = Order::transposed;
   TransposeMethod method = TransposeMethod::alltoall;
   Planning planning = Planning::measure;
+  bool may_idle = false;        // ranks that hold nothing are served
+  std::size_t piece_bytes = 0;  // 0: messages travel in pieces only where MPI could not count them
+};
+
+// Where a run reads and writes; null: in the transform's own array. The two may be one, for everything is read before
+// anything is written.
+struct Ends {
+  const void* from = nullptr;
+  void* into = nullptr;
+  Index line = 0;      // reals from one line of real data to the next in the caller's memory
+  double scale = 1.0;  // a factor for every value
 };
 
 // Seconds that this rank spent on local FFTs, on moving values within its memory, and in the exchanges (waiting for the
@@ -69,7 +82,9 @@ class Fft3d {
   [[nodiscard]] std::size_t array_bytes() const { return array_.bytes(); }
 
   // Collective. Neither direction divides: forward and backward multiply by the number of points. Throws MpiError.
-  void run(Direction direction);
+  void run(Direction direction, const Ends& ends = {});
+  // Adds to a program what a run does.
+  void add(Program& program, Direction direction, const Ends& ends);
   [[nodiscard]] const PhaseTimes& phases() const { return phases_; }  // of the last run
 
   // Collective: only the exchanges of a forward run in transposed order, on whatever the buffers hold.
@@ -92,17 +107,20 @@ class Fft3d {
   [[nodiscard]] Planned plan_planes(const FftLibrary& library);
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
   void connect();
+  void close();
 
-  void forward(bool transforms);
-  void backward(bool transforms);
-  void scatter_planes(bool transforms);                                // natural order -> blocks
-  void gather_planes(bool transforms);                                 // blocks -> natural order
+  void forward(Program& program, bool transforms, const Ends& ends);
+  void backward(Program& program, bool transforms, const Ends& ends);
+  void scatter_planes(bool transforms, const Ends& ends);              // natural order -> blocks
+  void gather_planes(bool transforms, const Ends& ends);               // blocks -> natural order
   void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks
   void gather_middle(bool transforms);                                 // blocks -> lines along axis 1
-  void transform_planes(Direction direction);
-  void transform_first(const Value* from, Value* into, Direction direction, bool transforms);
-  void exchange(BlockExchange& blocks);
-  void run_alone(Direction direction);                                 // one rank
+  void transform_first(const Value* from, Value* into, Direction direction, bool transforms, double scale);
+  void run_alone(Direction direction, const Ends& ends);               // one rank
+  // Lines along axis 2 from and to the caller's memory; those of real data may lie apart there.
+  void load_lines(const Ends& ends, Index first, Index count, Value* into) const;
+  void store_lines(const Value* from, Index first, Index count, const Ends& ends) const;
+  [[nodiscard]] Way way() const;
 
   FftSpec spec_;
   int rank_ = 0;
