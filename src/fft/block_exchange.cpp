@@ -24,9 +24,9 @@ void lay_out(const std::vector<std::size_t>& bytes, std::size_t value_bytes, std
   }
 }
 
-// One parcel a rank, one after the other in memory.
-std::vector<Parcel> parcels(const std::vector<std::size_t>& bytes) {
-  std::vector<Parcel> all;
+// One block a rank, one after the other in memory.
+std::vector<LongBlock> blocks(const std::vector<std::size_t>& bytes) {
+  std::vector<LongBlock> all;
   std::size_t offset = 0;
   for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
     all.push_back({static_cast<int>(peer), offset, bytes[peer]});
@@ -50,8 +50,8 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const std::vector<st
     : comm_(comm), from_(from), into_(into) {
   const bool in_pieces = way.piece_bytes > 0;
   if (in_pieces || way.method == TransposeMethod::pairwise) {
-    pieces_ = std::make_unique<Parcels>(comm, parcels(send_bytes), parcels(recv_bytes), from, into,
-                                        in_pieces ? way.piece_bytes : Parcels::usual_piece_bytes);
+    pieces_ = std::make_unique<LongBlocks>(comm, blocks(send_bytes), blocks(recv_bytes), from, into,
+                                        in_pieces ? way.piece_bytes : LongBlocks::usual_piece_bytes);
   }
   if (in_pieces) return;
   if (way.method == TransposeMethod::alltoall) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "exchange/executor.hpp"
-#include "fft/parcels.hpp"
+#include "fft/long_blocks.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -51,7 +51,7 @@ class BlockExchange final : public Transfer {
   MPI_Request request_ = MPI_REQUEST_NULL;
   RankSchedule schedule_;
   std::unique_ptr<Executor> pairwise_;
-  std::unique_ptr<Parcels> pieces_;
+  std::unique_ptr<LongBlocks> pieces_;
 };
 
 }  // namespace rankwise

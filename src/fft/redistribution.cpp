@@ -98,22 +98,22 @@ Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, cons
       receives_(parts(into_, from, element_bytes)),
       out_(bytes_of(from_, element_bytes), std::nothrow),
       in_(bytes_of(into_, element_bytes), std::nothrow) {
-  const auto parcels_of = [&](const std::vector<Part>& parts) {
-    std::vector<Parcel> parcels;
+  const auto blocks_of = [&](const std::vector<Part>& parts) {
+    std::vector<LongBlock> blocks;
     for (std::size_t peer = 0; peer < parts.size(); ++peer) {
       const std::size_t bytes = bytes_of(parts[peer].box, element_bytes);
-      if (bytes > 0) parcels.push_back({static_cast<int>(peer), parts[peer].offset, bytes});
+      if (bytes > 0) blocks.push_back({static_cast<int>(peer), parts[peer].offset, bytes});
     }
-    return parcels;
+    return blocks;
   };
-  const std::vector<Parcel> sends = parcels_of(sends_);
-  for (const Parcel& parcel : sends) {
-    if (parcel.peer == own_rank(comm)) continue;
+  const std::vector<LongBlock> sends = blocks_of(sends_);
+  for (const LongBlock& block : sends) {
+    if (block.peer == own_rank(comm)) continue;
     ++messages_;
-    message_bytes_ += parcel.bytes;
+    message_bytes_ += block.bytes;
   }
-  parcels_.emplace(comm, sends, parcels_of(receives_), out_.as<std::byte>(), in_.as<std::byte>(),
-                   piece_bytes > 0 ? piece_bytes : Parcels::usual_piece_bytes);
+  blocks_.emplace(comm, sends, blocks_of(receives_), out_.as<std::byte>(), in_.as<std::byte>(),
+                   piece_bytes > 0 ? piece_bytes : LongBlocks::usual_piece_bytes);
 }
 
 template <class Copy>
@@ -133,15 +133,15 @@ void Redistribution::each_line(const Box& own, Index line, const std::vector<Par
   }
 }
 
-void Redistribution::add(Program& program, const std::byte* from, Index from_line, std::byte* into, Index into_line,
+void Redistribution::add(Stages& stages, const std::byte* from, Index from_line, std::byte* into, Index into_line,
                          double* exchange_s) {
-  program.add([this, from, line = from_line > 0 ? from_line : from_[2].count] {
+  stages.add([this, from, line = from_line > 0 ? from_line : from_[2].count] {
     each_line(from_, line, sends_, [&](std::size_t place, std::size_t packed, std::size_t bytes) {
       std::memcpy(out_.as<std::byte>() + packed, from + place, bytes);
     });
   });
-  program.add(*parcels_, exchange_s);
-  program.add([this, into, line = into_line > 0 ? into_line : into_[2].count] {
+  stages.add(*blocks_, exchange_s);
+  stages.add([this, into, line = into_line > 0 ? into_line : into_[2].count] {
     each_line(into_, line, receives_, [&](std::size_t place, std::size_t packed, std::size_t bytes) {
       std::memcpy(into + place, in_.as<std::byte>() + packed, bytes);
     });

@@ -9,7 +9,7 @@
 
 #include "fft/buffer.hpp"
 #include "fft/decomposition.hpp"
-#include "fft/parcels.hpp"
+#include "fft/long_blocks.hpp"
 
 namespace rankwise {
 
@@ -28,8 +28,8 @@ class Redistribution {
   [[nodiscard]] std::size_t messages() const { return messages_; }         // of this rank, to others
   [[nodiscard]] std::size_t message_bytes() const { return message_bytes_; }
 
-  // Adds it to a program. Boxes are row-major; line: elements from one line along axis 2 to the next, 0: no padding.
-  void add(Program& program, const std::byte* from, Index from_line, std::byte* into, Index into_line, double* exchange_s);
+  // Adds it to stages. Boxes are row-major; line: elements from one line along axis 2 to the next, 0: no padding.
+  void add(Stages& stages, const std::byte* from, Index from_line, std::byte* into, Index into_line, double* exchange_s);
 
  private:
   struct Part {
@@ -45,7 +45,7 @@ class Redistribution {
   std::vector<Part> sends_, receives_;
   Buffer out_, in_;
   std::size_t messages_ = 0, message_bytes_ = 0;
-  std::optional<Parcels> parcels_;
+  std::optional<LongBlocks> blocks_;
 };
 
 }  // namespace rankwise

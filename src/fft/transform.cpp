@@ -113,7 +113,7 @@ class Fft3d<Real>::Lap {
 template <typename Real>
 void Fft3d<Real>::Planned::run(Value* data, Index count, Direction direction) const {
   const auto which = static_cast<std::size_t>(direction);
-  (count == step ? whole[which] : rest[which])->run(data);
+  if (const auto& fft = count == step ? whole[which] : rest[which]) fft->run(data);  // none where planes have no points
 }
 
 template <typename Real>
@@ -232,7 +232,7 @@ Way Fft3d<Real>::way() const {
   const bool is_counted = spec_.method == TransposeMethod::alltoall
                               ? static_cast<double>(d.local_values(0)) <= most
                               : std::max(row, column) * static_cast<double>(sizeof(Value)) <= most;
-  if (!is_counted && way.piece_bytes == 0) way.piece_bytes = Parcels::usual_piece_bytes;
+  if (!is_counted && way.piece_bytes == 0) way.piece_bytes = LongBlocks::usual_piece_bytes;
   return way;
 }
 
@@ -312,15 +312,15 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library
 template <typename Real>
 void Fft3d<Real>::run(Direction direction, const Ends& ends) {
   phases_ = {};
-  Program program;
-  add(program, direction, ends);
-  program.run();
+  Stages stages;
+  add(stages, direction, ends);
+  stages.run();
 }
 
 template <typename Real>
-void Fft3d<Real>::add(Program& program, Direction direction, const Ends& ends) {
+void Fft3d<Real>::add(Stages& stages, Direction direction, const Ends& ends) {
   if (p1_ * p2_ == 1) {
-    program.add([this, direction, ends] { run_alone(direction, ends); });
+    stages.add([this, direction, ends] { run_alone(direction, ends); });
     return;
   }
   // What lies between the way there and the way back is in the own array; one of the two multiplies.
@@ -328,11 +328,11 @@ void Fft3d<Real>::add(Program& program, Direction direction, const Ends& ends) {
   const Ends second{nullptr, ends.into, ends.line, 1.0};
   const bool natural = spec_.order == Order::natural;
   if (direction == Direction::forward) {
-    forward(program, true, natural ? first : ends);
-    if (natural) backward(program, false, second);
+    forward(stages, true, natural ? first : ends);
+    if (natural) backward(stages, false, second);
   } else {
-    if (natural) forward(program, false, {ends.from, nullptr, ends.line, 1.0});
-    backward(program, true, natural ? Ends{nullptr, ends.into, ends.line, ends.scale} : ends);
+    if (natural) forward(stages, false, {ends.from, nullptr, ends.line, 1.0});
+    backward(stages, true, natural ? Ends{nullptr, ends.into, ends.line, ends.scale} : ends);
   }
 }
 
@@ -420,31 +420,31 @@ void Fft3d<Real>::run_transforms(Direction direction) {
 }
 
 template <typename Real>
-void Fft3d<Real>::forward(Program& program, bool transforms, const Ends& ends) {
-  program.add([this, transforms, ends] { scatter_planes(transforms, ends); });
+void Fft3d<Real>::forward(Stages& stages, bool transforms, const Ends& ends) {
+  stages.add([this, transforms, ends] { scatter_planes(transforms, ends); });
   if (p2_ > 1) {
-    program.add(*row_forward_, &phases_.exchange_s);
-    program.add([this, transforms] { scatter_middle(transforms); });
+    stages.add(*row_forward_, &phases_.exchange_s);
+    stages.add([this, transforms] { scatter_middle(transforms); });
   }
-  if (p1_ > 1) program.add(*column_forward_, &phases_.exchange_s);
-  program.add([this, transforms, ends] {
+  if (p1_ > 1) stages.add(*column_forward_, &phases_.exchange_s);
+  stages.add([this, transforms, ends] {
     Value* const into = ends.into == nullptr ? data() : static_cast<Value*>(ends.into);
     transform_first(p1_ > 1 ? data() : work_.as<Value>(), into, Direction::forward, transforms, ends.scale);
   });
 }
 
 template <typename Real>
-void Fft3d<Real>::backward(Program& program, bool transforms, const Ends& ends) {
-  program.add([this, transforms, ends] {
+void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
+  stages.add([this, transforms, ends] {
     const Value* const from = ends.from == nullptr ? data() : static_cast<const Value*>(ends.from);
     transform_first(from, p1_ > 1 ? data() : work_.as<Value>(), Direction::backward, transforms, ends.scale);
   });
-  if (p1_ > 1) program.add(*column_backward_, &phases_.exchange_s);
+  if (p1_ > 1) stages.add(*column_backward_, &phases_.exchange_s);
   if (p2_ > 1) {
-    program.add([this, transforms] { gather_middle(transforms); });
-    program.add(*row_backward_, &phases_.exchange_s);
+    stages.add([this, transforms] { gather_middle(transforms); });
+    stages.add(*row_backward_, &phases_.exchange_s);
   }
-  program.add([this, transforms, ends] { gather_planes(transforms, ends); });
+  stages.add([this, transforms, ends] { gather_planes(transforms, ends); });
 }
 
 // Blocks for the row: [axis 1][axis 0][points of axis 2 of the peer]; for the column of a slab: [axis 0][lines of axis 1

@@ -23,7 +23,7 @@
 #include "fft/buffer.hpp"
 #include "fft/decomposition.hpp"
 #include "fft/library.hpp"
-#include "fft/program.hpp"
+#include "fft/stages.hpp"
 
 namespace rankwise {
 
@@ -83,8 +83,8 @@ class Fft3d {
 
   // Collective. Neither direction divides: forward and backward multiply by the number of points. Throws MpiError.
   void run(Direction direction, const Ends& ends = {});
-  // Adds to a program what a run does.
-  void add(Program& program, Direction direction, const Ends& ends);
+  // Adds to stages what a run does.
+  void add(Stages& stages, Direction direction, const Ends& ends);
   [[nodiscard]] const PhaseTimes& phases() const { return phases_; }  // of the last run
 
   // Collective: only the exchanges of a forward run in transposed order, on whatever the buffers hold.
@@ -109,8 +109,8 @@ class Fft3d {
   void connect();
   void close();
 
-  void forward(Program& program, bool transforms, const Ends& ends);
-  void backward(Program& program, bool transforms, const Ends& ends);
+  void forward(Stages& stages, bool transforms, const Ends& ends);
+  void backward(Stages& stages, bool transforms, const Ends& ends);
   void scatter_planes(bool transforms, const Ends& ends);              // natural order -> blocks
   void gather_planes(bool transforms, const Ends& ends);               // blocks -> natural order
   void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks

@@ -34,6 +34,7 @@ _HALOS_ONLY = {
         "fortran_handles",
         "known_machine",
         "results",
+        "versioned",
     ),
     "decide": ("few.hpp", "few_nodes", "halo_judge"),
     "exchange": ("carrier", "courier", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),

@@ -20,13 +20,13 @@ class Transfer {
   virtual void wait() = 0;
 };
 
-class Program {
+class Stages {
  public:
   void add(std::function<void()> work) { steps_.push_back({std::move(work), nullptr, nullptr}); }
   // seconds: gets the time that this rank spends in the exchange on top; may be null.
   void add(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds}); }
 
-  // Collective: all of it. Afterwards the program is empty.
+  // Collective: all of it. Afterwards there are none left.
   void run() {
     for (; next_ < steps_.size(); ++next_) {
       if (steps_[next_].transfer == nullptr) {
@@ -49,7 +49,7 @@ class Program {
     }
     clear();
   }
-  // True when the whole program is done; goes on with what does not wait for others.
+  // True when all of it is done; goes on with what does not wait for others.
   [[nodiscard]] bool test() {
     while (!steps_.empty()) {
       bool done = false;

@@ -6,24 +6,24 @@
 #include <cstddef>
 #include <vector>
 
-#include "fft/program.hpp"
+#include "fft/stages.hpp"
 
 namespace rankwise {
 
-struct Parcel {
+struct LongBlock {
   int peer = 0;
   std::size_t offset = 0;  // bytes from the start of the buffer
   std::size_t bytes = 0;
 };
 
-class Parcels final : public Transfer {
+class LongBlocks final : public Transfer {
  public:
   // MPI counts in int: longer ones travel in pieces.
   static constexpr std::size_t usual_piece_bytes = std::size_t{1} << 30;
 
-  // At most one parcel to and from every rank, and what is sent is expected with the same length; empty ones are left out.
-  // Buffers and communicator must outlive the parcels.
-  Parcels(MPI_Comm comm, const std::vector<Parcel>& sends, const std::vector<Parcel>& receives, const std::byte* from,
+  // At most one block to and from every rank, and what is sent is expected with the same length; empty ones are left out.
+  // Buffers and communicator must outlive the blocks.
+  LongBlocks(MPI_Comm comm, const std::vector<LongBlock>& sends, const std::vector<LongBlock>& receives, const std::byte* from,
           std::byte* into, std::size_t piece_bytes = usual_piece_bytes);
 
   void run() override {
@@ -40,7 +40,7 @@ class Parcels final : public Transfer {
     std::size_t offset = 0;
     int bytes = 0;
   };
-  [[nodiscard]] static std::vector<Piece> cut(const std::vector<Parcel>& parcels, int own, std::size_t piece_bytes);
+  [[nodiscard]] static std::vector<Piece> cut(const std::vector<LongBlock>& blocks, int own, std::size_t piece_bytes);
 
   MPI_Comm comm_;
   const std::byte* from_;
