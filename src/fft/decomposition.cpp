@@ -29,6 +29,14 @@ void check(const Decomposition& decomposition, bool may_idle) {
   }
 }
 
+Order parse_order(const std::string& name) {
+  if (name == "natural") return Order::natural;
+  if (name == "transposed") return Order::transposed;
+  invalid("order '" + name + "' is unknown: choose natural or transposed");
+}
+
+std::string to_string(Order order) { return order == Order::natural ? "natural" : "transposed"; }
+
 std::array<Index, 2> usual_grid(const std::array<Index, 3>& n, bool real, Index ranks) {
   std::array<Index, 2> best{ranks, 1};
   if (ranks <= std::min(n[0], n[1])) return best;

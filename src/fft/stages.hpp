@@ -26,16 +26,21 @@ class Stages {
   // seconds: gets the time that this rank spends in the exchange on top; may be null.
   void add(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds}); }
 
-  // Collective: all of it. Afterwards there are none left.
-  void run() {
+  // Collective: all of it. Afterwards there are none left. before: called with every transfer first.
+  template <class Before>
+  void run(Before before) {
     for (; next_ < steps_.size(); ++next_) {
       if (steps_[next_].transfer == nullptr) {
         steps_[next_].work();
       } else {
+        before(*steps_[next_].transfer);
         timed([](Transfer& transfer) { transfer.run(); });
       }
     }
     clear();
+  }
+  void run() {
+    run([](Transfer&) {});
   }
 
   // Goes on as far as the next exchange, which it leaves under way.

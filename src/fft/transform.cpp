@@ -1,9 +1,12 @@
 #include "fft/transform.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <cstring>
 #include <limits>
 #include <new>
+
+#include "fft/memory.hpp"
+#include "mpi/error.hpp"
 
 namespace rankwise {
 
@@ -13,27 +16,10 @@ namespace {
 constexpr std::size_t in_cache_bytes = std::size_t{192} << 10;
 constexpr Index most_columns = 64;
 
-std::size_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string name; file >> name;) {
-    std::size_t kib = 0;
-    if (name == "MemAvailable:" && file >> kib) return kib * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return std::numeric_limits<std::size_t>::max();
-}
-
 int comm_rank(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return rank;
-}
-
-// Whether all ranks could do it.
-bool by_all(MPI_Comm comm, bool done) {
-  int all = done ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all != 0;
 }
 
 const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t value_bytes) {
@@ -69,33 +55,6 @@ void copy_scaled(const Value* from, Index count, Value* into, double scale) {
 
 }  // namespace
 
-Order parse_order(const std::string& name) {
-  if (name == "natural") return Order::natural;
-  if (name == "transposed") return Order::transposed;
-  invalid("order '" + name + "' is unknown: choose natural or transposed");
-}
-
-std::string to_string(Order order) { return order == Order::natural ? "natural" : "transposed"; }
-
-void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  double needed = 2.0 * static_cast<double>(decomposition.local_values(comm_rank(comm))) * static_cast<double>(value_bytes);
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, node);
-  MPI_Comm_free(&node);
-  // The node that lacks most speaks for all.
-  struct {
-    double lacking;
-    int rank;
-  } worst{needed - static_cast<double>(available_bytes()), comm_rank(comm)};
-  double both[2] = {needed, needed - worst.lacking};
-  MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
-  if (worst.lacking <= 0.0) return;
-  MPI_Bcast(both, 2, MPI_DOUBLE, worst.rank, comm);
-  invalid("the transform needs " + std::to_string(static_cast<long long>(both[0])) + " bytes of memory on a node that has " +
-          std::to_string(static_cast<long long>(both[1])) + " available: take fewer points or more nodes");
-}
-
 // Adds the time since the last mark to a phase.
 template <typename Real>
 class Fft3d<Real>::Lap {
@@ -119,6 +78,7 @@ void Fft3d<Real>::Planned::run(Value* data, Index count, Direction direction) co
 template <typename Real>
 Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library)
     : spec_(spec),
+      comm_(comm),
       rank_(comm_rank(comm)),
       p1_(spec.decomposition.grid[0]),
       p2_(spec.decomposition.grid[1]),
@@ -364,26 +324,31 @@ void Fft3d<Real>::store_lines(const Value* from, Index first, Index count, const
 
 template <typename Real>
 void Fft3d<Real>::run_alone(Direction direction, const Ends& ends) {
-  Lap lap;
-  const Index values = n0_ * n1_ * n2_;
   const auto planes = [&](const Ends& load, const Ends& store) {
-    for (Index x = 0; x < n0_; x += planes_.step) {
+    in_units((n0_ + planes_.step - 1) / planes_.step, n0_, [&](Index unit, PhaseTimes& own) {
+      Lap lap;
+      const Index x = unit * planes_.step;
       const Index count = std::min(planes_.step, n0_ - x);
-      Value* const own = data() + x * n1_ * n2_;
-      load_lines(load, x * n1_, count * n1_, own);
-      planes_.run(own, count, direction);
-      store_lines(own, x * n1_, count * n1_, store);
-    }
+      Value* const plane = data() + x * n1_ * n2_;
+      load_lines(load, x * n1_, count * n1_, plane);
+      planes_.run(plane, count, direction);
+      store_lines(plane, x * n1_, count * n1_, store);
+      lap.to(own.compute_s);
+      return count;
+    });
   };
   const bool is_forward = direction == Direction::forward;
   auto* const spectrum = static_cast<Value*>(ends.into);
   if (const auto& all = all_[static_cast<int>(direction)]) {
+    Lap lap;
+    const Index values = n0_ * n1_ * n2_;
     if (is_forward) load_lines(ends, 0, n0_ * n1_, data());
     if (!is_forward && ends.from != nullptr) std::copy_n(static_cast<const Value*>(ends.from), values, data());
     all->run(data());
     const bool is_there = !is_forward || spectrum == nullptr;
     if (!is_there || ends.scale != 1.0) copy_scaled(data(), values, is_there ? data() : spectrum, ends.scale);
     if (!is_forward) store_lines(data(), 0, n0_ * n1_, ends);
+    lap.to(phases_.compute_s);
   } else if (is_forward) {
     planes(ends, {});
     transform_first(data(), spectrum == nullptr ? data() : spectrum, direction, true, ends.scale);
@@ -393,8 +358,56 @@ void Fft3d<Real>::run_alone(Direction direction, const Ends& ends) {
     planes({}, ends);
   }
   // All of it is the local FFT, whichever way proved faster: the two are to be comparable.
+  phases_ = {phases_.compute_s + phases_.shuffle_s, 0.0, 0.0};
+}
+
+template <typename Real>
+template <class Work>
+void Fft3d<Real>::in_units(Index units, Index total, Work work) {
+  // Four runs of neighbours, the first at the start and the last at the end.
+  constexpr Index runs = 4;
+  Index length = units;
+  if (share_bytes_ > 0 && units > runs) {
+    const std::size_t unit_bytes = std::max<std::size_t>(1, array_.bytes() / static_cast<std::size_t>(units));
+    const Index wanted = std::max(runs, static_cast<Index>(share_bytes_ / unit_bytes));
+    if (wanted < units) length = (wanted + runs - 1) / runs;
+  }
+  PhaseTimes own;
+  Index done = 0;
+  for (Index run = 0; run < (length < units ? runs : 1); ++run) {
+    const Index first = run * (units - length) / (runs - 1);
+    for (Index unit = first; unit < first + length; ++unit) done += work(unit, own);
+  }
+  const double factor = done > 0 ? static_cast<double>(total) / static_cast<double>(done) : 0.0;
+  phases_.compute_s += factor * own.compute_s;
+  phases_.shuffle_s += factor * own.shuffle_s;
+}
+
+template <typename Real>
+ShortenedTimes Fft3d<Real>::run_shortened(Direction direction, std::size_t share_bytes) {
+  ShortenedTimes times;
   phases_ = {};
-  lap.to(phases_.compute_s);
+  share_bytes_ = share_bytes;
+  double before_s = 0.0;
+  const auto end_stage = [&] {
+    const double local_s = phases_.compute_s + phases_.shuffle_s;
+    times.stage_s.push_back(local_s - before_s);
+    before_s = local_s;
+  };
+  Stages stages;
+  add(stages, direction, {});
+  stages.run([&](const Transfer& transfer) {
+    end_stage();
+    // What is sent was written by this rank just before, also where the stage was shortened.
+    const bool is_forward = (row_forward_ && &transfer == &*row_forward_) || (column_forward_ && &transfer == &*column_forward_);
+    Buffer& sent = is_forward ? work_ : array_;
+    std::memset(sent.template as<std::byte>(), 0, sent.bytes());
+    mpi(MPI_Barrier(comm_));
+  });
+  end_stage();
+  share_bytes_ = 0;
+  times.phases = phases_;
+  return times;
 }
 
 template <typename Real>
@@ -451,21 +464,22 @@ void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
 // of the peer][axis 2].
 template <typename Real>
 void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends) {
-  Lap lap;
-  for (Index x0 = 0; x0 < own0_; x0 += planes_.step) {
+  in_units((own0_ + planes_.step - 1) / planes_.step, own0_, [&](Index unit, PhaseTimes& own) {
+    Lap lap;
+    const Index x0 = unit * planes_.step;
     const Index count = std::min(planes_.step, own0_ - x0);
     const Value* planes = data() + x0 * own1_ * n2_;
     if (transforms) {
       // The caller's planes are transformed at the same place every time: it stays in cache.
-      Value* const own = data() + (ends.from == nullptr ? x0 * own1_ * n2_ : 0);
-      load_lines(ends, x0 * own1_, count * own1_, own);
-      lap.to(phases_.shuffle_s);
-      planes_.run(own, count, Direction::forward);
-      planes = own;
+      Value* const place = data() + (ends.from == nullptr ? x0 * own1_ * n2_ : 0);
+      load_lines(ends, x0 * own1_, count * own1_, place);
+      lap.to(own.shuffle_s);
+      planes_.run(place, count, Direction::forward);
+      planes = place;
     } else if (ends.from != nullptr) {
       planes = static_cast<const Value*>(ends.from) + x0 * own1_ * n2_;
     }
-    lap.to(phases_.compute_s);
+    lap.to(own.compute_s);
     Value* block = work_.as<Value>();
     for (Index peer = 0; peer < (p2_ > 1 ? p2_ : p1_); ++peer) {
       if (p2_ > 1) {
@@ -485,14 +499,16 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends) {
         block += own0_ * lines.count * n2_;
       }
     }
-    lap.to(phases_.shuffle_s);
-  }
+    lap.to(own.shuffle_s);
+    return count;
+  });
 }
 
 template <typename Real>
 void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends) {
-  Lap lap;
-  for (Index x0 = 0; x0 < own0_; x0 += planes_.step) {
+  in_units((own0_ + planes_.step - 1) / planes_.step, own0_, [&](Index unit, PhaseTimes& own) {
+    Lap lap;
+    const Index x0 = unit * planes_.step;
     const Index count = std::min(planes_.step, own0_ - x0);
     Value* planes = data() + (ends.into == nullptr ? x0 * own1_ * n2_ : 0);
     if (!transforms && ends.into != nullptr) planes = static_cast<Value*>(ends.into) + x0 * own1_ * n2_;
@@ -515,79 +531,86 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends) {
         block += own0_ * lines.count * n2_;
       }
     }
-    lap.to(phases_.shuffle_s);
+    lap.to(own.shuffle_s);
     if (transforms) planes_.run(planes, count, Direction::backward);
-    lap.to(phases_.compute_s);
+    lap.to(own.compute_s);
     if (transforms) store_lines(planes, x0 * own1_, count * own1_, ends);
-    lap.to(phases_.shuffle_s);
-  }
+    lap.to(own.shuffle_s);
+    return count;
+  });
 }
 
 // The array is [axis 1][axis 0][axis 2]; blocks for the column are [axis 0][lines of axis 1 of the peer][axis 2].
 template <typename Real>
 void Fft3d<Real>::scatter_middle(bool transforms) {
-  Lap lap;
   auto* const panel = panel_.as<Value>();
-  for (Index x = 0; x < own0_; ++x) {
-    for (Index z = 0; z < own2_; z += middle_.step) {
-      const Index width = std::min(middle_.step, own2_ - z);
-      for (Index y = 0; y < n1_; ++y) std::copy_n(data() + (y * own0_ + x) * own2_ + z, width, panel + y * width);
-      lap.to(phases_.shuffle_s);
-      if (transforms) middle_.run(panel, width, Direction::forward);
-      lap.to(phases_.compute_s);
-      Value* block = work_.as<Value>();
-      for (Index peer = 0; peer < p1_; ++peer) {
-        const Share lines = share_of(n1_, p1_, peer);
-        for (Index y = 0; y < lines.count; ++y) {
-          std::copy_n(panel + (lines.first + y) * width, width, block + (x * lines.count + y) * own2_ + z);
-        }
-        block += own0_ * lines.count * own2_;
+  const Index panels = (own2_ + middle_.step - 1) / middle_.step;
+  in_units(own0_ * panels, own0_ * own2_, [&](Index unit, PhaseTimes& own) {
+    Lap lap;
+    const Index x = unit / panels;
+    const Index z = unit % panels * middle_.step;
+    const Index width = std::min(middle_.step, own2_ - z);
+    for (Index y = 0; y < n1_; ++y) std::copy_n(data() + (y * own0_ + x) * own2_ + z, width, panel + y * width);
+    lap.to(own.shuffle_s);
+    if (transforms) middle_.run(panel, width, Direction::forward);
+    lap.to(own.compute_s);
+    Value* block = work_.as<Value>();
+    for (Index peer = 0; peer < p1_; ++peer) {
+      const Share lines = share_of(n1_, p1_, peer);
+      for (Index y = 0; y < lines.count; ++y) {
+        std::copy_n(panel + (lines.first + y) * width, width, block + (x * lines.count + y) * own2_ + z);
       }
-      lap.to(phases_.shuffle_s);
+      block += own0_ * lines.count * own2_;
     }
-  }
+    lap.to(own.shuffle_s);
+    return width;
+  });
 }
 
 template <typename Real>
 void Fft3d<Real>::gather_middle(bool transforms) {
-  Lap lap;
   auto* const panel = panel_.as<Value>();
-  for (Index x = 0; x < own0_; ++x) {
-    for (Index z = 0; z < own2_; z += middle_.step) {
-      const Index width = std::min(middle_.step, own2_ - z);
-      const Value* block = work_.as<Value>();
-      for (Index peer = 0; peer < p1_; ++peer) {
-        const Share lines = share_of(n1_, p1_, peer);
-        for (Index y = 0; y < lines.count; ++y) {
-          std::copy_n(block + (x * lines.count + y) * own2_ + z, width, panel + (lines.first + y) * width);
-        }
-        block += own0_ * lines.count * own2_;
+  const Index panels = (own2_ + middle_.step - 1) / middle_.step;
+  in_units(own0_ * panels, own0_ * own2_, [&](Index unit, PhaseTimes& own) {
+    Lap lap;
+    const Index x = unit / panels;
+    const Index z = unit % panels * middle_.step;
+    const Index width = std::min(middle_.step, own2_ - z);
+    const Value* block = work_.as<Value>();
+    for (Index peer = 0; peer < p1_; ++peer) {
+      const Share lines = share_of(n1_, p1_, peer);
+      for (Index y = 0; y < lines.count; ++y) {
+        std::copy_n(block + (x * lines.count + y) * own2_ + z, width, panel + (lines.first + y) * width);
       }
-      lap.to(phases_.shuffle_s);
-      if (transforms) middle_.run(panel, width, Direction::backward);
-      lap.to(phases_.compute_s);
-      for (Index y = 0; y < n1_; ++y) std::copy_n(panel + y * width, width, data() + (y * own0_ + x) * own2_ + z);
-      lap.to(phases_.shuffle_s);
+      block += own0_ * lines.count * own2_;
     }
-  }
+    lap.to(own.shuffle_s);
+    if (transforms) middle_.run(panel, width, Direction::backward);
+    lap.to(own.compute_s);
+    for (Index y = 0; y < n1_; ++y) std::copy_n(panel + y * width, width, data() + (y * own0_ + x) * own2_ + z);
+    lap.to(own.shuffle_s);
+    return width;
+  });
 }
 
 // Lines along axis 0, panel by panel, from one array into another or the same.
 template <typename Real>
 void Fft3d<Real>::transform_first(const Value* from, Value* into, Direction direction, bool transforms, double scale) {
   if (!transforms && from == into) return;
-  Lap lap;
   auto* const panel = panel_.as<Value>();
   const Index columns = late1_ * own2_;
-  for (Index c = 0; c < columns; c += first_.step) {
+  in_units((columns + first_.step - 1) / first_.step, columns, [&](Index unit, PhaseTimes& own) {
+    Lap lap;
+    const Index c = unit * first_.step;
     const Index width = std::min(first_.step, columns - c);
     for (Index x = 0; x < n0_; ++x) std::copy_n(from + x * columns + c, width, panel + x * width);
-    lap.to(phases_.shuffle_s);
+    lap.to(own.shuffle_s);
     if (transforms) first_.run(panel, width, direction);
-    lap.to(phases_.compute_s);
+    lap.to(own.compute_s);
     for (Index x = 0; x < n0_; ++x) copy_scaled(panel + x * width, width, into + x * columns + c, scale);
-    lap.to(phases_.shuffle_s);
-  }
+    lap.to(own.shuffle_s);
+    return width;
+  });
 }
 
 template class Fft3d<double>;

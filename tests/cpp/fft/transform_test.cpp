@@ -104,6 +104,29 @@ TEST(Fft3d, LongBlocksTravelInPieces) {
   }
 }
 
+// Every stage on at most four of its units; afterwards transforms are as they were.
+TEST(Fft3d, ShortenedRunsHaveEveryStage) {
+  for (const auto& grid : grids()) {
+    const Decomposition d{{24, 30, 75}, false, grid};
+    if (!fits(d)) continue;
+    for (const Order order : {Order::natural, Order::transposed}) {
+      Fft3d<double> fft(MPI_COMM_WORLD, {d, order, TransposeMethod::alltoall, Planning::estimate}, library());
+      for (const Direction direction : {Direction::forward, Direction::backward}) {
+        const ShortenedTimes times = fft.run_shortened(direction, 1);
+        const std::size_t exchanges = (grid[0] > 1) + (grid[1] > 1);
+        EXPECT_EQ(times.stage_s.size(), 1 + exchanges * (order == Order::natural ? 2 : 1));
+        double stages_s = 0.0;
+        for (const double stage_s : times.stage_s) stages_s += stage_s;
+        EXPECT_NEAR(stages_s, times.phases.compute_s + times.phases.shuffle_s, 1e-9);
+        EXPECT_EQ(times.phases.exchange_s > 0.0, exchanges > 0);
+      }
+      fill_field(d, world_rank(), fft.data());
+      fft.run(Direction::forward);
+      EXPECT_LE(check_spectrum(MPI_COMM_WORLD, d, fft.output_box(), fft.data()).at_points, error_bound<double>(d));
+    }
+  }
+}
+
 TEST(Redistribution, CoversAreChecked) {
   const std::array<Index, 3> n{4, 4, 4};
   const auto message = [&](const std::vector<Box>& boxes) -> std::string {
