@@ -4,6 +4,8 @@
 #include <bit>
 #include <functional>
 
+#include "api/fft_choice.hpp"
+
 namespace rankwise::api {
 
 namespace {
@@ -77,9 +79,9 @@ void FftPlan::take_boxes(const rankwise_fft_box* in, const rankwise_fft_box* out
 }
 
 void FftPlan::choose() {
-  way_.grid = request_.grid[0] > 0 ? request_.grid : usual_grid(request_.n, request_.is_real, ranks_);
-  way_.method = request_.method.value_or(TransposeMethod::alltoall);
-  why_ = request_.grid[0] > 0 ? "as asked for" : "slabs where they fit, else the smallest arrays";
+  FftChoice choice = choose_fft(comm_.get(), request_, local_library());
+  way_ = choice.way;
+  why_ = std::move(choice.why);
 }
 
 void FftPlan::lay_out() {

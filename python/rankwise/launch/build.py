@@ -37,9 +37,11 @@ _LIBRARY_ONLY = {
         "results",
         "versioned",
     ),
-    "decide": ("few.hpp", "few_nodes", "halo_judge"),
+    "decide": ("few.cpp", "few.hpp", "few_nodes", "fft_judge", "halo_judge"),
     "exchange": ("carrier", "courier", "executor", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
-    "fft": ("block_exchange", "buffer", "decomposition", "library", "long_blocks", "redistribution", "stages", "transform"),
+    "fft": (
+        "block_exchange", "buffer", "decomposition", "library", "long_blocks", "memory", "redistribution", "stages", "transform",
+    ),
     "halo": ("copy", "epochs", "reach", "relay", "halo"),
     "mpi": ("error", "simulated", "wait"),
 }
