@@ -102,9 +102,7 @@ def evidence_of(record: Record, name: str) -> Evidence:
     steps = common_steps(events) if len(events) == record.ranks else None
     waits, shares, traffic, schedule = None, _shares_of_run(record), whole, None
     if steps is not None:
-        window = {
-            rank: events[rank][steps.cuts[0, column] : steps.cuts[-1, column]] for column, rank in enumerate(sorted(events))
-        }
+        window = {rank: steps.window(events, rank) for rank in events}
         known = record.node_of_rank if (record.node_of_rank >= 0).all() else None
         waits = analyse(window, record.ranks, known, _uncertainty_s(record))
         if waits.why_not is not None:
@@ -137,12 +135,7 @@ def _uncertainty_s(record: Record) -> float:
 
 def _shares_of_steps(steps: Steps, events: Mapping[int, Array], waits: Waits) -> Shares:
     count = len(steps.durations_s)
-    spans = []
-    for column, (_, of_rank) in enumerate(sorted(events.items())):
-        first, last = steps.cuts[0, column], steps.cuts[-1, column]
-        end_ns = of_rank["start_ns"][last] if last < len(of_rank) else of_rank["end_ns"][-1]
-        spans.append((end_ns - of_rank["start_ns"][first]) * 1e-9)
-    total = np.maximum(spans, waits.in_calls_s) / count
+    total = np.maximum(steps.spans_s(events), waits.in_calls_s) / count
     in_calls = waits.in_calls_s / count
     waiting = (waits.late_sender_s + waits.late_receiver_s + waits.collective_s) / count
     if split := waits.why_not is None:

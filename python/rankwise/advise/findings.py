@@ -18,7 +18,7 @@ from rankwise.advise.evidence import Evidence
 from rankwise.advise.sending import ways_of_sending
 from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
 from rankwise.mapping.floor import least_crossing
-from rankwise.mapping.mapper import Mappings, MapResult, StepTime, quicker
+from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, hardly_better, quicker
 from rankwise.mapping.traffic import OBSERVED, Search, place_traffic
 from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_time, format_volume
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rankwise.mapping.traffic import Pricer
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
-_LEAST_GAIN = 0.01  # share of a step below which there is nothing to gain
 _OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
@@ -241,15 +240,18 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
     if len(question.sizes) == 1:
         return "all ranks are on one node, so that no placement sends less between nodes"
     fewer = 1 - best.j_sum / now.j_sum if now.j_sum else 0.0
-    alike = (best.j_sum, best.j_max, best.time_s) == (now.j_sum, now.j_max, now.time_s)
     gain = None if now.step is None or best.step is None else _gain(evidence, evidence.rounds, now.step, best.step.time_s)
-    little = gain is not None and gain[0] < _LEAST_GAIN * evidence.time_s
+    little = hardly_better(best, now) if gain is None else gain[0] < LEAST_GAIN * evidence.time_s
     unsure = gain is not None and not question.poor and not quicker(best, now)
-    if best is now or alike or little or unsure:
+    if best is now or little or unsure:
         if fewer <= 0:
             return "no placement known sends less between nodes"
         room = f"{format_volume(now.j_sum - best.j_sum)} of {format_volume(now.j_sum)} less between nodes"
-        least = f"less than {_LEAST_GAIN:.0%} of a {evidence.per}" if little else "no more time than its prediction errs by"
+        least = (
+            f"less than {LEAST_GAIN:.0%}{'' if gain is None else f' of a {evidence.per}'}"
+            if little
+            else "no more time than its prediction errs by"
+        )
         return f"another placement gains {least} ({room})"
     words = (
         f"{format_volume(now.j_sum)} cross between nodes a {evidence.per}, {format_volume(best.j_sum)} would ({-fewer:+.0%})"
@@ -327,8 +329,8 @@ def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list
         steps = [_pricer(on, step, question.seats)(evidence.traffic, nodes, parts) for step in way.steps]
         time_s = sum(step.time_s for step in steps)
         gain = _gain(evidence, 1, now, time_s)
-        if gain[0] < _LEAST_GAIN * evidence.time_s:
-            verdict = "slower" if gain[0] <= 0 else f"less than {_LEAST_GAIN:.0%} of a {evidence.per}"
+        if gain[0] < LEAST_GAIN * evidence.time_s:
+            verdict = "slower" if gain[0] <= 0 else f"less than {LEAST_GAIN:.0%} of a {evidence.per}"
             found.append(
                 f"{way.what[0].lower()}{way.what[1:]}: {verdict} ({format_time(time_s)} against {format_time(now.time_s)})"
             )

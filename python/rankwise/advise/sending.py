@@ -74,8 +74,7 @@ def _waiting_calls(evidence: Evidence) -> str:
     if steps is None:
         return ""
     of_rank = first_events(evidence.record)
-    first, after = (int(steps.cuts[steps.representative + i, 0]) for i in (0, 1))
-    events = of_rank[min(of_rank)][first:after]
+    events = steps.events(of_rank, min(of_rank))
     calls = events["call"][np.isin(events["kind"], (BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION))]
     return " and ".join(names[call] for call in dict.fromkeys(calls.tolist()) if call < len(names))
 

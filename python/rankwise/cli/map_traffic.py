@@ -175,13 +175,16 @@ def _start(mappings: Mappings) -> MapResult:
 
 
 def _conclusion(mappings: Mappings, traffic: Traffic) -> str:
-    from rankwise.mapping import quicker
+    from rankwise.mapping import hardly_better, quicker
+    from rankwise.mapping.mapper import LEAST_GAIN
 
     best, start = mappings.best, _start(mappings)
     if len(mappings.nodes) == 1:
         return "Nothing to gain between nodes: all ranks are on one."
     if best is start or (best.j_sum, best.j_max, best.time_s) == (start.j_sum, start.j_max, start.time_s):
         return f"Nothing to gain: no other placement here is better than {start.algorithm}."
+    if hardly_better(best, start):
+        return f"Nothing to gain: {best.algorithm}, the best here, is less than {LEAST_GAIN:.0%} better than {start.algorithm}."
     sent, before = format_volume(best.j_sum), format_volume(start.j_sum)
     text = f"Take {best.algorithm}: {sent} between nodes instead of {before} as {start.algorithm} ({_change(best.j_sum, start.j_sum)})"
     if best.time_s is not None and start.time_s is not None:

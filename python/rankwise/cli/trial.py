@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,6 +58,7 @@ def try_placements(
     from rankwise.engines.step import traffic_pricer
     from rankwise.launch.command import read_command
     from rankwise.machine.profile import open_profile
+    from rankwise.mapping import hardly_better
     from rankwise.mapping.reading import read_mapping
     from rankwise.mapping.traffic import BLOCKED, OBSERVED, Search, place_traffic
     from rankwise.progress import meter
@@ -79,7 +81,7 @@ def try_placements(
     by_name = {result.algorithm: result for result in mappings.results}
     now = by_name.get(OBSERVED, by_name[BLOCKED])
     new = mappings.best if given is None else by_name[next(iter(given))]
-    if (why := _nothing_to_try(mappings, now is new or (given is None and _alike(now, new)))) is not None:
+    if (why := _nothing_to_try(mappings, now is new or (given is None and hardly_better(new, now)))) is not None:
         if as_json:
             print_json(
                 {
@@ -119,10 +121,6 @@ def try_placements(
     _show(trial, judgement)
 
 
-def _alike(now: Any, new: Any) -> bool:
-    return (now.j_sum, now.j_max, now.time_s) == (new.j_sum, new.j_max, new.time_s)
-
-
 def _nothing_to_try(mappings: Mappings, same: bool) -> str | None:
     """Say why there are no two placements to try, or return None."""
     if len(mappings.nodes) == 1:
@@ -131,13 +129,17 @@ def _nothing_to_try(mappings: Mappings, same: bool) -> str | None:
             "--format openmpi-rankfile)."
         )
     if same:
-        return "Nothing to try: no placement was found that is better than the present one."
+        from rankwise.mapping.mapper import LEAST_GAIN
+
+        return f"Nothing to try: no placement was found that is at least {LEAST_GAIN:.0%} better than the present one."
     return None
 
 
 def _interval(judgement: Judgement) -> str:
+    from rankwise.trial.judgement import least_pairs
+
     if judgement.low <= 0:
-        return "too few pairs for an interval"
+        return f"too few pairs for an interval: {least_pairs()} have one"
     return f"{judgement.low:.3g} … {judgement.high:.3g}"
 
 
@@ -161,8 +163,10 @@ def _show(trial: Trial, judgement: Judgement) -> None:
         if counted is not None and promised:
             sent += f", {format_volume(promised)} promised ({format_percent(counted / promised - 1)})"
         print(f"  {way['name']:10} {format_time(way['time_s'])} a run; {sent}")
-    print(
-        f"These pairs scatter by {100 * judgement.scatter:.2g} %: so many find {100 * judgement.could_find:.2g} % in nine of ten trials."
+    found = judgement.could_find
+    finds = (
+        f"so many find {100 * found:.2g} % in nine of ten trials" if math.isfinite(found) else "so few find no gain for sure"
     )
+    print(f"These pairs scatter by {100 * judgement.scatter:.2g} %: {finds}.")
     if judgement.verdict == "faster":
         print(f"Keep it: {record['placements'][1]['command']}")

@@ -22,6 +22,7 @@ ALL = "all"
 GRAPH = "graph"
 DEFAULT_EFFORT_S = 0.01
 DEFAULT_BYTES = 8
+LEAST_GAIN = 0.01  # a share below which there is nothing to gain
 _MOST_THREADS = 1024
 _BYTES_OF_A_CELL = 4
 _BYTES_OF_A_PLACED_CELL = 40
@@ -209,6 +210,12 @@ def quicker(one: MapResult, other: MapResult) -> bool:
     if one.step.resource == other.step.resource:
         return one.step.judge_s[1] < other.step.judge_s[0]
     return one.step.high_s < other.step.low_s
+
+
+def hardly_better(one: MapResult, other: MapResult) -> bool:
+    """Tell whether one result gains less than LEAST_GAIN of another's J_sum, J_max and time: to move ranks for it is not worth while."""
+    figures = ((one.j_sum, other.j_sum), (one.j_max, other.j_max), (one.time_s or 0.0, other.time_s or 0.0))
+    return all(mine >= (1 - LEAST_GAIN) * its for mine, its in figures)
 
 
 def algorithm_names() -> list[str]:

@@ -126,7 +126,7 @@ class Calls:
     def places(self, shift: int, most: int) -> Array:
         """Return the last places, at most so many, at which a step may begin: in all stretches that repeat the same step.
 
-        They call alike and send about as much. The step is the one of the stretch of the greatest weight; its cuts lie so many calls
+        They are positions among the calls, which are alike there and send about as much. The step is the one of the stretch of the greatest weight; its cuts lie so many calls
         before the stretch's last.
         """
         step = self.levels.step
@@ -140,7 +140,7 @@ class Calls:
             apart, last = min((int(np.abs(self.volume[at - step : at] - volume).sum()), at) for at in likely)
             if 2 * apart <= max(volume.sum(), self.volume[last - step : last].sum()):
                 found += range(last, begin - step - 1, -step)
-        return self.index[sorted(found, reverse=True)[:most]]
+        return np.array(sorted(found, reverse=True)[:most], int)
 
     @cached_property
     def _stretches(self) -> list[tuple[int, int]]:
@@ -174,14 +174,16 @@ class Calls:
 
 
 def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
-    """Return how many periods the step is long: the least number after which sizes, or else times of computing, are alike.
+    """Return how many periods the step is long: the least number after which sizes are the same or alike, or else times of computing.
 
     Stages of a step may call alike with other sizes (a layer of neighbours behind the other), or be followed by the step's computing.
-    A share of what is alike is of the bytes, or of the time; six tenths are needed at one period for its being the step.
+    A share of what is alike is of the bytes, or of the time.
     """
-    most = min(_MOST_STAGES, (len(runs) - 1) // (2 * period))
+    calls = np.ones(len(runs))
+    most = min(_MOST_STAGES, len(runs) // (3 * period))
     together_s = np.convolve(before_s, np.ones(period), "valid")
-    for values, near in ((volume, 0.1), (together_s, 0.5)):
+    together_s = np.minimum(together_s, np.quantile(together_s, 0.92))  # what takes long once is no stage's computing
+    for values, near, one_period in ((volume, 0.0, 0.5), (volume, 0.1, 0.5), (together_s, 0.5, 0.2)):
         alike = np.zeros(most + 1)
         for times in range(1, most + 1):
             distance = times * period
@@ -189,8 +191,10 @@ def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
             one, other = values[distance:][held].astype(float), values[:-distance][held].astype(float)
             larger = np.maximum(one, other)
             alike[times] = larger[np.abs(one - other) <= near * larger].sum() / max(float(larger.sum()), 1e-300)
-        if most and alike[1] < 0.6 and alike.max() >= 0.8:
-            return int(np.argmax(alike >= 0.9 * alike.max()))
+        if most and alike[1] < one_period and alike.max() >= 0.8:
+            times = int(np.argmax(alike >= 0.9 * alike.max()))
+            if _cover(runs, times * period, calls) >= 0.6 * _cover(runs, period, calls):
+                return times
     return 1
 
 

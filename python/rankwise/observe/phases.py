@@ -176,14 +176,14 @@ def _one_step(events: Mapping[int, Array], steps: Steps) -> tuple[dict[int, list
     program goes on. So the phases of some steps are found together, and those between two cuts of the first rank are the step's.
     """
     number, lead = steps.representative, min(events)
-    cuts = steps.cuts[number : number + 2]
+    cuts = np.stack([steps.begins[number], steps.ends[number]])
     alone: dict[int, list[_Part]] = {}
     for fine in (False, True):
         alone = {rank: _parts(rank, events[rank], int(cuts[0, rank]), int(cuts[1, rank]), fine) for rank in events}
         levels = _levels(alone)
         if levels is None:
             continue
-        begin, end = steps.cuts[[max(0, number - _STEPS_BEFORE), min(number + 2, len(steps.cuts) - 1)]]
+        begin, end = steps.around(_STEPS_BEFORE, 1)
         parts = {rank: _parts(rank, events[rank], int(begin[rank]), int(end[rank]), fine) for rank in events}
         whole = _levels(parts)
         if whole is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,19 +23,49 @@ _MOST_STEPS = 21  # cut out, of which the median is the representative
 class Steps:
     """Steps that are cut out of all ranks.
 
-    ``cuts`` (steps + 1 x ranks): in each rank's events, how many lie before; between two cuts every message that is sent is
-    also received. ``durations_s``: of each step, from the last rank's beginning to the next one's. ``levels``: of each rank.
+    ``begins``, ``ends`` (steps x ranks): in each rank's events, how many lie before a step's beginning and its end; between two such
+    cuts every message that is sent is also received. A step begins where the last ended, but where the program does more in between.
+    ``durations_s``: of each step, from the last rank's beginning to the next one's. ``levels``: of each rank.
     ``representative``: the step whose duration is the median.
     """
 
-    cuts: Array
+    begins: Array
+    ends: Array
     durations_s: Array
     levels: Mapping[int, Levels]
     representative: int
 
+    def window(self, events: Mapping[int, Array], rank: int) -> Array:
+        """Return a rank's events of all steps."""
+        column = sorted(events).index(rank)
+        borders = zip(self.begins[:, column].tolist(), self.ends[:, column].tolist(), strict=True)
+        return np.concatenate([events[rank][begin:end] for begin, end in borders])
+
+    def spans_s(self, events: Mapping[int, Array]) -> Array:
+        """Return how long all steps took together on each rank."""
+        return np.array(
+            [
+                (_begun_ns(of_rank, self.ends[:, column]) - _begun_ns(of_rank, self.begins[:, column])).sum() * 1e-9
+                for column, (_, of_rank) in enumerate(sorted(events.items()))
+            ]
+        )
+
+    def around(self, before: int, behind: int) -> tuple[Array, Array]:
+        """Return the cuts before and after the representative step and steps that follow each other beside it, at most so many."""
+        first = last = self.representative
+        while first > self.representative - before and first > 0 and (self.ends[first - 1] == self.begins[first]).all():
+            first -= 1
+        while (
+            last < self.representative + behind
+            and last + 1 < len(self.ends)
+            and (self.begins[last + 1] == self.ends[last]).all()
+        ):
+            last += 1
+        return self.begins[first], self.ends[last]
+
     def events(self, events: Mapping[int, Array], rank: int) -> Array:
         """Return a rank's events of the representative step."""
-        return events[rank][self.cuts[self.representative, rank] : self.cuts[self.representative + 1, rank]]
+        return events[rank][self.begins[self.representative, rank] : self.ends[self.representative, rank]]
 
     @property
     def words(self) -> str:
@@ -69,31 +99,31 @@ def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps 
     calls = {rank: Calls.of(of_rank) for rank, of_rank in events.items()}
     levels = {rank: of_rank.levels for rank, of_rank in calls.items()}
     first = min(events, default=None)
-    if first is None or not all(of_rank.repeats for of_rank in calls.values()):
+    if first is None or any(level.step == 0 for level in levels.values()):
         return None
     cutter = _Cutter(events)
-
-    def places_of(rank: int, shift: int) -> Array:
-        return calls[rank].places(shift, most + 1)
-
-    def shifts_of(rank: int) -> Sequence[int]:
-        return calls[rank].shifts(cutter.idle[rank])
-
+    if not all(calls[rank].repeats for rank in cutter.leads):
+        return None
     # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
-    others = {rank: places_of(rank, shifts_of(rank)[0]) for rank in cutter.leads[1:]}
-    for shift in shifts_of(first):
-        own = {first: places_of(first, shift), **others}
+    others = {rank: calls[rank].places(calls[rank].shifts(cutter.idle[rank])[0], most + 1) for rank in cutter.leads[1:]}
+    for shift in calls[first].shifts(cutter.idle[first]):
+        own = {first: calls[first].places(shift, most + 1), **others}
         count = min(map(len, own.values()))
-        starts = [{rank: int(places[i]) for rank, places in own.items()} for i in range(count - 1, -1, -1)]
+        starts = [{rank: int(calls[rank].index[places[i]]) for rank, places in own.items()} for i in range(count - 1, -1, -1)]
         if count < 3 or cutter.cut(starts[-2]) is None:
             continue
-        cuts = [cut for start in starts if (cut := cutter.cut(start)) is not None]
+        found = [cutter.cut(start) for start in starts]
+        cuts = [cut for cut in found if cut is not None]
         if len(cuts) < max(2, count - 1):
             continue
         together = np.array([[cut[rank] for rank in sorted(events)] for cut in cuts])
         if np.all(np.diff(together, axis=0) > 0):
-            durations = _durations_s(events, together)
-            return Steps(together, durations, levels, int(np.argsort(durations)[len(durations) // 2]))
+            places = own[first][:count][::-1][[cut is not None for cut in found]]
+            alone = np.diff(places) == levels[first].step  # else the program does more between two cuts
+            durations = _durations_s(events, together)[alone]
+            if len(durations):
+                middle = int(np.argsort(durations)[len(durations) // 2])
+                return Steps(together[:-1][alone], together[1:][alone], durations, levels, middle)
     return None
 
 
@@ -208,9 +238,12 @@ def _durations_s(events: Mapping[int, Array], cuts: Array) -> Array:
 
     Ranks take turns at being late: the longest of their steps are together longer than the run.
     """
-    begun_ns = np.zeros(cuts.shape)
-    for column, rank in enumerate(sorted(events)):
-        starts = np.append(events[rank]["start_ns"], events[rank]["end_ns"][-1:])
-        begun_ns[:, column] = starts[np.minimum(cuts[:, column], len(starts) - 1)]
+    begun_ns = np.stack([_begun_ns(events[rank], cuts[:, column]) for column, rank in enumerate(sorted(events))], axis=1)
     durations: Array = np.diff(begun_ns.max(axis=1)) * 1e-9
     return durations
+
+
+def _begun_ns(events: Array, cuts: Array) -> Array:
+    """Return when what follows cuts began; of the last one, when the last call ended."""
+    starts = np.append(events["start_ns"], events["end_ns"][-1:])
+    return np.asarray(starts[np.minimum(cuts, len(starts) - 1)])

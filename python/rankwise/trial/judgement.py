@@ -58,9 +58,19 @@ def scatter_of(differences: Sequence[float]) -> float:
 
 
 def could_find(scatter: float, pairs: int) -> float:
-    """Return the least gain (0.05: 5 %) that so many pairs (two or more) find in nine of ten trials, with this scatter of a pair."""
+    """Return the least gain (0.05: 5 %) that so many pairs find in nine of ten trials, with this scatter of a pair.
+
+    So few that they have no interval find none, however great: infinite.
+    """
+    if outside(pairs) == 0:
+        return math.inf
     quantiles = t_quantile(1 - ALPHA / 2, pairs - 1) + t_quantile(0.9, pairs - 1)
     return math.expm1(quantiles * scatter / math.sqrt(pairs * _EFFICIENCY))
+
+
+def least_pairs() -> int:
+    """Return the number of pairs from which on there is an interval."""
+    return next(pairs for pairs in range(2, LOOKS[0] + 1) if outside(pairs))
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class Judgement:
 
         return {
             "ratio": self.ratio, "ratio_lo": finite(self.low) or None, "ratio_hi": finite(self.high), "pairs": self.pairs,
-            "verdict": self.verdict, "scatter": self.scatter, "could_find": self.could_find, "more_pairs": self.more,
+            "verdict": self.verdict, "scatter": self.scatter, "could_find": finite(self.could_find), "more_pairs": self.more,
         }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_be
 from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
 from rankwise.progress import SILENT, Meter, tell
-from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, scatter_of
+from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
 _FOREVER_S = 1e6
 _FIRST_WORD = 5  # pairs, after which the power is told
@@ -186,6 +186,8 @@ def counted(pairs: Sequence[Pair], which: int) -> int | None:
 
 def power_words(scatter: float, budget: int) -> str:
     """Say what pairs that scatter so can find."""
+    if budget < least_pairs():
+        return f"{budget} pairs have no interval, whatever they tell: {least_pairs()} have one"
     looks = [look for look in (LOOKS[0], 20, LOOKS[-1]) if look <= budget] or [budget]
     found = ", ".join(f"{look} pairs find {100 * could_find(scatter, look):.2g} %" for look in looks)
     return f"with the scatter of these {_FIRST_WORD} pairs ({100 * scatter:.2g} %) {found}, in nine of ten trials"

@@ -17,10 +17,12 @@ from rankwise.trial.judgement import (
     could_find,
     end_of,
     judge,
+    least_pairs,
     outside,
     shift_interval,
     simulated_pairs,
 )  # fmt: skip
+from rankwise.trial.session import power_words
 
 
 @pytest.mark.parametrize("pairs", [6, 8, 10])
@@ -68,3 +70,11 @@ def test_the_power_told_is_that_of_simulated_trials() -> None:
     rng = np.random.default_rng(7)
     found = [shift_interval(rng.normal(math.log1p(gain), 0.1, 16))[1] > 0 for _ in range(400)]
     assert 0.84 < np.mean(found) < 0.95
+
+
+def test_so_few_pairs_that_they_have_no_interval_find_nothing() -> None:
+    few = least_pairs() - 1
+    assert math.isinf(could_find(0.1, few)) and math.isfinite(could_find(0.1, few + 1))
+    judgement = judge([0.5] * few, budget=few)
+    assert (judgement.verdict, judgement.low, judgement.to_dict()["could_find"]) == ("cannot tell", 0.0, None)
+    assert power_words(0.1, few) == f"{few} pairs have no interval, whatever they tell: {few + 1} have one"
