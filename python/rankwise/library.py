@@ -51,7 +51,10 @@ def load_library() -> ctypes.CDLL:
             continue
         linked = {Path(word).resolve() for word in output_of(["ldd", str(path)])[1].split() if word.startswith("/")}
         if linked & loaded:
-            return ctypes.CDLL(str(path))
+            try:
+                return ctypes.CDLL(str(path))
+            except OSError as error:
+                raise UnusableEnvironmentError(f"the library cannot be loaded ({error}): reinstall rankwise") from None
     raise UnusableEnvironmentError(
         f"no mpicxx beside {', '.join(map(str, sorted(loaded))) or 'mpi4py'} builds the library for it: "
         "put the mpicxx of the MPI that mpi4py was built with on PATH, with a C++20 compiler behind it"
