@@ -21,7 +21,8 @@ known = np.sin(x) * np.cos(2 * y) + np.sin(3 * z) * np.cos(x)
 f[...] = -5 * np.sin(x) * np.cos(2 * y) - 10 * np.sin(3 * z) * np.cos(x)
 
 whole = np.fft.fftfreq(n, 1 / n)
-kx, ky, kz = np.meshgrid(*((whole, whole, np.arange(n // 2 + 1))[a][part] for a, part in enumerate(fft.out_box.slices)), indexing="ij")
+waves = (whole, whole, np.arange(n // 2 + 1))
+kx, ky, kz = np.meshgrid(*(of_axis[part] for of_axis, part in zip(waves, fft.out_box.slices, strict=True)), indexing="ij")
 k2 = kx**2 + ky**2 + kz**2
 fft.forward(f, spectrum)
 spectrum /= np.where(k2 == 0, 1, -k2)

@@ -394,11 +394,11 @@ RANKWISE_API rankwise_result rankwise_halo_destroy(rankwise_halo* halo);
 
 /* The 3-D Fourier transform of an array that is divided among the ranks of a communicator. Life (docs/fft.md has examples):
  *
- *     rankwise_fft_create                            a plan; takes little memory and runs nothing with EFFORT_MODEL   collective
+ *     rankwise_fft_create                            a plan                                                         collective
  *     rankwise_fft_boxes, rankwise_fft_elements      what this rank holds of the array and of its spectrum: then allocate
- *     rankwise_fft_forward, rankwise_fft_backward    from the caller's memory into the caller's memory                collective
- *     rankwise_fft_begin ... test ... end            the same, and the caller computes meanwhile                      collective
- *     rankwise_fft_destroy                                                                                            collective
+ *     rankwise_fft_forward, rankwise_fft_backward    from the caller's memory into the caller's memory              collective
+ *     rankwise_fft_begin ... test ... end            the same, and the caller computes meanwhile                    collective
+ *     rankwise_fft_destroy                                                                                          collective
  *
  * Words. `in` is the side of the array, `out` that of the spectrum, in both directions. Axis 2 is the fastest. Forward is
  * sum over x of f(x) exp(-2 pi i k x / n); neither direction divides: both multiply by `scale`. An element is a real or a
@@ -421,7 +421,7 @@ typedef enum rankwise_fft_kind {
 } rankwise_fft_kind;
 typedef enum rankwise_fft_precision { RANKWISE_FFT_DOUBLE = 0, RANKWISE_FFT_SINGLE = 1 } rankwise_fft_precision;
 typedef enum rankwise_fft_order {
-  RANKWISE_FFT_TRANSPOSED = 0, /* the spectrum stays where the transform leaves it, lines along axis 0 whole: half the messages */
+  RANKWISE_FFT_TRANSPOSED = 0, /* the spectrum stays where the transform leaves it, axis 0 whole: half the messages */
   RANKWISE_FFT_NATURAL = 1     /* the spectrum is divided as the array is */
 } rankwise_fft_order;
 typedef enum rankwise_fft_method {
@@ -430,7 +430,7 @@ typedef enum rankwise_fft_method {
   RANKWISE_FFT_PAIRWISE = 2  /* one message a step */
 } rankwise_fft_method;
 typedef enum rankwise_fft_effort {
-  RANKWISE_FFT_EFFORT_MODEL = 0,  /* chosen by the cost model, local FFTs by the library's guess; memory at the first transform */
+  RANKWISE_FFT_EFFORT_MODEL = 0,  /* ways by the cost model, local FFTs by a guess; memory at the first transform */
   RANKWISE_FFT_EFFORT_TRIALS = 1, /* create times local FFTs and the best few ways, on memory of its own */
   RANKWISE_FFT_EFFORT_PATIENT = 2 /* the same, local FFTs at length */
 } rankwise_fft_effort;

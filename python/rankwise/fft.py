@@ -75,7 +75,7 @@ class Fft:
         method: str = "auto", effort: str = "trials", in_place: bool = False,
     ) -> None:  # fmt: skip
         if len(shape) != 3 or (grid is not None and len(grid) != 2):
-            raise InputError(f"shape is {tuple(shape)} and grid {grid}: give the points of three axes, and two numbers of ranks")
+            raise InputError(f"shape is {tuple(shape)}, grid {grid}: give the points of three axes, and two numbers of ranks")
         self._handle = ctypes.c_void_p()
         self._under_way: tuple[Any, ...] = ()
         self._library = library_of_all(comm)
@@ -194,8 +194,8 @@ class _Side:
             raise InputError(f"{name} is no numpy array: give one of Fft.arrays()")
         if array.dtype != self.kind or array.shape != self.shape:
             raise InputError(
-                f"{name} has shape {array.shape} and type {array.dtype}, but shape {self.shape} and type {self.kind} are needed: "
-                "give one of Fft.arrays()"
+                f"{name} has shape {array.shape} and type {array.dtype}, but shape {self.shape} and type {self.kind} "
+                "are needed: give one of Fft.arrays()"
             )
         moves = [step for step, length in zip(array.strides, self.shape, strict=True) if length > 1]
         wanted = [step for step, length in zip(self.strides, self.shape, strict=True) if length > 1]

@@ -66,7 +66,8 @@ std::vector<FftCandidate> candidates_of(const FftRequest& request, const Placeme
   std::vector<TransposeMethod> methods{TransposeMethod::alltoall, TransposeMethod::pairwise};
   if (request.method) methods = {*request.method};
   if (ranks == 1) methods.resize(1);
-  const double bytes = static_cast<double>(whole.local_values(0)) / static_cast<double>(ranks) * (request.is_double ? 16.0 : 8.0);
+  const double value_bytes = request.is_double ? 16.0 : 8.0;
+  const double bytes = static_cast<double>(whole.local_values(0)) / static_cast<double>(ranks) * value_bytes;
   std::vector<FftCandidate> candidates;
   for (const auto& grid : grids) {
     for (const TransposeMethod method : methods) {
@@ -113,7 +114,8 @@ std::vector<FftCandidate> agreed_candidates(MPI_Comm comm, const FftRequest& req
 }
 
 // One engine on all ranks, or none on any: no memory, or the library cannot.
-std::unique_ptr<FftEngine> engine_to_try(MPI_Comm comm, const FftRequest& request, const FftWay& way, const FftLibrary& library) {
+std::unique_ptr<FftEngine> engine_to_try(MPI_Comm comm, const FftRequest& request, const FftWay& way,
+                                         const FftLibrary& library) {
   Agreement agreement;
   std::unique_ptr<FftEngine> engine;
   agreement.attempt([&] { engine = make_fft_engine(comm, request, way, {}, library); });

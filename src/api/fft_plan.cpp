@@ -101,8 +101,10 @@ void FftPlan::lay_out() {
   // In place a field begins at the same byte on both sides.
   const auto bytes = [](const Side& side) { return static_cast<std::size_t>(side.of_a_field()) * side.element_bytes; };
   const std::size_t larger = (std::max(bytes(in_), bytes(out_)) + 2 * real_bytes - 1) / (2 * real_bytes) * (2 * real_bytes);
-  for (const auto& [side, asked, name] : {std::tuple{&in_, request_.stride[0], "stride_in"}, {&out_, request_.stride[1], "stride_out"}}) {
-    side->stride = asked != 0 ? asked : request_.in_place ? static_cast<Index>(larger / side->element_bytes) : side->of_a_field();
+  for (const auto& [side, asked, name] :
+       {std::tuple{&in_, request_.stride[0], "stride_in"}, {&out_, request_.stride[1], "stride_out"}}) {
+    const Index usual = request_.in_place ? static_cast<Index>(larger / side->element_bytes) : side->of_a_field();
+    side->stride = asked != 0 ? asked : usual;
     if (request_.batch > 1 && side->stride < side->of_a_field()) {
       refuse_argument("options." + std::string(name) + " is " + std::to_string(side->stride) + " but a field has " +
                       std::to_string(side->of_a_field()) + " elements on this rank: give as many or more, or 0");
@@ -111,7 +113,7 @@ void FftPlan::lay_out() {
   }
   if (request_.in_place && request_.batch > 1 &&
       static_cast<std::size_t>(in_.stride) * in_.element_bytes != static_cast<std::size_t>(out_.stride) * out_.element_bytes) {
-    refuse_argument("options.stride_in and stride_out are not the same in bytes: in place a field lies where its spectrum does");
+    refuse_argument("options.stride_in and stride_out differ in bytes: in place a field lies where its spectrum does");
   }
   if (request_.in_place && request_.batch > 1 && static_cast<std::size_t>(in_.stride) * in_.element_bytes < larger) {
     refuse_argument("options.stride_in is less than a field and its spectrum need in place: give 0");
@@ -245,8 +247,8 @@ std::string FftPlan::explain() const {
   for (const auto& [side, is_own, name] : {std::tuple{&in_, !bricks_.in, "in"}, {&out_, !bricks_.out, "out"}}) {
     text += std::string(name) + ": " + words(side->box) + (is_own ? "" : ", redistributed") + "\n";
   }
-  return text + "memory: " +
-         (engine_ ? std::to_string(engine_->memory_bytes()) + " B of buffers on this rank\n" : "none before the first transform\n");
+  if (!engine_) return text + "memory: none before the first transform\n";
+  return text + "memory: " + std::to_string(engine_->memory_bytes()) + " B of buffers on this rank\n";
 }
 
 void FftPlan::close() {

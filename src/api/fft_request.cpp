@@ -22,10 +22,12 @@ FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options*
       given == nullptr ? default_fft_options()
                        : in_our_version(*given, default_fft_options(), least, "rankwise_fft_options_default");
   if (n == nullptr) refuse_argument("n is NULL: give the points of three axes");
-  for (const auto& [value, most, name, values] :
-       {std::tuple{options.kind, 1, "kind", "rankwise_fft_kind"}, std::tuple{options.precision, 1, "precision", "rankwise_fft_precision"},
-        std::tuple{options.order, 1, "order", "rankwise_fft_order"}, std::tuple{options.method, 2, "method", "rankwise_fft_method"},
-        std::tuple{options.effort, 2, "effort", "rankwise_fft_effort"}, std::tuple{options.in_place, 1, "in_place", "0 and 1"}}) {
+  for (const auto& [value, most, name, values] : {std::tuple{options.kind, 1, "kind", "rankwise_fft_kind"},
+                                                  {options.precision, 1, "precision", "rankwise_fft_precision"},
+                                                  {options.order, 1, "order", "rankwise_fft_order"},
+                                                  {options.method, 2, "method", "rankwise_fft_method"},
+                                                  {options.effort, 2, "effort", "rankwise_fft_effort"},
+                                                  {options.in_place, 1, "in_place", "0 and 1"}}) {
     if (value < 0 || value > most) {
       refuse_argument("options." + std::string(name) + " is " + std::to_string(value) + ": take one of " + values);
     }

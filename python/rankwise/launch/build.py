@@ -40,7 +40,8 @@ _LIBRARY_ONLY = {
     "decide": ("few.cpp", "few.hpp", "few_nodes", "fft_judge", "halo_judge"),
     "exchange": ("carrier", "courier", "executor", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
     "fft": (
-        "block_exchange", "buffer", "decomposition", "library", "long_blocks", "memory", "redistribution", "stages", "transform",
+        "block_exchange", "buffer", "decomposition", "library", "long_blocks", "memory", "redistribution", "stages",
+        "transform",
     ),
     "halo": ("copy", "epochs", "reach", "relay", "halo"),
     "mpi": ("error", "simulated", "wait"),

@@ -282,8 +282,8 @@ class FftOptions(Options):
     planning: str = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
     reading: str | None = option(
         None,
-        "calibrated: rates of the profile; literal: the paper's Eq. 1, 2, 3 and 8 with counted A; shortened (validate): parts of "
-        "the transform, timed by turns with it. Default: calibrated; validate: shortened.",
+        "calibrated: rates of the profile; literal: the paper's Eq. 1, 2, 3 and 8 with counted A; shortened (validate): parts "
+        "of the transform, timed by turns with it. Default: calibrated; validate: shortened.",
         verbs=_MODEL,
     )
     network: str | None = option(
@@ -310,8 +310,8 @@ class FftWorkload(Workload):
         "run": "Every run checks itself on a random field: values against the definition, Parseval's theorem, the way back.",
         "predict": "The rates are those that 'rankwise measure fft3d' put into the profile; each term of czechowski2012's model is "
         "in the JSON by name. Without --grid the model takes the grid that it finds best.",
-        "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled up) and "
-        "its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's rates are "
+        "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled "
+        "up) and its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's rates are "
         "judged; sizes that the calibration has seen are then refused.",
         "simulate": "The exchanges are simulated; computing takes what the profile's rates say, or no time.",
     }

@@ -55,7 +55,8 @@ def predicted(case: FftCase, model: Pricer) -> Row:
 
 def modelled(case: FftCase, row: Row) -> Row:
     """Return the model's row of a real run that took turns with shortened transforms of the same launch."""
-    shortened = {name: Span(span["time_s"], span["time_lo_s"], span["time_hi_s"]) for name, span in row.figures["shortened"].items()}
+    spans = row.figures["shortened"].items()
+    shortened = {name: Span(span["time_s"], span["time_lo_s"], span["time_hi_s"]) for name, span in spans}
     return Row.of(
         "model", case, shortened["total"], case.messages_sent, case.bytes_sent, None, (),
         oversubscribed=row.oversubscribed,
