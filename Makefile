@@ -6,8 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 WERROR ?= OFF
 UNITY ?= OFF
-# OFF: of the core's C++ tests only those of 'make sanitize'
-CORE_TESTS ?= ON
+# ON: of the C++ tests only those that 'make sanitize' leaves out
+TESTS_REST ?= OFF
 
 .PHONY: quick install install-test mpis test test-cpp test-cluster test-python lint sanitize bench clean
 
@@ -42,7 +42,7 @@ test: test-cpp test-cluster test-python
 
 # Compilers and CTest give way to what pytest measures beside them.
 test-cpp: install
-	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_CORE_TESTS=$(CORE_TESTS) -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_TESTS_REST=$(TESTS_REST) -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	nice cmake --build build/cpp --parallel 2
 	nice ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 

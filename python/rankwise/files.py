@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rankwise.errors import InputError
 
@@ -29,8 +29,38 @@ def make_folder(path: Path) -> list[Path]:
     return missing
 
 
+def require_output(path: Path) -> None:
+    """Raise InputError when a file could not be written, before it costs anything to find out."""
+    target = _target(path)
+    if target.exists() and not os.access(target, os.W_OK):
+        raise InputError(f"{path} cannot be written (it is read-only): name another file, or make it writable")
+    folder = next(folder for folder in target.parents if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(4096))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): name a file in a folder of your own") from None
+
+
+def _target(path: Path) -> Path:
+    """Return the file that a path leads to, links followed. Raises InputError where something else is there."""
+    try:
+        target = path.resolve(strict=False)
+    except (OSError, RuntimeError):
+        raise InputError(f"{path} is a link that leads nowhere: name a file") from None
+    if target.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path} is no plain file (a device or a pipe): name a file")
+    return target
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file (text as UTF-8) so that a reader sees the old content or the new, never a part. Raises OSError."""
+    """Write a file (text as UTF-8) so that a reader sees the old content or the new, never a part; a link stays one.
+
+    Raises OSError, and InputError where a folder, a device or a pipe is there.
+    """
+    path = _target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -64,6 +94,31 @@ def append_json_line(path: Path, value: object) -> None:
         os.fsync(stream.fileno())
 
 
+def lock(stream: IO[Any], path: Path) -> None:
+    """Keep other sessions from writing to an open file until it is closed, or this process ends. Raises InputError."""
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        who = _holder(os.fstat(stream.fileno()).st_ino)
+        raise InputError(f"{path} is being written by {who}: wait for its end, or name another file with -o") from None
+    except OSError:
+        pass  # a file system without locks
+
+
+def _holder(inode: int) -> str:
+    """Say which process of this node holds the lock of a file."""
+    try:
+        for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if "->" not in words and len(words) > 5 and words[5].rpartition(":")[2] == str(inode):
+                return f"process {words[4]}"
+    except OSError:
+        pass
+    return "another session"
+
+
 def json_text(value: object) -> str:
     """Return a value as JSON that a person can read, too: indented, lists of plain values on one line.
 
@@ -90,6 +145,8 @@ def write_json(path: Path, value: object) -> None:
 def read_text(path: Path, what: str, mend: str) -> str:
     """Read a text file; ``what`` and ``mend`` complete the message of the InputError that a bad file raises."""
     try:
+        if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):  # a shell's <(command) is one there
+            raise InputError(f"{what} {path} is a pipe: {mend}")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"{what} {path} does not exist: {mend}") from None
@@ -104,5 +161,7 @@ def read_json(path: Path, what: str, mend: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}") from None
+    except ValueError:
+        raise InputError(f"{what} {path} has a whole number of more than 4300 digits: {mend}") from None
     except RecursionError:
         raise InputError(f"{what} {path} is nested too deeply: {mend}") from None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.files import json_text, read_json, write_json, write_whole
+from rankwise.files import json_text, lock, read_json, require_output, write_json, write_whole
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,6 +36,7 @@ def test_not_a_number_is_never_written(tmp_path: Path) -> None:
         (b'{"schema": 1, "lin', "not complete JSON"),
         (b"\xff\xfe", "cannot be read"),
         (b"[" * 100_000, "too deeply|not complete"),
+        (b'{"size": ' + b"1" * 5000 + b"}", "more than 4300 digits"),
     ],
 )
 def test_an_unreadable_file_is_named_with_its_mend(tmp_path: Path, content: bytes, says: str) -> None:
@@ -67,3 +68,39 @@ def test_lists_of_plain_values_stay_on_one_line() -> None:
     assert json_text({"a": [1, 2], "b": [{"c": None}], "d": {}}) == (
         '{\n "a": [1, 2],\n "b": [\n  {\n   "c": null\n  }\n ],\n "d": {}\n}'
     )
+
+
+def test_a_link_is_followed_and_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "new"
+
+
+def test_what_is_no_file_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    cases = {
+        tmp_path: "is a folder",
+        tmp_path / "pipe": "no plain file",
+        Path("/dev/full"): "no plain file",
+        Path("/proc/x/y"): "cannot be written",
+    }
+    for path, why in cases.items():
+        with pytest.raises(InputError, match=why):
+            require_output(path)
+    with pytest.raises(InputError, match="nowhere|cannot be written"):
+        require_output(tmp_path / "loop")
+    require_output(tmp_path / "not" / "there" / "yet.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["loop", "pipe"]
+    with pytest.raises(InputError, match="is a pipe"):
+        read_json(tmp_path / "pipe", "profile", "name a file")
+
+
+def test_the_one_that_writes_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "samples"
+    with path.open("ab") as first:
+        lock(first, path)
+        with path.open("ab") as second, pytest.raises(InputError, match=f"is being written by process {os.getpid()}: wait"):
+            lock(second, path)
+    with path.open("ab") as third:
+        lock(third, path)

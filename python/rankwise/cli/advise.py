@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.base import Json, print_json, tell, verb, writable
 from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.units import format_time, format_volume
 
@@ -35,7 +35,9 @@ def advise(
     levels: LevelsText = None,
     topology: TopologyText = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where a command's record is kept.")] = Path("observed.comm"),
-    html: Annotated[Path | None, typer.Option("--html", help="Write the page with pictures here, too.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the page with pictures here, too.", callback=writable)
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Say what costs time in a program's communication, what to change, and what that gains.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rankwise.files import json_text
+from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
 
-__all__ = ["Json", "app", "console", "flattened", "group", "print_json", "tell", "verb"]
+__all__ = ["Json", "app", "console", "flattened", "group", "print_json", "tell", "verb", "writable"]
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,13 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 app = typer.Typer(name="rankwise", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+
+
+def writable(value: Path | None) -> Path | None:
+    """Check a file that is written at the end when the command line is read. Raises InputError."""
+    if value is not None:
+        require_output(value)
+    return value
 
 
 def group(name: str, help: str, default: str | None = None) -> typer.Typer:

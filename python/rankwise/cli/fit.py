@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.base import Json, console, print_json, tell, verb, writable
 from rankwise.errors import InputError
 from rankwise.units import format_parameter, format_size
 
@@ -29,7 +29,7 @@ def fit(
         str, typer.Option(help="Piecewise by regression (lines and breaks from the data), or the table itself: table.")
     ] = "regression",
     link: Annotated[str, typer.Option(help="The link class of a CSV table.")] = "other-node",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the profile here.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the profile here.", callback=writable)] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a profile that has what the new one lacks.")] = False,
     as_json: Json = False,
 ) -> None:

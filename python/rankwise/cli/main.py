@@ -36,8 +36,12 @@ def root(
 
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
-    """Take SIGTERM (a batch system's time limit) like Ctrl-C, so that every verb keeps what it has."""
+    """Take Ctrl-C, SIGTERM (a batch system's time limit) and SIGHUP alike, so that every verb keeps what it has."""
+    _signals.append(signum)
     raise KeyboardInterrupt
+
+
+_signals: list[int] = []  # that have ended a verb
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -45,6 +49,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         register_verbs(arguments)
         result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
+        if result == EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except RankwiseError as error:
         return _complain(str(error), error.exit_code)
@@ -84,5 +90,7 @@ def _complain(message: str, exit_code: int) -> int:
 
 def main() -> NoReturn:
     """Entry point of the ``rankwise`` command."""
-    signal.signal(signal.SIGTERM, _terminated)
+    for ends in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ends) is not signal.SIG_IGN:  # as nohup leaves SIGHUP
+            signal.signal(ends, _terminated)
     sys.exit(run(sys.argv[1:]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.base import Json, print_json, tell, verb, writable
 from rankwise.cli.levels import Levels, LevelsText, TopologyText
 from rankwise.errors import InputError
 from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
@@ -139,7 +139,7 @@ def map_ranks(
     int64: Annotated[bool, typer.Option("--int64", help="Allow more ranks than MPI's 32-bit integers can number.")] = False,
     with_mapping: Annotated[bool, typer.Option("--with-mapping", help="Put the node of every cell in the JSON.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")
+        Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
     ] = None,
     as_json: Json = False,
 ) -> None:

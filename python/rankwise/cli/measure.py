@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.base import Json, console, print_json, tell, verb, writable
 from rankwise.errors import InputError
 from rankwise.units import format_bandwidth, format_size, parse_seconds, parse_sizes
 
@@ -35,9 +35,9 @@ def measure(
             "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
         ),
     ] = "pingpong",
-    output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.")] = Path(
-        "machine.json"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The profile to write; samples go beside it.", callback=writable)
+    ] = Path("machine.json"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted campaign.")] = False,
     sizes: Annotated[str | None, typer.Option(help="Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")] = None,
     launches: Annotated[

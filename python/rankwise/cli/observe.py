@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.errors import InputError
 from rankwise.units import format_size, format_time, format_volume
 
@@ -30,9 +30,9 @@ File = Annotated[Path, typer.Argument(help="A record that 'rankwise observe' wro
 )
 def run(
     command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and what it starts.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The record; on a disk that all nodes share.")] = Path(
-        "observed.comm"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The record; on a disk that all nodes share.", callback=writable)
+    ] = Path("observed.comm"),
 ) -> int:
     """Run a program as it is and record its messages: per pair of ranks how many, how large, and the time in each call.
 
@@ -90,7 +90,9 @@ def export(
     form: Annotated[
         str, typer.Option("--format", help="matrixmarket (bytes), csv (pairs), or perfetto (the events, for ui.perfetto.dev).")
     ],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write. Default: stdout.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file to write. Default: stdout.", callback=writable)
+    ] = None,
 ) -> None:
     """Write a record in another program's format."""
     from rankwise.files import write_whole

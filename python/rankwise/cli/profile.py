@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, console, group, print_json, tell, verb, writable
 from rankwise.errors import InputError, exit_code
 from rankwise.units import format_bandwidth, format_size, format_time
 
@@ -97,7 +97,9 @@ def import_files(
             help="Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with their spread."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.")] = Path("machine.json"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.", callback=writable)] = Path(
+        "machine.json"
+    ),
     link: Annotated[
         str | None,
         typer.Option(help="The link class that was measured. Default: what a job map or host names in the file tell."),
@@ -228,7 +230,9 @@ def export(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
     form: Annotated[str, typer.Option("--format", help="csv, osu or simgrid.")] = "csv",
     link: Annotated[str | None, typer.Option(help="The link class, for osu and simgrid. Default: the only one.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write. Default: stdout.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write. Default: stdout.", callback=writable)
+    ] = None,
 ) -> None:
     """Write a profile for other programs: all tables as CSV, a link like osu_latency's output, or as SimGrid platform."""
     from rankwise.files import write_whole

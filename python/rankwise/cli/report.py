@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, print_json, verb
+from rankwise.cli.base import Json, print_json, verb, writable
 from rankwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def report(
     mapping_path: Annotated[
         Path | None, typer.Option("--mapping", help=f"What 'map --json' printed. Default: {_MAPPINGS}.")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("rankwise-report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", callback=writable)] = Path(
+        "rankwise-report.html"
+    ),
     as_json: Json = False,
 ) -> None:
     """Write one HTML file with pictures: the machine's messages, predictions beside measurements, node maps.

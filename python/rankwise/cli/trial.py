@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.base import Json, print_json, tell, verb, writable
 from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_time, format_volume
@@ -43,7 +43,9 @@ def try_placements(
     seed: Annotated[int, typer.Option(help="For the order within a pair.")] = 1,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where each pair is kept, to go on from; app.trial.jsonl for app.comm."),
+        typer.Option(
+            "--output", "-o", help="Where each pair is kept, to go on from; app.trial.jsonl for app.comm.", callback=writable
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

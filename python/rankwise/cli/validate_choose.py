@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, verb
+from rankwise.cli.base import Json, console, print_json, verb, writable
 from rankwise.cli.workloads import GROUPS, ProfileFile, Samples, Simulations, default_ranks
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
@@ -40,7 +40,7 @@ def validate_choose(
     rounds: Annotated[int, typer.Option(help="How often every candidate is run, each time in a launch of its own.")] = 6,
     samples: Samples = Path("exchange.samples.jsonl"),
     simulations: Simulations = Path("simulated"),
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON here too.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON here too.", callback=writable)] = None,
     as_json: Json = False,
 ) -> None:
     """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).

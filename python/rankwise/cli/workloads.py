@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, flattened, group, print_json, tell, verb
+from rankwise.cli.base import Json, flattened, group, print_json, tell, verb, writable
 from rankwise.cli.rows import fail_unless_verified, show_ranking, show_rows, show_table, show_validation
 from rankwise.errors import InputError
 from rankwise.workloads import workloads
@@ -50,7 +50,9 @@ RealRanksPerNode = Annotated[
 ]
 Seconds = Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")]
 Samples = Annotated[Path, typer.Option(help="Where raw samples are appended.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
+]
 SimulatedProfile = Annotated[
     Path | None, typer.Option("--profile", help="The profile whose links are simulated; with --machine, those of its nodes.")
 ]

@@ -102,10 +102,10 @@ def _build(compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str
     for path in files:
         digest.update(path.read_bytes())
     built = cache_folder() / f"kernels-{digest.hexdigest()[:16]}" / name
-    if built.is_file():
+    _own_folder(built.parent)
+    if _is_as_built(built):
         return built
     tell(words)
-    built.parent.mkdir(parents=True, exist_ok=True)
     units = _units(files)
     # Built under another name and moved, so that an interrupted build leaves nothing that looks finished.
     with tempfile.TemporaryDirectory(dir=built.parent) as scratch, meter("building", len(units)) as progress:
@@ -122,8 +122,43 @@ def _build(compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str
             objects = list(pool.map(compile_unit, enumerate(units)))
         fresh = Path(scratch) / name
         _compile([str(compiler), *objects, "-o", str(fresh), *link], compiler)
+        os.chmod(fresh, 0o700)
+        (Path(scratch) / "sum").write_text(_checksum(fresh), encoding="ascii")
+        os.replace(Path(scratch) / "sum", _sum_of(built))
         os.replace(fresh, built)
     return built
+
+
+def _own_folder(folder: Path) -> None:
+    """Make a folder that only its owner enters; what lies there is executed. Raises UnusableEnvironmentError."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid == os.geteuid():
+            folder.chmod(0o700)
+            return
+    except OSError as error:
+        raise UnusableEnvironmentError(
+            f"{folder} cannot be made ({error.strerror}): set XDG_CACHE_HOME to a folder of your own"
+        ) from None
+    raise UnusableEnvironmentError(f"{folder} is another user's: set XDG_CACHE_HOME to a folder of your own")
+
+
+def _is_as_built(built: Path) -> bool:
+    """Tell whether a file is ours and as it was built: nobody else may write to it, and its checksum is the one that was kept."""
+    try:
+        about, kept = built.stat(), _sum_of(built).read_text(encoding="ascii")
+        return about.st_uid == os.geteuid() and not about.st_mode & 0o022 and kept == _checksum(built)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _sum_of(built: Path) -> Path:
+    return built.with_name(f"{built.name}.sha256")
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _units(files: Sequence[Path]) -> list[Sequence[Path]]:

@@ -48,7 +48,7 @@ def _expand(text: str) -> list[str]:
                 raise InputError(f"--hosts {text[:40]} names more than {_MOST_HOSTS} nodes: shorten it")
             names = [name + end for name in names for end in ends]
         hosts += names
-    if any(not re.fullmatch(r"[A-Za-z0-9._:-]+", host) for host in hosts) or text.count("[") != text.count("]"):
+    if any(not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]*", host) for host in hosts) or text.count("[") != text.count("]"):
         raise InputError(f"--hosts '{text[:60]}' is no list of node names and no file: write it as node[001-016]")
     return hosts
 

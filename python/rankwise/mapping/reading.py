@@ -32,7 +32,7 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
         elif "node" in (header := [word.strip() for word in lines[0].split(",")]):
             column = header.index("node")
             found = {name: [int(row[column]) for row in csv.reader(lines[1:])]}
-        elif re.fullmatch(r"[\d,\s-]+", "".join(lines)) and ("," in text or len(lines) == 1):
+        elif re.fullmatch(r"[0-9,\s-]+", "".join(lines)) and ("," in text or len(lines) == 1):
             found = {name: _from_rank_order("".join(f"{line.strip(',')}," for line in lines), node_sizes)}
         elif lines[0].startswith("rank"):
             found = {name: _numbered(_from_rankfile(lines, sum(node_sizes)))}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError
+from rankwise.files import lock
 from rankwise.progress import tell
 
 SCHEMA = 1
@@ -38,6 +39,7 @@ class SamplesFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.
             self._stream = path.open("ab", buffering=0)
+            lock(self._stream, path)
             self._close_cut_off_line()
         except OSError as error:
             raise RankwiseError(f"samples cannot be kept in {path} ({error.strerror}): name another file with -o") from None
@@ -149,7 +151,7 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 continue
             try:
                 record = json.loads(line)
-            except (json.JSONDecodeError, RecursionError):
+            except (ValueError, RecursionError):
                 if number == 1:
                     raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
                 tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")

@@ -60,7 +60,7 @@ class Settings:
         if self.array is not None and not re.fullmatch(_ARRAY, self.array):
             raise InputError(f"--array '{self.array}' is no array of Slurm's: write 1-10, 1-10%2 or 1,3,7")
         for option, name in (("--partition", self.partition), ("--account", self.account), ("--qos", self.qos),
-                             ("--dependency", self.dependency), ("--mail-user", self.mail_user)):  # fmt: skip
+                             ("--dependency", self.dependency), ("--mail-user", self.mail_user), ("--job-name", self.name)):  # fmt: skip
             if name is not None and not re.fullmatch(r"[\w.,:;?+@%/-]+", name):
                 raise InputError(f"{option} '{name}' has characters that Slurm's names do not have")
         for kind in (self.mail_type or "NONE").split(","):
@@ -76,6 +76,8 @@ class Settings:
         for option in self.extra:
             if not option.startswith("-"):
                 raise InputError(f"--sbatch '{option}' is no option of sbatch: write --sbatch=--gres=gpu:1")
+            if not re.fullmatch(r"[^\s'\"\\#]+", option):
+                raise InputError(f"--sbatch '{option}' has a blank, a quote or a #: give each option on its own, without them")
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

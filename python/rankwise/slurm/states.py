@@ -140,7 +140,8 @@ def _details(job: str) -> dict[str, tuple[int | None, str | None]]:
         if "JobId" in words:
             array = words.get("ArrayJobId")
             identity = f"{array}_{words.get('ArrayTaskId')}" if array else words["JobId"]
-            found[identity] = (int(words.get("Restarts", "0")), words.get("ExitCode"))
+            restarts = words.get("Restarts", "0")
+            found[identity] = (int(restarts) if re.fullmatch(r"[0-9]{1,9}", restarts) else None, words.get("ExitCode"))
     return found
 
 

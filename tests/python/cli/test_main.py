@@ -1,8 +1,11 @@
 """What holds for every verb: help that starts with an example, one-line errors, exit codes, stdout for results only."""
 
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,3 +103,28 @@ def test_an_internal_error_is_one_line(rankwise: Callable[..., Any], monkeypatch
     assert result.code == 1
     assert len(result.err.splitlines()) == 1
     assert "internal error: KeyError" in result.err
+
+
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_one_line_and_130(ends: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "rankwise", "observe", "show", "/dev/stdin"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        wait_s = 0.0
+        while not _handles(child.pid, signal.SIGHUP) and wait_s < 30:
+            time.sleep(0.02)
+            wait_s += 0.02
+        child.send_signal(ends)
+        assert child.stderr is not None
+        assert child.stderr.read() == "rankwise: interrupted\n"
+    assert child.returncode == 130
+
+
+def _handles(process: int, number: int) -> bool:
+    """Tell whether a process has a handler for a signal of its own."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
