@@ -41,10 +41,10 @@ CONFIGURATION = (
 
 def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp") -> str:
     """Return what a program of this folder prints on simulated nodes, each filled with ranks in their order."""
-    from rankwise.launch.build import build_halos
+    from rankwise.launch.build import build_library
 
     nodes, ranks = map(int, shape.split("x"))
-    library = build_halos(Path("smpicxx"))
+    library = build_library(Path("smpicxx"))
     with tempfile.TemporaryDirectory() as scratch:
         made, platform, hosts = Path(scratch) / "program", Path(scratch) / "platform.xml", Path(scratch) / "hosts"
         language = ["-x", "c++", "-std=c++20"] if source.endswith(".cpp") else []
