@@ -7,7 +7,6 @@
 // Prints a JSON line a case, {"n":, "g":, "f":, "ours_s": [...], "by_hand_s": [...], "subarrays_s": [...]}: the time of one
 // exchange (mean of a batch), the maximum over ranks, repetition by repetition. halo.py makes ratios.
 #include <mpi.h>
-#include <rankwise/rankwise.h>
 
 #include <algorithm>
 #include <array>
@@ -17,24 +16,11 @@
 #include <functional>
 #include <vector>
 
+#include "halo_cases.hpp"
+
 namespace {
 
-void check(rankwise_result result) {
-  if (result == RANKWISE_SUCCESS) return;
-  std::fprintf(stderr, "%s: %s\n", rankwise_result_string(result), rankwise_last_error());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 using Offset = std::array<int, 3>;
-
-struct Case {
-  int n, g, fields;
-  [[nodiscard]] int whole() const { return n + 2 * g; }
-  [[nodiscard]] std::size_t volume() const {
-    const auto w = static_cast<std::size_t>(whole());
-    return w * w * w;
-  }
-};
 
 // Where a region of an axis begins, and how long it is: what is sent towards an offset, or the halo there.
 int first(const Case& c, int offset, bool halo) {
@@ -307,23 +293,5 @@ void run(const Case& c, int repetitions, MPI_Comm cart) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int dims[3] = {0, 0, 0};
-  const int periods[3] = {1, 1, 1};
-  MPI_Dims_create(ranks, 3, dims);
-  MPI_Comm cart = MPI_COMM_NULL;
-  MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &cart);
-  for (int i = 2; i < argc; ++i) {
-    Case c{};
-    if (std::sscanf(argv[i], "%d,%d,%d", &c.n, &c.g, &c.fields) != 3 || c.g < 1 || c.n < c.g || c.fields < 1) {
-      std::fprintf(stderr, "usage: halo REPETITIONS N,G,F ...\n");
-      MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    run(c, std::atoi(argv[1]), cart);
-  }
-  MPI_Comm_free(&cart);
-  MPI_Finalize();
-  return 0;
+  return run_cases(argc, argv, run);
 }

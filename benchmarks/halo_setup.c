@@ -1,7 +1,12 @@
-/* What it takes to set up a halo, in the time of MPI_Wtime: of this machine, or simulated (docs/halo.md).
+/* What it takes to set up a halo, in the time of MPI_Wtime: of this machine, or simulated; and how much more memory the process
+ * has then for each of its ranks (one, or all of them in a simulation). JSON Lines for halo_setup.py.
  *
  *     halo_setup [boxes' edge]
  */
+#undef malloc /* simulators put something else in their places */
+#undef calloc
+#undef realloc
+#include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +31,7 @@ int main(int argc, char** argv) {
   MPI_Dims_create(ranks, 3, dims);
   MPI_Comm cart = MPI_COMM_NULL;
   MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &cart);
-  double* array = malloc(sizeof *array * (size_t)(n + 2) * (size_t)(n + 2) * (size_t)(n + 2));
+  double* array = (double*)malloc(sizeof *array * (size_t)(n + 2) * (size_t)(n + 2) * (size_t)(n + 2));
   rankwise_field field;
   check(rankwise_field_default(&field));
   check(rankwise_field_array(&field, array, sizeof *array, 3, own, width, width));
@@ -38,17 +43,24 @@ int main(int argc, char** argv) {
     check(rankwise_halo_options_default(&options));
     options.algorithm = algorithms[i];
     MPI_Barrier(cart);
+    const size_t before = mallinfo2().uordblks;
+    MPI_Barrier(cart);
     double took_s = MPI_Wtime();
     rankwise_halo halo = NULL;
     check(rankwise_halo_create(cart, 1, &field, &options, &halo));
     took_s = MPI_Wtime() - took_s;
     MPI_Allreduce(MPI_IN_PLACE, &took_s, 1, MPI_DOUBLE, MPI_MAX, cart);
+    const size_t after = mallinfo2().uordblks;
+    MPI_Barrier(cart);
     double exchange_s = MPI_Wtime();
     check(rankwise_halo_start(halo, 0, NULL, NULL));
     check(rankwise_halo_wait(halo));
     exchange_s = MPI_Wtime() - exchange_s;
     MPI_Allreduce(MPI_IN_PLACE, &exchange_s, 1, MPI_DOUBLE, MPI_MAX, cart);
-    if (rank == 0) printf("%d ranks, %s: create %.3g s, first exchange %.3g s\n", ranks, names[i], took_s, exchange_s);
+    if (rank == 0) {
+      printf("{\"ranks\": %d, \"algorithm\": \"%s\", \"create_s\": %.4g, \"first_exchange_s\": %.4g, \"memory_bytes\": %zd}\n", ranks,
+             names[i], took_s, exchange_s, (ssize_t)(after - before));
+    }
     check(rankwise_halo_destroy(&halo));
   }
   free(array);

@@ -42,7 +42,8 @@ if(RANKWISE_FORTRAN)
   check_language(Fortran)
   if(CMAKE_Fortran_COMPILER)
     enable_language(Fortran)
-    add_library(rankwise_fortran SHARED src/fortran/rankwise.f90 src/fortran/rankwise_halo.f90 src/fortran/field.cpp)
+    set(fortran_sources src/fortran/rankwise.f90 src/fortran/rankwise_halo.f90 src/fortran/rankwise_fft.f90)
+    add_library(rankwise_fortran SHARED ${fortran_sources} src/fortran/arrays.cpp)
     add_library(rankwise::rankwise_fortran ALIAS rankwise_fortran)
     set(fortran_modules ${CMAKE_CURRENT_BINARY_DIR}/fortran)
     set_target_properties(rankwise_fortran PROPERTIES
@@ -51,9 +52,8 @@ if(RANKWISE_FORTRAN)
       $<BUILD_INTERFACE:${fortran_modules}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran>)
     target_link_libraries(rankwise_fortran PUBLIC rankwise)
     install(TARGETS rankwise_fortran EXPORT rankwise-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(FILES ${fortran_modules}/rankwise.mod ${fortran_modules}/rankwise_halo.mod src/fortran/rankwise.f90
-      src/fortran/rankwise_halo.f90
-      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran)
+    install(FILES ${fortran_modules}/rankwise.mod ${fortran_modules}/rankwise_halo.mod ${fortran_modules}/rankwise_fft.mod
+      ${fortran_sources} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran)
   endif()
 endif()
 

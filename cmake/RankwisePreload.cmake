@@ -31,9 +31,9 @@ rankwise_add_preload(rankwise_preload
   $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_COMPILE_DEFINITIONS>)
 if(SKBUILD)
   set(preload_folder rankwise/lib)
-  file(GLOB halo_api CONFIGURE_DEPENDS src/api/halo*.?pp src/api/known_machine.?pp src/api/results.cpp src/api/handles.hpp
-    src/api/fortran_handles.hpp)
-  install(FILES ${preload_api_sources} ${preload_api_headers} ${halo_api} DESTINATION rankwise/kernel_sources/api)
+  file(GLOB library_api CONFIGURE_DEPENDS src/api/halo*.?pp src/api/fft*.?pp src/api/known_machine.?pp src/api/results.cpp
+    src/api/handles.hpp src/api/fortran_handles.hpp src/api/versioned.hpp)
+  install(FILES ${preload_api_sources} ${preload_api_headers} ${library_api} DESTINATION rankwise/kernel_sources/api)
 else()
   set(preload_folder ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -28,6 +28,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define RANKWISE_API __attribute__((visibility("default")))
@@ -288,7 +289,8 @@ typedef struct rankwise_halo_options {
   int lower[RANKWISE_MAX_DIMS]; /* widths before the own elements on each axis of the grid, 0 allowed; default 1 */
   int upper[RANKWISE_MAX_DIMS]; /* widths behind them */
   int exchanges;                /* about how many will be made: where several algorithms may be the fastest, auto tries them in
-                                   one of a hundred of these, and the start after those is collective; 0: never; default 4000 */
+                                   the first of these, until that has cost the time of one in a hundred, and some of those
+                                   starts are collective; 0: never; default 4000 */
 } rankwise_halo_options;
 
 RANKWISE_API rankwise_result rankwise_halo_options_init(rankwise_halo_options* options, size_t struct_size);
@@ -333,8 +335,10 @@ RANKWISE_API rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int
                                                          const int skey[], int nrecv, const int source[],
                                                          const int rkey[], rankwise_halo* halo);
 
-/* How the messages of a halo of lists travel from now on: direct (the default), persistent, two-step, three-step or leader;
- * what is sent back goes straight. Collective. UNSUPPORTED: others. */
+/* How the messages of a halo of lists travel from now on: direct (the default), persistent, two-step, three-step, leader or
+ * auto; what is sent back goes straight. Collective. After auto the next start is collective, too: it asks the judge for the
+ * bytes at hand, and where several may be the fastest a trial follows, as of boxes with 4000 exchanges to come. Ask again where
+ * bytes have changed much. UNSUPPORTED: others. */
 RANKWISE_API rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, int algorithm);
 
 /* Says which elements each edge sends and where what comes is put, from now on; the lists are copied. All ranks call it:
@@ -388,6 +392,113 @@ RANKWISE_API rankwise_result rankwise_halo_save(rankwise_halo halo, const char* 
 
 /* Frees the halo and sets *halo to NULL; collective. What is under way is completed first. */
 RANKWISE_API rankwise_result rankwise_halo_destroy(rankwise_halo* halo);
+
+/* 3-D FFTs --------------------------------------------------------------------------------------------------------- */
+
+/* The 3-D Fourier transform of an array that is divided among the ranks of a communicator. Life (docs/fft.md has examples):
+ *
+ *     rankwise_fft_create                            a plan                                                         collective
+ *     rankwise_fft_boxes, rankwise_fft_elements      what this rank holds of the array and of its spectrum: then allocate
+ *     rankwise_fft_forward, rankwise_fft_backward    from the caller's memory into the caller's memory              collective
+ *     rankwise_fft_begin ... test ... end            the same, and the caller computes meanwhile                    collective
+ *     rankwise_fft_destroy                                                                                          collective
+ *
+ * Words. `in` is the side of the array, `out` that of the spectrum, in both directions. Axis 2 is the fastest. Forward is
+ * sum over x of f(x) exp(-2 pi i k x / n); neither direction divides: both multiply by `scale`. An element is a real or a
+ * complex value (two reals). Real arrays have a spectrum of n[0] x n[1] x (n[2] / 2 + 1) points.
+ *
+ * Every call that is collective agrees on its outcome: an error on one rank is returned on all of them, and nobody hangs. The
+ * local FFTs are those of FFTW or MKL, loaded at run time; planning holds a lock, but cannot protect from a program that plans
+ * with the same library by itself in another thread. */
+typedef struct rankwise_fft_plan* rankwise_fft;
+
+/* A rank's part: points lower[a] .. lower[a] + size[a] - 1 of axis a, row-major; a size of 0: none. */
+typedef struct rankwise_fft_box {
+  int64_t lower[3];
+  int64_t size[3];
+} rankwise_fft_box;
+
+typedef enum rankwise_fft_kind {
+  RANKWISE_FFT_COMPLEX = 0, /* complex array, complex spectrum */
+  RANKWISE_FFT_REAL = 1     /* real array, complex spectrum of its non-negative half along axis 2 */
+} rankwise_fft_kind;
+typedef enum rankwise_fft_precision { RANKWISE_FFT_DOUBLE = 0, RANKWISE_FFT_SINGLE = 1 } rankwise_fft_precision;
+typedef enum rankwise_fft_order {
+  RANKWISE_FFT_TRANSPOSED = 0, /* the spectrum stays where the transform leaves it, axis 0 whole: half the messages */
+  RANKWISE_FFT_NATURAL = 1     /* the spectrum is divided as the array is */
+} rankwise_fft_order;
+typedef enum rankwise_fft_method {
+  RANKWISE_FFT_AUTO = 0,
+  RANKWISE_FFT_ALLTOALL = 1, /* MPI's collective */
+  RANKWISE_FFT_PAIRWISE = 2  /* one message a step */
+} rankwise_fft_method;
+typedef enum rankwise_fft_effort {
+  RANKWISE_FFT_EFFORT_MODEL = 0,  /* ways by the cost model, local FFTs by a guess; memory at the first transform */
+  RANKWISE_FFT_EFFORT_TRIALS = 1, /* create times local FFTs and the best few ways, on memory of its own */
+  RANKWISE_FFT_EFFORT_PATIENT = 2 /* the same, local FFTs at length */
+} rankwise_fft_effort;
+
+/* Options of a plan; as rankwise_exchange_options. All but the strides are alike on all ranks. */
+typedef struct rankwise_fft_options {
+  size_t struct_size; /* set by rankwise_fft_options_default; do not change */
+  int kind;           /* a rankwise_fft_kind; default RANKWISE_FFT_COMPLEX */
+  int precision;      /* a rankwise_fft_precision; default RANKWISE_FFT_DOUBLE */
+  int order;          /* a rankwise_fft_order, where the caller gives no boxes out; default RANKWISE_FFT_TRANSPOSED */
+  int method;         /* a rankwise_fft_method; default RANKWISE_FFT_AUTO */
+  int effort;         /* a rankwise_fft_effort; default RANKWISE_FFT_EFFORT_TRIALS */
+  int in_place;       /* 1: in and out are the same memory. Lines of a real array that lies in the plan's own boxes then have
+                         room for 2 (n[2] / 2 + 1) reals; default 0 */
+  int batch;          /* fields that every call transforms; default 1 */
+  int grid[2];        /* p1 x p2 ranks; 0, 0: auto; default 0, 0 */
+  int64_t stride_in;  /* elements from one field to the next on the side in (of this rank); 0: one after the other */
+  int64_t stride_out;
+} rankwise_fft_options;
+
+RANKWISE_API rankwise_result rankwise_fft_options_init(rankwise_fft_options* options, size_t struct_size);
+#define rankwise_fft_options_default(options) rankwise_fft_options_init((options), sizeof(rankwise_fft_options))
+
+/* Makes a plan; collective. comm: any communicator of one group, used only to duplicate it. n: points an axis. in, out: the
+ * box that this rank holds of the array and of the spectrum, any that together cover all points once; NULL, on all ranks: as
+ * the plan likes it, which costs no redistribution. *plan is NULL unless the call succeeds.
+ * ARGUMENT: an axis without points or of more than 2^20, a batch below 1, boxes that overlap, reach beyond the axes or leave
+ * holes, a grid of other ranks, strides shorter than a field, arguments that differ between ranks. UNSUPPORTED: no FFT library
+ * is there (the message says what to install). MEMORY: EFFORT_TRIALS and EFFORT_PATIENT take the plan's buffers. */
+RANKWISE_API rankwise_result rankwise_fft_create(MPI_Comm comm, const int64_t n[3], const rankwise_fft_box* in,
+                                                 const rankwise_fft_box* out, const rankwise_fft_options* options,
+                                                 rankwise_fft* plan);
+RANKWISE_API rankwise_result rankwise_fft_create_f(rankwise_fint comm, const int64_t n[3], const rankwise_fft_box* in,
+                                                   const rankwise_fft_box* out, const rankwise_fft_options* options,
+                                                   rankwise_fft* plan);
+
+/* This rank's boxes; either may be NULL. Not collective. */
+RANKWISE_API rankwise_result rankwise_fft_boxes(rankwise_fft plan, rankwise_fft_box* in, rankwise_fft_box* out);
+
+/* The elements of the memory of all fields on each side, padding of lines and strides included; in place the larger of the two
+ * in bytes serves both. Either may be NULL. Not collective. */
+RANKWISE_API rankwise_result rankwise_fft_elements(rankwise_fft plan, int64_t* in, int64_t* out);
+
+/* Transforms all fields; collective. forward: from the array `in` to the spectrum `out`; backward the other way; what is
+ * read is left as it was unless the two are one. in_bytes, out_bytes: the memory that lies there, 0 elements may be NULL.
+ * ARGUMENT: less memory than the elements need, memory that overlaps without in_place. USAGE: something is under way. */
+RANKWISE_API rankwise_result rankwise_fft_forward(rankwise_fft plan, const void* in, size_t in_bytes, void* out,
+                                                  size_t out_bytes, double scale);
+RANKWISE_API rankwise_result rankwise_fft_backward(rankwise_fft plan, const void* out, size_t out_bytes, void* in,
+                                                   size_t in_bytes, double scale);
+
+/* Starts a transform (forward: 1 or 0) up to its first exchange and returns; collective. There is no thread behind it: a
+ * caller that computes for long calls test now and then, or end does most of the work. test: *done is 1 when the transform is
+ * complete; end is called all the same. The memory is not touched by the caller until then. test and end must be called on
+ * all ranks, in any number, but wait for no other rank's program but these calls. */
+RANKWISE_API rankwise_result rankwise_fft_begin(rankwise_fft plan, int forward, const void* from, size_t from_bytes,
+                                                void* into, size_t into_bytes, double scale);
+RANKWISE_API rankwise_result rankwise_fft_test(rankwise_fft plan, int* done);
+RANKWISE_API rankwise_result rankwise_fft_end(rankwise_fft plan);
+
+/* What was chosen and why, what was tried, this rank's boxes, messages and memory; as rankwise_exchange_explain. */
+RANKWISE_API rankwise_result rankwise_fft_explain(rankwise_fft plan, char* text, size_t capacity, size_t* length);
+
+/* Frees the plan and sets *plan to NULL; collective. A NULL *plan is no error. What is under way is completed first. */
+RANKWISE_API rankwise_result rankwise_fft_destroy(rankwise_fft* plan);
 
 /* Mapping ---------------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankwise.fft import Fft as Fft
     from rankwise.halo import Halo as Halo
     from rankwise.halo import halo_array as halo_array
 
@@ -11,6 +12,10 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     """Load what needs numpy only where it is used."""
+    if name == "Fft":
+        import rankwise.fft
+
+        return rankwise.fft.Fft
     if name in ("Halo", "halo_array"):
         import rankwise.halo
 

@@ -15,24 +15,21 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import shutil
 import weakref
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.errors import InputError
+from rankwise.library import call, library_of_all, load_library
 
 _MOST_AXES = 6
 _ALGORITHMS = {
     name: number
     for number, name in enumerate(("auto", "direct", "staged", "persistent", "window", "two-step", "three-step", "leader"))
 }
-_CALLERS_FAULT = (1, 2, 3)  # the results ARGUMENT, USAGE and UNSUPPORTED
 
 
 class _Field(ctypes.Structure):
@@ -56,12 +53,12 @@ def halo_array(shape: int | Sequence[int], dtype: Any = float) -> Any:
     Needs mpi4py (for the MPI that the library is built for), but is not collective. The memory lives as long as the array and
     its views. With it, a halo is complete when the partners of the node have come to wait, too.
     """
-    library = _library()
+    library = load_library()
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     memory = ctypes.c_void_p()
-    _call(library, "alloc", ctypes.c_size_t(size), ctypes.byref(memory))
+    call(library, "halo_alloc", ctypes.c_size_t(size), ctypes.byref(memory))
     buffer = (ctypes.c_char * max(size, 1)).from_address(memory.value or 0)
     weakref.finalize(buffer, library.rankwise_halo_free, ctypes.byref(memory)).atexit = False
     return np.frombuffer(buffer, dtype=kind, count=math.prod(shape)).reshape(shape)
@@ -88,7 +85,7 @@ class Halo:
         if algorithm not in _ALGORITHMS:
             raise InputError(f"algorithm is {algorithm!r}: take one of {', '.join(_ALGORITHMS)}")
         self._handle = ctypes.c_void_p()
-        self._library = _library_of_all(comm)
+        self._library = library_of_all(comm)
         axes = comm.Get_dim()
         self._widths = _widths(width, axes)
         self._overlap = [overlap] * axes if isinstance(overlap, int) else list(overlap)
@@ -183,16 +180,7 @@ class Halo:
         return fields
 
     def _call(self, name: str, *arguments: Any) -> None:
-        _call(self._library, name, *arguments)
-
-
-def _call(library: ctypes.CDLL, name: str, *arguments: Any) -> None:
-    function = getattr(library, f"rankwise_halo_{name}")
-    result = function(*arguments)
-    if result != 0:
-        library.rankwise_last_error.restype = ctypes.c_char_p
-        words = library.rankwise_last_error().decode()
-        raise InputError(words) if result in _CALLERS_FAULT else RankwiseError(words)
+        call(self._library, f"halo_{name}", *arguments)
 
 
 def _widths(width: Any, axes: int) -> list[tuple[int, int]]:
@@ -201,56 +189,3 @@ def _widths(width: Any, axes: int) -> list[tuple[int, int]]:
     if len(each) != axes:
         raise InputError(f"width has {len(each)} entries, but the communicator's grid {axes} axes: give one an axis")
     return [(one, one) if isinstance(one, int) else (int(one[0]), int(one[1])) for one in each]
-
-
-def _library_of_all(comm: Any) -> ctypes.CDLL:
-    """Return the library on every rank: one rank builds it before the others look for it."""
-    error: RankwiseError | None = None
-    if comm.Get_rank() == 0:
-        try:
-            _library()
-        except RankwiseError as caught:
-            error = caught
-    error = comm.bcast(error)
-    if error is not None:
-        raise error
-    return _library()
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    """Return the library, built for the MPI that mpi4py has loaded."""
-    from rankwise.launch.build import build_halos
-    from rankwise.launch.process import output_of
-
-    loaded = _loaded_mpi()
-    for compiler in _compilers(loaded):
-        try:
-            path = build_halos(compiler)
-        except UnusableEnvironmentError:
-            continue
-        linked = {Path(word).resolve() for word in output_of(["ldd", str(path)])[1].split() if word.startswith("/")}
-        if linked & loaded:
-            return ctypes.CDLL(str(path))
-    raise UnusableEnvironmentError(
-        f"no mpicxx beside {', '.join(map(str, sorted(loaded))) or 'mpi4py'} builds the halos for it: "
-        "put the mpicxx of the MPI that mpi4py was built with on PATH, with a C++20 compiler behind it"
-    )
-
-
-def _loaded_mpi() -> set[Path]:
-    """Return the MPI libraries in this process."""
-    import mpi4py.MPI  # noqa: F401  (loads the library)
-
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        names = {line.split(maxsplit=5)[5].strip() for line in maps if line.count("/") > 1}
-    return {Path(name).resolve() for name in names if Path(name).name.startswith(("libmpi.so", "libmpich.so", "libmpi_abi.so"))}
-
-
-def _compilers(loaded: set[Path]) -> list[Path]:
-    """Return the compiler wrappers that may belong to a library: those beside it first, then those on PATH."""
-    folders = [str(parent / "bin") for path in sorted(loaded) for parent in path.parents[1:4]]
-    names = ["mpicxx_abi"] if any("abi" in path.name for path in loaded) else ["mpicxx", "mpicxx.mpich", "mpicxx.openmpi"]
-    places = [os.pathsep.join(folders), os.environ.get("PATH", os.defpath)]
-    found = [shutil.which(name, path=place) for place in places for name in names]
-    return list(dict.fromkeys(Path(path) for path in found if path is not None))

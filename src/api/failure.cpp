@@ -38,7 +38,7 @@ Failure current_failure() {
   } catch (const std::invalid_argument& error) {
     return {RANKWISE_ERROR_ARGUMENT, error.what()};
   } catch (const std::bad_alloc&) {
-    return {RANKWISE_ERROR_MEMORY, "no memory left for this plan: make the cutoff or the blocks smaller"};
+    return {RANKWISE_ERROR_MEMORY, "no memory left for this plan: make what it moves (blocks, fields, lists) smaller"};
   } catch (const std::exception& error) {
     return {RANKWISE_ERROR_INTERNAL, std::string("rankwise failed, please report it: ") + error.what()};
   } catch (...) {

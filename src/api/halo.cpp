@@ -1,12 +1,11 @@
 // The C API of halos: handles and the boundary that no exception crosses. What the calls do is in halo_*.cpp.
-#include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "api/fortran_handles.hpp"
 #include "api/halo_boxes.hpp"
 #include "api/halo_lists.hpp"
 #include "api/handles.hpp"
+#include "api/versioned.hpp"
 #include "rankwise/rankwise.h"
 
 using namespace rankwise::api;
@@ -21,15 +20,6 @@ using HaloHandles = Handles<rankwise_halo_plan>;
 constexpr const char* halo_makers = "rankwise_halo_create or rankwise_neighbors_create";
 
 HaloPlan& halo_of(rankwise_halo handle) { return HaloHandles::plan_of(handle, halo_makers); }
-
-// A struct of a caller, of any version, filled with our defaults; what we do not know is zero.
-template <class Struct>
-void fill(Struct* given, std::size_t size, Struct defaults) {
-  if (given == nullptr) refuse_argument("the struct to fill is NULL");
-  std::memset(static_cast<void*>(given), 0, size);
-  defaults.struct_size = size;
-  std::memcpy(static_cast<void*>(given), &defaults, std::min(size, sizeof defaults));
-}
 
 }  // namespace
 

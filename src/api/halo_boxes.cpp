@@ -288,7 +288,7 @@ std::string HaloBoxes::explain() const {
   const auto number = [](std::size_t n) { return std::to_string(n); };
   return "halo on a grid of " + grid + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
          (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(ways_[now_]->algorithm()) +
-         "; " + why_ + "\nrank " + std::to_string(comm_.rank()) +
+         "; " + why_ + trial_words() + "\nrank " + std::to_string(comm_.rank()) +
          (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +
          " messages with " + number(bytes) + " B in " + number(current().stages.size()) + " steps for a halo of " +
          number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " + number(foreign_bytes) +
@@ -313,12 +313,13 @@ std::string HaloBoxes::header() const {
 std::string HaloBoxes::pairs() const {
   std::string text;
   for (const HaloMessage& message : halo_.stages.front().sends) {
-    text += (text.empty() ? "" : ",\n") + std::string("{\"source\": ") + std::to_string(comm_.rank()) + ", \"dest\": " +
-            std::to_string(message.peer) + ", \"bytes\": [";
-    for (std::size_t f = 0; f < message.sections.size(); ++f) {
-      text += (f > 0 ? ", " : "") + std::to_string(message.sections[f].bytes);
+    std::vector<std::size_t> bytes;
+    std::size_t rows = 0;
+    for (const HaloSection& section : message.sections) {
+      bytes.push_back(section.bytes);
+      for (const BoxCopy& copy : section.copies) rows += copy.bytes() / std::max(copy.row_bytes, std::size_t{1});
     }
-    text += "]}";
+    add_pair(text, static_cast<int>(message.peer), bytes, rows);
   }
   return text;
 }

@@ -28,7 +28,7 @@ class HaloBoxes : public HaloPlan {
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return spec_.fields[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   void use(std::size_t way) override { now_ = way; }
-  void settle(std::size_t way, const std::vector<double>& times_s, double spent_s) override;
+  void settle(std::size_t way, bool few) override;
   [[nodiscard]] std::string pairs() const override;
   [[nodiscard]] std::string header() const override;
   void free() override {
@@ -47,10 +47,9 @@ class HaloBoxes : public HaloPlan {
   [[nodiscard]] bool spread_lines();
   // Both ends of every message mean the same bytes.
   void prove(const Halo& halo) const;
-  // Collective. The algorithms that may be the fastest, the one that the judge takes first; says why.
-  [[nodiscard]] std::vector<int> candidates(const NodeKnowledge* nodes, bool some_shared);
   // Collective.
   void make_ways();
+  void keep(std::size_t way);
   [[nodiscard]] const Halo& current() const { return ways_[now_]->halo(); }
 
   Communicator comm_;

@@ -1,18 +1,20 @@
-// Which way a halo of boxes takes: what the judge takes for the fastest, confirmed by a trial.
+// Which way a halo takes: what the judge takes for the fastest, confirmed by a trial.
+#include "api/halo_choice.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "api/agreement.hpp"
 #include "api/environment.hpp"
 #include "api/halo_boxes.hpp"
+#include "api/halo_way.hpp"
 #include "api/known_machine.hpp"
 #include "decide/halo_judge.hpp"
 
 namespace rankwise::api {
 
 namespace {
-
-constexpr std::size_t most_ways = 4;
 
 std::string microseconds(double time_s) {
   std::array<char, 32> text{};
@@ -30,14 +32,16 @@ PartnerLists edges_of(const HaloStage& stage) {
 }  // namespace
 
 // Algorithms that send the same messages cost the same: they share a time.
-std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_shared) {
+Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   struct Judged {
     int algorithm;
     HaloCost cost;
   };
   std::vector<Judged> judged{{RANKWISE_HALO_DIRECT, {}}};
-  if (spec_.corners && comm_.grid().ndim() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
-  if (nodes->is_of_use()) {
+  if (nodes.traffic().size() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
+  if (nodes.is_of_use()) {
     // A leader does alone what the ranks of three-step share.
     for (const int relay : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP}) judged.push_back({relay, {}});
   }
@@ -47,14 +51,14 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
   std::string source;
   std::vector<std::vector<NodeOffice>> there;
   for (const Judged& each : judged) {
-    there.push_back(is_relay(each.algorithm) ? nodes->hear(relay_kind(each.algorithm)) : std::vector<NodeOffice>{});
+    there.push_back(is_relay(each.algorithm) ? nodes.hear(relay_kind(each.algorithm)) : std::vector<NodeOffice>{});
   }
   known.attempt([&] {
     const KnownMachine& machine = known_machine();
     source = machine.source;
-    const std::vector<NodeTraffic>& traffic = nodes->traffic();
+    const std::vector<NodeTraffic>& traffic = nodes.traffic();
     const std::vector<NodeTraffic> staged(traffic.begin() + 1, traffic.end());
-    for (std::size_t i = 0; i < judged.size() && comm_.rank() == nodes->node(); ++i) {
+    for (std::size_t i = 0; i < judged.size() && rank == nodes.node(); ++i) {
       const int algorithm = judged[i].algorithm;
       judged[i].cost = algorithm == RANKWISE_HALO_DIRECT   ? cost_of_steps({traffic.front()}, machine.machine)
                        : algorithm == RANKWISE_HALO_STAGED ? cost_of_steps(staged, machine.machine)
@@ -62,27 +66,43 @@ std::vector<int> HaloBoxes::candidates(const NodeKnowledge* nodes, bool some_sha
                                                                            machine.machine);
     }
   });
-  known.reach(comm_.get());
+  known.reach(comm);
   for (const Judged& each : judged) numbers.insert(numbers.end(), {each.cost.time_s, each.cost.low_s, each.cost.high_s});
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm_.get()),
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm),
             "MPI_Allreduce");
   std::vector<HaloCost> costs;
-  why_ = "by " + source + ":";
+  Candidates chosen;
+  chosen.why = "by " + source + ":";
   for (std::size_t i = 0; i < judged.size(); ++i) {
     costs.push_back({numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
-    why_ += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
+    chosen.why += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
   }
-  // Persistent requests gain least, and nothing where memory is read.
-  std::vector<int> chosen;
+  // Persistent requests gain least.
   bool direct = false;
   for (const std::size_t i : worth_trying(costs, most_ways)) {
     const int algorithm = judged[i].algorithm;
-    if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.push_back(RANKWISE_HALO_WINDOW);
+    if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.algorithms.push_back(RANKWISE_HALO_WINDOW);
     direct = direct || algorithm == RANKWISE_HALO_DIRECT;
-    chosen.push_back(algorithm);
+    chosen.algorithms.push_back(algorithm);
   }
-  if (direct && !some_shared) chosen.push_back(RANKWISE_HALO_PERSISTENT);
+  if (direct) chosen.algorithms.push_back(RANKWISE_HALO_PERSISTENT);
   return chosen;
+}
+
+std::string words_before(const std::vector<int>& algorithms) {
+  std::string text = "; to be tried in the first exchanges";
+  for (std::size_t i = 0; i < algorithms.size(); ++i) text += (i > 0 ? ", " : ": ") + halo_algorithm_name(algorithms[i]);
+  return text;
+}
+
+std::string words_after(const std::vector<int>& algorithms, const Trial& trial) {
+  const std::vector<double> medians_s = trial.medians();
+  std::string text = "; tried in " + std::to_string(trial.exchanges()) + " exchanges, which cost " +
+                     microseconds(trial.loss_s()) + " more than by the best alone; medians on the slowest rank";
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    text += (i > 0 ? ", " : ": ") + halo_algorithm_name(algorithms[i]) + " " + microseconds(medians_s[i]);
+  }
+  return text;
 }
 
 void HaloBoxes::make_ways() {
@@ -107,7 +127,11 @@ void HaloBoxes::make_ways() {
     const std::size_t some = shared.maximise(all_shared ? 1 : 0);
     const std::size_t sends = shared.maximise(halo_.stages.front().sends.empty() ? 0 : 1);
     shared.reach(comm_.get());
-    if (shared.largest(sends) > 0) algorithms = candidates(&*nodes, shared.largest(some) > 0);
+    if (shared.largest(sends) > 0) {
+      Candidates found = candidates(comm_.get(), *nodes, shared.largest(some) > 0);
+      algorithms = std::move(found.algorithms);
+      why_ = std::move(found.why);
+    }
   }
   for (const int algorithm : algorithms) {
     if (ways_.size() == most_ways) break;
@@ -126,22 +150,27 @@ void HaloBoxes::make_ways() {
     ways_.push_back(std::move(way));
   }
   if (ways_.size() == 1) return;
-  try_ways(ways_.size(), static_cast<std::size_t>(request_.exchanges) / 100);
-  why_ += "; to be tried in the first exchanges:";
-  for (const auto& way : ways_) why_ += (&way == &ways_.front() ? " " : ", ") + halo_algorithm_name(way->algorithm());
+  std::vector<int> tried;
+  for (const auto& way : ways_) tried.push_back(way->algorithm());
+  if (!try_ways(std::move(tried), request_.exchanges)) return keep(0);
+  for (const auto& way : ways_) way->rehearse();
 }
 
-void HaloBoxes::settle(std::size_t way, const std::vector<double>& times_s, double spent_s) {
-  why_ = why_.substr(0, why_.find("; to be tried"));
-  why_ += "; tried for " + microseconds(spent_s) + " in all, medians on the slowest rank:";
-  for (std::size_t i = 0; i < ways_.size(); ++i) {
-    why_ += (i > 0 ? ", " : " ") + halo_algorithm_name(ways_[i]->algorithm()) + " " + microseconds(times_s[i]);
-  }
+void HaloBoxes::keep(std::size_t way) {
   std::unique_ptr<BoxWay> kept = std::move(ways_[way]);
   ways_.clear();
   reads_ = kept->reads();
   ways_.push_back(std::move(kept));
   now_ = 0;
+}
+
+void HaloBoxes::settle(std::size_t way, bool few) {
+  if (few) {
+    now_ = way;
+    reads_ = ways_[now_]->reads();
+  } else {
+    keep(way);
+  }
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 

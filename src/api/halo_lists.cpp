@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 
-#include "api/halo_way.hpp"
 #include "mpi/wait.hpp"
 
 namespace rankwise::api {
@@ -16,10 +15,8 @@ namespace {
 
 constexpr int keys_tag = 1;
 constexpr int tell_tag = 2;
-constexpr int usual_tag = 16;
 constexpr int long_tag = 17;
 constexpr int list_back_tag = 18;
-constexpr int list_relay_tag = 48;  // of the first step
 
 std::string edge_of(int from, int to, int key) {
   return "the edge from rank " + std::to_string(from) + " to rank " + std::to_string(to) + " under key " + std::to_string(key);
@@ -46,11 +43,9 @@ HaloLists::HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives) : c
   };
   take_self(to_, to_self_);
   take_self(from_, from_self_);
-  std::vector<int> to;
-  std::vector<int> from;
-  for (const Partner& partner : to_) to.push_back(partner.rank);
-  for (const Partner& partner : from_) from.push_back(partner.rank);
-  usual_ = std::make_unique<Courier>(comm_.get(), usual_tag, to, from);
+  const PartnerLists edges = partner_lists({});
+  const auto& [to, from, bytes] = edges;
+  ways_.push_back(make_way(RANKWISE_HALO_DIRECT, nullptr, edges));
   long_out_.emplace(comm_.get(), long_tag, to, std::vector<int>{});
   long_in_.emplace(comm_.get(), long_tag, std::vector<int>{}, from);
   back_.emplace(comm_.get(), list_back_tag, from, to);
@@ -184,6 +179,11 @@ std::vector<std::uint64_t> HaloLists::tell(const std::vector<std::uint64_t>& tol
 }
 
 void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::string& name) {
+  constexpr std::size_t most = std::size_t{1} << 48;  // so that bytes can be counted
+  if (list.count > most || list.first > most) {
+    refuse_argument(name + " has " + std::to_string(list.count) + " elements from " + std::to_string(list.first) + " on: give at most " +
+                    std::to_string(most));
+  }
   edge.take_none();
   edge.count = list.count;
   edge.listed = true;
@@ -297,33 +297,6 @@ std::byte* HaloLists::in_place(const Partner& partner) const {
   return field.data + partner.first * field.stride;
 }
 
-void HaloLists::set_algorithm(int algorithm) {
-  Agreement asked;
-  asked.attempt([&] {
-    require_idle("rankwise_neighbors_algorithm");
-    algorithm = or_asked_halo_algorithm(algorithm);
-    if (algorithm == RANKWISE_HALO_AUTO) algorithm = RANKWISE_HALO_DIRECT;
-    if (algorithm == RANKWISE_HALO_STAGED || algorithm == RANKWISE_HALO_WINDOW) {
-      throw Failure(RANKWISE_ERROR_UNSUPPORTED,
-                    halo_algorithm_name(algorithm) + " is for halos of boxes: take direct for lists");
-    }
-  });
-  asked.alike("the algorithm (by its number)", algorithm);
-  asked.reach(comm_.get());
-  PartnerLists edges;
-  for (const Partner& partner : to_) edges.to.push_back(partner.rank);
-  for (const Partner& partner : from_) edges.from.push_back(partner.rank);
-  for (const Partner& partner : to_) edges.bytes_out.push_back(static_cast<Index>(partner.edges.size()));
-  if (is_relay(algorithm)) {
-    const NodeKnowledge nodes(comm_.get(), std::vector{edges});
-    usual_ = relay_carrier(comm_.get(), list_relay_tag, relay_kind(algorithm), nodes, edges, false);
-  } else {
-    usual_ = std::make_unique<Courier>(comm_.get(), usual_tag, edges.to, edges.from, Courier::usual_piece_bytes,
-                                       algorithm == RANKWISE_HALO_PERSISTENT);
-  }
-  algorithm_ = algorithm;
-}
-
 void HaloLists::set_capacity(const std::size_t bytes[]) {
   checked([&] {
     require_idle("rankwise_neighbors_capacity");
@@ -378,10 +351,14 @@ void HaloLists::pack(const Partner& partner, const std::vector<Edge>& edges, std
   each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
     const Taken& field = fields_[f];
     std::byte* next = into + at;
-    edges[e].each_run([&](const Run& run) {
+    if (!edges[e].single.empty()) {
+      gather(field.element_bytes, edges[e].single, field.data, field.stride, next);
+      return;
+    }
+    for (const Run& run : edges[e].runs) {
       gather(field.element_bytes, run.count, field.data + run.first * field.stride, field.stride, next);
       next += run.count * static_cast<Bytes>(field.element_bytes);
-    });
+    }
   });
 }
 
@@ -390,15 +367,26 @@ void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, c
   each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
     const Taken& field = fields_[f];
     const std::byte* next = from + at;
-    edges[e].each_run([&](const Run& run) {
-      std::byte* into = field.data + run.first * field.stride;
-      if (reduction == nullptr) scatter(field.element_bytes, run.count, next, into, field.stride);
-      for (Index i = 0; reduction != nullptr && i < run.count; ++i) {
-        const std::byte* element = next + i * static_cast<Bytes>(field.element_bytes);
-        reduction->row(into + i * field.stride, element, field.element_bytes, reduction);
+    if (const std::vector<int>& single = edges[e].single; !single.empty()) {
+      if (reduction == nullptr) {
+        scatter(field.element_bytes, single, next, field.data, field.stride);
+      } else {
+        reduction->elements(field.data, field.stride, single, next, field.element_bytes, reduction);
       }
-      next += run.count * static_cast<Bytes>(field.element_bytes);
-    });
+      return;
+    }
+    const auto size = static_cast<Bytes>(field.element_bytes);
+    for (const Run& run : edges[e].runs) {
+      std::byte* into = field.data + run.first * field.stride;
+      if (reduction == nullptr) {
+        scatter(field.element_bytes, run.count, next, into, field.stride);
+      } else if (field.stride == size) {
+        reduction->row(into, next, static_cast<std::size_t>(run.count * size), reduction);
+      } else {
+        for (Index i = 0; i < run.count; ++i) reduction->row(into + i * field.stride, next + i * size, field.element_bytes, reduction);
+      }
+      next += run.count * size;
+    }
   });
 }
 
@@ -416,19 +404,19 @@ void HaloLists::begin(std::uint64_t active) {
   usual_done_ = false;
   std::ranges::fill(long_bytes_, std::size_t{0});
   for (std::size_t i = 0; i < from_.size(); ++i) {
-    usual_->make_room_in(i, varies_ ? from_[i].capacity : payload(from_[i], receives_));
+    usual().make_room_in(i, varies_ ? from_[i].capacity : payload(from_[i], receives_));
   }
   for (std::size_t i = 0; i < to_.size(); ++i) {
     const std::size_t bytes = head(to_[i]) + payload(to_[i], sends_);
     const bool is_long = varies_ && bytes > to_[i].capacity;
-    usual_->make_room_out(i, varies_ ? to_[i].capacity : bytes);
+    usual().make_room_out(i, varies_ ? to_[i].capacity : bytes);
     if (is_long) long_out_->make_room_out(i, bytes - head(to_[i]));
   }
-  usual_->ready();
+  usual().ready();
   long_out_->ready();
   for (std::size_t i = 0; i < from_.size(); ++i) {
     const std::size_t bytes = varies_ ? from_[i].capacity : payload(from_[i], receives_);
-    if (bytes > 0) usual_->expect(i, bytes, in_place(from_[i]));
+    if (bytes > 0) usual().expect(i, bytes, in_place(from_[i]));
   }
   for (std::size_t i = 0; i < to_.size(); ++i) {
     Partner& partner = to_[i];
@@ -436,21 +424,21 @@ void HaloLists::begin(std::uint64_t active) {
     const std::size_t bytes = payload(partner, sends_);
     if (first + bytes == 0) continue;
     if (const std::byte* data = in_place(partner); data != nullptr) {
-      usual_->send(i, bytes, data);
+      usual().send(i, bytes, data);
       continue;
     }
-    if (varies_) write_head(partner, usual_->out(i));
+    if (varies_) write_head(partner, usual().out(i));
     if (varies_ && first + bytes > partner.capacity) {
-      usual_->send(i, first);
+      usual().send(i, first);
       pack(partner, sends_, long_out_->out(i));
       long_out_->send(i, bytes);
       partner.capacity = std::bit_ceil(first + bytes);
     } else {
-      pack(partner, sends_, usual_->out(i) + first);
-      usual_->send(i, first + bytes);
+      pack(partner, sends_, usual().out(i) + first);
+      usual().send(i, first + bytes);
     }
   }
-  usual_->sent();
+  usual().sent();
   // What stays on this rank goes the same way, without a message.
   for (std::size_t i = 0; i < to_self_.edges.size(); ++i) {
     receives_[from_self_.edges[i]].count = sends_[to_self_.edges[i]].count;
@@ -467,7 +455,7 @@ void HaloLists::begin(std::uint64_t active) {
 
 void HaloLists::arrived(std::size_t i, std::size_t bytes) {
   Partner& partner = from_[i];
-  const std::byte* message = usual_->in(i);
+  const std::byte* message = usual().in(i);
   const std::size_t first = head(partner);
   if (bytes < first) throw WrongLength("the message of rank " + std::to_string(partner.rank) + " has no counts");
   if (varies_) {
@@ -497,7 +485,7 @@ void HaloLists::arrived(std::size_t i, std::size_t bytes) {
 
 bool HaloLists::finish_forward(bool wait) {
   if (!usual_done_) {
-    if (!usual_->advance(wait, [&](std::size_t i, std::size_t bytes) { arrived(i, bytes); })) return false;
+    if (!usual().advance(wait, [&](std::size_t i, std::size_t bytes) { arrived(i, bytes); })) return false;
     usual_done_ = true;
     for (std::size_t i = 0; i < from_.size(); ++i) {
       if (long_bytes_[i] > 0) long_in_->make_room_in(i, long_bytes_[i]);

@@ -6,6 +6,7 @@
 
 #include "api/halo_plan.hpp"
 #include "exchange/courier.hpp"
+#include "exchange/relay_carrier.hpp"
 
 namespace rankwise::api {
 
@@ -67,10 +68,24 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return fields_[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   [[nodiscard]] std::string pairs() const override;
+  void use(std::size_t way) override { now_ = way; }
+  void settle(std::size_t way, bool few) override;
+  // After set_algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
+  void prepare(std::uint64_t active) override;
   void free() override {
-    usual_.reset();
+    ways_.clear();
     comm_.free();
   }
+
+  struct Way {
+    int algorithm = RANKWISE_HALO_DIRECT;
+    std::unique_ptr<Carrier> carrier;
+  };
+  // Collective for all but direct and persistent.
+  [[nodiscard]] Way make_way(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const;
+  // The ranks on the edges; bytes: what usually goes to each.
+  [[nodiscard]] PartnerLists partner_lists(const std::vector<Index>& bytes) const;
+  [[nodiscard]] Carrier& usual() const { return *ways_[now_].carrier; }
 
   static std::vector<Edge> read(const Ends& ends, int ranks, const char* what);
   static std::vector<Partner> partners_of(const std::vector<Edge>& edges, const char* what);
@@ -121,8 +136,10 @@ class HaloLists : public HaloPlan {
   bool varies_ = false;
   bool listed_ = false;        // set_lists was called
 
-  int algorithm_ = RANKWISE_HALO_DIRECT;
-  std::unique_ptr<Carrier> usual_;
+  std::vector<Way> ways_;
+  std::size_t now_ = 0;
+  bool is_open_ = false;  // auto was asked for, and nothing has been exchanged since
+  std::string why_;
   std::optional<Courier> long_out_;  // what passes a capacity
   std::optional<Courier> long_in_;
   std::optional<Courier> back_;

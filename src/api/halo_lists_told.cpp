@@ -30,7 +30,7 @@ void HaloLists::received(int edge, int field, std::size_t* elements, const void*
   const std::byte* payload_at = self_bytes_.data();
   if (partner != from_.end()) {
     const auto i = static_cast<std::size_t>(partner - from_.begin());
-    payload_at = long_bytes_[i] > 0 ? long_in_->in(i) : usual_->in(i) + head(source);
+    payload_at = long_bytes_[i] > 0 ? long_in_->in(i) : usual().in(i) + head(source);
   }
   each_part(source, receives_, [&](std::size_t other, std::size_t f, std::size_t at) {
     if (other != e || f != static_cast<std::size_t>(field)) return;
@@ -45,13 +45,18 @@ std::string HaloLists::pairs() const {
   std::string text;
   for (const Partner& partner : to_) {
     std::size_t elements = 0;
-    for (const std::size_t e : partner.edges) elements += sends_[e].count;
-    text += (text.empty() ? "" : ",\n") + std::string("{\"source\": ") + std::to_string(comm_.rank()) + ", \"dest\": " +
-            std::to_string(partner.rank) + ", \"bytes\": [";
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      text += (f > 0 ? ", " : "") + std::to_string(elements * fields_[f].element_bytes);
+    std::size_t runs = 0;
+    for (const std::size_t e : partner.edges) {
+      elements += sends_[e].count;
+      runs += sends_[e].runs.size() + sends_[e].single.size();
     }
-    text += "]}";
+    std::vector<std::size_t> bytes;
+    std::size_t rows = 0;
+    for (const Taken& field : fields_) {
+      bytes.push_back(elements * field.element_bytes);
+      rows += field.stride == static_cast<Bytes>(field.element_bytes) ? runs : elements;
+    }
+    add_pair(text, partner.rank, bytes, rows);
   }
   return text;
 }
@@ -59,11 +64,11 @@ std::string HaloLists::pairs() const {
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + halo_algorithm_name(algorithm_) + "; " +
+  return "halo of lists: " + halo_algorithm_name(ways_[now_].algorithm) + "; " + (why_.empty() ? "" : why_ + trial_words() + "; ") +
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +
-         (is_relay(algorithm_) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
+         (is_relay(ways_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
          " elements a field\n";
 }
 

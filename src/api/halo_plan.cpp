@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <fstream>
 
 #include "api/environment.hpp"
+#include "api/halo_choice.hpp"
 
 namespace rankwise::api {
 
@@ -55,32 +57,60 @@ void combine(std::byte* into, const std::byte* from, std::size_t bytes, Combine 
   bytes == 3 * sizeof(Value) ? each(3 * sizeof(Value)) : each(bytes);
 }
 
+struct Sum {
+  template <class Value>
+  Value operator()(Value a, Value b) const { return static_cast<Value>(a + b); }
+};
+struct Largest {
+  template <class Value>
+  Value operator()(Value a, Value b) const { return b > a ? b : a; }
+};
+struct Least {
+  template <class Value>
+  Value operator()(Value a, Value b) const { return b < a ? b : a; }
+};
+
+template <class Value, class How>
+void set(Reduction& reduction) {
+  reduction.row = [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
+    combine<Value>(into, from, n, How{});
+  };
+  reduction.elements = [](std::byte* into, Bytes stride, std::span<const int> at, const std::byte* from, std::size_t bytes,
+                          const void*) {
+    const auto each = [&](auto size) {
+      for (const int place : at) {
+        combine<Value>(into + place * stride, from, size, How{});
+        from += size;
+      }
+    };
+    bytes == 3 * sizeof(Value) ? each(std::integral_constant<std::size_t, 3 * sizeof(Value)>{}) : each(bytes);
+  };
+}
+
 template <class Value>
-CombineRow row_of(MPI_Op op) {
-  if (op == MPI_SUM) {
-    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
-      combine<Value>(into, from, n, [](Value a, Value b) { return static_cast<Value>(a + b); });
-    };
-  }
-  if (op == MPI_MAX) {
-    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
-      combine<Value>(into, from, n, [](Value a, Value b) { return b > a ? b : a; });
-    };
-  }
-  if (op == MPI_MIN) {
-    return [](std::byte* into, const std::byte* from, std::size_t n, const void*) {
-      combine<Value>(into, from, n, [](Value a, Value b) { return b < a ? b : a; });
-    };
-  }
-  return nullptr;
+void set(Reduction& reduction) {
+  if (reduction.op == MPI_SUM) set<Value, Sum>(reduction);
+  if (reduction.op == MPI_MAX) set<Value, Largest>(reduction);
+  if (reduction.op == MPI_MIN) set<Value, Least>(reduction);
 }
 
 // What MPI combines, a row a call.
 void by_mpi(std::byte* into, const std::byte* from, std::size_t bytes, const void* context) {
   const auto& reduction = *static_cast<const Reduction*>(context);
-  check_mpi(MPI_Reduce_local(from, into, static_cast<int>(bytes / static_cast<std::size_t>(reduction.type_bytes)),
-                             reduction.type, reduction.op),
-            "MPI_Reduce_local");
+  const auto type_bytes = static_cast<std::size_t>(reduction.type_bytes);
+  constexpr std::size_t most = std::size_t{1} << 30;  // MPI counts in int
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t count = std::min((bytes - done) / type_bytes, most);
+    check_mpi(MPI_Reduce_local(from + done, into + done, static_cast<int>(count), reduction.type, reduction.op), "MPI_Reduce_local");
+    done += count * type_bytes;
+  }
+}
+void elements_by_mpi(std::byte* into, Bytes stride, std::span<const int> at, const std::byte* from, std::size_t bytes,
+                     const void* context) {
+  for (const int place : at) {
+    by_mpi(into + place * stride, from, bytes, context);
+    from += bytes;
+  }
 }
 
 }  // namespace
@@ -89,17 +119,20 @@ Reduction reduction_of(MPI_Datatype type, MPI_Op op) {
   if (type == MPI_DATATYPE_NULL) refuse_argument("the type is MPI_DATATYPE_NULL: give one such as MPI_DOUBLE");
   if (op == MPI_OP_NULL) refuse_argument("the operation is MPI_OP_NULL: give one such as MPI_SUM");
   int integers = 0, addresses = 0, types = 0, combiner = 0, commutes = 0;
-  Reduction reduction{type, op, 1, nullptr};
+  Reduction reduction{type, op};
   check_mpi(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
   if (combiner != MPI_COMBINER_NAMED) refuse_argument("the type is a derived one: give an intrinsic type such as MPI_DOUBLE");
   check_mpi(MPI_Op_commutative(op, &commutes), "MPI_Op_commutative");
   if (commutes == 0) refuse_argument("the operation does not commute: give one that does, such as MPI_SUM");
   check_mpi(MPI_Type_size(type, &reduction.type_bytes), "MPI_Type_size");
-  if (type == MPI_DOUBLE) reduction.row = row_of<double>(op);
-  if (type == MPI_FLOAT) reduction.row = row_of<float>(op);
-  if (type == MPI_INT) reduction.row = row_of<int>(op);
-  if (type == MPI_INT64_T) reduction.row = row_of<std::int64_t>(op);
-  if (reduction.row == nullptr) reduction.row = by_mpi;
+  if (type == MPI_DOUBLE) set<double>(reduction);
+  if (type == MPI_FLOAT) set<float>(reduction);
+  if (type == MPI_INT) set<int>(reduction);
+  if (type == MPI_INT64_T) set<std::int64_t>(reduction);
+  if (reduction.row == nullptr) {
+    reduction.row = by_mpi;
+    reduction.elements = elements_by_mpi;
+  }
   return reduction;
 }
 
@@ -127,8 +160,9 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
     moving = take(Fields(nfields, fields), active);
   });
   state_ = State::broken;
-  if (trial_ && trial_->is_over()) end_trial();
-  is_tried_ = trial_.has_value();
+  prepare(moving);
+  if (trial_ && trial_->is_round_over()) end_round();
+  is_tried_ = trial_ && !trial_->is_over();
   if (is_tried_) use(trial_->now());
   const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
   begin(moving);
@@ -136,19 +170,28 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   state_ = State::under_way;
 }
 
-void HaloPlan::try_ways(std::size_t ways, std::size_t exchanges) {
-  trial_.emplace(ways, exchanges);
+bool HaloPlan::try_ways(std::vector<int> algorithms, int exchanges) {
+  trial_.emplace(algorithms.size(), static_cast<std::size_t>(exchanges));
+  tried_ = std::move(algorithms);
   if (trial_->is_over()) trial_.reset();
+  return trial_.has_value();
+}
+
+std::string HaloPlan::trial_words() const {
+  if (!trial_) return "";
+  return trial_->is_over() ? words_after(tried_, *trial_) : words_before(tried_);
 }
 
 // Every rank has made as many exchanges by now, so all come here in the same start.
-void HaloPlan::end_trial() {
-  std::vector<double> times_s = trial_->medians();
-  const double spent_s = trial_->spent_s();
-  trial_.reset();
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, times_s.data(), static_cast<int>(times_s.size()), MPI_DOUBLE, MPI_MAX, comm()),
+void HaloPlan::end_round() {
+  const double begun_s = MPI_Wtime();
+  std::vector<double> numbers = trial_->told();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm()),
             "MPI_Allreduce");
-  settle(static_cast<std::size_t>(std::ranges::min_element(times_s) - times_s.begin()), times_s, spent_s);
+  trial_->heard(numbers);
+  trial_->met(MPI_Wtime() - begun_s);
+  constexpr double short_s = 1e-4;
+  if (trial_->is_over()) settle(trial_->best(), trial_->medians()[trial_->best()] < short_s);
 }
 
 void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {
@@ -213,6 +256,19 @@ void HaloPlan::close() {
   require_mpi();
   if (state_ == State::under_way) static_cast<void>(progress(true));
   free();
+}
+
+void HaloPlan::add_pair(std::string& text, int dest, const std::vector<std::size_t>& bytes, std::size_t rows) const {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank");
+  if (!text.empty()) text += ",\n";
+  text += "{\"source\": " + std::to_string(rank) + ", \"dest\": " + std::to_string(dest) + ", \"bytes\": [";
+  std::size_t all = 0;
+  for (std::size_t f = 0; f < bytes.size(); ++f) {
+    text += (f > 0 ? ", " : "") + std::to_string(bytes[f]);
+    all += bytes[f];
+  }
+  text += "], \"row_bytes\": " + std::to_string(rows > 0 ? all / rows : 0) + "}";
 }
 
 // The words of every rank, one rank after the other, on the first one.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,17 @@ class Fields {
 
 inline constexpr std::size_t most_fields = 64;
 
-// What is combined in the way back, and by which rows.
+// Combines elements that follow each other into those at these places, counted in strides.
+using CombineElements = void (*)(std::byte* into, Bytes stride, std::span<const int> at, const std::byte* from,
+                                 std::size_t element_bytes, const void* context);
+
+// What is combined in the way back, and how.
 struct Reduction {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
   int type_bytes = 1;
   CombineRow row = nullptr;
+  CombineElements elements = nullptr;
 };
 
 // Throws Failure for a type that is no intrinsic one, and an operation that does not commute.
@@ -75,12 +81,19 @@ class HaloPlan {
   virtual void begin(std::uint64_t active) = 0;
   // From the next exchange on; of the ways that are tried, by their numbers.
   virtual void use(std::size_t) {}
-  // The trial is over: this way is kept. times_s: of each, on the slowest rank. spent_s: what all of it took, on this rank.
-  virtual void settle(std::size_t, const std::vector<double>&, double) {}
-  // Tries so many ways in at most so many exchanges to come.
-  void try_ways(std::size_t ways, std::size_t exchanges);
+  // The trial is over: this way is kept. few: whether exchanges are so short that freeing the others would be felt.
+  virtual void settle(std::size_t, bool) {}
+  // Tries the ways of these algorithms in the first of so many exchanges to come. False where these are too few.
+  bool try_ways(std::vector<int> algorithms, int exchanges);
+  void forget_trial() { trial_.reset(); }
+  // What is to be tried, or what was found.
+  [[nodiscard]] std::string trial_words() const;
+  // What is left to do once it is known what moves; collective where it does anything.
+  virtual void prepare(std::uint64_t) {}
   // What this rank sends to others: JSON objects (see save), with commas between. Throws Failure where it is not known.
   [[nodiscard]] virtual std::string pairs() const = 0;
+  // Adds one of these: so many bytes of each field, gathered from so many rows of memory.
+  void add_pair(std::string& text, int dest, const std::vector<std::size_t>& bytes, std::size_t rows) const;
   // The members of the file's object that are the same for all ranks, each with a comma behind it.
   [[nodiscard]] virtual std::string header() const { return ""; }
   // Throws Failure where there is no way back now.
@@ -103,13 +116,14 @@ class HaloPlan {
 
  private:
   bool progress(bool wait);
-  void end_trial();
+  void end_round();
 
   enum class State { idle, under_way, complete, broken };
   State state_ = State::idle;
   bool check_every_call_;
   Reduction reduction_;
   std::optional<Trial> trial_;
+  std::vector<int> tried_;  // the algorithms of its ways
   bool is_tried_ = false;  // what is under way
   double spent_s_ = 0.0;   // in its calls so far
 };

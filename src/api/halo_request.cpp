@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <tuple>
 
 #include "api/halo_way.hpp"
+#include "api/versioned.hpp"
 
 namespace rankwise::api {
 
@@ -22,29 +22,11 @@ rankwise_halo_options default_halo_options() {
   return options;
 }
 
-namespace {
-
-rankwise_halo_options in_our_version(const rankwise_halo_options& given) {
-  rankwise_halo_options options = default_halo_options();
-  constexpr std::size_t least = offsetof(rankwise_halo_options, upper) + sizeof options.upper;
-  if (given.struct_size < least || given.struct_size > 4096) {
-    refuse_argument("options.struct_size is " + std::to_string(given.struct_size) +
-                    ": fill the options with rankwise_halo_options_default first");
-  }
-  std::memcpy(&options, &given, std::min(given.struct_size, sizeof options));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
-  if (given.struct_size > sizeof options &&
-      std::any_of(bytes + sizeof options, bytes + given.struct_size, [](unsigned char b) { return b != 0; })) {
-    throw Failure(RANKWISE_ERROR_UNSUPPORTED,
-                  "the options set something that this version of rankwise does not know: update the library");
-  }
-  return options;
-}
-
-}  // namespace
-
 HaloRequest read_request(const rankwise_halo_options* given, int axes) {
-  const rankwise_halo_options options = given == nullptr ? default_halo_options() : in_our_version(*given);
+  constexpr std::size_t least = offsetof(rankwise_halo_options, upper) + sizeof given->upper;
+  const rankwise_halo_options options =
+      given == nullptr ? default_halo_options()
+                       : in_our_version(*given, default_halo_options(), least, "rankwise_halo_options_default");
   const int algorithm = or_asked_halo_algorithm(options.algorithm);
   if (options.corners != 0 && options.corners != 1) {
     refuse_argument("options.corners is " + std::to_string(options.corners) + ": give 1 (edges and corners) or 0 (faces)");

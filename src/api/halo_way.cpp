@@ -122,8 +122,15 @@ BoxWay::BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKno
     std::erase_if(partners.from, is_elsewhere);
     std::vector<BoxSteps> steps;
     for (const HaloField& field : spec.fields) steps.push_back(field.step);
+    // Memory belongs to the one who touches it first.
+    for (const HaloMessage& message : halo_.stages.front().sends) {
+      for (std::size_t f = 0; f < fields.size() && fields[f] != nullptr; ++f) {
+        for (const BoxCopy& copy : message.sections[f].copies) touch(copy, fields[f]);
+      }
+    }
     window_.emplace(comm, partners.to, partners.from, steps, fields);
     read_from(halo_, spec, window_->sources(), window_->readers());
+    window_->touch(halo_.stages.front().pulls);
   }
   mover_.emplace(rank, halo_.stages, couriers(comm, halo_.stages, forward_tag, algorithm == RANKWISE_HALO_PERSISTENT));
 }

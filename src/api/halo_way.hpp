@@ -34,6 +34,8 @@ class BoxWay {
   BoxWay(const BoxWay&) = delete;
   BoxWay& operator=(const BoxWay&) = delete;
 
+  // Collective; see HaloMover.
+  void rehearse() { mover_->rehearse(); }
   void start(const std::vector<std::byte*>& fields, std::uint64_t active);
   [[nodiscard]] bool advance(bool wait);
   [[nodiscard]] int algorithm() const { return algorithm_; }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "api/versioned.hpp"
 #include "schedule/algorithms.hpp"
 
 namespace rankwise::api {
@@ -54,25 +54,6 @@ std::string or_environment(const std::string& id, const char* variable) {
   return id == "auto" && value != nullptr && *value != '\0' ? value : id;
 }
 
-// The caller's options in our version of the struct: fields that its version lacks keep their defaults.
-rankwise_exchange_options in_our_version(const rankwise_exchange_options& given) {
-  rankwise_exchange_options options = default_options();
-  const std::size_t size = given.struct_size;
-  constexpr std::size_t least = offsetof(rankwise_exchange_options, expected_block_bytes) + sizeof(std::size_t);
-  constexpr std::size_t most = 4096;
-  if (size < least || size > most) {
-    refuse_argument("options.struct_size is " + std::to_string(size) +
-                    ": fill the options with rankwise_exchange_options_default first");
-  }
-  std::memcpy(&options, &given, std::min(size, sizeof options));
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
-  if (size > sizeof options && std::any_of(bytes + sizeof options, bytes + size, [](unsigned char b) { return b != 0; })) {
-    throw Failure(RANKWISE_ERROR_UNSUPPORTED,
-                  "the options set something that this version of rankwise does not know: update the library");
-  }
-  return options;
-}
-
 }  // namespace
 
 rankwise_exchange_options default_options() {
@@ -87,7 +68,9 @@ rankwise_exchange_options default_options() {
 }
 
 Request read_options(const rankwise_exchange_options* given) {
-  const rankwise_exchange_options options = given == nullptr ? default_options() : in_our_version(*given);
+  constexpr std::size_t least = offsetof(rankwise_exchange_options, expected_block_bytes) + sizeof(std::size_t);
+  const rankwise_exchange_options options =
+      given == nullptr ? default_options() : in_our_version(*given, default_options(), least, "rankwise_exchange_options_default");
   Request request;
   const Names algorithms = algorithm_names();
   const std::string algorithm = or_environment(id_of(options.algorithm, algorithms, "algorithm"), "RANKWISE_ALGORITHM");

@@ -1,9 +1,7 @@
 // The C API: handles and the boundary that no exception crosses. What the calls do is in plan.cpp.
 #include "rankwise/rankwise.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 
 #include "api/cart.hpp"
@@ -12,6 +10,7 @@
 #include "api/graph.hpp"
 #include "api/handles.hpp"
 #include "api/plan.hpp"
+#include "api/versioned.hpp"
 
 using namespace rankwise::api;
 
@@ -49,14 +48,7 @@ int mpi_code(rankwise_result result) {
 }  // namespace
 
 rankwise_result rankwise_exchange_options_init(rankwise_exchange_options* options, size_t struct_size) {
-  return guarded([&] {
-    if (options == nullptr) refuse_argument("options is NULL: give the struct to fill");
-    rankwise_exchange_options defaults = default_options();
-    // A caller of another version has a shorter or longer struct; what we do not know is zero.
-    std::memset(options, 0, struct_size);
-    defaults.struct_size = struct_size;
-    std::memcpy(options, &defaults, std::min(struct_size, sizeof defaults));
-  });
+  return guarded([&] { fill(options, struct_size, default_options()); });
 }
 
 rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cutoff[],

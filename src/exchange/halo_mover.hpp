@@ -23,6 +23,9 @@ class HaloMover {
   // of the messages. Takes all memory that it will ever need.
   HaloMover(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Carrier>> carriers);
 
+  // Sends and receives messages of the usual length that nobody reads: connections are there, and memory, before the first
+  // exchange. All ranks do so.
+  void rehearse();
   // fields: the first owned element of each. active: the fields that move now (bit f), alike on all ranks.
   // combine: null: copies; else what comes is combined, in ascending order of the ranks that it comes from.
   void start(std::span<std::byte* const> fields, std::uint64_t active, CombineRow combine = nullptr,

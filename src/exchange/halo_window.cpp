@@ -48,7 +48,7 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
   own->flags = flags_.name();
   own->is_shared = 1;
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    own->field[f] = places_[f] = place_of(fields[f]);
+    own->field[f] = memory_.own->field[f] = places_[f] = place_of(fields[f]);
     own->steps[f] = steps[f];
     if (own->field[f].segment.descriptor < 0) own->is_shared = 0;
   }
@@ -96,6 +96,15 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
   epochs_.emplace(sources_.size(), readers_.size());
 }
 
+void HaloWindow::touch(std::span<const HaloMessage> pulls) {
+  for (std::size_t source = 0; source < pulls.size(); ++source) {
+    for (std::size_t f = 0; f < pulls[source].sections.size(); ++f) {
+      const std::byte* from = address(source, f);
+      for (const BoxCopy& copy : pulls[source].sections[f].copies) rankwise::touch(copy, from);
+    }
+  }
+}
+
 void HaloWindow::start(std::span<const HaloMessage> pulls, std::span<std::byte* const> fields, std::uint64_t active) {
   pulls_ = pulls;
   active_ = active;
@@ -105,7 +114,8 @@ void HaloWindow::start(std::span<const HaloMessage> pulls, std::span<std::byte* 
       fields_[f] = fields[f];
       places_[f] = place_of(fields[f]);
     }
-    memory_.own->field[f] = places_[f];
+    // Written only where it has changed: what is written has to come across to every reader.
+    if (memory_.own->field[f] != places_[f]) memory_.own->field[f] = places_[f];
   }
   epochs_->begin(memory_);
 }

@@ -46,6 +46,8 @@ class HaloWindow {
   [[nodiscard]] const std::vector<HaloSource>& sources() const { return sources_; }
   [[nodiscard]] const std::vector<Index>& readers() const { return readers_; }
 
+  // Touches what will be read of the fields that all had when this was made, once their owners have done so.
+  void touch(std::span<const HaloMessage> pulls);
   // pulls: of a stage that was made for these sources; must outlive the window. fields, active: as HaloMover::start.
   void start(std::span<const HaloMessage> pulls, std::span<std::byte* const> fields, std::uint64_t active);
   // True when all is read, and all that read this rank have done so. wait: returns only then.

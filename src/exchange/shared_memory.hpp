@@ -14,6 +14,7 @@ struct SegmentName {
   std::int64_t descriptor = -1;
   std::uint64_t token = 0;  // unlike that of any other segment
   std::uint64_t bytes = 0;
+  bool operator==(const SegmentName&) const = default;
 };
 
 class SharedSegment {
@@ -56,6 +57,7 @@ bool free_shared(void* data);
 struct SharedPlace {
   SegmentName segment;
   std::uint64_t offset = 0;
+  bool operator==(const SharedPlace&) const = default;
 };
 [[nodiscard]] SharedPlace place_of(const void* data);
 

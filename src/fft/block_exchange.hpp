@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exchange/executor.hpp"
+#include "fft/long_blocks.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -18,17 +19,28 @@ enum class TransposeMethod { alltoall, pairwise };
 [[nodiscard]] TransposeMethod parse_transpose_method(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(TransposeMethod method);
 
-class BlockExchange {
+// How the blocks of a transpose travel.
+struct Way {
+  TransposeMethod method = TransposeMethod::alltoall;
+  std::size_t value_bytes = 1;
+  // Above 0: every block travels in pieces of so many bytes, straight, whatever the method; for blocks beyond what MPI can
+  // count in int. Alike on all ranks.
+  std::size_t piece_bytes = 0;
+};
+
+class BlockExchange final : public Transfer {
  public:
-  // Sizes are in bytes, one a rank of comm, multiples of value_bytes. Throws std::invalid_argument for a block of more
-  // than 2 GiB (pairwise), or of more than 2^31 values. Buffers and communicator must outlive the exchange.
-  BlockExchange(MPI_Comm comm, TransposeMethod method, std::size_t value_bytes, const std::vector<std::size_t>& send_bytes,
+  // Sizes are in bytes, one a rank of comm, multiples of value_bytes. Buffers and communicator must outlive the exchange.
+  BlockExchange(MPI_Comm comm, const Way& way, const std::vector<std::size_t>& send_bytes,
                 const std::vector<std::size_t>& recv_bytes, std::byte* from, std::byte* into);
-  ~BlockExchange();
+  ~BlockExchange() override;
   BlockExchange(const BlockExchange&) = delete;
   BlockExchange& operator=(const BlockExchange&) = delete;
 
-  void run();  // collective; throws MpiError
+  void run() override;
+  void start() override;  // pairwise: all messages at once, for its steps would advance only in wait
+  [[nodiscard]] bool test() override;
+  void wait() override;
 
  private:
   MPI_Comm comm_;
@@ -36,8 +48,10 @@ class BlockExchange {
   std::byte* into_;
   MPI_Datatype value_ = MPI_DATATYPE_NULL;
   std::vector<int> send_counts_, send_offsets_, recv_counts_, recv_offsets_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
   RankSchedule schedule_;
   std::unique_ptr<Executor> pairwise_;
+  std::unique_ptr<LongBlocks> pieces_;
 };
 
 }  // namespace rankwise

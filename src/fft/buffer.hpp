@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <span>
 
 namespace rankwise {
@@ -9,10 +10,12 @@ namespace rankwise {
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes);  // zeros; throws std::bad_alloc
+  Buffer(std::size_t bytes, const std::nothrow_t&);  // is_there() says whether there was memory
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
+  [[nodiscard]] bool is_there() const { return data_ != nullptr; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   template <typename Value>
   [[nodiscard]] Value* as() const {

@@ -50,8 +50,17 @@ struct Decomposition {
   [[nodiscard]] Index local_values(Index rank) const;
 };
 
+// In which order a forward transform leaves the array, and a backward transform finds it.
+enum class Order { natural, transposed };
+[[nodiscard]] Order parse_order(const std::string& name);  // throws std::invalid_argument
+[[nodiscard]] std::string to_string(Order order);
+
 // Throws std::invalid_argument, with the reason and the mend, when an axis has no points or more than 2^20, or some
-// rank would have no pencil.
-void check(const Decomposition& decomposition);
+// rank would have no pencil (unless ranks may be idle: the first one never is).
+void check(const Decomposition& decomposition, bool may_idle = false);
+
+// The grid of so many ranks that is taken where nothing is known of the machine: slabs where they fit, else the one whose
+// largest array is the smallest.
+[[nodiscard]] std::array<Index, 2> usual_grid(const std::array<Index, 3>& n, bool real, Index ranks);
 
 }  // namespace rankwise

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <mutex>
 
 #include "grid/grid.hpp"
 
@@ -25,6 +26,12 @@ constexpr unsigned flag_measure = 0;
 constexpr unsigned flag_unaligned = 1U << 1;
 constexpr unsigned flag_patient = 1U << 5;
 constexpr unsigned flag_estimate = 1U << 6;
+
+// Libraries of this interface let several threads transform, but only one plan, forget a plan or touch what is known.
+std::mutex& planner() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 struct Candidate {
   const char* name;
@@ -82,7 +89,10 @@ template <typename Real>
 class PlannedFft : public LocalFft<Real> {
  public:
   PlannedFft(void* plan, Execute execute, Destroy destroy) : plan_(plan), execute_(execute), destroy_(destroy) {}
-  ~PlannedFft() override { destroy_(plan_); }
+  ~PlannedFft() override {
+    const std::lock_guard lock(planner());
+    destroy_(plan_);
+  }
   PlannedFft(const PlannedFft&) = delete;
   PlannedFft& operator=(const PlannedFft&) = delete;
 
@@ -137,6 +147,7 @@ std::unique_ptr<LocalFft<Real>> FftLibrary::plan(const LocalBatch& batch, Direct
   const int rank = static_cast<int>(batch.n.size());
   // A complex value of single precision may lie between the boundaries that vector instructions like.
   const unsigned flags = flags_of(planning) | (sizeof(Real) < sizeof(double) ? flag_unaligned : 0);
+  const std::lock_guard lock(planner());
   void* planned = nullptr;
   Execute execute = with.execute;
   if (!batch.real) {
@@ -166,6 +177,7 @@ template <typename Real>
 std::string FftLibrary::wisdom() const {
   const Interface& with = interface<Real>();
   if (name_ != "fftw" || with.export_wisdom == nullptr) return "";
+  const std::lock_guard lock(planner());
   char* const text = with.export_wisdom();
   std::string copy = text == nullptr ? "" : text;
   std::free(text);
@@ -175,6 +187,7 @@ std::string FftLibrary::wisdom() const {
 template <typename Real>
 void FftLibrary::take_wisdom(const std::string& text) const {
   const Interface& with = interface<Real>();
+  const std::lock_guard lock(planner());
   if (name_ == "fftw" && with.import_wisdom != nullptr && !text.empty()) with.import_wisdom(text.c_str());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "fft/field.hpp"
 
@@ -20,11 +21,27 @@ double timed(MPI_Comm comm, const std::function<void()>& work) {
   return time_s;
 }
 
+// What a shortened transform comes to over all ranks, on all ranks: its phases and the imbalance.
+std::pair<PhaseTimes, double> sum_up(MPI_Comm comm, const ShortenedTimes& own) {
+  std::vector<double> mean = own.stage_s;
+  mean.insert(mean.end(), {own.phases.compute_s, own.phases.shuffle_s, own.phases.exchange_s});
+  std::vector<double> slowest = own.stage_s;
+  const auto stages = static_cast<int>(slowest.size());
+  int size = 1;
+  MPI_Comm_size(comm, &size);
+  MPI_Allreduce(MPI_IN_PLACE, mean.data(), static_cast<int>(mean.size()), MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Allreduce(MPI_IN_PLACE, slowest.data(), stages, MPI_DOUBLE, MPI_MAX, comm);
+  for (double& time_s : mean) time_s /= size;
+  PhaseTimes phases{mean[slowest.size()], mean[slowest.size() + 1], mean[slowest.size() + 2]};
+  for (std::size_t stage = 0; stage + 1 < slowest.size(); ++stage) phases.exchange_s += slowest[stage] - mean[stage];
+  return {phases, slowest.back() - mean[slowest.size() - 1]};
+}
+
 }  // namespace
 
 template <typename Real>
 TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
-                    const Repetitions& repetitions) {
+                    const Repetitions& repetitions, bool turns) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(comm, &rank);
@@ -57,12 +74,23 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   };
   double estimate_s = repeat();
   for (int i = 1; i < repetitions.warm_up; ++i) estimate_s = repeat();
-  const int count = repetitions_within(repetitions, estimate_s);
+  const auto shortened = [&] {
+    fill_field(d, rank, fft.data());
+    MPI_Barrier(comm);
+    const auto [phases, imbalance_s] = sum_up(comm, fft.run_shortened(direction));
+    result.shortened.push_back(phases);
+    result.imbalance_s.push_back(imbalance_s);
+  };
+  // A turn is a transform that is not recorded, one that is, and a shortened one.
+  const int count = repetitions_within(repetitions, turns ? 3.0 * estimate_s : estimate_s);
   std::vector<PhaseTimes> own;
   for (int i = 0; i < count; ++i) {
+    if (turns) static_cast<void>(repeat());
+    if (turns && i % 2 == 0) shortened();
     const double time_s = repeat();
     own.push_back(fft.phases());
     if (rank == 0) result.time_s.push_back(time_s);
+    if (turns && i % 2 == 1) shortened();
   }
   constexpr int phases = 3;
   static_assert(sizeof(PhaseTimes) == phases * sizeof(double));
@@ -89,7 +117,7 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   return result;
 }
 
-template TimedFft time_fft3d<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
-template TimedFft time_fft3d<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
+template TimedFft time_fft3d<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&, bool);
+template TimedFft time_fft3d<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&, bool);
 
 }  // namespace rankwise

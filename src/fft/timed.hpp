@@ -17,6 +17,10 @@ struct TimedFft {
   std::vector<std::vector<PhaseTimes>> phases;  // of each rank, each repetition
   std::vector<double> alltoall_s;          // the exchanges alone, each the maximum over ranks
   std::vector<double> fft_s;               // the local FFTs alone, nothing moved, likewise
+  // Taking turns with the repetitions, where asked for: shortened transforms. Compute and shuffle are means over ranks, exchange
+  // with what the ranks wait for the slowest one's stage before it, imbalance what they wait in the end.
+  std::vector<PhaseTimes> shortened;
+  std::vector<double> imbalance_s;
   double plan_s = 0.0;
   std::size_t array_bytes = 0;             // of the rank that has most
   std::size_t memory_bytes = 0;            // with the buffers
@@ -28,6 +32,6 @@ struct TimedFft {
 // repetition is one transform in the given direction, from a barrier until the last rank has finished. Throws as Fft3d.
 template <typename Real>
 [[nodiscard]] TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
-                                  const Repetitions& repetitions);
+                                  const Repetitions& repetitions, bool turns = false);
 
 }  // namespace rankwise

@@ -8,7 +8,8 @@
 // local library, whichever takes less time. Backward is the same in reverse: blocks are sent as they lie and gathered
 // panel by panel.
 //
-// Besides the array one buffer of the same size is needed.
+// Besides the array one buffer of the same size is needed. The first stage can read a caller's memory and the last one write
+// it: lines go to cache and from there to the blocks anyway.
 #pragma once
 
 #include <mpi.h>
@@ -17,24 +18,32 @@
 #include <complex>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "fft/block_exchange.hpp"
 #include "fft/buffer.hpp"
 #include "fft/decomposition.hpp"
 #include "fft/library.hpp"
+#include "fft/stages.hpp"
 
 namespace rankwise {
-
-// In which order a forward transform leaves the array, and a backward transform finds it.
-enum class Order { natural, transposed };
-[[nodiscard]] Order parse_order(const std::string& name);  // throws std::invalid_argument
-[[nodiscard]] std::string to_string(Order order);
 
 struct FftSpec {
   Decomposition decomposition;
   Order order = Order::transposed;
   TransposeMethod method = TransposeMethod::alltoall;
   Planning planning = Planning::measure;
+  bool may_idle = false;        // ranks that hold nothing are served
+  std::size_t piece_bytes = 0;  // 0: messages travel in pieces only where MPI could not count them
+};
+
+// Where a run reads and writes; null: in the transform's own array. The two may be one, for everything is read before
+// anything is written.
+struct Ends {
+  const void* from = nullptr;
+  void* into = nullptr;
+  Index line = 0;      // reals from one line of real data to the next in the caller's memory
+  double scale = 1.0;  // a factor for every value
 };
 
 // Seconds that this rank spent on local FFTs, on moving values within its memory, and in the exchanges (waiting for the
@@ -45,9 +54,12 @@ struct PhaseTimes {
   double exchange_s = 0.0;
 };
 
-// Bytes of the largest rank's array and of the buffers that a transform needs on all ranks of this node together.
-// Collective. Throws std::invalid_argument, on all ranks alike, when the node has less memory than that available.
-void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes);
+// What a shortened transform took on this rank: each stage of local work on a share of its planes or panels, scaled up, and
+// the exchanges whole, none of them waiting for others.
+struct ShortenedTimes {
+  PhaseTimes phases;
+  std::vector<double> stage_s;  // compute and shuffle of each stage: before the first exchange, between them, after the last
+};
 
 template <typename Real>
 class Fft3d {
@@ -69,8 +81,16 @@ class Fft3d {
   [[nodiscard]] std::size_t array_bytes() const { return array_.bytes(); }
 
   // Collective. Neither direction divides: forward and backward multiply by the number of points. Throws MpiError.
-  void run(Direction direction);
+  void run(Direction direction, const Ends& ends = {});
+  // Adds to stages what a run does.
+  void add(Stages& stages, Direction direction, const Ends& ends);
   [[nodiscard]] const PhaseTimes& phases() const { return phases_; }  // of the last run
+
+  // Collective: a forward or backward of zeros of which every stage does only about share_bytes (of its array, in four runs of
+  // neighbours spread over it), by the same loops, plans and memory as a run: what the model is made of. The array holds
+  // nothing afterwards. A 3-D transform of the local library itself is run whole.
+  [[nodiscard]] ShortenedTimes run_shortened(Direction direction, std::size_t share_bytes = usual_share_bytes);
+  static constexpr std::size_t usual_share_bytes = 8'000'000;
 
   // Collective: only the exchanges of a forward run in transposed order, on whatever the buffers hold.
   void run_exchanges();
@@ -92,19 +112,26 @@ class Fft3d {
   [[nodiscard]] Planned plan_planes(const FftLibrary& library);
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
   void connect();
+  void close();
 
-  void forward(bool transforms);
-  void backward(bool transforms);
-  void scatter_planes(bool transforms);                                // natural order -> blocks
-  void gather_planes(bool transforms);                                 // blocks -> natural order
+  void forward(Stages& stages, bool transforms, const Ends& ends);
+  void backward(Stages& stages, bool transforms, const Ends& ends);
+  void scatter_planes(bool transforms, const Ends& ends);              // natural order -> blocks
+  void gather_planes(bool transforms, const Ends& ends);               // blocks -> natural order
   void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks
   void gather_middle(bool transforms);                                 // blocks -> lines along axis 1
-  void transform_planes(Direction direction);
-  void transform_first(const Value* from, Value* into, Direction direction, bool transforms);
-  void exchange(BlockExchange& blocks);
-  void run_alone(Direction direction);                                 // one rank
+  void transform_first(const Value* from, Value* into, Direction direction, bool transforms, double scale);
+  void run_alone(Direction direction, const Ends& ends);               // one rank
+  // Runs a stage's units (planes or panels), or a share of them, and adds what they took, scaled. total: of what `work` counts.
+  template <class Work>
+  void in_units(Index units, Index total, Work work);
+  // Lines along axis 2 from and to the caller's memory; those of real data may lie apart there.
+  void load_lines(const Ends& ends, Index first, Index count, Value* into) const;
+  void store_lines(const Value* from, Index first, Index count, const Ends& ends) const;
+  [[nodiscard]] Way way() const;
 
   FftSpec spec_;
+  MPI_Comm comm_;
   int rank_ = 0;
   MPI_Comm row_ = MPI_COMM_NULL;     // ranks that divide axis 1 (natural) or 2 among them
   MPI_Comm column_ = MPI_COMM_NULL;  // ranks that divide axis 0 or 1
@@ -118,6 +145,7 @@ class Fft3d {
   Planned planes_, middle_, first_;
   std::optional<BlockExchange> row_forward_, row_backward_, column_forward_, column_backward_;
   PhaseTimes phases_;
+  std::size_t share_bytes_ = 0;  // 0: all of it
 };
 
 }  // namespace rankwise

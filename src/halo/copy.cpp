@@ -116,12 +116,42 @@ void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* in
       });
 }
 
+// A loop for each known size, not a question of the size for each element.
+void gather(std::size_t size, std::span<const int> at, const std::byte* from, Bytes stride, std::byte* into) {
+  const auto each = [&](auto bytes) {
+    for (const int place : at) {
+      std::memcpy(into, from + place * stride, bytes);
+      into += bytes;
+    }
+  };
+  by_size(size, each, [&] { each(size); });
+}
+
+void scatter(std::size_t size, std::span<const int> at, const std::byte* from, std::byte* into, Bytes stride) {
+  const auto each = [&](auto bytes) {
+    for (const int place : at) {
+      std::memcpy(into + place * stride, from, bytes);
+      from += bytes;
+    }
+  };
+  by_size(size, each, [&] { each(size); });
+}
+
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from) {
   by_size(
       copy.row_bytes, [&](auto known) { run_rows<known>(copy, into, from); },
       [&] {
         each_row(copy, into, from, [](std::byte* to, const std::byte* source, std::size_t n) { std::memcpy(to, source, n); });
       });
+}
+
+void touch(const BoxCopy& copy, const std::byte* from) {
+  constexpr std::size_t page_bytes = 4096;
+  each_row(copy, nullptr, from, [](std::byte*, const std::byte* row, std::size_t bytes) {
+    if (bytes == 0) return;
+    for (std::size_t at = 0; at < bytes; at += page_bytes) static_cast<void>(*static_cast<const volatile std::byte*>(row + at));
+    static_cast<void>(*static_cast<const volatile std::byte*>(row + bytes - 1));
+  });
 }
 
 }  // namespace rankwise

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "grid/grid.hpp"
 
@@ -82,7 +83,12 @@ void each_row(const BoxCopy& copy, std::byte* into, const std::byte* from, Row r
 // Copies elements of so many bytes, each a stride after the other, to or from places that follow each other.
 void gather(std::size_t size, Bytes count, const std::byte* from, Bytes stride, std::byte* into);
 void scatter(std::size_t size, Bytes count, const std::byte* from, std::byte* into, Bytes stride);
+// The same with elements at these places, counted in strides.
+void gather(std::size_t size, std::span<const int> at, const std::byte* from, Bytes stride, std::byte* into);
+void scatter(std::size_t size, std::span<const int> at, const std::byte* from, std::byte* into, Bytes stride);
 
+// Reads a byte of each page of the rows that a copy reads, so that they are there before the first one.
+void touch(const BoxCopy& copy, const std::byte* from);
 // Copies bytes.
 void run(const BoxCopy& copy, std::byte* into, const std::byte* from);
 

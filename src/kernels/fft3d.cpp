@@ -119,13 +119,15 @@ void run_fft3d(Arguments& arguments) {
   const Direction direction = parse_direction(arguments.text("direction", "forward"));
   const bool is_double = parse_double(arguments.text("precision", "double"));
   const std::string library_name = arguments.text("library", "auto");
+  const bool turns = arguments.integer("turns", 0) != 0;  // with shortened transforms, which the model is made of
   const Repetitions repetitions = parse_counts(arguments, of_transforms);
   arguments.expect_all_used();
   with_library(library_name, [&](const FftLibrary& library) {
-    const TimedFft timed = is_double ? time_fft3d<double>(MPI_COMM_WORLD, spec, direction, library, repetitions)
-                                     : time_fft3d<float>(MPI_COMM_WORLD, spec, direction, library, repetitions);
+    const TimedFft timed = is_double ? time_fft3d<double>(MPI_COMM_WORLD, spec, direction, library, repetitions, turns)
+                                     : time_fft3d<float>(MPI_COMM_WORLD, spec, direction, library, repetitions, turns);
     if (world_rank() != 0) return;
-    JsonLine("samples")
+    JsonLine line("samples");
+    line
         .add("kernel", "fft3d")
         .add("n", std::vector<long long>(n.begin(), n.end()))
         .add("grid", std::vector<long long>(grid.begin(), grid.end()))
@@ -146,8 +148,9 @@ void run_fft3d(Arguments& arguments) {
         .add("alltoall_s", timed.alltoall_s)
         .add("fft_s", timed.fft_s)
         .add_json("phases", phases_json(timed.phases))
-        .add("time_s", timed.time_s)
-        .print();
+        .add("time_s", timed.time_s);
+    if (turns) line.add_json("shortened", phases_json({timed.shortened})).add("imbalance_s", timed.imbalance_s);
+    line.print();
   });
 }
 

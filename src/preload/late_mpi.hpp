@@ -19,6 +19,7 @@
 #define MPI_Send rankwise_MPI_Send
 #define MPI_Sendrecv rankwise_MPI_Sendrecv
 #define MPI_Start rankwise_MPI_Start
+#define MPI_Test rankwise_MPI_Test
 #define MPI_Testall rankwise_MPI_Testall
 #define MPI_Type_free rankwise_MPI_Type_free
 #define MPI_Waitall rankwise_MPI_Waitall

@@ -63,6 +63,7 @@
         MPI_Status* status),                                                                                                     \
        (s, n, t, to, tag, r, m, u, from, tag2, c, status))                                                                       \
   CALL(MPI_Start, (MPI_Request * r), (r))                                                                                        \
+  CALL(MPI_Test, (MPI_Request* r, int* f, MPI_Status* s), (r, f, s))                                                             \
   CALL(MPI_Testall, (int n, MPI_Request r[], int* f, MPI_Status s[]), (n, r, f, s))                                              \
   CALL(MPI_Topo_test, (MPI_Comm c, int* kind), (c, kind))                                                                        \
   CALL(MPI_Type_dup, (MPI_Datatype t, MPI_Datatype* d), (t, d))                                                                  \

@@ -4,12 +4,12 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "preload/neighbor_check.hpp"
 #include "preload/neighbor_exchange.hpp"
 #include "preload/neighbor_request.hpp"
 #include "preload/told.hpp"
@@ -19,8 +19,6 @@ namespace rankwise::preload {
 namespace {
 
 std::atomic<long> served{0};
-std::atomic<long> passed{0};
-std::atomic<long> different{0};
 
 NeighborMode read_mode() {
   const char* text = std::getenv("RANKWISE_NEIGHBOR");
@@ -46,8 +44,13 @@ int own(const NeighborCall& call) {
   switch (call.words) {
     case 7: return reinterpret_cast<int (*)(H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6]);
     case 8: return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
-    default:
+    case 9:
       return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]);
+    case 10:
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9]);
+    default:
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
+                                                                                w[9], w[10]);
   }
 }
 
@@ -65,45 +68,14 @@ int exchange(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<
   return raised(arguments.comm(), code);
 }
 
-// The bytes that a plan's receives write, one after the other.
-int read_received(const Plan& plan, const Arguments& arguments, MPI_Comm comm, std::vector<std::byte>& bytes) {
-  std::size_t all = 0;
-  for (const Content& content : plan.receives) all += content.bytes();
-  bytes.resize(all);
-  std::size_t done = 0;
-  for (const Content& content : plan.receives) {
-    if (const int code = content.pack(arguments.received(), bytes.data() + done, comm); code != MPI_SUCCESS) return code;
-    done += content.bytes();
-  }
-  return MPI_SUCCESS;
-}
-
-int write_received(const Plan& plan, const Arguments& arguments, MPI_Comm comm, const std::vector<std::byte>& bytes) {
-  std::size_t done = 0;
-  for (const Content& content : plan.receives) {
-    const int code = content.unpack(content.bytes(), bytes.data() + done, arguments.received(), comm);
-    if (code != MPI_SUCCESS) return code;
-    done += content.bytes();
-  }
-  return MPI_SUCCESS;
-}
-
 // MPI's own call, then ours over bytes that are all wrong: both must leave the same.
 int checked(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments) {
   if (const int code = own(call); code != MPI_SUCCESS) return code;
-  std::vector<std::byte> right;
-  std::vector<std::byte> found;
-  int code = read_received(*plan, arguments, state->comm, right);
-  found = right;
-  for (std::byte& byte : found) byte = ~byte;
-  if (code == MPI_SUCCESS) code = write_received(*plan, arguments, state->comm, found);
+  NeighborCheck check(state, plan, arguments.received());
+  int code = check.begin();
   if (code == MPI_SUCCESS) code = exchange(state, plan, arguments);
-  if (code == MPI_SUCCESS) code = read_received(*plan, arguments, state->comm, found);
-  if (code == MPI_SUCCESS && found == right) return MPI_SUCCESS;
-  if (different++ == 0) {
-    std::fprintf(stderr, "rankwise: rank %d: a neighbourhood collective differs from MPI's own: please report it\n", state->rank);
-  }
-  return write_received(*plan, arguments, state->comm, right);
+  const int after = check.end();
+  return code != MPI_SUCCESS ? code : after;
 }
 
 double median(std::vector<double> times_s) {
@@ -121,6 +93,7 @@ void decide(Trial& trial, MPI_Comm comm) {
   double all[2];
   const bool known = MPI_Allreduce(here, all, 2, MPI_DOUBLE, MPI_MAX, comm) == MPI_SUCCESS;
   trial.route = known && all[0] < all[1] ? Trial::Route::ours : Trial::Route::own;
+  ++neighbor_changes;
 }
 
 int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, Trial& trial, const std::shared_ptr<Plan>& plan,
@@ -149,30 +122,46 @@ bool serve_blocking(const NeighborCall& call, const std::shared_ptr<NeighborStat
 }
 
 bool serve(const NeighborCall& call, int* result) {
-  static const bool for_us = running() == compiled_for();
-  if (!for_us) return false;
+  static const bool for_us = neighbor_mode() != NeighborMode::off && running() == compiled_for();
+  if (!for_us) {
+    neighbors_off = true;
+    return false;
+  }
   const Arguments arguments(call);
   if (arguments.comm() == MPI_COMM_NULL) return false;
   const std::shared_ptr<NeighborState>* state = state_of(arguments.comm(), call.form != NeighborForm::nonblocking);
   const auto pass = [] {
-    passed.store(passed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // cheap, and near enough among threads
+    neighbors_left.store(neighbors_left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return false;
   };
-  if (state == nullptr || !(*state)->usable) return pass();
+  // Until something changes.
+  const auto leave = [&] {
+    const unsigned now = neighbor_changes.load(std::memory_order_relaxed);
+    if (neighbor_left.comm != call.comm || neighbor_left.changes != now) neighbor_left = {call.comm, now, 0};
+    neighbor_left.calls |= NeighborLeft::bit(call.kind, call.form);
+    return pass();
+  };
+  if (state == nullptr) return pass();
+  if (!(*state)->usable) return leave();
   const Trial::Route route = (*state)->trial[static_cast<std::size_t>(call.kind)].route;
   const NeighborMode mode = neighbor_mode();
-  if (mode == NeighborMode::automatic && route == Trial::Route::own) return pass();
+  if (mode == NeighborMode::automatic && route == Trial::Route::own) return leave();
   if (call.form == NeighborForm::blocking) return serve_blocking(call, *state, arguments, result) || pass();
   // Of calls that cannot be timed those are served whose blocking kind gained, and those where messages become fewer.
-  if (mode == NeighborMode::check) return pass();
-  if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return pass();
+  if (mode == NeighborMode::automatic && route == Trial::Route::trying && !(*state)->several) return leave();
   if (!arguments.sane((*state)->sends, (*state)->receives)) return pass();
   int code = MPI_SUCCESS;
   const std::shared_ptr<Plan> plan = (*state)->plan_of(arguments, &code);
   if (plan == nullptr) return pass();
   auto* request = reinterpret_cast<MPI_Request*>(call.word[call.words - 1]);
   if (request == nullptr) return pass();
-  code = start_request(*state, plan, arguments, call.form == NeighborForm::persistent, request);
+  MPI_Request theirs = MPI_REQUEST_NULL;  // MPI's own, which goes on beside ours
+  if (mode == NeighborMode::check) {
+    NeighborCall beside = call;
+    beside.word[call.words - 1] = reinterpret_cast<Handle>(&theirs);
+    if (*result = own(beside); *result != MPI_SUCCESS) return true;
+  }
+  code = start_request(*state, plan, arguments, {call.form == NeighborForm::persistent, mode == NeighborMode::check, theirs}, request);
   ++served;
   *result = raised(arguments.comm(), code);
   return true;
@@ -228,15 +217,16 @@ NeighborParent::~NeighborParent() {
 void describe_neighbors(char* text, unsigned long size) noexcept {
   *text = '\0';
   if (neighbor_mode() == NeighborMode::off || running() != compiled_for()) return;
-  if (served + passed == 0) {
+  if (served + neighbors_left == 0) {
     std::snprintf(text, size, "rankwise: no neighbourhood collective was called");
     return;
   }
   char check[80] = "";
   if (neighbor_mode() == NeighborMode::check) {
-    std::snprintf(check, sizeof check, different == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own", different.load());
+    std::snprintf(check, sizeof check, NeighborCheck::different() == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own",
+                  NeighborCheck::different());
   }
-  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, passed.load());
+  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, neighbors_left.load());
 }
 
 }  // namespace rankwise::preload

@@ -3,6 +3,8 @@
 // by byte; no rank changes. Nothing in this header knows an MPI.
 #pragma once
 
+#include <atomic>
+
 #include "preload/arrange.hpp"
 
 namespace rankwise::preload {
@@ -23,11 +25,39 @@ struct NeighborCall {
   int words = 0;
   Handle word[11] = {};
   void* own = nullptr;
+  Handle comm = 0;
 };
 
 // Does what the call asks for and sets its result. False: nothing has happened, MPI's own is to be called; so it is on all ranks
 // alike, unless arguments are wrong.
 [[nodiscard]] bool serve_neighbor(const NeighborCall& call, int* result) noexcept;
+
+// Nothing will ever be served: not asked for, or the program's MPI is that of another library of this kind.
+inline constinit std::atomic<bool> neighbors_off{false};
+// So many calls were left to MPI; cheap, and near enough among threads.
+inline constinit std::atomic<long> neighbors_left{0};
+// Moves whenever something that was left to MPI may not be any more.
+inline constinit std::atomic<unsigned> neighbor_changes{0};
+
+// What a thread remembers of the communicator whose calls were left to MPI last: so the next cost one look.
+struct NeighborLeft {
+  Handle comm = 0;
+  unsigned changes = 0;
+  unsigned calls = 0;  // a bit for each kind and form
+  static constexpr unsigned bit(NeighborKind kind, NeighborForm form) {
+    return 1U << (3 * static_cast<unsigned>(kind) + static_cast<unsigned>(form));
+  }
+};
+// The library is there when the program starts, so its threads' memory lies at places that are known.
+__attribute__((tls_model("initial-exec"))) inline constinit thread_local NeighborLeft neighbor_left{};
+
+[[nodiscard]] inline bool is_left(NeighborKind kind, NeighborForm form, Handle comm) noexcept {
+  const NeighborLeft& last = neighbor_left;
+  if (last.comm != comm || (last.calls & NeighborLeft::bit(kind, form)) == 0) return false;
+  if (last.changes != neighbor_changes.load(std::memory_order_relaxed)) return false;
+  neighbors_left.store(neighbors_left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return true;
+}
 
 // A communicator with a topology was made; collective over it.
 void neighbor_made(Handle comm) noexcept;
@@ -49,7 +79,9 @@ class NeighborParent {
 void neighbor_type_freed(Handle type) noexcept;
 
 // Requests of nonblocking and persistent calls that were served. All return 0 or an error of MPI's.
-[[nodiscard]] bool neighbor_requests() noexcept;  // whether there are any: else none of the following is needed
+inline constinit std::atomic<long> neighbor_pending{0};
+// Whether there are any: else none of the following is needed.
+[[nodiscard]] inline bool neighbor_requests() noexcept { return neighbor_pending.load(std::memory_order_relaxed) != 0; }
 [[nodiscard]] int neighbor_finish(int count, const void* requests) noexcept;    // waits for those of ours among them
 [[nodiscard]] int neighbor_progress(int count, const void* requests, bool* some) noexcept;  // tests those of ours; some: there is one
 [[nodiscard]] int neighbor_start(int count, const void* requests) noexcept;

@@ -101,20 +101,32 @@ int made(int code, Handle pointer) {
   RANKWISE_INSTEAD_OF(rankwise_of_##NAME, "MPI_" #NAME, BODY, PARAMETERS)              \
   RANKWISE_INSTEAD_OF(rankwise_of_p##NAME, "PMPI_" #NAME, (BODY), PARAMETERS)
 
+// A call that was left to MPI before goes straight on; all else is in a function of its own, so that such a call saves no register.
 #define RANKWISE_NEIGHBOR_OF(FUNCTION, SYMBOL, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)                       \
   extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL);                                \
-  int FUNCTION PARAMETERS {                                                                                                 \
+  static constinit std::atomic<int(*) PARAMETERS> FUNCTION##_original{nullptr};                                             \
+  __attribute__((noinline, cold)) static int FUNCTION##_seen PARAMETERS {                                                   \
     using namespace rankwise::preload;                                                                                      \
     static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));                                  \
     watch_use(COMM);                                                                                                        \
     if (original == nullptr) return 16;                                                                                     \
+    FUNCTION##_original.store(original, std::memory_order_relaxed);                                                         \
     int result = 0;                                                                                                         \
-    if (neighbor_mode() != NeighborMode::off &&                                                                             \
+    if (!neighbors_off.load(std::memory_order_relaxed) &&                                                                   \
         serve_neighbor({NeighborKind::KIND, NeighborForm::FORM, LARGE, COUNT, {RANKWISE_LIST ARGUMENTS},                    \
-                        reinterpret_cast<void*>(original)}, &result)) {                                                     \
+                        reinterpret_cast<void*>(original), COMM}, &result)) {                                               \
       return result;                                                                                                        \
     }                                                                                                                       \
     return original ARGUMENTS;                                                                                              \
+  }                                                                                                                         \
+  int FUNCTION PARAMETERS {                                                                                                 \
+    using namespace rankwise::preload;                                                                                      \
+    const auto original = FUNCTION##_original.load(std::memory_order_relaxed);                                              \
+    const bool straight = original != nullptr && !watching.load(std::memory_order_relaxed);                                 \
+    if (straight && (neighbors_off.load(std::memory_order_relaxed) || is_left(NeighborKind::KIND, NeighborForm::FORM, COMM))) { \
+      return original ARGUMENTS;                                                                                            \
+    }                                                                                                                       \
+    return FUNCTION##_seen ARGUMENTS;                                                                                       \
   }
 #define RANKWISE_NEIGHBOR(NAME, KIND, FORM, LARGE, COMM, COUNT, ...) \
   RANKWISE_NEIGHBOR_BOTH(NAME, KIND, FORM, LARGE, COMM, COUNT, __VA_ARGS__)

@@ -24,22 +24,26 @@ int each_piece(std::size_t bytes, Piece piece) {
 
 }  // namespace
 
-NeighborExchange::NeighborExchange(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, const std::byte* sent, std::byte* received)
-    : state_(std::move(state)), plan_(std::move(plan)), sent_(sent), received_(received), memory_(state_->take_memory(plan_->staging)) {}
+NeighborExchange::NeighborExchange(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, const std::byte* sent, std::byte* received,
+                                   bool apart)
+    : state_(std::move(state)), plan_(std::move(plan)), sent_(sent), received_(received), apart_(apart) {
+  if (apart) staged_ = staged(*plan_);
+  memory_ = state_->take_memory(apart ? staged_.staging : plan_->staging);
+}
 
 NeighborExchange::~NeighborExchange() { state_->give_memory(std::move(memory_)); }
 
 int NeighborExchange::start() {
   const Plan& plan = *plan_;
-  const std::size_t others_in = plan.in.size() - (plan.to_itself ? 1 : 0);
-  const std::size_t others_out = plan.out.size() - (plan.to_itself ? 1 : 0);
+  const std::size_t others_in = in().size() - (plan.to_itself ? 1 : 0);
+  const std::size_t others_out = out().size() - (plan.to_itself ? 1 : 0);
   requests_.clear();
   const auto next = [&]() -> MPI_Request* {
     requests_.push_back(MPI_REQUEST_NULL);
     return &requests_.back();
   };
   for (std::size_t i = 0; i < others_in; ++i) {
-    const Flow& flow = plan.in[i];
+    const Flow& flow = in()[i];
     std::byte* into = flow.in_place ? received_ + flow.memory : memory_.data() + flow.at;
     const int code = each_piece(flow.bytes, [&](std::size_t at, int bytes) {
       return MPI_Irecv(into + at, bytes, MPI_BYTE, flow.peer, tag, state_->comm, next());
@@ -48,8 +52,8 @@ int NeighborExchange::start() {
   }
   receives_ = requests_.size();
   const Content* packed = nullptr;  // an allgather's block is packed once
-  for (std::size_t i = 0; i < plan.out.size(); ++i) {
-    const Flow& flow = plan.out[i];
+  for (std::size_t i = 0; i < out().size(); ++i) {
+    const Flow& flow = out()[i];
     const Content& content = plan.sends[flow.content];
     if (!flow.in_place && packed != &content) {
       if (const int code = content.pack(sent_, memory_.data() + flow.at, state_->comm); code != MPI_SUCCESS) return code;
@@ -62,9 +66,14 @@ int NeighborExchange::start() {
     });
     if (code != MPI_SUCCESS) return code;
   }
+  return apart_ ? MPI_SUCCESS : bring_own();
+}
+
+int NeighborExchange::bring_own() {
+  const Plan& plan = *plan_;
   if (!plan.to_itself) return MPI_SUCCESS;
-  const Flow& mine = plan.in.back();
-  const Flow& own = plan.out.back();
+  const Flow& mine = in().back();
+  const Flow& own = out().back();
   for (std::size_t i = 0; i < mine.contents; ++i) {
     const int code = plan.receives[mine.content + i].unpack(own.bytes, memory_.data() + own.at, received_, state_->comm);
     if (code != MPI_SUCCESS) return code;
@@ -90,7 +99,7 @@ int NeighborExchange::unpack() {
   const Plan& plan = *plan_;
   std::size_t request = 0;
   for (std::size_t i = 0; request < receives_; ++i) {
-    const Flow& flow = plan.in[i];
+    const Flow& flow = in()[i];
     std::size_t come = 0;
     each_piece(flow.bytes, [&](std::size_t, int) {
       int bytes = 0;
@@ -104,7 +113,7 @@ int NeighborExchange::unpack() {
       if (code != MPI_SUCCESS) return code;
     }
   }
-  return MPI_SUCCESS;
+  return apart_ ? bring_own() : MPI_SUCCESS;
 }
 
 }  // namespace rankwise::preload

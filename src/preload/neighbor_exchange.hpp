@@ -13,7 +13,9 @@ namespace rankwise::preload {
 
 class NeighborExchange {
  public:
-  NeighborExchange(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, const std::byte* sent, std::byte* received);
+  // apart: the program's memory is not written before all has come.
+  NeighborExchange(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, const std::byte* sent, std::byte* received,
+                   bool apart = false);
   NeighborExchange(const NeighborExchange&) = delete;
   NeighborExchange& operator=(const NeighborExchange&) = delete;
   ~NeighborExchange();
@@ -32,7 +34,12 @@ class NeighborExchange {
   std::vector<MPI_Request> requests_;  // receives first
   std::vector<MPI_Status> statuses_;
   std::size_t receives_ = 0;
+  bool apart_;
+  Staged staged_;  // where apart
 
+  [[nodiscard]] const std::vector<Flow>& out() const { return apart_ ? staged_.out : plan_->out; }
+  [[nodiscard]] const std::vector<Flow>& in() const { return apart_ ? staged_.in : plan_->in; }
+  [[nodiscard]] int bring_own();
   [[nodiscard]] int unpack();
 };
 

@@ -192,4 +192,22 @@ std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, 
   return plan;
 }
 
+Staged staged(const Plan& plan) {
+  Staged made{plan.out, plan.in, plan.staging};
+  for (std::vector<Flow>* flows : {&made.out, &made.in}) {
+    const Flow* before = nullptr;
+    for (Flow& flow : *flows) {
+      if (flows == &made.out && before != nullptr && before->content == flow.content) {
+        flow.at = before->at;  // an allgather's block
+      } else if (flow.in_place) {
+        flow.at = made.staging;
+        made.staging += (flow.bytes + 63) / 64 * 64;
+      }
+      flow.in_place = false;
+      before = &flow;
+    }
+  }
+  return made;
+}
+
 }  // namespace rankwise::preload

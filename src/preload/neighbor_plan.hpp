@@ -105,6 +105,13 @@ struct Plan {
 
 // Null where MPI does not take the arguments; its error.
 [[nodiscard]] std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, int rank, MPI_Comm comm, int* code);
+// The same flows with no message straight from or into the program's memory, and the staging memory that they need.
+struct Staged {
+  std::vector<Flow> out;
+  std::vector<Flow> in;
+  std::size_t staging = 0;
+};
+[[nodiscard]] Staged staged(const Plan& plan);
 // Types that plans know and the program has freed.
 [[nodiscard]] std::uint64_t types_freed() noexcept;
 

@@ -1,11 +1,11 @@
 #include "preload/neighbor_request.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
 
 #include "preload/neighbor.hpp"
+#include "preload/neighbor_check.hpp"
 #include "preload/neighbor_exchange.hpp"
 
 namespace rankwise::preload {
@@ -13,13 +13,47 @@ namespace rankwise::preload {
 namespace {
 
 struct Pending {
-  Pending(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments)
-      : exchange(state, plan, arguments.sent(), arguments.received()), comm(arguments.comm()) {}
+  Pending(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments, const RequestKind& asked)
+      : exchange(state, plan, arguments.sent(), arguments.received(), asked.checked), kind(asked), check(state, plan, arguments.received()),
+        comm(arguments.comm()) {}
   NeighborExchange exchange;
+  RequestKind kind;
+  NeighborCheck check;
   MPI_Comm comm;  // the program's, whose error handler is called
   int tag = 0;
-  bool persistent = false;
   bool active = false;
+  bool theirs_done = false;
+
+  int start() {
+    active = true;
+    theirs_done = false;
+    if (kind.checked && kind.persistent) {
+      if (const int code = MPI_Start(&kind.theirs); code != MPI_SUCCESS) return code;
+    }
+    return exchange.start();
+  }
+  // Where it is checked, ours is unpacked when MPI's own is complete.
+  int test(bool* done) {
+    if (kind.checked && !theirs_done) {
+      int flag = 0;
+      int code = MPI_Test(&kind.theirs, &flag, MPI_STATUS_IGNORE);  // MPICH 5.0's Testall fails with persistent ones
+      *done = code != MPI_SUCCESS;
+      if (code != MPI_SUCCESS || flag == 0) return code;
+      theirs_done = true;
+      if (code = check.begin(); code != MPI_SUCCESS) return code;
+    }
+    const int code = exchange.test(done);
+    return kind.checked && *done && code == MPI_SUCCESS ? check.end() : code;
+  }
+  int wait() {
+    if (kind.checked && !theirs_done) {
+      if (const int code = MPI_Waitall(1, &kind.theirs, MPI_STATUSES_IGNORE); code != MPI_SUCCESS) return code;
+      theirs_done = true;
+      if (const int code = check.begin(); code != MPI_SUCCESS) return code;
+    }
+    const int code = exchange.wait();
+    return kind.checked && code == MPI_SUCCESS ? check.end() : code;
+  }
 };
 using Shared = std::shared_ptr<Pending>;
 
@@ -29,7 +63,6 @@ std::uint64_t bits(MPI_Request request) {
 
 std::mutex guarding;
 std::unordered_map<std::uint64_t, Shared>& pending = *new std::unordered_map<std::uint64_t, Shared>;
-std::atomic<long> count{0};
 int last_tag = 0;
 
 // Of this rank alone.
@@ -49,15 +82,20 @@ Shared find(MPI_Request request) {
 }
 
 void erase(MPI_Request request) {
-  const std::lock_guard guard(guarding);
-  count -= static_cast<long>(pending.erase(bits(request)));
+  Shared one = find(request);
+  if (one == nullptr) return;
+  {
+    const std::lock_guard guard(guarding);
+    neighbor_pending -= static_cast<long>(pending.erase(bits(request)));
+  }
+  if (one->kind.theirs != MPI_REQUEST_NULL) MPI_Request_free(&one->kind.theirs);
 }
 
 // What the program's own wait or test finds done.
 int end(MPI_Request request, const Shared& one, int code) {
   one->active = false;
   MPI_Send(nullptr, 0, MPI_BYTE, 0, one->tag, self());
-  if (!one->persistent) erase(request);
+  if (!one->kind.persistent) erase(request);
   if (code != MPI_SUCCESS) MPI_Comm_call_errhandler(one->comm, code);
   return code;
 }
@@ -65,7 +103,7 @@ int end(MPI_Request request, const Shared& one, int code) {
 // Calls visit(request, pending) for those of ours that are under way; returns the first error.
 template <class Visit>
 int each(int number, const void* requests, Visit visit) noexcept {
-  if (count.load(std::memory_order_relaxed) == 0) return MPI_SUCCESS;
+  if (!neighbor_requests()) return MPI_SUCCESS;
   int first = MPI_SUCCESS;
   for (int i = 0; i < number; ++i) {
     const MPI_Request request = static_cast<const MPI_Request*>(requests)[i];
@@ -79,33 +117,29 @@ int each(int number, const void* requests, Visit visit) noexcept {
 
 }  // namespace
 
-int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments, bool persistent,
+int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments, const RequestKind& kind,
                   MPI_Request* request) {
-  auto one = std::make_shared<Pending>(state, plan, arguments);
-  one->persistent = persistent;
+  auto one = std::make_shared<Pending>(state, plan, arguments, kind);
   {
     const std::lock_guard guard(guarding);
     one->tag = last_tag = (last_tag + 1) % 32768;
   }
-  int code = persistent ? MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request)
+  int code = kind.persistent ? MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request)
                         : MPI_Irecv(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request);
   if (code != MPI_SUCCESS) return code;
-  if (!persistent) {
-    one->active = true;
-    code = one->exchange.start();
+  if (!kind.persistent) {
+    code = one->start();
     if (code != MPI_SUCCESS) return code;
   }
   const std::lock_guard guard(guarding);
   pending[bits(*request)] = one;
-  ++count;
+  ++neighbor_pending;
   return MPI_SUCCESS;
 }
 
-bool neighbor_requests() noexcept { return count.load(std::memory_order_relaxed) != 0; }
-
 int neighbor_finish(int number, const void* requests) noexcept {
   return each(number, requests,
-              [](MPI_Request request, const Shared& one) -> int { return one->active ? end(request, one, one->exchange.wait()) : MPI_SUCCESS; });
+              [](MPI_Request request, const Shared& one) -> int { return one->active ? end(request, one, one->wait()) : MPI_SUCCESS; });
 }
 
 int neighbor_progress(int number, const void* requests, bool* some) noexcept {
@@ -114,15 +148,14 @@ int neighbor_progress(int number, const void* requests, bool* some) noexcept {
     if (!one->active) return MPI_SUCCESS;
     *some = true;
     bool done = false;
-    const int code = one->exchange.test(&done);
+    const int code = one->test(&done);
     return done ? end(request, one, code) : code;
   });
 }
 
 int neighbor_start(int number, const void* requests) noexcept {
   return each(number, requests, [](MPI_Request, const Shared& one) -> int {
-    one->active = true;
-    const int code = one->exchange.start();
+    const int code = one->start();
     if (code != MPI_SUCCESS) MPI_Comm_call_errhandler(one->comm, code);
     return code;
   });

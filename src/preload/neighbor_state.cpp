@@ -1,7 +1,6 @@
 #include "preload/neighbor_state.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -14,15 +13,13 @@ namespace {
 
 using Held = std::shared_ptr<NeighborState>;
 
-std::atomic<unsigned> changes{0};  // of what communicators have: what threads remember is void then
-
 int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
   *copied = 0;
   return MPI_SUCCESS;
 }
 
 int drop(MPI_Comm, int, void* held, void*) {
-  ++changes;
+  ++neighbor_changes;
   delete static_cast<Held*>(held);
   return MPI_SUCCESS;
 }
@@ -230,7 +227,7 @@ const std::shared_ptr<NeighborState>* state_of(MPI_Comm comm, bool make) {
     const Held* state = nullptr;
   };
   static thread_local Last last{};
-  const unsigned now = changes.load(std::memory_order_relaxed);
+  const unsigned now = neighbor_changes.load(std::memory_order_relaxed);
   if (last.state != nullptr && last.comm == comm && last.changes == now) return last.state;
   int inter = 1;
   void* value = nullptr;

@@ -1,6 +1,5 @@
 #include "preload/watch.hpp"
 
-#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -26,7 +25,6 @@ struct Watched {
 };
 std::vector<Watched>& all_watched = *new std::vector<Watched>;  // calls come until the very end
 std::mutex guarding;
-std::atomic<bool> watching{false};  // so that calls pay next to nothing where all is as it should be
 constexpr std::size_t most_watched = 16;
 
 Handle bits_of(Handle handle) { return compiled_for() == Family::mpich ? handle & 0xFFFFFFFFU : handle; }
@@ -75,7 +73,7 @@ void watch(Handle comm, int before, int after, bool speaks) noexcept {
   watching = true;
 }
 
-void watch_use(Handle comm) noexcept { note(Sign::use, comm); }
+void note_use(Handle comm) noexcept { note(Sign::use, comm); }
 
 void watch_end() noexcept {
   const std::lock_guard guard(guarding);

@@ -44,6 +44,16 @@ def main() -> int:
         flags = run(pkg_config, "--cflags", "--libs", "rankwise", PKG_CONFIG_PATH=str(libraries / "pkgconfig")).split()
         programs.append(scratch / "consumer")
         run(arguments.mpicc, SOURCE / "consumer.c", *flags, "-o", programs[-1])
+        # The examples, outside the tree, by both ways.
+        examples = SOURCE.parents[1] / "examples"
+        run(arguments.cmake, "-S", examples, "-B", scratch / "examples", f"-DCMAKE_PREFIX_PATH={prefix}")
+        run(arguments.cmake, "--build", scratch / "examples", "--target", "poisson_c")
+        run(arguments.mpicc, examples / "poisson.c", *flags, "-lm", "-o", scratch / "poisson")
+        for program in (scratch / "examples" / "poisson_c", scratch / "poisson"):
+            said = run(arguments.mpiexec, "-n", "2", program, "9", LD_LIBRARY_PATH=str(libraries))
+            print(program.name, said, end="")
+            if said != "poisson 9: off by less than 1e-12\n":
+                return 1
         for program in programs:
             said = run(arguments.mpiexec, "-n", "4", program, LD_LIBRARY_PATH=str(libraries), MPIR_CVAR_NUM_CLIQUES="2")
             print(program.name, said, end="")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,21 @@ def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         return Result(code, out, err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def python_ranks(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Run a Python program under real ranks and return its stdout; the library that it loads is built once for all tests."""
+    cache = tmp_path_factory.mktemp("cache")
+
+    def run(ranks: int, *command: str | Path) -> str:
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+        words = [str(Path(sys.prefix) / "bin" / "mpiexec"), "-n", str(ranks), sys.executable, *map(str, command)]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -105,14 +105,19 @@ def compare_engines(
     real = here if "run" in engines else None
     placement = profile_placement(profile) if real is None else real.placement(profile)
     rows: dict[str, list[Row]] = {}
+    by_turns = "model" in engines and all(case.by_turns for case in cases)
+    if by_turns and real is None:
+        raise InputError("the model is to be timed by turns with real runs, and none are made: take --reading calibrated")
     if "model" in engines:
-        rows["model"] = predict_rows(profile, cases, placement)
+        rows["model"] = [] if by_turns else predict_rows(profile, cases, placement)
     if "simgrid" in engines:
         rows["simgrid"] = simulate_rows(make_system(profile_path, None), cases, "crossbar", None, placement, folder)
     if real is not None and launches is not None and why_not_paired(cases, engines, real) is None:
         return _paired(profile_path, profile, cases, rows, real, samples, seconds, launches)
     if real is not None:
         rows["run"] = run_rows(cases, real, samples, seconds)
+    if by_turns:
+        rows["model"] = [case.modelled(row) for case, row in zip(cases, rows["run"], strict=True)]
     reference = list(rows)[-1]
     again: Sequence[Row | None] = [None] * len(cases)
     if real is not None:

@@ -19,24 +19,30 @@ _TIMEOUT_S = 300
 _KERNELS = ("grid", "halo", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
 _PLATFORM = ("simgrid",)
 _PRELOAD = ("grid", "halo", "mapping", "mpi", "cart", "api", "preload", "rankwise")
-_HALOS = ("grid", "schedule", "cost", "profile", "decide", "halo", "mpi", "exchange", "api", "rankwise")
+_LIBRARY = ("grid", "schedule", "cost", "profile", "decide", "halo", "mpi", "exchange", "fft", "api", "rankwise")
 # Of some folders a product takes these files only.
 _KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed"), "halo": ("copy",)}
 _PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph"), "halo": ("copy",)}
-_HALOS_ONLY = {
+_LIBRARY_ONLY = {
     "api": (
         "agreement",
         "communicator",
         "environment",
         "failure",
+        "fft",
         "halo",
         "handles",
         "fortran_handles",
         "known_machine",
         "results",
+        "versioned",
     ),
-    "decide": ("few.hpp", "few_nodes", "halo_judge"),
-    "exchange": ("carrier", "courier", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
+    "decide": ("few.cpp", "few.hpp", "few_nodes", "fft_judge", "halo_judge"),
+    "exchange": ("carrier", "courier", "executor", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
+    "fft": (
+        "block_exchange", "buffer", "decomposition", "library", "long_blocks", "memory", "redistribution", "stages",
+        "transform",
+    ),
     "halo": ("copy", "epochs", "reach", "relay", "halo"),
     "mpi": ("error", "simulated", "wait"),
 }
@@ -69,11 +75,11 @@ def build_preload(compiler: Path) -> Path:
     return _build(compiler, files, "librankwise_preload.so", flags, link, f"building the preload library for {compiler} (once)")
 
 
-def build_halos(compiler: Path) -> Path:
-    """Return the library of halos that Python loads, built likewise."""
+def build_library(compiler: Path) -> Path:
+    """Return the library of halos and FFTs that Python loads, built likewise."""
     flags = ("-fPIC", "-fvisibility=hidden")
-    words = f"building the halos for {compiler} (once)"
-    return _build(compiler, _sources(_HALOS, _HALOS_ONLY), "librankwise_halos.so", flags, ("-shared",), words)
+    words = f"building halos and FFTs for {compiler} (once)"
+    return _build(compiler, _sources(_LIBRARY, _LIBRARY_ONLY), "librankwise.so", flags, ("-shared", "-ldl"), words)
 
 
 def _sources(parts: Sequence[str], only: Mapping[str, Sequence[str]] = MappingProxyType({})) -> list[Path]:

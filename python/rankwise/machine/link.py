@@ -19,6 +19,7 @@ AT_ZERO = "time at 0 B"
 LOOK_UPS = ("pchip",)
 MOST_HALF_WIDTH = 3.0  # of an interval in logarithms: a factor of 20
 _SD_PER_MEAN_ERROR = 1.25  # the standard deviation of normal errors whose mean size is 1
+_MOST_ERROR = 100  # of a model, as a share
 LEAST_SIZES = 3  # of a table: through two sizes any line is perfect
 
 
@@ -136,10 +137,10 @@ class LinkModel:
             name,
             tuple(Segment.from_dict(segment) for segment in record["segments"]),
             str(record["method"]),
-            finite(record["relative_error"], "relative_error"),
+            _error_share(record["relative_error"], "relative_error"),
             {str(key): Parameter.from_dict(value, str(key)) for key, value in record.get("parameters", {}).items()},
             None if (count := record.get("parameter_count")) is None else int(count),
-            None if (error := record.get("cross_validated_error")) is None else finite(error, "cross_validated_error"),
+            None if (error := record.get("cross_validated_error")) is None else _error_share(error, "cross_validated_error"),
         )
 
 
@@ -287,9 +288,20 @@ class Curve:
 
 def finite(value: Any, what: str) -> float:
     """Return a number as float; ValueError when it is none, or not finite."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{what} {value!r} is not a finite number")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        raise ValueError(f"{what} is not a finite number") from None
+    raise ValueError(f"{what} {value!r} is not a finite number")
+
+
+def _error_share(value: Any, what: str) -> float:
+    """Return the relative error of a model; ValueError for what none can have."""
+    error = finite(value, what)
+    if not 0 <= error <= _MOST_ERROR:
+        raise ValueError(f"{what} {value!r} is no relative error between 0 and {_MOST_ERROR}")
+    return error
 
 
 def interval(value: Any, what: str) -> Interval | None:

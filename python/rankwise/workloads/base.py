@@ -177,6 +177,14 @@ class Case(ABC):
         return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
                       figures={"busiest": asdict(price.busiest)})  # fmt: skip
 
+    @property
+    def by_turns(self) -> bool:
+        """Whether a real run times what the model is made of, too: then ``modelled`` tells the model's row of it."""
+        return False
+
+    def modelled(self, row: Row) -> Row:
+        raise NotImplementedError
+
     def require_fair(self, profile: Profile) -> None:
         """Raise InputError where the profile has seen what is to be predicted."""
         return

@@ -32,11 +32,12 @@ METHODS = ("alltoall", "pairwise")
 DIRECTIONS = ("forward", "backward")
 LIBRARIES = ("auto", "fftw", "mkl")
 PLANNINGS = ("measure", "estimate", "patient")
-CALIBRATED, LITERAL = "calibrated", "literal"
-READINGS = (CALIBRATED, LITERAL)
+CALIBRATED, LITERAL, SHORTENED = "calibrated", "literal", "shortened"
+READINGS = (CALIBRATED, LITERAL, SHORTENED)
 MEASURED, WALK = "measured", "walk"
 NETWORKS = (MEASURED, WALK)
 _MOST_POINTS = 2**20
+_REPEATS_TO = 0.03
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,17 @@ class FftCase(Case):
         # Of equals the one with the most slabs.
         return min(rows, key=lambda row: (row.time_s, -grids[rows.index(row)][0]))
 
+    @property
+    def by_turns(self) -> bool:
+        return self.reading == SHORTENED
+
+    def modelled(self, row: Row) -> Row:
+        from rankwise.workloads.fft3d_model import modelled
+
+        return modelled(self, row)
+
     def require_fair(self, profile: Profile) -> None:
-        if profile.fft3d is None or len(set(self.n)) > 1:
+        if self.by_turns or profile.fft3d is None or len(set(self.n)) > 1:
             return
         if self.n[0] in {point.n for rates in profile.fft3d.rates for point in rates.points}:
             raise InputError(
@@ -159,6 +169,7 @@ class FftCase(Case):
             "--library", self.library,
             # Where computing takes no time there is nothing to plan for.
             "--planning", "estimate" if node_of_rank is None else self.planning,
+            *(["--turns", "1"] if self.by_turns and not simulated else []),
         ]  # fmt: skip
 
     def effort(self, seconds: float | None, crowded: bool) -> Sequence[str]:
@@ -188,6 +199,7 @@ class FftCase(Case):
                 "library": str(record["library"]),
                 "array_bytes": int(record["array_bytes"]),
                 "memory_bytes": int(record["memory_bytes"]),
+                **({"shortened": _shortened(record)} if "shortened" in record else {}),
             },
         }
 
@@ -195,6 +207,24 @@ class FftCase(Case):
         from rankwise.workloads.fft3d_model import with_computing
 
         return with_computing(row, self, profile)
+
+
+def _shortened(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the shortened transforms of a launch took: each phase and the imbalance, and their sums, as spans.
+
+    The interval of ``total`` holds the medians of transforms as these are resampled, at least 3 % to each side: what
+    transforms of one launch repeat to.
+    """
+    import numpy as np
+
+    phases = {phase: np.asarray(record["shortened"][0][f"{phase}_s"], dtype=np.float64) for phase in PHASES}
+    phases["imbalance"] = np.asarray(record["imbalance_s"], dtype=np.float64)
+    totals = np.sum(list(phases.values()), axis=0)
+    drawn = np.median(np.random.default_rng(0).choice(totals, (1000, totals.size)), axis=1)
+    middle = float(np.median(totals))
+    low, high = map(float, np.quantile(drawn, (0.025, 0.975)))
+    total = Span(middle, min(low, middle * (1 - _REPEATS_TO)), max(high, middle * (1 + _REPEATS_TO)))
+    return {**{phase: Span.of(times).to_dict() for phase, times in phases.items()}, "total": total.to_dict()}
 
 
 def fitting_grids(n: tuple[int, int, int], real: bool, ranks: int) -> list[tuple[int, int]]:
@@ -250,9 +280,10 @@ class FftOptions(Options):
     direction: str = option("forward", "forward or backward.")
     library: str = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
     planning: str = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
-    reading: str = option(
-        CALIBRATED,
-        "calibrated: rates in the running program; literal: the paper's Eq. 1, 2, 3 and 8 with counted A.",
+    reading: str | None = option(
+        None,
+        "calibrated: rates of the profile; literal: the paper's Eq. 1, 2, 3 and 8 with counted A; shortened (validate): parts "
+        "of the transform, timed by turns with it. Default: calibrated; validate: shortened.",
         verbs=_MODEL,
     )
     network: str | None = option(
@@ -279,16 +310,22 @@ class FftWorkload(Workload):
         "run": "Every run checks itself on a random field: values against the definition, Parseval's theorem, the way back.",
         "predict": "The rates are those that 'rankwise measure fft3d' put into the profile; each term of czechowski2012's model is "
         "in the JSON by name. Without --grid the model takes the grid that it finds best.",
-        "validate": "Sizes that the calibration has seen are refused.",
+        "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled "
+        "up) and its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's rates are "
+        "judged; sizes that the calibration has seen are then refused.",
         "simulate": "The exchanges are simulated; computing takes what the profile's rates say, or no time.",
     }
 
     def cases(self, options: FftOptions, site: Site) -> list[FftCase]:
         o = options
+        by_turns = site.verb == "validate" and o.network is None
+        reading = o.reading or (SHORTENED if by_turns else CALIBRATED)
+        if reading == SHORTENED and not by_turns:
+            raise InputError("--reading shortened times transforms: it is for 'rankwise validate fft3d' without --network")
         for name, known, what in (
             (o.precision, PRECISIONS, "--precision"), (o.order, ORDERS, "--order"), (o.method, METHODS, "--method"),
             (o.direction, DIRECTIONS, "--direction"), (o.library, LIBRARIES, "--library"),
-            (o.planning, PLANNINGS, "--planning"), (o.reading, READINGS, "--reading"), (o.network or WALK, NETWORKS, "--network"),
+            (o.planning, PLANNINGS, "--planning"), (reading, READINGS, "--reading"), (o.network or WALK, NETWORKS, "--network"),
         ):  # fmt: skip
             require_known(name, known, what)
         asked = None if o.grid is None else _process_grid(o.grid)
@@ -297,7 +334,7 @@ class FftWorkload(Workload):
         return [
             FftCase(
                 n, fft_grid(n, o.real, ranks, asked), o.real, o.precision, o.order, o.method, o.direction,
-                o.library, o.planning, o.reading, o.network, open_grid=asked is None and site.verb == "predict",
+                o.library, o.planning, reading, o.network, open_grid=asked is None and site.verb == "predict",
             )
             for n in map(_axes, o.n.split(","))
             for ranks in counts

@@ -16,7 +16,7 @@ from rankwise.machine.fft_rates import FftRates, RankRates
 from rankwise.machine.profile import Profile
 from rankwise.models.fft3d import Transform, connected_network_time, flops_time, literal, memory_time, shuffle_time
 from rankwise.workloads.base import Pricer, Program, Row, Span, Transpose
-from rankwise.workloads.fft3d import LITERAL, MEASURED, WALK, FftCase
+from rankwise.workloads.fft3d import LITERAL, MEASURED, PHASES, WALK, FftCase
 
 
 def predicted(case: FftCase, model: Pricer) -> Row:
@@ -49,6 +49,21 @@ def predicted(case: FftCase, model: Pricer) -> Row:
         figures={
             "per_rank": [], "isolated": {}, "terms": terms, "checks": {}, "library": fft3d.library, "array_bytes": None,
             "memory_bytes": None,
+        },
+    )  # fmt: skip
+
+
+def modelled(case: FftCase, row: Row) -> Row:
+    """Return the model's row of a real run that took turns with shortened transforms of the same launch."""
+    spans = row.figures["shortened"].items()
+    shortened = {name: Span(span["time_s"], span["time_lo_s"], span["time_hi_s"]) for name, span in spans}
+    return Row.of(
+        "model", case, shortened["total"], case.messages_sent, case.bytes_sent, None, (),
+        oversubscribed=row.oversubscribed,
+        parts={phase: shortened[phase] for phase in PHASES},
+        figures={
+            "per_rank": [], "isolated": {}, "terms": {"imbalance_s": shortened["imbalance"].time_s}, "checks": {},
+            "library": row.figures["library"], "array_bytes": None, "memory_bytes": None,
         },
     )  # fmt: skip
 

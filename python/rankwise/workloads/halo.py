@@ -13,6 +13,7 @@ from rankwise.errors import InputError
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
 from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
 from rankwise.workloads.replayed import ReplayedCase
+from rankwise.workloads.saved_halo import SavedHalo, read_saved
 
 if TYPE_CHECKING:
     from rankwise.machine.packing import Packing
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 ROUTES = ("direct", "staged")
 MODES = ("isend", "ssend")
 _UNPRICED = "packing and unpacking are not part of the time: 'rankwise measure pack' adds them to the profile"
-_UNPACKED = "packing and unpacking are not part of the time: faces given in bytes are sent as they are, take --box"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,21 @@ class Surface:
     bytes_a_cell: int = 1
     corners: bool = True
     fields: int = 1
+
+    @property
+    def ranks(self) -> int:
+        return math.prod(self.grid)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows of memory are known that messages are gathered from."""
+        return not self.faces
+
+    def keys(self) -> dict[str, Any]:
+        shape = {"faces_bytes": list(self.faces)} if self.faces else {
+            "box": list(self.box), "width": list(self.width), "bytes_a_cell": self.bytes_a_cell, "corners": self.corners,
+        }  # fmt: skip
+        return {"grid": list(self.grid), "periodic": list(self.periodic), **shape}
 
     def messages(self, route: str) -> list[tuple[int, int, int, int, int]]:
         """Return (phase, source, dest, bytes, bytes of a row), one message a partner and phase, ascending; none to oneself.
@@ -107,20 +122,26 @@ class Surface:
         return layers
 
 
+_UNPACKED = {
+    Surface: "packing and unpacking are not part of the time: faces given in bytes are sent as they are, take --box",
+    SavedHalo: "packing and unpacking are not part of the time: the saved halo does not tell its rows (row_bytes), save it again",
+}
+
+
 @dataclass(frozen=True)
 class HaloCase(ReplayedCase):
     """One exchange of all ranks' halos by one route."""
 
     workload = "halo"
 
-    surface: Surface
+    surface: Surface | SavedHalo
     route: str
     mode: str
     step: PhasedStep = field(hash=False, compare=False)
 
     @property
     def ranks(self) -> int:
-        return math.prod(self.surface.grid)
+        return self.surface.ranks
 
     @property
     def way(self) -> str:
@@ -140,14 +161,10 @@ class HaloCase(ReplayedCase):
         return int(sent.max()), int(size.max())
 
     def keys(self) -> dict[str, Any]:
-        shape = {"faces_bytes": list(self.surface.faces)} if self.surface.faces else {
-            "box": list(self.surface.box), "width": list(self.surface.width), "bytes_a_cell": self.surface.bytes_a_cell,
-            "corners": self.surface.corners,
-        }  # fmt: skip
         messages, size = self._most
         return {
-            "algorithm": self.route, "mode": self.mode, "grid": list(self.surface.grid), "periodic": list(self.surface.periodic), **shape,
-            "ranks": self.ranks, "messages_per_rank": messages, "bytes_per_rank": size,
+            "algorithm": self.route, "mode": self.mode, **self.surface.keys(), "ranks": self.ranks,
+            "messages_per_rank": messages, "bytes_per_rank": size,
         }  # fmt: skip
 
     def cells(self) -> dict[str, str]:
@@ -161,7 +178,7 @@ class HaloCase(ReplayedCase):
         """Return the step with what packing takes as computing: of what is sent before its phase, of what has come after it."""
         import numpy as np
 
-        if packing is None or self.surface.faces:
+        if packing is None or not self.surface.has_rows:
             return self.step
         step, rows = self.step, self.step.row_bytes
         assert rows is not None
@@ -173,7 +190,7 @@ class HaloCase(ReplayedCase):
         return replace(step, compute_s=compute_s)
 
     def _lacks(self, packing: Packing | None) -> tuple[str, ...]:
-        return (_UNPACKED,) if self.surface.faces else (_UNPRICED,) if packing is None else ()
+        return (_UNPACKED[type(self.surface)],) if not self.surface.has_rows else (_UNPRICED,) if packing is None else ()
 
     def predict(self, model: Pricer) -> Row:
         packing = model.profile.packing
@@ -208,6 +225,7 @@ class HaloOptions(Options):
     width: str = option("1", "Layers of halo: 2, or one an axis: 1,2,2. With --box.")
     fields: str = option("1x8", "Fields and bytes of an element of each: 3x8. With --box.")
     corners: bool = option(True, "With edges and corners, or faces only. With --box.", "--corners/--faces")
+    pattern: str = option("", "What rankwise_halo_save wrote, in place of --grid, --box and --halo: halo.json.")
     algorithm: str = option("direct,staged", "direct (one message a partner), staged (axis by axis), or both.")
     mode: str = option("isend", "How messages are sent: isend, ssend (one after the other), or both.")
     periodic: str = option("all", "Axes that wrap around: all, none, or a flag an axis: 1,0,1.")
@@ -227,13 +245,13 @@ class HaloWorkload(Workload):
     }
 
     def cases(self, options: HaloOptions, site: Site) -> list[HaloCase]:
-        surface = _surface(options)
+        surface = _saved(options) if options.pattern else _surface(options)
         routes = [name.strip() for name in options.algorithm.split(",")]
         for route in routes:
             require_known(route, ROUTES, "--algorithm")
-        if not (surface.corners or surface.faces) and "staged" in routes:
+        if "staged" in routes and (why := _unstaged(surface)):
             if routes == ["staged"]:
-                raise InputError("--algorithm staged brings edges and corners along: take direct, or leave --faces out")
+                raise InputError(f"--algorithm staged {why}")
             routes.remove("staged")
         modes = [name.strip() for name in options.mode.split(",")]
         for mode in modes:
@@ -241,11 +259,30 @@ class HaloWorkload(Workload):
         return [HaloCase(surface, route, mode, _step(surface, route, mode)) for route in routes for mode in modes]
 
 
+def _unstaged(surface: Surface | SavedHalo) -> str:
+    """Return why a halo cannot go axis by axis; empty where it can."""
+    if isinstance(surface, SavedHalo):
+        return "needs a grid and a box, which a saved halo does not tell: take direct, or give --grid and --box"
+    alone = not (surface.corners or surface.faces)
+    return "brings edges and corners along: take direct, or leave --faces out" if alone else ""
+
+
+def _saved(o: HaloOptions) -> SavedHalo:
+    usual = HaloOptions()
+    for name in ("grid", "halo", "box", "width", "fields", "corners", "periodic"):
+        if getattr(o, name) != getattr(usual, name):
+            what = "--faces" if name == "corners" else f"--{name}"
+            raise InputError(f"{what} says what the file of --pattern says: give one of them")
+    return read_saved(Path(o.pattern))
+
+
 def _surface(o: HaloOptions) -> Surface:
     grid = tuple(parse_shape(o.grid, "--grid"))
     periodic = tuple(parse_periodic(o.periodic, len(grid)))
     if bool(o.halo) == bool(o.box):
-        raise InputError("say what the halo holds: either --halo 49kB,70kB,100kB (a face of each axis) or --box 64x64x32")
+        raise InputError(
+            "say what the halo holds: either --halo 49kB,70kB,100kB (a face of each axis), --box 64x64x32 or --pattern halo.json"
+        )
 
     def one_an_axis(values: Sequence[int], what: str) -> tuple[int, ...]:
         if len(values) not in (1, len(grid)):
@@ -267,7 +304,7 @@ def _surface(o: HaloOptions) -> Surface:
     return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners, int(count))
 
 
-def _step(surface: Surface, route: str, mode: str) -> PhasedStep:
+def _step(surface: Surface | SavedHalo, route: str, mode: str) -> PhasedStep:
     import numpy as np
 
     from rankwise.observe.phases import PhasedStep
@@ -275,9 +312,9 @@ def _step(surface: Surface, route: str, mode: str) -> PhasedStep:
     rows = np.array(surface.messages(route), np.int64).reshape(-1, 5)
     if not len(rows):
         raise InputError("no rank has a neighbour on another rank: there is nothing to time")
-    phases, ranks = int(rows[:, 0].max()) + 1, math.prod(surface.grid)
+    phases, ranks = int(rows[:, 0].max()) + 1, surface.ranks
     phase, source, dest = rows[:, :3].astype(np.int32).T
-    row_bytes = None if surface.faces else rows[:, 4]
+    row_bytes = rows[:, 4] if surface.has_rows else None
     return PhasedStep(phase, source, dest, rows[:, 3], np.zeros((phases, ranks)), row_bytes=row_bytes, mode=mode)
 
 

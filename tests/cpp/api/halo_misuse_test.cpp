@@ -323,8 +323,23 @@ TEST_F(HaloModes, ListsTakeTheirAlgorithmsOnAllRanks) {
     const int differs = world_rank() == 0 ? RANKWISE_HALO_DIRECT : RANKWISE_HALO_LEADER;
     expect_on_all(rankwise_neighbors_algorithm(lists, differs), RANKWISE_ERROR_ARGUMENT, "differs between ranks");
   }
+  ok(rankwise_neighbors_algorithm(lists, RANKWISE_HALO_AUTO));
   ok(rankwise_neighbors_algorithm(lists, RANKWISE_HALO_LEADER));
   expect_on_all(rankwise_halo_save(lists, "x.json"), RANKWISE_ERROR_USAGE, "nothing has been exchanged");
+  ok(rankwise_halo_destroy(&lists));
+}
+
+TEST_F(HaloModes, ListsNameElementsThatThereCanBe) {
+  const int self = world_rank(), key = 0, below[1] = {-1};
+  rankwise_halo lists = nullptr;
+  ok(rankwise_neighbors_create(MPI_COMM_WORLD, 1, &self, &key, 1, &self, &key, &lists));
+  for (const rankwise_list& wrong : {rankwise_list{SIZE_MAX, 0, nullptr}, rankwise_list{1, SIZE_MAX - 5, nullptr}}) {
+    EXPECT_EQ(rankwise_neighbors_lists(lists, &wrong, nullptr), RANKWISE_ERROR_ARGUMENT);
+    EXPECT_NE(std::string(rankwise_last_error()).find("send[0] has"), std::string::npos) << rankwise_last_error();
+  }
+  const rankwise_list negative{1, 0, below};
+  EXPECT_EQ(rankwise_neighbors_lists(lists, &negative, nullptr), RANKWISE_ERROR_ARGUMENT);
+  EXPECT_NE(std::string(rankwise_last_error()).find("send[0].index[0] is below 0"), std::string::npos) << rankwise_last_error();
   ok(rankwise_halo_destroy(&lists));
 }
 

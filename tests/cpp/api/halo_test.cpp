@@ -232,10 +232,13 @@ TEST(ApiHalo, AutoIsRightWhileItTriesAndSaysWhatItFound) {
     for (unsigned seed = 40; seed < 40 + static_cast<unsigned>(rounds(4, 2)); ++seed) {
       Halo halo(random_case(seed), RANKWISE_HALO_AUTO, shared, 1200);
       ASSERT_EQ(halo.result, RANKWISE_SUCCESS) << rankwise_last_error();
-      ASSERT_EQ(wrong_after(halo, 16), 0) << "seed " << seed;
-      char text[4096];
-      ok(rankwise_halo_explain(halo.handle, text, sizeof text, nullptr));
-      EXPECT_EQ(std::string(text).find("to be tried"), std::string::npos) << text;
+      std::string text = "to be tried";
+      for (int i = 0; i < 40 && text.find("to be tried") != std::string::npos; ++i) {
+        ASSERT_EQ(wrong_after(halo, 16), 0) << "seed " << seed;
+        text.resize(4096);
+        ok(rankwise_halo_explain(halo.handle, text.data(), text.size(), nullptr));
+      }
+      EXPECT_EQ(text.find("to be tried"), std::string::npos) << text;
     }
   }
 }
@@ -244,7 +247,7 @@ TEST(ApiHalo, NoTrialWithoutExchangesToCome) {
   Halo halo(cube(4, 1, 1), RANKWISE_HALO_AUTO, false, 0);
   char text[4096];
   ok(rankwise_halo_explain(halo.handle, text, sizeof text, nullptr));
-  EXPECT_EQ(std::string(text).find("tried for"), std::string::npos) << text;
+  EXPECT_EQ(std::string(text).find("tried"), std::string::npos) << text;
 }
 
 TEST(ApiHalo, TheWayBackAddsEveryGhostOnceToItsOwner) {

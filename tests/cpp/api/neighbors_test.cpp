@@ -156,6 +156,43 @@ TEST(ApiNeighbors, RandomNeighbourhoodsAreRightBothWays) {
   }
 }
 
+// Bytes are known at the first start: it asks the judge, and the first exchanges are a trial.
+TEST(ApiNeighbors, AutoIsRightWhileItTriesAndSaysWhatItFound) {
+  const int next = (world_rank() + 1) % world_size(), last = (world_rank() + world_size() - 1) % world_size(), key = 0;
+  const rankwise_list sent{1, 0, nullptr}, come{1, 1, nullptr};
+  double values[2] = {};
+  rankwise_field field;
+  rankwise_field_default(&field);
+  field.data = values;
+  rankwise_halo halo = nullptr;
+  ok(rankwise_neighbors_create(MPI_COMM_WORLD, 1, &next, &key, 1, &last, &key, &halo));
+  ok(rankwise_neighbors_algorithm(halo, RANKWISE_HALO_AUTO));
+  ok(rankwise_neighbors_lists(halo, &sent, &come));
+  const auto explained = [&] {
+    char text[4096];
+    ok(rankwise_halo_explain(halo, text, sizeof text, nullptr));
+    return std::string(text);
+  };
+  for (int i = 0; i < 600; ++i) {
+    values[0] = value_of(world_rank(), i, 0);
+    ok(rankwise_halo_start(halo, 1, &field, nullptr));
+    ok(rankwise_halo_wait(halo));
+    ASSERT_EQ(values[1], value_of(last, i, 0)) << "exchange " << i;
+    if (i == 0 && world_size() > 1) {
+      EXPECT_NE(explained().find("to be tried in the first exchanges: direct, persistent"), std::string::npos) << explained();
+    }
+  }
+  EXPECT_EQ(explained().find("to be tried"), std::string::npos) << explained();
+  EXPECT_NE(explained().find(world_size() > 1 ? "medians on the slowest rank" : "nothing leaves a rank"), std::string::npos);
+  // Another way may be asked for at any time, in the middle of a trial, too.
+  ok(rankwise_neighbors_algorithm(halo, RANKWISE_HALO_AUTO));
+  ok(rankwise_halo_start(halo, 1, &field, nullptr));
+  ok(rankwise_halo_wait(halo));
+  ok(rankwise_neighbors_algorithm(halo, RANKWISE_HALO_DIRECT));
+  EXPECT_NE(explained().find("direct; asked for"), std::string::npos) << explained();
+  ok(rankwise_halo_destroy(&halo));
+}
+
 // A ring that hands its two elements on: what comes lands where what goes has been.
 TEST(ApiNeighbors, WhatIsSentMayBeOverwritten) {
   const int next = (world_rank() + 1) % world_size(), last = (world_rank() + world_size() - 1) % world_size(), key = 0;

@@ -9,6 +9,7 @@
 
 #include "../world.hpp"
 #include "fft/field.hpp"
+#include "fft/redistribution.hpp"
 
 namespace rankwise {
 namespace {
@@ -88,6 +89,63 @@ TEST(Fft3d, CutsLargeArraysIntoPanels) {
     const Decomposition d{{24, 270, 75}, false, grid};
     if (fits(d)) expect_transform<double>({d, Order::transposed, TransposeMethod::alltoall, Planning::estimate});
   }
+}
+
+// As messages do that MPI cannot count; by both methods, and ranks that hold nothing.
+TEST(Fft3d, LongBlocksTravelInPieces) {
+  for (const auto& grid : grids()) {
+    for (const std::array<Index, 3>& n : {std::array<Index, 3>{9, 10, 21}, std::array<Index, 3>{3, 2, 2}}) {
+      const TransposeMethod method = grid[0] == 1 ? TransposeMethod::pairwise : TransposeMethod::alltoall;
+      FftSpec spec{.decomposition = {n, true, grid}, .method = method, .planning = Planning::estimate, .may_idle = true, .piece_bytes = 100};
+      expect_transform<double>(spec);
+      spec.order = Order::natural;
+      expect_transform<double>(spec);
+    }
+  }
+}
+
+// Every stage on at most four of its units; afterwards transforms are as they were.
+TEST(Fft3d, ShortenedRunsHaveEveryStage) {
+  for (const auto& grid : grids()) {
+    const Decomposition d{{24, 30, 75}, false, grid};
+    if (!fits(d)) continue;
+    for (const Order order : {Order::natural, Order::transposed}) {
+      Fft3d<double> fft(MPI_COMM_WORLD, {d, order, TransposeMethod::alltoall, Planning::estimate}, library());
+      for (const Direction direction : {Direction::forward, Direction::backward}) {
+        const ShortenedTimes times = fft.run_shortened(direction, 1);
+        const std::size_t exchanges = (grid[0] > 1) + (grid[1] > 1);
+        EXPECT_EQ(times.stage_s.size(), 1 + exchanges * (order == Order::natural ? 2 : 1));
+        double stages_s = 0.0;
+        for (const double stage_s : times.stage_s) stages_s += stage_s;
+        EXPECT_NEAR(stages_s, times.phases.compute_s + times.phases.shuffle_s, 1e-9);
+        EXPECT_EQ(times.phases.exchange_s > 0.0, exchanges > 0);
+      }
+      fill_field(d, world_rank(), fft.data());
+      fft.run(Direction::forward);
+      EXPECT_LE(check_spectrum(MPI_COMM_WORLD, d, fft.output_box(), fft.data()).at_points, error_bound<double>(d));
+    }
+  }
+}
+
+TEST(Redistribution, CoversAreChecked) {
+  const std::array<Index, 3> n{4, 4, 4};
+  const auto message = [&](const std::vector<Box>& boxes) -> std::string {
+    try {
+      check_cover(n, boxes, "in");
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Box whole{Share{0, 4}, Share{0, 4}, Share{0, 4}};
+  const Box low{Share{0, 2}, Share{0, 4}, Share{0, 4}};
+  const Box none{Share{9, 0}, Share{-7, 3}, Share{0, 4}};
+  EXPECT_EQ(message({whole}), "");
+  EXPECT_EQ(message({none, low, {Share{2, 2}, Share{0, 4}, Share{0, 4}}}), "");
+  EXPECT_NE(message({low, whole}).find("ranks 0 (0..1 x 0..3 x 0..3) and 1"), std::string::npos) << message({low, whole});
+  EXPECT_NE(message({low}).find("leave 32 of 64"), std::string::npos);
+  EXPECT_NE(message({{Share{0, 4}, Share{0, 4}, Share{1, 4}}}).find("beyond the 4 points of axis 2"), std::string::npos);
+  EXPECT_NE(message({{Share{0, 4}, Share{0, -4}, Share{0, -4}}}).find("size of -4"), std::string::npos);
 }
 
 TEST(Fft3d, MatchesTheDefinitionInEveryValue) {

@@ -59,13 +59,20 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
     assert row["grid"] == [2, 1] and row["time_s"] == pytest.approx(sum(p["time_s"] for p in row["phases"].values()))
     result = rankwise("validate", "fft3d", "--n", "16", "--ranks", "1,2", "--seconds", "0.05", "--json")
     assert result.code == 0, result.err
-    assert len(result.json["rows"]) == 2 and result.json["summary"]["mape"] >= 0
+    assert len(result.json["rows"]) == 2 and result.json["summary"]["mape"] >= 0 and result.json["reading"] == "shortened"
+    for compared in result.json["rows"]:
+        predicted, shortened = compared["predicted"], compared["measured"]["shortened"]
+        assert predicted["time_s"] == shortened["total"]["time_s"] and predicted["terms"]["imbalance_s"] >= 0
+        assert predicted["time_lo_s"] <= 0.97 * predicted["time_s"] < 1.03 * predicted["time_s"] <= predicted["time_hi_s"]
+        assert set(compared["phase_errors"]) == {"compute", "shuffle", "exchange"}
+    result = rankwise("validate", "fft3d", "--n", "16", "--ranks", "2", "--seconds", "0.05", "--reading", "calibrated", "--json")
+    assert result.code == 0 and "shortened" not in result.json["rows"][0]["measured"], result.err
     chosen = rankwise("choose", "fft3d", "--n", "16", "--ranks", "2", "--json").json
     assert {(*c["grid"], c["method"]) for c in chosen["candidates"]} == {
         (*grid, method) for grid in ((1, 2), (2, 1)) for method in ("alltoall", "pairwise")
     }
     assert chosen["best"]["time_s"] == min(c["time_s"] for c in chosen["candidates"]) <= row["time_s"]
-    result = rankwise("validate", "fft3d", "--n", "24", "--ranks", "1")
+    result = rankwise("validate", "fft3d", "--n", "24", "--ranks", "1", "--reading", "calibrated")
     assert result.code == 2 and "the calibration was made at n = 24" in result.err
 
 
@@ -85,6 +92,7 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
         (("choose", "fft3d", "--n", "16,32", "--profile", "none.json"), "none.json does not exist"),
         (("simulate", "fft3d", "--n", "16"), "what is to be simulated is missing"),
         (("predict", "fft3d", "--reading", "hopeful"), "--reading 'hopeful' is unknown"),
+        (("predict", "fft3d", "--reading", "shortened"), "it is for 'rankwise validate fft3d'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(rankwise: Rankwise, arguments: tuple[str, ...], words: str) -> None:

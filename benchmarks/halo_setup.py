@@ -1,0 +1,43 @@
+"""What it takes to set up the halo of a box on 4,096 simulated ranks, and whether anything grows with the ranks.
+
+    python benchmarks/halo_setup.py [--sizes 4x16 32x16 256x16]      # nodes x ranks
+
+The library as it is, under SimGrid, with the platform of halo_auto.py; grids of 27 neighbours. Of each algorithm the simulated time of
+rankwise_halo_create on the slowest rank (bar: 2 s with 4,096 ranks), and the memory that a rank has more once all have made theirs,
+less than what MPI_Comm_dup takes (bar: with 4,096 ranks at most a tenth more than with 64). Exit code 1 where a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from halo_auto import simulated
+
+_MOST_S = 2.0
+_MOST_GROWTH = 1.1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="*", default=["4x16", "32x16", "256x16"], help="nodes x ranks, ascending")
+    parser.add_argument("--edge", default="4", help="cells of a box")
+    given = parser.parse_args()
+    missed, first = [], {}
+    for size in given.sizes:
+        for line in simulated(size, [given.edge], "halo_setup.c").splitlines():
+            row = json.loads(line)
+            kilobytes = row["memory_bytes"] / row["ranks"] / 1e3
+            least = first.setdefault(row["algorithm"], kilobytes)
+            print(f"{row['ranks']:>5} ranks  {row['algorithm']:<10}  create {1e3 * row['create_s']:8.3f} ms  "
+                  f"memory {kilobytes:7.1f} kB a rank", flush=True)  # fmt: skip
+            if row["create_s"] > _MOST_S or kilobytes > _MOST_GROWTH * least:
+                missed.append(f"{row['ranks']} {row['algorithm']}")
+    if missed:
+        print(f"missed: {', '.join(missed)}", file=sys.stderr)
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+// What a transform does on this rank, in order: work, and exchanges that may be under way while the caller computes.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace rankwise {
+
+// A collective exchange that can be left alone between its start and its end. All throw MpiError.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  virtual void run() = 0;                  // start and wait, perhaps by a quicker way
+  virtual void start() = 0;
+  [[nodiscard]] virtual bool test() = 0;   // true when it is complete; then neither test nor wait is called again
+  virtual void wait() = 0;
+};
+
+class Stages {
+ public:
+  void add(std::function<void()> work) { steps_.push_back({std::move(work), nullptr, nullptr}); }
+  // seconds: gets the time that this rank spends in the exchange on top; may be null.
+  void add(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds}); }
+
+  // Collective: all of it. Afterwards there are none left. before: called with every transfer first.
+  template <class Before>
+  void run(Before before) {
+    for (; next_ < steps_.size(); ++next_) {
+      if (steps_[next_].transfer == nullptr) {
+        steps_[next_].work();
+      } else {
+        before(*steps_[next_].transfer);
+        timed([](Transfer& transfer) { transfer.run(); });
+      }
+    }
+    clear();
+  }
+  void run() {
+    run([](Transfer&) {});
+  }
+
+  // Goes on as far as the next exchange, which it leaves under way.
+  void begin() {
+    for (; next_ < steps_.size(); ++next_) {
+      if (steps_[next_].transfer != nullptr) {
+        timed([](Transfer& transfer) { transfer.start(); });
+        return;
+      }
+      steps_[next_].work();
+    }
+    clear();
+  }
+  // True when all of it is done; goes on with what does not wait for others.
+  [[nodiscard]] bool test() {
+    while (!steps_.empty()) {
+      bool done = false;
+      timed([&](Transfer& transfer) { done = transfer.test(); });
+      if (!done) return false;
+      ++next_;
+      begin();
+    }
+    return true;
+  }
+  // Every exchange is started and waited for, as `test` does on a rank that got there first.
+  void end() {
+    while (!steps_.empty()) {
+      timed([](Transfer& transfer) { transfer.wait(); });
+      ++next_;
+      begin();
+    }
+  }
+
+ private:
+  struct Step {
+    std::function<void()> work;
+    Transfer* transfer;
+    double* seconds;
+  };
+  template <class Call>
+  void timed(Call call) {
+    const Step& step = steps_[next_];
+    const double start_s = MPI_Wtime();
+    call(*step.transfer);
+    if (step.seconds != nullptr) *step.seconds += MPI_Wtime() - start_s;
+  }
+  void clear() {
+    steps_.clear();
+    next_ = 0;
+  }
+
+  std::vector<Step> steps_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace rankwise
