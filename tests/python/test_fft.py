@@ -63,4 +63,6 @@ def test_poisson_and_arguments(python_ranks: Callable[..., str]) -> None:
 def test_random_cases_equal_numpy(python_ranks: Callable[..., str], ranks: int) -> None:
     """RANKWISE_TEST_TIMES=7 makes 420 of them on 1 to 6 ranks."""
     cases = 10 * TIMES
-    assert python_ranks(ranks, ROOT / "tests" / "python" / "fft_cases.py", "1", str(cases)).startswith(f"{cases} cases on {ranks}")
+    assert python_ranks(ranks, ROOT / "tests" / "python" / "fft_cases.py", "1", str(cases)).startswith(
+        f"{cases} cases on {ranks}"
+    )

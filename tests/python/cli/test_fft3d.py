@@ -65,7 +65,9 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
         assert predicted["time_s"] == shortened["total"]["time_s"] and predicted["terms"]["imbalance_s"] >= 0
         assert predicted["time_lo_s"] <= 0.97 * predicted["time_s"] < 1.03 * predicted["time_s"] <= predicted["time_hi_s"]
         assert set(compared["phase_errors"]) == {"compute", "shuffle", "exchange"}
-    result = rankwise("validate", "fft3d", "--n", "16", "--ranks", "2", "--seconds", "0.05", "--reading", "calibrated", "--json")
+    result = rankwise(
+        "validate", "fft3d", "--n", "16", "--ranks", "2", "--seconds", "0.05", "--reading", "calibrated", "--json"
+    )
     assert result.code == 0 and "shortened" not in result.json["rows"][0]["measured"], result.err
     chosen = rankwise("choose", "fft3d", "--n", "16", "--ranks", "2", "--json").json
     assert {(*c["grid"], c["method"]) for c in chosen["candidates"]} == {

@@ -105,22 +105,28 @@ def test_an_internal_error_is_one_line(rankwise: Callable[..., Any], monkeypatch
     assert "internal error: KeyError" in result.err
 
 
-@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize("ends", SIGNALS)
 def test_a_signal_is_one_line_and_130(ends: signal.Signals) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "rankwise", "observe", "show", "/dev/stdin"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        wait_s = 0.0
-        while not _handles(child.pid, signal.SIGHUP) and wait_s < 30:
-            time.sleep(0.02)
-            wait_s += 0.02
-        child.send_signal(ends)
-        assert child.stderr is not None
-        assert child.stderr.read() == "rankwise: interrupted\n"
-    assert child.returncode == 130
+    def as_in_a_terminal() -> None:
+        for number in SIGNALS:  # nohup and background jobs have some of them ignored
+            signal.signal(number, signal.SIG_DFL)
+
+    command = [sys.executable, "-m", "rankwise", "observe", "show", "/dev/stdin"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, text=True, preexec_fn=as_in_a_terminal) as child:
+        try:
+            until = time.monotonic() + 60
+            while not _handles(child.pid, signal.SIGHUP) and time.monotonic() < until:
+                time.sleep(0.02)
+            child.send_signal(ends)
+            child.wait(60)
+            assert child.stderr is not None and child.stderr.read() == "rankwise: interrupted\n"
+            assert child.returncode == 130
+        finally:
+            child.kill()
 
 
 def _handles(process: int, number: int) -> bool:
