@@ -112,7 +112,7 @@ def test_the_time_is_a_hard_limit_and_what_it_cut_off_is_told(rankwise: Callable
 
 def test_a_place_that_cannot_be_written_is_said(rankwise: Callable[..., Any]) -> None:
     result = rankwise("measure", "-o", "/proc/nowhere/machine.json", "--sizes", "0,8,64")
-    assert result.code == 1
+    assert result.code == 2
     assert len(result.err.splitlines()) == 1
     assert "/proc/nowhere" in result.err
 
