@@ -9,7 +9,7 @@ namespace rankwise_test {
 // AddressSanitizer, which is several times slower: as few as still take the same branches (gcov).
 inline int rounds(int count, [[maybe_unused]] int one_of = 3) {
   if (const char* times = std::getenv("RANKWISE_TEST_TIMES")) count *= std::atoi(times);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RANKWISE_SANITIZED
   return count / one_of;
 #else
   return count;

@@ -28,7 +28,7 @@ using namespace rankwise_test;
 
 #pragma GCC visibility push(default)
 
-#ifndef __SANITIZE_ADDRESS__  // which has its own
+#ifndef RANKWISE_SANITIZED  // which has its own
 void* operator new(std::size_t size) {
   if (counting) ++allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;

@@ -13,7 +13,6 @@ thread_local std::size_t taken_bytes = 0;
 
 }  // namespace
 
-#ifndef __SANITIZE_ADDRESS__  // which has its own; then nothing is counted
 [[gnu::noinline]] void* operator new(std::size_t size) {
   taken_bytes += size;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -21,7 +20,6 @@ thread_local std::size_t taken_bytes = 0;
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-#endif
 
 namespace rankwise {
 namespace {
