@@ -51,16 +51,8 @@ class Steps:
         )
 
     def around(self, before: int, behind: int) -> tuple[Array, Array]:
-        """Return the cuts before and after the representative step and steps that follow each other beside it, at most so many."""
-        first = last = self.representative
-        while first > self.representative - before and first > 0 and (self.ends[first - 1] == self.begins[first]).all():
-            first -= 1
-        while (
-            last < self.representative + behind
-            and last + 1 < len(self.ends)
-            and (self.begins[last + 1] == self.ends[last]).all()
-        ):
-            last += 1
+        """Return the cuts before and after the representative step and at most so many steps before and behind it."""
+        first, last = max(0, self.representative - before), min(self.representative + behind, len(self.ends) - 1)
         return self.begins[first], self.ends[last]
 
     def events(self, events: Mapping[int, Array], rank: int) -> Array:
