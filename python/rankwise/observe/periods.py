@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,24 +103,24 @@ class Calls:
     def _period(self, runs: Array, lengths: Array) -> tuple[int, int, Array] | None:
         """Return a part of the step in runs of calls, how often it follows itself in a step, and the shares of each distance."""
         shares = _shares(runs)
-        likely = np.nonzero(shares >= _LEAST_SHARE)[0].tolist()
+        repeats = _repeats(runs, shares)
         begins = np.cumsum(lengths) - lengths
         weight = np.add.reduceat(self.weight, begins)
         # Where most repeats, by calls, bytes and time: a program's beginning and end may have more calls than its steps.
-        cover, where = max(((_cover(runs, period, weight), period) for period in likely), default=(0.0, 0))
+        cover, where = max(((cover, period) for period, cover in _covers(repeats, weight).items()), default=(0.0, 0))
         if cover < _LEAST_COVER:
             return None
         there = np.zeros(len(runs))
-        for begin, end in zip(*_stretches(runs, where), strict=True):
+        for begin, end in zip(*repeats[where], strict=True):
             there[begin:end] = 1
-        part = _shortest(runs, likely, there)
+        part = _shortest(repeats, there)
         volume, before_s = (np.add.reduceat(values, begins) for values in (self.volume, self.before_s))
         return part, _multiple(runs, part, volume, before_s), shares
 
     def _inner(self, step: int) -> int:
         """Return the shortest period in the kinds of the last calls; 0 if it is none of a loop inside the step."""
         kinds = np.unique(self.kinds[-8 * step :], return_inverse=True)[1].astype(np.int32).reshape(-1)
-        inner = _shortest(kinds, np.nonzero(_shares(kinds) >= _LEAST_SHARE)[0].tolist(), np.ones(len(kinds)))
+        inner = _shortest(_repeats(kinds, _shares(kinds)), np.ones(len(kinds)))
         return inner if inner < step else 0
 
     def places(self, shift: int, most: int) -> Array:
@@ -230,14 +230,27 @@ def _stretches(symbols: Array, period: int) -> tuple[Array, Array]:
     return begins[long], ends[long]
 
 
+def _covers(repeats: Mapping[int, tuple[Array, Array]], weight: Array) -> dict[int, float]:
+    """Return of each period the share of the weight that lies in its stretches."""
+    upto = np.append(0.0, np.cumsum(weight))
+    return {
+        period: float((upto[ends] - upto[begins]).sum() / max(float(upto[-1] - upto[period]), 1e-300))
+        for period, (begins, ends) in repeats.items()
+    }
+
+
 def _cover(symbols: Array, period: int, weight: Array) -> float:
     """Return the share of the weight that lies in stretches of a period."""
-    upto = np.append(0.0, np.cumsum(weight))
-    begins, ends = _stretches(symbols, period)
-    return float((upto[ends] - upto[begins]).sum() / max(float(upto[-1] - upto[period]), 1e-300))
+    return _covers({period: _stretches(symbols, period)}, weight)[period]
 
 
-def _shortest(symbols: Array, likely: Sequence[int], weight: Array) -> int:
-    """Return the shortest of some periods of not much less than the greatest cover; 0 where nothing repeats."""
-    covers = np.array([_cover(symbols, period, weight) for period in likely])
-    return likely[int(np.argmax(covers >= 0.75 * covers.max()))] if len(covers) and covers.max() >= _LEAST_COVER else 0
+def _repeats(symbols: Array, shares: Array) -> dict[int, tuple[Array, Array]]:
+    """Return the stretches of each period after which not too few calls are like those before."""
+    return {period: _stretches(symbols, period) for period in np.nonzero(shares >= _LEAST_SHARE)[0].tolist()}
+
+
+def _shortest(repeats: Mapping[int, tuple[Array, Array]], weight: Array) -> int:
+    """Return the shortest period of not much less than the greatest cover; 0 where nothing repeats."""
+    covers = _covers(repeats, weight)
+    most = max(covers.values(), default=0.0)
+    return next(period for period, cover in covers.items() if cover >= 0.75 * most) if most >= _LEAST_COVER else 0
