@@ -42,7 +42,7 @@ def levels_of(events: Array) -> Levels:
     step lies where most repeats, by calls, bytes and time: there it is the shortest period of three quarters of the greatest cover,
     cover(p) being the share of calls in stretches of p or more that are like the one p before; it is several periods long where only
     then sizes or computing times are alike (see ``_multiple``). A super-step explains half of what the step leaves. Calls that follow their like (a
-    neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step.
+    neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step. Tags that only grow count the steps, and tell no calls apart.
     """
     return Calls.of(events).levels
 
@@ -68,7 +68,8 @@ class Calls:
         timed = events[index]
         kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
         named = timed["kind"] != COMPLETION
-        columns = np.stack([kinds, timed["peer"] * named, timed["tag"] * named, timed["comm"]], axis=1)
+        columns = np.stack([kinds, timed["peer"] * named, timed["comm"], timed["tag"] * named], axis=1)
+        columns[:, 3] *= _fall(np.unique(columns[:, :3], axis=0, return_inverse=True)[1].reshape(-1), columns[:, 3])
         symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
         begun, ended = timed["start_ns"].astype(np.float64), timed["end_ns"].astype(np.float64)
         ended = np.append(begun[:1], np.maximum.accumulate(ended))
@@ -196,6 +197,13 @@ def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
             if _cover(runs, times * period, calls) >= 0.6 * _cover(runs, period, calls):
                 return times
     return 1
+
+
+def _fall(group: Array, tags: Array) -> Array:
+    """Return of each call whether the tags of its group fall anywhere: tags that never do count the steps, as mpi4py's of objects."""
+    order = np.argsort(group, kind="stable")
+    fallen = (np.diff(tags[order]) < 0) & (np.diff(group[order]) == 0)
+    return np.isin(group, group[order][1:][fallen])
 
 
 def _in_runs(symbols: Array) -> tuple[Array, Array]:

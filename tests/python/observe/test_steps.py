@@ -196,3 +196,19 @@ def test_the_step_is_where_most_bytes_and_time_go_whatever_is_called_before_and_
     assert_consistent(events, found)
     assert {level.step for level in found.levels.values()} == {3 * neighbours}
     assert found.begins[:, 0].min() >= 5 * seed * steps and found.ends[:, 0].max() <= 5 * seed * steps + 3 * neighbours * steps
+
+
+def test_tags_that_count_the_steps_do_not_hide_them() -> None:
+    """As mpi4py's reductions of objects have them."""
+    programs: list[list[Op]] = [[], []]
+    for step in range(40):
+        for rank in (0, 1):
+            other = 1 - rank
+            programs[rank] += [
+                ("irecv", other, 7),
+                ("send", other, 7, 500),
+                ("waitall",),
+                ("sendrecv", other, other, 100 + step, 8),
+            ]
+    steps = common_steps(simulate(programs))
+    assert steps is not None and {level.step for level in steps.levels.values()} == {5}
