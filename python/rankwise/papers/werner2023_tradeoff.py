@@ -168,11 +168,11 @@ def _times(
 ) -> Mapping[tuple[int, int], Time]:
     replications = None if replication is None else [replication]
     asked = Asked([algorithm], [mode], list(CUTOFFS), sizes, replications=replications, team_boxes=reading)
-    rows = predict_rows(profile, make_cases(asked, [BOXES], [True]))
+    cases = make_cases(asked, [BOXES], [True])
+    rows = predict_rows(profile, cases)
     return {
         (case.message_bytes, case.cutoff): Time(row.time_s, *(row.interval_s or (row.time_s, row.time_s)))
-        for row in rows
-        for case in [row.case]
+        for case, row in zip(cases, rows, strict=True)
     }
 
 
