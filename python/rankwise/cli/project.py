@@ -116,10 +116,14 @@ def project_fft3d(
     n: Annotated[str, typer.Option("--n", help="Points an axis: 32768, or a range 16384:32768.")],
     nodes: Annotated[str | None, typer.Option(help="Nodes: 4096, or a range. Default: all of the machine.")] = None,
     reading: Annotated[
-        str, typer.Option(help="Memory term: literal (Eq. 2, A = 6.3), or paper-effective (fitted to the paper's figures).")
-    ] = "literal",
+        str | None,
+        typer.Option(
+            help="Memory term: literal (Eq. 2, A = 6.3) or paper-effective (fitted to the paper's figures). "
+            "Default: Eq. 2, for machines built since 2020 with the A of 19 to 23 that runs on Frontier imply."
+        ),
+    ] = None,
     memory_constant: Annotated[
-        str | None, typer.Option(help="A of the literal memory term, or its range: 20, 6.3:24. Default: 6.3.")
+        str | None, typer.Option(help="A of the literal memory term, or its range: 20, 6.3:24.")
     ] = None,
     bound: Annotated[
         str, typer.Option(help="Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
@@ -153,7 +157,8 @@ def project_fft3d(
     from rankwise.machine.library import load_machine
     from rankwise.models import fft3d
 
-    _choose("--reading", reading, fft3d.READINGS)
+    if reading is not None:
+        _choose("--reading", reading, fft3d.READINGS)
     _choose("--bound", bound, fft3d.BOUNDS)
     _choose("--torus-constant", torus_constant, tuple(fft3d.TORUS_CONSTANTS))
     _choose("--precision", precision, ("double", "single"))
@@ -169,8 +174,8 @@ def project_fft3d(
     question = FftQuestion(
         n=_count_range(n, "--n", 2),
         nodes=None if nodes is None else _count_range(nodes, "--nodes", 1),
-        reading=reading,
-        constant=None if memory_constant is None else _constant_range(memory_constant),
+        reading=reading or fft3d.LITERAL,
+        constant=_constant(described, reading, memory_constant),
         bound=bound,
         torus_constant=torus_constant,
         topology=topology,
@@ -216,7 +221,7 @@ def _show(answer: FftAnswer) -> None:
     print(
         f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}"
     )
-    print(f"memory term: {answer.memory.label()}; network: {answer.network}")
+    print(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
     table = Table("phase", "equation", "time", "range", "of the total")
     network = re.search(r"Eq\. [345]", answer.network)
     terms = [
@@ -255,6 +260,16 @@ def _show(answer: FftAnswer) -> None:
         if item.parameter not in ("n", "nodes")
     ]
     print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
+
+
+def _implied(answer: FftAnswer) -> str:
+    """Say where A comes from when it is what runs since 2020 imply."""
+    from rankwise.models import fft3d
+
+    constant = answer.question.constant
+    if constant is None or (constant.low, constant.high) != fft3d.IMPLIED_A:
+        return ""
+    return f", {constant.low:g} to {constant.high:g} as runs on Frontier imply (--reading literal: {fft3d.PAPER_A:g})"
 
 
 def _show_varied(rows: list[dict[str, Any]]) -> None:
@@ -349,6 +364,21 @@ def _vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, tupl
         return parse_vary(text, machine, list(answer.parameters))
     low, high = parse_range(ends, "nodes", f"--vary {key}", answer.parameters[key].value)
     return key, (max(low, 2.0 if key == "n" else 1.0), high)
+
+
+def _constant(machine: Description, reading: str | None, given: str | None) -> Range | None:
+    """The A of Eq. 2: the given one; of a machine that was built since 2020 the range that published runs imply; None: the paper's."""
+    from rankwise.models import fft3d
+    from rankwise.models.uncertain import Range
+
+    if given is not None:
+        return _constant_range(given)
+    peak = machine.figures.get("node_peak")
+    built = peak is not None and peak.kind != "projected" and machine.year is not None and machine.year >= fft3d.IMPLIED_SINCE
+    if reading is not None or not built:
+        return None
+    low, high = fft3d.IMPLIED_A
+    return Range(math.sqrt(low * high), low, high)
 
 
 def _constant_range(text: str, what: str = "--memory-constant") -> Range:
