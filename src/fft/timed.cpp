@@ -155,6 +155,34 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   return result;
 }
 
+template <typename Real>
+TimedStages time_stages(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
+                        const Repetitions& repetitions) {
+  Fft3d<Real> fft(comm, spec, library);
+  TimedStages result;
+  const auto repeat = [&] {
+    std::fill_n(fft.data(), fft.array_bytes() / sizeof(std::complex<Real>), std::complex<Real>{});
+    ShortenedTimes own;
+    const double time_s = timed(comm, [&] {
+      const Lost lost;
+      own = fft.run_shortened(direction);
+      result.lost_s.push_back(lost.until_now_s());
+    });
+    const auto [phases, imbalance_s] = sum_up(comm, own);
+    result.phases.push_back(phases);
+    result.imbalance_s.push_back(imbalance_s);
+    return time_s;
+  };
+  static_cast<void>(repeat());
+  const int count = repetitions_within(repetitions, repeat());
+  result = {};
+  for (int i = 0; i < count; ++i) static_cast<void>(repeat());
+  MPI_Allreduce(MPI_IN_PLACE, result.lost_s.data(), count, MPI_DOUBLE, MPI_MAX, comm);
+  return result;
+}
+
+template TimedStages time_stages<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
+template TimedStages time_stages<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
 template TimedFft time_fft3d<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&, bool);
 template TimedFft time_fft3d<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&, bool);
 

@@ -37,4 +37,14 @@ template <typename Real>
 [[nodiscard]] TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
                                   const Repetitions& repetitions, bool turns = false);
 
+// What ranks alone take for their stages of a shortened transform of a grid (FftSpec::alone), all at once: means over ranks and
+// the most that a rank takes beyond them, on all ranks; array and values are as they come.
+struct TimedStages {
+  std::vector<PhaseTimes> phases;
+  std::vector<double> imbalance_s, lost_s;
+};
+template <typename Real>
+[[nodiscard]] TimedStages time_stages(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
+                                      const Repetitions& repetitions);
+
 }  // namespace rankwise

@@ -24,7 +24,7 @@ const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t val
   int size = 1;
   MPI_Comm_size(comm, &size);
   check(decomposition, spec.may_idle);
-  if (decomposition.ranks() != size) {
+  if (spec.alone ? decomposition.ranks() < size : decomposition.ranks() != size) {
     invalid("the process grid " + std::to_string(decomposition.grid[0]) + "x" + std::to_string(decomposition.grid[1]) +
             " needs " + std::to_string(decomposition.ranks()) + " ranks but " + std::to_string(size) +
             " run: make them equal");
@@ -59,7 +59,7 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
   own1_ = natural[1].count;
   own2_ = transposed[2].count;
   late1_ = transposed[1].count;
-  if (p1_ * p2_ > 1) {
+  if (p1_ * p2_ > 1 && !spec_.alone) {
     MPI_Comm_split(comm, static_cast<int>(rank_ / p2_), rank_, &row_);
     MPI_Comm_split(comm, static_cast<int>(rank_ % p2_), rank_, &column_);
     connect();
@@ -283,7 +283,7 @@ void Fft3d<Real>::forward(Stages& stages, bool transforms, const Ends& ends) {
     if (is_sliced()) stages.launch(*slices_forward_[static_cast<std::size_t>(chunk)], &phases_.exchange_s);
   }
   if (p2_ > 1) {
-    stages.add(*row_forward_, &phases_.exchange_s);
+    if (row_forward_) stages.add(*row_forward_, &phases_.exchange_s);
     stages.add([this, transforms] { scatter_middle(transforms); });
   }
   for (const auto& slice : slices_forward_) stages.finish(*slice, &phases_.exchange_s);
@@ -306,7 +306,7 @@ void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
   for (const auto& slice : slices_backward_) stages.launch(*slice, &phases_.exchange_s);
   if (p2_ > 1) {
     stages.add([this, transforms] { gather_middle(transforms); });
-    stages.add(*row_backward_, &phases_.exchange_s);
+    if (row_backward_) stages.add(*row_backward_, &phases_.exchange_s);
   }
   for (Index chunk = 0; chunk < (is_sliced() ? spec_.chunks : 1); ++chunk) {
     if (is_sliced()) stages.finish(*slices_backward_[static_cast<std::size_t>(chunk)], &phases_.exchange_s);

@@ -159,6 +159,25 @@ void run_fft3d(Arguments& arguments) {
   });
 }
 
+// The local work of the first ranks of a grid, on as many as run.
+void run_fft3d_stages(Arguments& arguments) {
+  FftSpec spec = parse_spec(arguments);
+  spec.alone = true;
+  const Direction direction = parse_direction(arguments.text("direction", "forward"));
+  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const std::string library_name = arguments.text("library", "auto");
+  const Repetitions repetitions = parse_counts(arguments, of_transforms);
+  arguments.expect_all_used();
+  with_library(library_name, [&](const FftLibrary& library) {
+    const TimedStages timed = is_double ? time_stages<double>(MPI_COMM_WORLD, spec, direction, library, repetitions)
+                                        : time_stages<float>(MPI_COMM_WORLD, spec, direction, library, repetitions);
+    if (world_rank() != 0) return;
+    JsonLine line("samples");
+    line.add("kernel", "fft3d-stages").add("library", library.version()).add_json("shortened", phases_json({timed.phases}));
+    line.add("imbalance_s", timed.imbalance_s).add("shortened_lost_s", timed.lost_s).print();
+  });
+}
+
 // The field, its spectrum and what comes back, value by value, for comparison with another program.
 void run_fft3d_values(Arguments& arguments) {
   const FftSpec spec = parse_spec(arguments);
