@@ -8,6 +8,7 @@ launches are made, and the interval is that in which a further launch should lie
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -31,7 +32,7 @@ from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell
 from rankwise.workloads.base import Case, Pricer, Span
-from rankwise.workloads.fft3d import CALIBRATED, PHASES, TIMED, FftCase, Ingredients, fitting_grids
+from rankwise.workloads.fft3d import CALIBRATED, METHODS, PHASES, TIMED, FftCase, Ingredients, fitting_grids
 from rankwise.workloads.fft3d_model import exchanges_s
 
 LAUNCHES = 3
@@ -40,7 +41,7 @@ _TERMS = (*PHASES, "imbalance")
 _MOST_KEPT = 40  # samples of a launch
 _LEAST_POOLED = 40  # launches of other lengths, for quantiles of what launches differ by
 _LEAST_WIDTH = 0.03  # what transforms of one launch repeat to
-_MOST_GRIDS = 5  # of one question are timed, those whose exchanges take least
+_MOST_TIMED = 5  # candidates for one question, those whose exchanges take least
 
 
 def knowledge_folder() -> Path | None:
@@ -208,11 +209,8 @@ def _chosen(cases: Sequence[FftCase], pricer: Pricer) -> Iterator[FftCase]:
         for grid in grids:
             questions.setdefault((case.question, case.keys_of_local), []).append(replace(case, grid=grid))
     for of_question in questions.values():
-        found: list[tuple[int, int]] = []
-        for case in sorted(of_question, key=lambda one: exchanges_s(one, pricer)) if len(of_question) > 1 else of_question:
-            if case.grid not in found and len(found) < _MOST_GRIDS:
-                found.append(case.grid)
-                yield case
+        few = len(of_question) <= _MOST_TIMED
+        yield from of_question if few else sorted(of_question, key=lambda one: exchanges_s(one, pricer))[:_MOST_TIMED]
 
 
 def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
@@ -261,9 +259,9 @@ def _with(case: FftCase, lengths: Lengths, placement: Placement) -> FftCase:
         if key in lengths.launches:
             found[grid] = replace(lengths.ingredients(key), alone=alone)
     if not found:  # of a candidate: the grid that was timed and is nearest
-        others = [other for other in fitting_grids(case.n, case.real, case.ranks) if other != case.grid]
-        for grid in sorted(others, key=lambda other: abs(math.log(other[0] / case.grid[0]))):
-            key, _, alone = _what(replace(case, grid=grid), placement)
+        near = sorted(fitting_grids(case.n, case.real, case.ranks), key=lambda other: abs(math.log(other[0] / case.grid[0])))
+        for grid, method in itertools.product(near, METHODS):
+            key, _, _ = _what(replace(case, grid=grid, method=method), placement)
             if key in lengths.launches:
                 found[case.grid] = replace(lengths.ingredients(key), alone=True, of_grid=grid)
                 break
