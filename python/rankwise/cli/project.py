@@ -314,9 +314,9 @@ def write_tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range],
     """Write the tornado plot of a time's sensitivities."""
     from rankwise.engines.project import sensitivity_labels
     from rankwise.files import write_whole
-    from rankwise.report.projections import tornado_picture
+    from rankwise.report.tornado import tornado_picture
 
-    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title) + "\n")
+    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title).file())
     tell(f"written: {path}")
 
 
