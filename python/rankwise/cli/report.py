@@ -50,13 +50,13 @@ def report(
     if any(path.exists() and output.exists() and output.samefile(path) for path in inputs):
         raise InputError(f"--output {output} is one of the inputs: name another file, it would be lost")
 
-    inputs = read_inputs(profile_file, validation_file, mapping_file)
-    write_report(inputs, output)
+    found = read_inputs(profile_file, validation_file, mapping_file)
+    write_report(found, output)
     if as_json:
         from rankwise.cli.rows import trust_record
         from rankwise.report.page import record
 
-        print_json({"report": str(output), **record(inputs), **trust_record(inputs.profile)})
+        print_json({"report": str(output), **record(found), **trust_record(found.profile)})
     else:
         print(output)
 

@@ -18,6 +18,7 @@ from typing import Any
 from rankwise.mapping import map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 NODES = tuple(range(10, 32, 3))
@@ -392,7 +393,7 @@ def _score_table(large: Sequence[Scored]) -> Table:
     return Table("scores", "J_sum/J_max on the throughput grids.", header, rows, shown)
 
 
-def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> str:
+def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
     from rankwise.report.boxes import reduction_picture
 
     columns: dict[str, Callable[[str], Sequence[float]]] = {

@@ -15,7 +15,8 @@ _MOST = 2.2  # of blocked, that is drawn; what lies beyond is counted at the edg
 def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
     """Draw one panel a title: for each mapper the distribution of its reductions, whiskers and outliers inside the axis."""
     mappers = list(next(iter(panels.values())))
-    drawn, stops = [], []
+    drawn: list[Spec] = []
+    stops: list[str] = []
     for title, values in panels.items():
         colour = SERIES[0] if "J_sum" in title else SERIES[1]
         edge = min(_MOST, 1.05 * max(1.0, *(max(values[mapper]) for mapper in mappers)))
@@ -44,7 +45,7 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
             ]
             stops.append(words)
         y = field_of("mapper", "nominal", sort=mappers, title=None, axis={"labelLimit": 110})
-        x = {"scale": {"domain": [0, edge], "nice": False}, "title": "relative to blocked"}
+        x: Spec = {"scale": {"domain": [0, edge], "nice": False}, "title": "relative to blocked"}
         layers: list[Spec] = [
             {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": field_of("one", **x)}},
             {"data": rows(outliers), "mark": {"type": "point", "filled": True, "size": 7, "color": MUTED, "opacity": 0.7}, "encoding": {"y": y, "x": field_of("value", **x)}},

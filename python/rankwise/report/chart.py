@@ -10,7 +10,7 @@ import copy
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankwise.units import format_size
@@ -31,6 +31,8 @@ _TOKENS = {
 }  # fmt: skip
 
 WIDTH_PX = 1040  # of static pictures: as wide as the page's column
+LINES: Spec = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolSize": 320}  # the legend of lines
+WIDE = "$WIDE"  # in a panel's expressions: its width in pixels
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif"
 CONFIG: Spec = {
     "aria": False,
@@ -45,7 +47,7 @@ CONFIG: Spec = {
     "header": {"labelColor": INK, "titleColor": INK},
     "legend": {
         "orient": "top", "direction": "horizontal", "title": None, "labelColor": INK, "labelFontSize": 12, "symbolSize": 90,
-        "symbolStrokeWidth": 2, "labelLimit": 320, "columnPadding": 18, "rowPadding": 3, "offset": 8,
+        "symbolStrokeWidth": 2, "labelLimit": 320, "symbolOpacity": 1, "columnPadding": 18, "rowPadding": 3, "offset": 8,
     },
     "text": {"color": INK, "fontSize": 12, "font": FONT},
     "rule": {"color": MUTED},
@@ -75,8 +77,9 @@ class Chart:
 
     def fitted(self, width_px: float) -> Spec:
         """Return the whole spec at a width; page.js does the same."""
-        panels = [copy.deepcopy(dict(panel)) for panel in self.panels]
-        columns = max(1, min(len(panels), self.most_columns, int(width_px // self.least_px)))
+        columns = max(1, min(len(self.panels), self.most_columns, int(width_px // self.least_px)))
+        inner_px = math.floor((width_px - 10 - 24 * (columns - 1)) / columns - self.label_px)
+        panels = json.loads(json.dumps(self.panels).replace(WIDE, str(inner_px)))
         config = copy.deepcopy(CONFIG)
         config["legend"]["columns"] = max(1, int(width_px // self.legend_px))
         whole: Spec = {**copy.deepcopy(dict(self.base)), "config": config, "padding": 2}
@@ -85,14 +88,15 @@ class Chart:
             whole["params"] += panels[0].pop("params", [])
             return {**whole, **panels[0], "width": width_px - 6, "autosize": {"type": "fit-x", "contains": "padding"}}
         for panel in panels:
-            panel["width"] = math.floor((width_px - 10 - 24 * (columns - 1)) / columns - self.label_px)
+            panel["width"] = inner_px
         return {**whole, "concat": panels, "columns": columns}
 
     def svg(self, width_px: float = WIDTH_PX) -> str:
         """Draw it as one ``<svg>`` in the colours of a light page, transparent. The same figures give the same bytes."""
         from rankwise.report.vega import svg_of
 
-        return svg_of(self.fitted(width_px), self.name, self.title, self.description)
+        still = replace(self, panels=[_without_pointer(panel) for panel in self.panels])
+        return svg_of(still.fitted(width_px), self.name, self.title, self.description)
 
     def file(self, width_px: float = 780) -> str:
         """Draw it as a file of its own, on white."""
@@ -108,6 +112,11 @@ class Chart:
         }  # fmt: skip
         # What ends a script, or begins a comment in one, cannot stand in it.
         return themed(json.dumps(value, separators=(",", ":"), allow_nan=False)).replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+def _without_pointer(panel: Spec) -> Spec:
+    """Return a panel without what only follows a pointer."""
+    return {**panel, "layer": [layer for layer in panel["layer"] if "name" not in layer]} if "layer" in panel else panel
 
 
 def themed(text: str) -> str:
@@ -161,6 +170,11 @@ NUMBER = "format(datum.value,'~g')"
 PERCENT = "format(100*datum.value,'.3~g')+' %'"
 
 
+def looked_up(labels: Mapping[str, str], value: str, digits: int) -> str:
+    """Return the Vega expression that gives the label of a value, by what it is with so many digits."""
+    return f"({json.dumps(labels)})[replace(format({value},'.{digits}f'),'−','-')]||''"
+
+
 @dataclass(frozen=True)
 class SizeAxis:
     """A logarithmic axis of sizes in bytes; 0 B, where it was measured, has a place of its own beyond a break."""
@@ -206,8 +220,8 @@ class SizeAxis:
             "field": name, "type": "quantitative",
             "scale": {"domain": [left - margin, self.place(self.last) + margin], "nice": False, "zero": False},
             "axis": {
-                "values": [self.place(size) for size in ticks], "grid": False, "title": title, "tickCount": 3,
-                "labelExpr": f"({json.dumps(labels)})[format(datum.value,'.6f')]||''",
+                "values": [self.place(size) for size in ticks], "grid": False, "title": title,
+                "labelExpr": looked_up(labels, "datum.value", 6),
             },
         }  # fmt: skip
 
@@ -247,6 +261,7 @@ def cursor(name: str = "place") -> Spec:
 def nearest(x: str, y: str, name: str = "near", x_kind: str = "quantitative") -> Spec:
     """Return the layer that finds the point nearest to the pointer, wherever in the panel that is."""
     return {
+        "name": f"{name}_points",
         "params": [{"name": name, "select": {"type": "point", "nearest": True, "on": "pointermove", "fields": ["stop"]}}],
         "mark": {"type": "point", "size": 120, "opacity": 0},
         "encoding": {"x": field_of(x, x_kind), "y": field_of(y)},

@@ -134,8 +134,8 @@ class _Case:
         """Name the grid and what is exchanged on it."""
         case = self.now.exchange
         shape = "x".join(map(str, case.grid))
-        of = "an example grid" if self.example else "the grid"
-        return f"{of} {shape}, {case.ranks} rank{'s' * (case.ranks > 1)}, cutoff {case.cutoff}, {format_size(case.message_bytes)} a rank"
+        grid = f"{case.ranks} rank{'s' * (case.ranks > 1)} in a row" if len(case.grid) == 1 else f"{case.ranks} ranks as {shape}"
+        return f"{grid}{', an example' * self.example}, cutoff {case.cutoff}, {format_size(case.message_bytes)} a rank"
 
 
 def way(row: Comparison, other: Comparison | None = None) -> str:
@@ -160,19 +160,19 @@ def _of_exchange(case: _Case) -> tuple[str, str, tuple[Change, ...]]:
             f"{gain.interval[0]:.2f}–{gain.interval[1]:.2f}, measured",
             "Were it your exchange: change this in your code" if case.example else "Change this in your code", _code(now, best),
         )  # fmt: skip
-        return sentence, f"Why: {_cause(now, best)}. Measured on {case.words}.", (change,)
+        return sentence, f"Why: {_cause(now, best)}. Grid: {case.words}.", (change,)
     if others == 0:
         sentence = f"{case.whose} takes {measured}; it was predicted at {format_time(now.predicted.time_s)}."
-        return sentence, f"One way of sending was measured, so nothing is compared. Measured on {case.words}.", ()
+        return sentence, f"One way of sending was measured, so nothing is compared. Grid: {case.words}.", ()
     ways = ", ".join(way(row) for row in case.alike)
     if gain.interval is None:
         sentence = f"{case.whose} takes {measured}; which way of sending is fastest cannot be told."
-        return sentence, f"The spread of some measured times is unknown. Measured on {case.words}: {ways}.", ()
+        return sentence, f"The spread of some measured times is unknown. Grid: {case.words}: {ways}.", ()
     could = max((Gain.of(now.measured, row.measured).interval or (1.0, 1.0))[1] for row in case.alike)
     sentence = f"Nothing to gain from another way of sending: {case.whose[0].lower()}{case.whose[1:]} takes {measured}."
     why = (
         f"{others + 1} ways were measured ({ways}); none is told to be faster than {way(now)}, at most {could:.2f} times as fast would "
-        f"not have been seen. Measured on {case.words}."
+        f"not have been seen. Grid: {case.words}."
     )
     return sentence, why, ()
 
@@ -268,6 +268,7 @@ def _figure(name: str, value: float, interval: Interval | None, write: Any, note
     if interval is None:
         return Figure(name, number, unit, "– spread unknown: no launches tell it", None, note)
     words = with_interval(value, interval, write).partition("(")[2].rstrip(")")
+    words += "" if words.endswith(unit) else f" {unit}"
     return Figure(name, number, unit, words, (interval[0] / value - 1, interval[1] / value - 1), note)
 
 

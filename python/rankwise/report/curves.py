@@ -9,6 +9,7 @@ from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link
 from rankwise.report.chart import (
     INK,
+    LINES,
     MUTED,
     RATE,
     TIME,
@@ -41,7 +42,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
     stop_of = {size: i for i, size in enumerate(order)}
     behind = launches or {}
     stops = [_stop(size, links, behind) for size in order]
-    values = [
+    values: list[Spec] = [
         {
             "series": name, "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
             "rate": p.size_bytes / p.time_s, "rate_low": p.size_bytes / _high(p), "rate_high": p.size_bytes / _low(p),
@@ -49,7 +50,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
         }
         for name, table in tables.items() for p in table
     ]  # fmt: skip
-    sampled = [
+    sampled: list[Spec] = [
         {"series": name, "place": sizes.place(size), "stop": stop_of[size], "time": time_s, "rate": size / time_s}
         for name, by_size in behind.items() if name in links
         for size, medians in by_size.items() if size in stop_of
@@ -65,7 +66,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
         ends = [value[key] for value in data for key in (low, quantity, high)]
         y = field_of(quantity, **log_axis(ends, label, ""))
         series = {
-            "color": field_of("series", "nominal", scale=series_scale(names)),
+            "color": field_of("series", "nominal", scale=series_scale(names), legend=LINES),
             "strokeDash": field_of("series", "nominal", scale=series_scale(names, "dash")),
         }
         x = sizes.encoding()
@@ -108,7 +109,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
             for name, table in tables.items()
         )
         + f" {len(order)} sizes, {format_size(first)} to {format_size(last)}.",
-        panels, stops, least_px=430,
+        panels, stops, least_px=430, label_px=74,
     )  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def link_picture(link_class: str, link: Link) -> Chart:
         panels,
         [_stop_of_ways(size, curves) for size in order],
         {"resolve": {"legend": {"color": "independent", "strokeDash": "independent", "shape": "independent"}, "scale": {"color": "independent", "strokeDash": "independent", "shape": "independent"}}},
-        least_px=430, legend_px=130,
+        least_px=430, legend_px=130, label_px=76,
     )  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def _models_panel(
             "data": rows(lines),
             "mark": {"type": "line", "strokeWidth": 1.6, "clip": True},
             "encoding": {
-                "x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(models)),
+                "x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(models), legend=LINES),
                 "strokeDash": field_of("model", "nominal", scale=series_scale(models, "dash")), "detail": {"field": "segment"},
             },
         },
@@ -170,7 +171,7 @@ def _models_panel(
         for segment in chosen.segments[1:]:
             if sizes.first < segment.from_bytes < sizes.last:
                 layers += _mark(sizes.place(segment.from_bytes), f"break {format_size(segment.from_bytes)}")
-    return {"title": f"{title}: dots measured, lines models", "height": 250, "data": rows(measured), "layer": layers}
+    return {"title": f"{title}; lines: models", "height": 250, "data": rows(measured), "layer": layers}
 
 
 def _ways_panel(curves: Mapping[str, Curve], sizes: SizeAxis, stop_of: Mapping[int, int], y: Spec) -> Spec:
@@ -182,7 +183,7 @@ def _ways_panel(curves: Mapping[str, Curve], sizes: SizeAxis, stop_of: Mapping[i
         for name, curve in curves.items() for p in curve.table
     ]  # fmt: skip
     names = list(curves)
-    x, colour = sizes.encoding(), field_of("way", "nominal", scale=series_scale(names))
+    x, colour = sizes.encoding(), field_of("way", "nominal", scale=series_scale(names), legend=LINES)
     return {
         "title": "ways of sending, measured",
         "height": 250,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 Kind = Literal["good", "warn", "bad", "unknown"]
 _MARKS = {"good": "✓", "warn": "!", "bad": "✕", "unknown": "?"}
 _STRIP = 0.10  # a strip shows so much to either side of its figure, so that widths compare
-_MOST_WORDS = 46  # of a cell that stays on one line
+_SHORT, _MOST_WORDS = 16, 46  # letters of a cell that stays on one line: a name, a figure with its interval
+_MOST_ROWS = 12  # of a table that stands open
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Document:
             script = library()
         return environment().get_template("page.html.j2").render(
             page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
-            is_picture=lambda part: isinstance(part, Picture), still=_still, cell_class=_cell_class,
+            is_picture=lambda part: isinstance(part, Picture), still=_still, cell_class=_cell_class, most_rows=_MOST_ROWS,
         )  # fmt: skip
 
 
@@ -137,6 +138,6 @@ def _still(chart: Chart) -> str:
 
 def _cell_class(text: str) -> str:
     """Return how a cell wraps: figures stay on their line, sentences have room."""
-    if re.match(r"^[+\-−]?[\d.,]+|^[–—]$", text) and len(text) <= _MOST_WORDS:
+    if len(text) <= _SHORT or (re.match(r"^[+\-−]?[\d.,]+", text) and len(text) <= _MOST_WORDS):
         return ' class="n"'
     return ' class="w"' if len(text) > _MOST_WORDS else ""

@@ -15,7 +15,7 @@ def headroom_picture(advice: Advice, title: str) -> Chart:
         ends = [("best, proven", room.best_bytes), *ends[2:]]
     stops = [f"{name}: {format_volume(size)} between nodes a {advice.evidence.per}" for name, size in ends]
     most = max(size for _, size in ends)
-    axis = {"scale": {"domain": [0, most * 1.06], "nice": False}, "axis": {"labelExpr": VOLUME, "tickCount": 5, "title": None, "grid": False}}
+    axis: Spec = {"scale": {"domain": [0, most * 1.06], "nice": False}, "axis": {"labelExpr": VOLUME, "tickCount": 5, "title": None, "grid": False}}
     data = [
         {"name": name, "size": size, "words": f"{name}: {format_volume(size)}", "row": i, "stop": i, "tip": stops[i]}
         for i, (name, size) in enumerate(ends)

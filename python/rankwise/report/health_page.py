@@ -27,6 +27,7 @@ from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
 from rankwise.report.reproduction import Picture, Section, Table
 
 _MOST_ROWS = 40
+_MOST_LIMIT = 5.0  # as a logarithm, that is drawn
 _MARKS = {  # of a verdict on the figure: shape, colour
     "same": ("circle", SERIES[0]),
     "unclear": ("circle", SERIES[0]),
@@ -74,7 +75,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
         f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
     ]
     sections.append(Section("sources", "Where the figures come from", sources, (), f"{len(sessions)} sessions of this machine"))
-    command = next_command(judgement, bool(last.accepted)) or "rankwise health"
+    command, _, when = (next_command(judgement, bool(last.accepted)) or "rankwise health").partition(", ")
     return Document(
         kind="rankwise health",
         origin=f"{key.get('hostname')} · {key.get('mpi')} · {last.began:%d %b %Y, %H:%M}",
@@ -83,7 +84,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
         sections=sections,
         badges=[_badge(judgement), _figures_badge(last, judgement)],
         figures=_figures(last, judgement),
-        next=[Next("Go on from here", command)],
+        next=[Next(when.capitalize() or "Go on from here", command)],
         record="rankwise health --json",
     ).html()
 
@@ -113,7 +114,7 @@ def _figures(last: Session, judgement: Judgement) -> list[Figure]:
     for figure in dict.fromkeys([*order, *last.value]):
         value, _, unit = shown(figure, last.value[figure]).partition(" ")
         row = of_row.get(figure)
-        if row is None:
+        if row is None or not row.limit < _MOST_LIMIT:
             found.append(Figure(name_of(figure), value, unit, "– no usual range yet: too few sessions", None, "this session"))
             continue
         ends = (row.usual - row.limit, row.usual + row.limit)
@@ -131,19 +132,20 @@ def trend_picture(
     row = next((row for row in judgement.rows if row.figure == figure), None)
     label = "format(1e9*datum.value,'.3~g')+' ns/B'" if split(figure)[1] == "s_per_byte" else TIME
     stops = [f"{day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
-    data = [
+    data: list[Spec] = [
         {"when": _millis(s.began), "value": math.exp(s.value[figure]), "verdict": _of_figure(s, figure), "stop": i, "tip": stops[i]}
         for i, s in enumerate(known)
     ]
     held = [row_["value"] for row_ in data if row_["verdict"] != "unusable"] or [row_["value"] for row_ in data]
-    ends = [] if row is None else [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
+    # Of few sessions no limit is known.
+    ends = [] if row is None or not row.limit < _MOST_LIMIT else [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
     low, high = min([*held, *ends]), max([*held, *ends])
     margin = 0.12 * (high - low) or 0.1 * high
     y = field_of("value", scale={"domain": [max(0.0, low - margin), high + 1.5 * margin], "nice": False, "zero": False}, axis={"labelExpr": label, "tickCount": 5, "title": None})
     x = field_of("when", "temporal", axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y", "labelOverlap": "greedy"}, scale={"type": "utc", "nice": False, "padding": 12})
     marks = list(_MARKS)
     layers: list[Spec] = []
-    if row is not None:
+    if row is not None and ends:
         band = [{"low": ends[0], "high": ends[2]}]
         layers += [
             {"data": rows(band), "mark": {"type": "rect", "color": SERIES[0], "opacity": 0.1}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
@@ -156,8 +158,8 @@ def trend_picture(
             },
         ]  # fmt: skip
     for change in (change for change in changes if change.figure == figure):
-        at = [{"when": _millis(datetime.fromisoformat(change.at)), "words": f"{percent(math.log(change.ratio))} since {day(change.at)}"}]
-        late = at[0]["when"] > (data[0]["when"] + data[-1]["when"]) / 2  # type: ignore[operator]
+        at: list[Spec] = [{"when": _millis(datetime.fromisoformat(change.at)), "words": f"{percent(math.log(change.ratio))} since {day(change.at)}"}]
+        late = at[0]["when"] > (data[0]["when"] + data[-1]["when"]) / 2
         layers += [
             {"data": rows(at), "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": x}},
             {

@@ -22,7 +22,8 @@ _MOST_STOPS = 2000  # what arrow keys step through
 
 def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequence[str]) -> Chart:
     """Draw a matrix for each size: rows send, columns receive, colours say how many times the usual time a pair takes."""
-    panels, stops = [], []
+    panels: list[Spec] = []
+    stops: list[str] = []
     for size, of_size in effects.items():
         ratio = np.exp(of_size.sends[:, None] + of_size.receives[None, :] + of_size.residual)
         cells = []

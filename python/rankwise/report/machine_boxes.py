@@ -43,12 +43,11 @@ def machine_boxes(profile: Profile, figures: Mapping[str, LinkFigures]) -> str:
         of_cache = max(1, cores // caches)
         for i in range(drawn):
             numbers = range(first_core + i * of_cache, first_core + (i + 1) * of_cache)
-            inner = figures.get("shared-cache") if caches > 1 or "shared-cache" in figures else None
-            inside = "shared-cache" if inner is not None else "same-socket" if caches == 1 and "same-socket" in figures else None
-            edge = _edge(inside, figures, "") if inside and of_cache > 1 else ""
-            inside_core = _edge("same-core", figures, "") if "same-core" in figures and threads > 1 else ""
+            near = ["shared-cache"] if drawn > 1 else ["shared-cache", "same-socket"]
+            inside = near * (of_cache > 1) + ["same-core"] * (threads > 1)
+            edges = " ".join(_edge(link, figures, "") for link in inside if link in figures)
             name = f"cache {caches_before + i}" if caches > 1 else "cores"
-            parts.append(f'<div class="l3"><b class="t">{name}<small>{_cache_words(machine)}</small></b>{_cores(numbers)}{edge} {inside_core}</div>')
+            parts.append(f'<div class="l3"><b class="t">{name}<small>{_cache_words(machine)}</small></b>{_cores(numbers)}{edges}</div>')
         edge = _edge("same-socket", figures, "h") if drawn > 1 and "same-socket" in figures else ""
         more = f'<p>and {caches - drawn} caches more, alike</p>' if caches > drawn else ""
         return f'<div class="sock"><b class="t">socket {number}<small>{cores} cores</small></b><div class="row">{edge.join(parts)}</div>{more}</div>'

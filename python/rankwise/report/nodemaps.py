@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankwise.report.chart import MUTED, SERIES, Chart, Spec, emphasised, field_of, rows
+from rankwise.report.chart import MUTED, SERIES, WIDE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
 
 if TYPE_CHECKING:
@@ -95,14 +95,15 @@ def node_map_picture(instance: MappingInstance, name: str, results: Sequence[Map
     across, down = maps[0].extent
     wide = across > 2.2 * down
     stops: list[str] = []
-    panels = [drawn.panel(i, wide, stops) for i, drawn in enumerate(maps)]
+    part = shown_part(instance)
+    panels = [drawn.panel(f"; shown: {part}" if part else "", wide, stops) for drawn in maps]
     return Chart(
         name,
         f"Nodes on the {grid} grid, {instance.stencil}",
         "One map for each mapping; a number is a node's, cells of one colour that touch lie on one node. "
         + " ".join(f"{result.algorithm}: J_sum {result.j_sum}, J_max {result.j_max}." for result in kept),
         panels, stops, {"resolve": {"scale": {"x": "independent", "y": "independent", "color": "independent"}}},
-        least_px=560 if wide else 300, most_columns=1 if across > 4 * down else 2 if wide else 3, label_px=34,
+        least_px=560 if wide else 300, most_columns=1 if across > 4 * down else 2 if wide else 3, label_px=4,
     )  # fmt: skip
 
 
@@ -151,8 +152,8 @@ class NodeMap:
             said[node] = f"{self.result.algorithm}, node {node}: {len(cells)} ranks, of cells {_ranges(cells)}{leaving}"
         return said
 
-    def panel(self, number: int, wide: bool, stops: list[str]) -> Spec:
-        """Return the map as a panel, and add what its nodes say to the stops."""
+    def panel(self, note: str, wide: bool, stops: list[str]) -> Spec:
+        """Return the map as a panel with a note, and add what its nodes say to the stops."""
         slices, down, columns = map(int, self.cells.shape)
         across, _ = self.extent
         nodes = sorted(self.colours)
@@ -164,12 +165,12 @@ class NodeMap:
         borders: list[dict[str, float]] = []
         for i, cells in enumerate(self.cells.tolist()):
             left = i * (columns + self._gap)
-            for node, x, y, width, height in _rectangles(cells):
+            for node, x, y, width, height in rectangles_of(cells):
                 found.append({
                     "x": left + x, "x2": left + x + width, "y": y, "y2": y + height, "node": node, "colour": palette[self.colours[node]],
-                    "area": width * height, "stop": stop_of[node], "tip": self.words[node],
+                    "area": width * height, "stop": stop_of[node],
                 })  # fmt: skip
-            borders += [{"x": left + x, "x2": left + x2, "y": y, "y2": y2} for x, y, x2, y2 in _borders(cells, down, columns)]
+            borders += [{"x": left + x, "x2": left + x2, "y": y, "y2": y2} for x, y, x2, y2 in borders_of(cells, down, columns)]
         # A node's number stands in its largest rectangle, where it fits.
         largest: dict[tuple[int, int], dict[str, Any]] = {}
         for rectangle in found:
@@ -180,34 +181,34 @@ class NodeMap:
         numbers = [
             {
                 "x": (r["x"] + r["x2"]) / 2, "y": (r["y"] + r["y2"]) / 2, "node": str(r["node"]), "wide": r["x2"] - r["x"],
-                "high": r["y2"] - r["y"], "ink": _ink_on(r["colour"]), "stop": r["stop"], "tip": r["tip"],
+                "high": r["y2"] - r["y"], "ink": _ink_on(r["colour"]), "stop": r["stop"],
             }
             for r in largest.values()
         ]  # fmt: skip
-        x = field_of("x", axis=None, scale={"domain": [0, across], "nice": False})
-        y = field_of("y", axis=None, scale={"domain": [0, down], "nice": False, "reverse": True})
-        fits = f"datum.wide*width/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
+        x_of = field_of("x", axis=None, scale={"domain": [0, across], "nice": False})
+        y_of = field_of("y", axis=None, scale={"domain": [0, down], "nice": False, "reverse": True})
+        fits = f"datum.wide*{WIDE}/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
         return {
-            "title": {"text": self.result.algorithm, "subtitle": f"{self.result.j_sum} messages between nodes, {self.result.j_max} of the busiest", "subtitleColor": MUTED, "subtitleFontSize": 11.5},
+            "title": {"text": self.result.algorithm, "subtitle": f"{self.result.j_sum} messages between nodes, {self.result.j_max} of the busiest{note}", "subtitleColor": MUTED, "subtitleFontSize": 11.5},
             "height": height_px,
             "layer": [
                 {
-                    "data": rows({**r, "area": None} for r in found),
+                    "data": rows({key: value for key, value in r.items() if key != "area"} for r in found),
                     "mark": {"type": "rect", "strokeWidth": 2.5},
                     "encoding": {
-                        "x": x, "x2": {"field": "x2"}, "y": y, "y2": {"field": "y2"},
+                        "x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"},
                         "color": field_of("colour", "nominal", scale=None),
                         "opacity": {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1}, "value": 0.35},
                     },
                 },
                 {
                     "data": rows(borders), "mark": {"type": "rule", "color": _BORDER, "strokeWidth": 0.9},
-                    "encoding": {"x": x, "x2": {"field": "x2"}, "y": y, "y2": {"field": "y2"}},
+                    "encoding": {"x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"}},
                 },
                 {
                     "data": rows(numbers), "transform": [{"filter": fits}],
                     "mark": {"type": "text", "fontSize": 11, "baseline": "middle"},
-                    "encoding": {"x": x, "y": y, "text": {"field": "node"}, "color": field_of("ink", "nominal", scale=None)},
+                    "encoding": {"x": x_of, "y": y_of, "text": {"field": "node"}, "color": field_of("ink", "nominal", scale=None)},
                 },
             ],
         }  # fmt: skip
@@ -223,7 +224,7 @@ def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
     stops: list[str] = []
     for item, blocked in compared:
         assert blocked is not None
-        data = []
+        data: list[Spec] = []
         for result in item.results:
             words = (
                 f"{item.stencil}, {result.algorithm}: J_sum {result.j_sum} ({100 * result.j_sum / blocked.j_sum:.1f} % of blocked), "
@@ -239,14 +240,14 @@ def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
         colour = field_of("kind", "nominal", scale={"domain": list(kinds), "range": list(SERIES[:2])})
         grid = f"{'x'.join(map(str, item.grid))}, " if len({other.grid for other, _ in compared}) > 1 else ""
         panels.append({
-            "title": grid + _short(item.stencil), "height": {"step": 22}, "data": rows(data),
+            "title": grid + _short(item.stencil), "height": {"step": 26, "for": "position"}, "data": rows(data),
             "encoding": {
                 "y": field_of("mapping", "nominal", sort=names, title=None, axis={"labelLimit": 100}),
                 "x": field_of("share", title="of blocked", scale={"domain": [0, max(1.0, ceiling) * 1.15]}, axis={"format": ".0%", "tickCount": 4}),
             },
             "layer": [
                 {"mark": {"type": "rule", "strokeDash": [2, 3]}, "data": {"values": [{"share": 1}]}, "encoding": {"y": {"value": 0}, "y2": {"value": "height"}}},
-                {"mark": {"type": "bar", "height": 7}, "encoding": {"color": colour, "yOffset": field_of("kind", "nominal", sort=list(kinds)), "opacity": emphasised(1, 0.82)}},
+                {"mark": {"type": "bar", "height": 8}, "encoding": {"color": colour, "yOffset": field_of("kind", "nominal", sort=list(kinds)), "opacity": emphasised(1, 0.82)}},
             ],
         })  # fmt: skip
     return Chart(
@@ -347,7 +348,7 @@ def _smallest_last(touching: dict[int, set[int]]) -> list[int]:
     return order[::-1]
 
 
-def _rectangles(cells: Sequence[Sequence[int]]) -> list[tuple[int, int, int, int, int]]:
+def rectangles_of(cells: Sequence[Sequence[int]]) -> list[tuple[int, int, int, int, int]]:
     """Return (node, x, y, width, height): runs along a row, merged with equal runs in the rows below."""
     found: list[tuple[int, int, int, int, int]] = []
     open_runs: dict[tuple[int, int, int], int] = {}  # (node, first column, length) -> first row
@@ -364,7 +365,7 @@ def _rectangles(cells: Sequence[Sequence[int]]) -> list[tuple[int, int, int, int
     return found
 
 
-def _borders(cells: Sequence[Sequence[int]], down: int, columns: int) -> list[tuple[int, int, int, int]]:
+def borders_of(cells: Sequence[Sequence[int]], down: int, columns: int) -> list[tuple[int, int, int, int]]:
     """Return the lines (x, y, x2, y2) between cells of different nodes, each run of edges as one, and the frame."""
     across = [
         (start, y + 1, start + length, y + 1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.report.chart import (
+    LINES,
     RATE,
     TIME,
     Chart,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 def latency_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
     """Draw latency against size, one series a placement, with the piecewise model behind it."""
     sizes = SizeAxis.of(int(size) for one in fitted for size in one.series.sizes)
-    data, lines = [], []
+    data: list[Spec] = []
+    lines: list[Spec] = []
     for one in fitted:
         series = one.series
         low = np.maximum(series.latency_s - series.latency_sigma_s, series.latency_s / 10)
@@ -55,7 +57,7 @@ def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
     """Draw bandwidth against size, one series a placement."""
     known = [(one, one.series.has_bandwidth) for one in fitted]
     sizes = SizeAxis.of(int(size) for one, here in known for size in one.series.sizes[here])
-    data = []
+    data: list[Spec] = []
     for one, here in known:
         series = one.series
         for size, rate, sigma in zip(series.sizes[here], series.bandwidth[here], series.bandwidth_sigma[here], strict=True):
@@ -86,7 +88,7 @@ def _chart(
         row["tip"] = f"{row['series']}, {format_size(row['size'])}: {row['said']}"
     label, quantity = axis
     y = field_of("value", **log_axis([end for row in data for end in (row["low"], row["high"])], label, quantity))
-    x, colour = sizes.encoding(), field_of("series", "nominal", scale=series_scale(names))
+    x, colour = sizes.encoding(), field_of("series", "nominal", scale=series_scale(names), legend=LINES)
     panel: Spec = {
         "height": 260, "data": rows(data),
         "layer": [

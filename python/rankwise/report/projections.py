@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.report.chart import (
     INK,
+    LINES,
     MUTED,
     NUMBER,
     SERIES,
@@ -29,7 +30,8 @@ _PARTS = ("T_net", "T_mem")
 
 def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
     """Draw the designs of Figure 5 as stacked bars of memory and network time, a panel for each reading."""
-    panels, stops = [], []
+    panels: list[Spec] = []
+    stops: list[str] = []
     top = 1.12 * max(design.sequential_s for designs in bars.values() for design in designs)
     for reading, designs in bars.items():
         data, totals = [], []
@@ -45,7 +47,7 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
             stops.append(words)
         gpu = designs[0]
         x = field_of("design", "nominal", sort=names, axis={"labelAngle": -25, "title": None, "labelOverlap": False})
-        scale = {"scale": {"domain": [0, top], "nice": False}, "axis": {"title": "time of one transform, s", "tickCount": 5}}
+        scale: Spec = {"scale": {"domain": [0, top], "nice": False}, "axis": {"title": "time of one transform, s", "tickCount": 5}}
         y = field_of("end", **scale)
         panels.append({
             "title": reading, "height": 230,
@@ -73,7 +75,8 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
 def figure6_picture(curves: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]]) -> Chart:
     """Draw T_mem / T_net over the years, a line for each topology, a panel for each reading."""
     everything = [value for reading in curves.values() for curve in reading.values() for _, value in curve]
-    panels, stops = [], []
+    panels: list[Spec] = []
+    stops: list[str] = []
     for number, (reading, lines) in enumerate(curves.items()):
         names = list(lines)
         years = sorted({year for curve in lines.values() for year, _ in curve})
@@ -89,7 +92,7 @@ def figure6_picture(curves: Mapping[str, Mapping[str, Sequence[tuple[int, float]
         ]
         x = field_of("year", scale={"domain": [years[0], years[-1]], "nice": False, "zero": False}, axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False})
         y = field_of("ratio", **log_axis(everything, NUMBER, "T_mem / T_net; above 1 memory takes longer"))
-        colour = field_of("name", "nominal", scale=series_scale(names))
+        colour = field_of("name", "nominal", scale=series_scale(names), legend=LINES)
         panels.append({
             "title": reading, "height": 230, "data": rows(data),
             "layer": [

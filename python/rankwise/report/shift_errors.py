@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankwise.report.chart import INK, RULE, Chart, emphasised, field_of, rows, series_scale
+from rankwise.report.chart import INK, LINES, RULE, Chart, Spec, emphasised, field_of, rows, series_scale
 from rankwise.units import format_size
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ def errors_picture(study: Study) -> Chart:
     """Draw the errors of three models over k, a panel for each size, in the measurement's standard deviation."""
     models = (study.lookup, study.hockney, study.max_rate)
     names = [judged.name for judged in models]
-    panels, stops = [], []
+    panels: list[Spec] = []
+    stops: list[str] = []
     for size in study.sizes:
         here = study.size_of == size
         deviation = 100 * study.sigma[here] / study.measured[here]
@@ -37,7 +38,7 @@ def errors_picture(study: Study) -> Chart:
             ]  # fmt: skip
             stops.append(words)
         x = field_of("k", "ordinal", axis={"labelAngle": 0, "title": "cutoff k", "labelOverlap": "parity"})
-        scale = {"scale": {"domain": [-_SHOWN, _SHOWN]}, "axis": {"title": "predicted / measured − 1, %", "tickCount": 5}}
+        scale: Spec = {"scale": {"domain": [-_SHOWN, _SHOWN]}, "axis": {"title": "predicted / measured − 1, %", "tickCount": 5}}
         y = field_of("error", **scale)
         panels.append({
             "title": format_size(size), "height": 200,
@@ -46,11 +47,11 @@ def errors_picture(study: Study) -> Chart:
                 {"data": {"values": [{"error": 0}]}, "mark": {"type": "rule", "color": INK}, "encoding": {"y": y}},
                 {
                     "data": rows(data), "mark": {"type": "line", "strokeWidth": 1.2},
-                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names)), "strokeDash": field_of("model", "nominal", scale=series_scale(names, "dash"))},
+                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names), legend=LINES), "strokeDash": field_of("model", "nominal", scale=series_scale(names, "dash"))},
                 },
                 {
                     "data": rows(data), "mark": {"type": "point", "filled": True, "opacity": 1},
-                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names)), "size": emphasised(90, 22)},
+                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names), legend=LINES), "size": emphasised(90, 22)},
                 },
             ],
         })  # fmt: skip

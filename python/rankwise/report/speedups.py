@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankwise.report.chart import INK, SHAPES, Chart, field_of, rows, series_scale, zoom
+from rankwise.report.chart import INK, SHAPES, Chart, Spec, field_of, rows, series_scale, zoom
 
 
 def speedup_picture(pairs: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Chart:
@@ -14,7 +14,8 @@ def speedup_picture(pairs: Mapping[str, Mapping[str, Sequence[tuple[float, float
     low, high = 0.2, min(20.0, 1.1 * max(everything, default=2.0))
     ticks = [tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if low <= tick <= high]
     names = list(dict.fromkeys(mapping for panel in pairs.values() for mapping in panel))
-    panels, stops = [], []
+    panels: list[Spec] = []
+    stops: list[str] = []
     for number, (machine, series) in enumerate(pairs.items()):
         data = []
         for mapping, points in series.items():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.report.chart import COMPUTING, MOVING, MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, rows
+from rankwise.report.chart import COMPUTING, MOVING, MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, looked_up, rows
 from rankwise.report.heat_map import cell_axes
 from rankwise.units import format_time, format_volume
 
@@ -46,7 +45,7 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
             start = end
     names = [f"rank {rank}" for rank in order]
     panel: Spec = {
-        "height": {"step": 17 if len(order) <= 32 else 12}, "data": rows(data),
+        "height": (17 if len(order) <= 32 else 12) * len(order), "data": rows(data),
         "mark": {"type": "bar", "height": 12 if len(order) <= 32 else 9},
         "encoding": {
             "y": field_of("rank", "nominal", sort=names, title=None, axis={"labelOverlap": "greedy", "domain": False, "ticks": False}),
@@ -60,12 +59,11 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
 
 
 def matrix_picture(
-    traffic: Traffic, shown: Sequence[tuple[str, np.ndarray[Any, Any]]], hosts: Sequence[str], caption: str
+    traffic: Traffic, shown: Sequence[tuple[str, Any]], hosts: Sequence[str], caption: str
 ) -> Chart:
     """Draw the bytes of each pair of ranks by placement (words, node of each rank): those between nodes apart; a frame is a node."""
-    panels, stops = [], []
-    for words, node_of_rank in shown:
-        panels.append(_matrix(words, traffic, node_of_rank, hosts, stops))
+    stops: list[str] = []
+    panels = [_matrix(words, traffic, node_of_rank, hosts, stops) for words, node_of_rank in shown]
     return Chart("matrix", "Who sends to whom", caption, panels, stops, least_px=380, most_columns=2, label_px=52)
 
 
@@ -100,7 +98,7 @@ def _matrix(words: str, traffic: Traffic, node_of_rank: Any, hosts: Sequence[str
         names = [hosts[node] for node in dict.fromkeys(node_of_rank[order].tolist())]
         middles = {f"{(low + high) / 2:.4f}": name for low, high, name in zip(edges, edges[1:], names, strict=False)}
         axis: Spec = {
-            "values": [float(middle) for middle in middles], "labelExpr": f"({json.dumps(middles)})[format(datum.value,'.4f')]||''", "title": None,
+            "values": [float(middle) for middle in middles], "labelExpr": looked_up(middles, "datum.value", 4), "title": None,
             "domain": False, "grid": False, "ticks": False, "labelLimit": 70,
         }  # fmt: skip
         axes["x"] = {**axes["x"], "axis": {**axis, "orient": "top", "labelOverlap": "greedy"}}

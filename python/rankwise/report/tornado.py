@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.report.chart import INK, SERIES, TIME, Chart, cursor, emphasised, field_of, log_axis, nearest, rows, series_scale
+from rankwise.report.chart import (
+    INK,
+    LINES,
+    SERIES,
+    TIME,
+    Chart,
+    Spec,
+    cursor,
+    emphasised,
+    field_of,
+    log_axis,
+    looked_up,
+    nearest,
+    rows,
+    series_scale,
+)
 from rankwise.units import format_time
 
 if TYPE_CHECKING:
@@ -21,7 +35,8 @@ def tornado_picture(items: Sequence[Sensitivity], total_s: float, labels: Sequen
 
     ``labels`` holds for each item the parameter's name and both its ends in words.
     """
-    data, stops = [], []
+    data: list[Spec] = []
+    stops: list[str] = []
     for i, (item, (name, low, high)) in enumerate(zip(items, labels, strict=True)):
         words = f"{name}: {format_time(item.time_at_low_s)} at {low}, {format_time(item.time_at_high_s)} at {high}"
         for end, label, time_s in zip(_ENDS, (low, high), (item.time_at_low_s, item.time_at_high_s), strict=True):
@@ -36,7 +51,7 @@ def tornado_picture(items: Sequence[Sensitivity], total_s: float, labels: Sequen
     y = field_of("parameter", "nominal", sort=[name for name, _, _ in labels], title=None, axis={"labelLimit": 130, "labelOverlap": False})
     text = {"y": y, "x": field_of("to", **axis), "text": {"field": "label"}}
     panel = {
-        "title": title, "height": {"step": 28}, "data": rows(data),
+        "title": title, "height": 28 * max(1, len(items)), "data": rows(data),
         "layer": [
             {
                 "mark": {"type": "bar", "height": 17, "stroke": INK, "strokeWidth": 0.6},
@@ -58,12 +73,13 @@ def varied_picture(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, 
 
     ``varied``: for each parameter its values, each with its words, and the times (s) by what takes them.
     """
-    panels, stops = [], []
+    panels: list[Spec] = []
+    stops: list[str] = []
     for number, (name, found) in enumerate(varied.items()):
         terms = list(dict.fromkeys(term for _, _, times in found for term in times))
         first = len(stops)
         stops += [f"{name} {words}: " + ", ".join(f"{term} {format_time(times[term])}" for term in times) for _, words, times in found]
-        data = [
+        data: list[Spec] = [
             {"value": value, "term": term, "time": time_s, "stop": first + i, "tip": f"{name} {words}, {term}: {format_time(time_s)}"}
             for i, (value, words, times) in enumerate(found)
             for term, time_s in times.items()
@@ -72,10 +88,10 @@ def varied_picture(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, 
         words_of = {f"{math.log(value):.6f}": words for value, words, _ in found}
         x = field_of(
             "value", scale={"type": "log", "nice": False, "domain": [found[0][0], found[-1][0]]},
-            axis={"values": [value for value, _, _ in found], "labelExpr": f"({json.dumps(words_of)})[format(log(datum.value),'.6f')]||''", "title": f"{name}, logarithmic", "grid": False},
+            axis={"values": [value for value, _, _ in found], "labelExpr": looked_up(words_of, "log(datum.value)", 6), "title": f"{name}, logarithmic", "grid": False},
         )  # fmt: skip
         y = field_of("time", **log_axis([row["time"] for row in data], TIME, "time"))
-        colour = field_of("term", "nominal", scale=series_scale(terms))
+        colour = field_of("term", "nominal", scale=series_scale(terms), legend=LINES)
         panels.append({
             "title": title if number == 0 else "", "height": 230, "data": rows(data),
             "layer": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankwise.decide.choice import MOST_CUTOFF, Question, WinnerMap
-from rankwise.report.chart import INK, Chart, SizeAxis, Spec, emphasised, field_of, rows
+from rankwise.report.chart import INK, WIDE, Chart, SizeAxis, Spec, emphasised, field_of, rows
 from rankwise.units import format_size
 
 # Okabe and Ito's colours that carry dark text, told apart by all kinds of colour vision.
@@ -44,7 +44,7 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
     x = axis.encoding("size of a block; paler: not measured so large" if unmeasured else "size of a block")
     y = field_of("cutoff", "ordinal", sort=[str(k) for k in reversed(cutoffs)], title="cutoff in layers of neighbours")
     octaves = axis.place(winners.most_bytes) - axis.place(winners.least_bytes)
-    room = f"(datum.end-datum.place)*width/{octaves!r}"
+    room = f"(datum.end-datum.place)*{WIDE}/{octaves!r}"
     layers: list[Spec] = [
         {
             "data": rows(bars), "mark": {"type": "bar", "height": _ROW_PX - 2, "stroke": "#ffffff"},

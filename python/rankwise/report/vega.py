@@ -27,8 +27,9 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
     # Groups of plots begin with empty paths for frames that are not drawn.
     body = re.sub(r'<path class="(?:background|foreground)"[^>]*(?:d=""|d="M0(?:\.5)?,0(?:\.5)?h0v0h0Z")[^>]*/?>(?:</path>)?', "", body)
     body = re.sub(r' (?:aria-\w+|role|class|pointer-events|display)="[^"]*"', "", body)
-    body = re.sub(r' id="([\w.-]+)"', rf' id="{name}-\1"', body)
-    body = re.sub(r"(url\(|href=\")#(?!waits)", rf"\1#{name}-", body)
+    # The library counts on from picture to picture: here ids follow each other from 0.
+    known = {old: f"{name}-{number}" for number, old in enumerate(dict.fromkeys(re.findall(r' id="([\w.-]+)"', body)))}
+    body = re.sub(r'( id="|url\(#|href="#)([\w.-]+)', lambda found: found[1] + known.get(found[2], found[2]), body)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{name}-title {name}-desc" '
         f'width="{width[1]}" height="{height[1]}" viewBox="0 0 {width[1]} {height[1]}">'
@@ -40,9 +41,11 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
 @cache
 def script() -> str:
     """Return the library as one script, which puts ``vegaEmbed`` into the window; kept, for making it takes seconds."""
+    from importlib.metadata import version
+
     import vl_convert
 
-    kept = cache_folder() / f"vega-{vl_convert.__version__}.js"
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, UnicodeDecodeError):
         about, text = kept.stat(), kept.read_text(encoding="utf-8")
         # Nobody else may have written what pages run.

@@ -36,9 +36,8 @@ def machine_badge(profile: Profile) -> Badge:
     if profile.warnings:
         more = f", and {len(profile.warnings) - 1} more below" if len(profile.warnings) > 1 else ""
         return Badge("warn", "Machine: with remarks", f"{profile.warnings[0]}{more}")
-    if OTHER_NODE in profile.links:
-        return Badge("good", "Machine: sound", "nothing noticed; 'rankwise doctor --nodes' compares its nodes")
-    return Badge("good", "Machine: sound", "nothing noticed on this node")
+    told = "nothing noticed; its nodes were not compared" if OTHER_NODE in profile.links else "nothing noticed on this node"
+    return Badge("good", "Machine: sound", told)
 
 
 def is_poor(profile: Profile | None, validation: Validation | None) -> str | None:

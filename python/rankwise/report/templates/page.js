@@ -91,8 +91,9 @@
 
   // The spec of a chart at a width, as Chart.fitted makes it.
   const fitted = (chart, width) => {
-    const panels = structuredClone(chart.panels);
-    const columns = Math.max(1, Math.min(panels.length, chart.columns, Math.floor(width / chart.least)));
+    const columns = Math.max(1, Math.min(chart.panels.length, chart.columns, Math.floor(width / chart.least)));
+    const inner = Math.floor((width - 10 - 24 * (columns - 1)) / columns - chart.label);
+    const panels = JSON.parse(JSON.stringify(chart.panels).replaceAll("$WIDE", inner));
     const whole = { ...structuredClone(chart.base), config: structuredClone(chart.config), padding: 2 };
     whole.config.legend.columns = Math.max(1, Math.floor(width / chart.legend));
     whole.config.legend.labelLimit = Math.min(320, width - 60);
@@ -103,7 +104,7 @@
       delete panels[0].params;
       return { ...whole, ...panels[0], width: width - 6, autosize: { type: "fit-x", contains: "padding" } };
     }
-    for (const panel of panels) panel.width = Math.floor((width - 10 - 24 * (columns - 1)) / columns - chart.label);
+    for (const panel of panels) panel.width = inner;
     return { ...whole, concat: panels, columns };
   };
   const datumOf = (item) => {
@@ -148,7 +149,8 @@
         view.addEventListener("pointermove", (event, item) => {
           const datum = datumOf(item);
           if (Number.isInteger(datum?.stop)) at(datum.stop);
-          if (datum?.tip) show(datum.tip, event.clientX, event.clientY);
+          const words = datum?.tip ?? chart.stops[datum?.stop];
+          if (words) show(words, event.clientX, event.clientY);
           else hide();
         });
         view.addEventListener("pointerout", hide);
