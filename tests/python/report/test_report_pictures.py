@@ -174,7 +174,7 @@ def test_pictures_are_drawn_anew_at_each_width(profile: Profile) -> None:
     assert [chart.fitted(width)["columns"] for width in (330, 1040)] == [1, 2]
     for width in (330, 700, 1040):
         found = re.search(r'width="([\d.]+)"', chart.svg(width))
-        assert found is not None and 0.9 * width < float(found[1]) <= width + 1
+        assert found is not None and 0.85 * width < float(found[1]) <= width + 1
 
 
 def test_summary_holds_the_three_panels(profile: Profile, validation: Validation, mappings: list[MappingInstance]) -> None:

@@ -162,12 +162,15 @@
       });
     };
     const scale = (factor) => {
-      const svg = live.querySelector("svg");
-      const box = svg.getBoundingClientRect();
-      const place = { clientX: box.left + 0.6 * box.width, clientY: box.top + 0.55 * box.height, bubbles: true, cancelable: true };
-      const target = document.elementFromPoint(place.clientX, place.clientY);
-      const event = factor ? new WheelEvent("wheel", { ...place, deltaY: factor, ctrlKey: true }) : new MouseEvent("dblclick", place);
-      (target && svg.contains(target) ? target : svg).dispatchEvent(event);
+      if (!factor) {
+        drawn = 0;  // drawn anew, whole
+        return draw();
+      }
+      const svg = canvas.querySelector("svg");
+      const place = svg.getBoundingClientRect();
+      const at = { clientX: place.left + 0.6 * place.width, clientY: place.top + 0.55 * place.height, bubbles: true, cancelable: true };
+      const target = document.elementFromPoint(at.clientX, at.clientY);
+      (target && svg.contains(target) ? target : svg).dispatchEvent(new WheelEvent("wheel", { ...at, deltaY: factor, ctrlKey: true }));
     };
     const zooms = JSON.stringify(chart.panels).includes('"bind":"scales"');
     if (zooms) {
