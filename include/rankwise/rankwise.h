@@ -86,7 +86,8 @@ typedef enum rankwise_algorithm {
   RANKWISE_ALGORITHM_TEAM_SHIFT = 5,        /* teams of ranks pool their boxes; only with rankwise_exchange_visit */
   RANKWISE_ALGORITHM_STRIPED = 6,           /* one message a pair of nodes (MPI_COMM_TYPE_SHARED), dealt over their ranks */
   RANKWISE_ALGORITHM_LEADER = 7,            /* the same, all by the first rank of each node */
-  RANKWISE_ALGORITHM_TWO_STEP = 8           /* every block once to each node that needs it, handed out there */
+  RANKWISE_ALGORITHM_TWO_STEP = 8,          /* every block once to each node that needs it, handed out there */
+  RANKWISE_ALGORITHM_SHIFT_POSTED = 9       /* shift; every receive is posted before the blocking send of its hop */
 } rankwise_algorithm;
 
 typedef enum rankwise_shell {

@@ -28,11 +28,23 @@ struct Way {
   std::size_t piece_bytes = 0;
 };
 
+// Blocks of a buffer, one a rank.
+struct BlocksOfRanks {
+  std::vector<std::size_t> offsets, sizes;  // bytes
+  void add(Index first, Index count, std::size_t value_bytes) {
+    offsets.push_back(static_cast<std::size_t>(first) * value_bytes);
+    sizes.push_back(static_cast<std::size_t>(count) * value_bytes);
+  }
+  [[nodiscard]] static BlocksOfRanks in_a_row(const std::vector<std::size_t>& sizes);
+};
+
 class BlockExchange final : public Transfer {
  public:
   // Sizes are in bytes, one a rank of comm, multiples of value_bytes. Buffers and communicator must outlive the exchange.
+  BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from, std::byte* into);
   BlockExchange(MPI_Comm comm, const Way& way, const std::vector<std::size_t>& send_bytes,
-                const std::vector<std::size_t>& recv_bytes, std::byte* from, std::byte* into);
+                const std::vector<std::size_t>& recv_bytes, std::byte* from, std::byte* into)
+      : BlockExchange(comm, way, BlocksOfRanks::in_a_row(send_bytes), BlocksOfRanks::in_a_row(recv_bytes), from, into) {}
   ~BlockExchange() override;
   BlockExchange(const BlockExchange&) = delete;
   BlockExchange& operator=(const BlockExchange&) = delete;

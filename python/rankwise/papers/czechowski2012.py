@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankwise.models import fft3d
+from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
 from rankwise.report.chart import Chart
@@ -247,6 +248,7 @@ def record() -> dict[str, Any]:
         "figure6_statements": figure6_statements(),
         "exact_bisection_performance_flop_per_s": exact_performance(),
         "table1": {"cells": [cell.to_dict() for cell in table1.cells()], "slips": table1.slips()},
+        "balance": balance.record(),
         "since": since.record(),
     }
 
@@ -286,6 +288,7 @@ def reproduce() -> Reproduction:
                 _figure6_words(statements),
                 [Picture("figure6", _FIGURE6_CAPTION, _draw_figure6), _figure6_table(statements)],
             ),
+            balance.section(),
             Section(
                 "table1",
                 "Table 1: where the paper contradicts itself",

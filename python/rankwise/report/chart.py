@@ -47,7 +47,7 @@ CONFIG: Spec = {
     "header": {"labelColor": INK, "titleColor": INK},
     "legend": {
         "orient": "top", "direction": "horizontal", "title": None, "labelColor": INK, "labelFontSize": 12, "symbolSize": 90,
-        "symbolStrokeWidth": 2, "labelLimit": 320, "symbolOpacity": 1, "columnPadding": 18, "rowPadding": 3, "offset": 8,
+        "symbolStrokeWidth": 2, "labelLimit": 320, "symbolOpacity": 1, "columnPadding": 28, "rowPadding": 3, "offset": 8,
     },
     "text": {"color": INK, "fontSize": 12, "font": FONT},
     "rule": {"color": MUTED},
@@ -86,6 +86,7 @@ class Chart:
         whole["params"] = [{"name": "stop", "value": -1}, *whole.get("params", [])]
         if len(panels) == 1:
             whole["params"] += panels[0].pop("params", [])
+            whole.pop("resolve", None)  # of panels to each other
             return {**whole, **panels[0], "width": width_px - 6, "autosize": {"type": "fit-x", "contains": "padding"}}
         for panel in panels:
             panel["width"] = inner_px
@@ -102,7 +103,7 @@ class Chart:
         """Draw it as a file of its own, on white."""
         svg = self.svg(width_px)
         inside = svg.index(">") + 1
-        return f'{svg[:inside]}<rect width="100%" height="100%" fill="#ffffff"/>{svg[inside:]}\n'
+        return f'{svg[:inside]}<rect x="-12" width="100%" height="100%" fill="#ffffff"/>{svg[inside:]}\n'
 
     def live(self) -> str:
         """Return as JSON what page.js draws."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from rankwise.launch.build import cache_folder
 
+_MARGIN_PX = 12
 _END = "\n//whole"
 
 
@@ -30,9 +31,11 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
     # The library counts on from picture to picture: here ids follow each other from 0.
     known = {old: f"{name}-{number}" for number, old in enumerate(dict.fromkeys(re.findall(r' id="([\w.-]+)"', body)))}
     body = re.sub(r'( id="|url\(#|href="#)([\w.-]+)', lambda found: found[1] + known.get(found[2], found[2]), body)
+    # The reader's font may be wider than the one that was measured.
+    box = f"-{_MARGIN_PX} 0 {float(width[1]) + 2 * _MARGIN_PX:g} {height[1]}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{name}-title {name}-desc" '
-        f'width="{width[1]}" height="{height[1]}" viewBox="0 0 {width[1]} {height[1]}">'
+        f'width="{float(width[1]) + 2 * _MARGIN_PX:g}" height="{height[1]}" viewBox="{box}">'
         f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{html.escape(description)}</desc>'
         f"{body}</svg>"
     )

@@ -41,6 +41,10 @@ def test_what_people_read(
 def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
     record = rankwise(*FRONTIER, "--json").json
     assert (record["workload"], record["machine"], record["reading"]) == ("fft3d", "frontier", "literal")
+    assert record["memory_constant"] == pytest.approx((19 * 23) ** 0.5)
+    memory = record["results"]["memory_s"]
+    assert memory["high"] / memory["low"] == pytest.approx(23 / 19)
+    record = rankwise(*FRONTIER, "--reading", "literal", "--json").json
     assert record["memory_constant"] == 6.3
     results = record["results"]
     # Two exchanges of 32768^3 points of 16 bytes over 4096 nodes of 100 GB/s, 57 % of which go between groups.
@@ -66,9 +70,10 @@ def test_the_readings_and_variants_of_the_model(rankwise: Callable[..., Any]) ->
     def total(*arguments: str) -> float:
         return float(rankwise(*FRONTIER, *arguments, "--json").json["results"]["total_s"]["value"])
 
+    assert total() > total("--reading", "literal")
     literal = total()
     assert total("--reading", "paper-effective") > literal
-    assert total("--memory-constant", "20") > literal
+    assert total("--memory-constant", "24") > literal
     wide = rankwise(*FRONTIER, "--memory-constant", "6.3:24", "--json").json["results"]["memory_s"]
     assert wide["high"] / wide["low"] == pytest.approx(24 / 6.3)
     assert total("--bound", "ideal") < literal

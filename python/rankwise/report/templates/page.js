@@ -102,6 +102,7 @@
     if (panels.length === 1) {
       whole.params.push(...(panels[0].params ?? []));
       delete panels[0].params;
+      delete whole.resolve;  // of panels to each other
       return { ...whole, ...panels[0], width: width - 6, autosize: { type: "fit-x", contains: "padding" } };
     }
     for (const panel of panels) panel.width = inner;
