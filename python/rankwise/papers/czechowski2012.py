@@ -19,6 +19,7 @@ from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 N = 21_000  # section 6, Prediction 2
@@ -362,13 +363,13 @@ _FIGURE6_CAPTION = (
 )
 
 
-def _draw_figure5() -> str:
+def _draw_figure5() -> Chart:
     from rankwise.report.projections import figure5_picture
 
     return figure5_picture({reading: figure5(reading) for reading in READINGS})
 
 
-def _draw_figure6() -> str:
+def _draw_figure6() -> Chart:
     from rankwise.report.projections import figure6_picture
 
     return figure6_picture({reading: figure6(reading) for reading in READINGS})

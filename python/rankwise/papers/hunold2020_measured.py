@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from statistics import fmean, quantiles
 
 from rankwise.mapping import map_grid
-from rankwise.papers.hunold2020_times import MACHINES, RANKS_PER_NODE, Line, PublishedTime, fit_line, our_scores, published_times
+from rankwise.papers.hunold2020_times import (
+    MACHINES,
+    RANKS_PER_NODE,
+    Line,
+    PublishedTime,
+    fit_line,
+    our_scores,
+)
 from rankwise.report.reproduction import Cell, Section, Table
 from rankwise.units import format_size, format_time
 
