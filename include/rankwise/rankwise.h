@@ -86,7 +86,8 @@ typedef enum rankwise_algorithm {
   RANKWISE_ALGORITHM_TEAM_SHIFT = 5,        /* teams of ranks pool their boxes; only with rankwise_exchange_visit */
   RANKWISE_ALGORITHM_STRIPED = 6,           /* one message a pair of nodes (MPI_COMM_TYPE_SHARED), dealt over their ranks */
   RANKWISE_ALGORITHM_LEADER = 7,            /* the same, all by the first rank of each node */
-  RANKWISE_ALGORITHM_TWO_STEP = 8           /* every block once to each node that needs it, handed out there */
+  RANKWISE_ALGORITHM_TWO_STEP = 8,          /* every block once to each node that needs it, handed out there */
+  RANKWISE_ALGORITHM_SHIFT_POSTED = 9       /* shift; every receive is posted before the blocking send of its hop */
 } rankwise_algorithm;
 
 typedef enum rankwise_shell {
@@ -347,6 +348,10 @@ RANKWISE_API rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, in
  * ARGUMENT: counts that differ between the two ends of an edge, named with both ranks and the key, on both of them. */
 RANKWISE_API rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const rankwise_list send[],
                                                       const rankwise_list recv[]);
+
+/* Says where what comes is put, from now on: after rankwise_neighbors_lists, which tells how many that are on each edge
+ * (rankwise_halo_received). Local: nothing is told. ARGUMENT: a count that is another one. */
+RANKWISE_API rankwise_result rankwise_neighbors_places(rankwise_halo halo, const rankwise_list recv[]);
 
 /* From now on the counts may be others in every exchange: they travel inside the messages, and what comes stays in the
  * plan's memory. bytes: of each receive edge, as much as usually comes. All ranks call it; partners tell each other, a

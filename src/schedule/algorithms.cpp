@@ -24,6 +24,12 @@ std::string_view no_eighth(SendMode mode, Shell shell) {
              : forwards_nothing(mode, shell);
 }
 
+std::string_view only_blocking(SendMode mode, Shell /*shell*/) {
+  return is_blocking(mode) ? ""
+                           : "shift-posted posts the receives of blocking sends first, which others do anyway: choose "
+                             "shift, or ssend or send";
+}
+
 std::string_view all_combinations(SendMode /*mode*/, Shell /*shell*/) { return ""; }
 
 constexpr ExchangeAlgorithm table[] = {
@@ -125,6 +131,19 @@ constexpr ExchangeAlgorithm table[] = {
      .own_slot = window_centre,
      .contributions_to = window_contributions,
      .needs_nodes = true},
+    {.id = "shift-posted",
+     .c_value = 9,
+     .summary = "shift whose blocking sends take no turns: every receive is posted before its hop's send",
+     .source = "werner2023, sections 3.2 and 6.2.1",
+     .costed_as = "shift-posted",
+     .why_not = only_blocking,
+     .make = make_shift_posted,
+     .make_reduce = reversed_import,
+     .origins = window_origins,
+     .own_slot = window_centre,
+     .contributions_to = window_contributions,
+     .fills_window = true,
+     .by_axis = true},
 };
 
 }  // namespace

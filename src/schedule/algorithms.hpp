@@ -45,6 +45,7 @@ struct ExchangeAlgorithm {
 [[nodiscard]] RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_striped(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] RankSchedule make_leader(const ExchangeSpec& spec, Index rank);

@@ -5,9 +5,11 @@
 // Blocking sends take the even-odd order of werner2023 (Fig. 5): first all hops up, then all hops down, and a hop has two
 // steps, in the first of which the ranks of even coordinate send, in the second the odd ones. On an odd periodic ring
 // two even ranks meet at the seam; their message goes last, in the second step, so that no cycle of waiting ranks can
-// form; its sender receives before, and so stands ready one step before its partner sends. Non-blocking and persistent
-// sends have both directions of a hop in flight together. Self-synchronising sends have the whole axis in
-// one step: all receives are posted at once, and each hop's send only comes after the receive of what it forwards.
+// form; its sender receives before, and so stands ready one step before its partner sends. With receives posted first
+// (shift-posted) nobody takes turns: a hop is one step, in which every rank sends and receives, up before down as before.
+// Non-blocking and persistent sends have both directions of a hop in flight together. Self-synchronising sends have the
+// whole axis in one step: all receives are posted at once, and each hop's send only comes after the receive of what it
+// forwards.
 #include <array>
 #include <optional>
 
@@ -89,6 +91,19 @@ void add_blocking(RankSchedule& schedule, const AxisShift& shift) {
   }
 }
 
+// A hop a step, its receive posted before it sends.
+void add_posted(RankSchedule& schedule, const AxisShift& shift) {
+  for (const int direction : directions) {
+    for (Index number = 1; number <= shift.hops(direction); ++number) {
+      Hop hop = shift.hop(direction, number);
+      Step& step = schedule.steps.emplace_back();
+      for (std::optional<Op>* op : {&hop.copy, &hop.recv, &hop.send}) {
+        if (*op) step.ops.push_back(std::move(**op));
+      }
+    }
+  }
+}
+
 void add_hop_by_hop(RankSchedule& schedule, const AxisShift& shift) {
   for (Index number = 1; number <= std::max(shift.hops(+1), shift.hops(-1)); ++number) {
     Step step;
@@ -127,22 +142,22 @@ void add_self_synchronising(RankSchedule& schedule, const AxisShift& shift) {
   schedule.steps.push_back(std::move(step));
 }
 
+RankSchedule by_axis(const ExchangeSpec& spec, Index rank, void (*add)(RankSchedule& schedule, const AxisShift& shift)) {
+  RankSchedule schedule;
+  schedule.slots = spec.window.slots();
+  for (int axis = spec.grid.ndim(); axis-- > 0;) add(schedule, AxisShift(spec, rank, axis));
+  return schedule;
+}
+
 }  // namespace
 
 RankSchedule make_shift(const ExchangeSpec& spec, Index rank) {
-  RankSchedule schedule;
-  schedule.slots = spec.window.slots();
-  for (int axis = spec.grid.ndim(); axis-- > 0;) {
-    const AxisShift shift(spec, rank, axis);
-    if (is_blocking(spec.mode)) {
-      add_blocking(schedule, shift);
-    } else if (spec.mode == SendMode::isend_self) {
-      add_self_synchronising(schedule, shift);
-    } else {
-      add_hop_by_hop(schedule, shift);
-    }
-  }
-  return schedule;
+  return by_axis(spec, rank,
+                 is_blocking(spec.mode)                  ? add_blocking
+                 : spec.mode == SendMode::isend_self ? add_self_synchronising
+                                                         : add_hop_by_hop);
 }
+
+RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank) { return by_axis(spec, rank, add_posted); }
 
 }  // namespace rankwise

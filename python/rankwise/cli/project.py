@@ -28,7 +28,8 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a figure: link_bandwidth=50GB/s, a range =25GB/s:50GB/s, or =0.5x:2x."),
 ]
-Plot = Annotated[Path | None, typer.Option(help="Write a tornado plot of the sensitivities: FILE.svg.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
+_TIMES = ("memory_s", "network_s", "total_s")
 Vary = Annotated[
     list[str] | None, typer.Option(help="Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
 ]
@@ -116,10 +117,14 @@ def project_fft3d(
     n: Annotated[str, typer.Option("--n", help="Points an axis: 32768, or a range 16384:32768.")],
     nodes: Annotated[str | None, typer.Option(help="Nodes: 4096, or a range. Default: all of the machine.")] = None,
     reading: Annotated[
-        str, typer.Option(help="Memory term: literal (Eq. 2, A = 6.3), or paper-effective (fitted to the paper's figures).")
-    ] = "literal",
+        str | None,
+        typer.Option(
+            help="Memory term: literal (Eq. 2, A = 6.3) or paper-effective (fitted to the paper's figures). "
+            "Default: Eq. 2, for machines built since 2020 with the A of 19 to 23 that runs on Frontier imply."
+        ),
+    ] = None,
     memory_constant: Annotated[
-        str | None, typer.Option(help="A of the literal memory term, or its range: 20, 6.3:24. Default: 6.3.")
+        str | None, typer.Option(help="A of the literal memory term, or its range: 20, 6.3:24.")
     ] = None,
     bound: Annotated[
         str, typer.Option(help="Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
@@ -153,7 +158,8 @@ def project_fft3d(
     from rankwise.machine.library import load_machine
     from rankwise.models import fft3d
 
-    _choose("--reading", reading, fft3d.READINGS)
+    if reading is not None:
+        _choose("--reading", reading, fft3d.READINGS)
     _choose("--bound", bound, fft3d.BOUNDS)
     _choose("--torus-constant", torus_constant, tuple(fft3d.TORUS_CONSTANTS))
     _choose("--precision", precision, ("double", "single"))
@@ -169,8 +175,8 @@ def project_fft3d(
     question = FftQuestion(
         n=_count_range(n, "--n", 2),
         nodes=None if nodes is None else _count_range(nodes, "--nodes", 1),
-        reading=reading,
-        constant=None if memory_constant is None else _constant_range(memory_constant),
+        reading=reading or fft3d.LITERAL,
+        constant=_constant(described, reading, memory_constant),
         bound=bound,
         torus_constant=torus_constant,
         topology=topology,
@@ -186,7 +192,12 @@ def project_fft3d(
         key, ends = _vary(text, described, answer)
         varied += vary_fft(described, question, key, ends)
     matched = [match_fft(answer, load_machine(name), match) for name in (against or "").split(",") if match and name]
-    if plot is not None:
+    if plot is not None and varied:
+        write_varied(
+            [(row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES}) for row in varied],
+            _tornado_title(answer), plot,
+        )  # fmt: skip
+    elif plot is not None:
         write_tornado(answer.sensitivities, answer.parameters, answer.total_s.value, _tornado_title(answer), plot)
     if as_json:
         record = answer.to_dict()
@@ -216,7 +227,7 @@ def _show(answer: FftAnswer) -> None:
     print(
         f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}"
     )
-    print(f"memory term: {answer.memory.label()}; network: {answer.network}")
+    print(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
     table = Table("phase", "equation", "time", "range", "of the total")
     network = re.search(r"Eq\. [345]", answer.network)
     terms = [
@@ -257,18 +268,27 @@ def _show(answer: FftAnswer) -> None:
     print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
 
 
+def _implied(answer: FftAnswer) -> str:
+    """Say where A comes from when it is what runs since 2020 imply."""
+    from rankwise.models import fft3d
+
+    constant = answer.question.constant
+    if constant is None or (constant.low, constant.high) != fft3d.IMPLIED_A:
+        return ""
+    return f", {constant.low:g} to {constant.high:g} as runs on Frontier imply (--reading literal: {fft3d.PAPER_A:g})"
+
+
 def _show_varied(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from rankwise.machine.description import QUANTITIES, format_quantity
+    from rankwise.machine.description import format_quantity
 
     table = Table("varied", "value", "memory", "network", "total", "performance", "of peak", "bounded by")
     for row in rows:
         results, key = row["results"], row["parameter"]
-        unit = QUANTITIES[key].unit if key in QUANTITIES else "1"
         table.add_row(
             key,
-            f"{row['value']:,.0f}" if key in ("n", "nodes") else format_quantity(row["value"], unit),
+            value_words(key, row["value"]),
             *(format_time(results[name]["value"]) for name in ("memory_s", "network_s", "total_s")),
             format_quantity(results["performance_flop_per_s"]["value"], "flop/s"),
             f"{100 * results['fraction_of_peak']['value']:.3g} %",
@@ -314,10 +334,29 @@ def write_tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range],
     """Write the tornado plot of a time's sensitivities."""
     from rankwise.engines.project import sensitivity_labels
     from rankwise.files import write_whole
-    from rankwise.report.projections import tornado_picture
+    from rankwise.report.tornado import tornado_picture
 
-    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title) + "\n")
+    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title).file())
     tell(f"written: {path}")
+
+
+def write_varied(varied: Sequence[tuple[str, float, Mapping[str, float]]], title: str, path: Path) -> None:
+    """Write the plot of times (s, by what takes them) over the values of each parameter that was varied."""
+    from rankwise.files import write_whole
+    from rankwise.report.tornado import varied_picture
+
+    found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
+    for key, value, times in varied:
+        found.setdefault(key, []).append((value, value_words(key, value), times))
+    write_whole(path, varied_picture(found, title).file())
+    tell(f"written: {path}")
+
+
+def value_words(key: str, value: float) -> str:
+    """Write a value of a parameter with its unit."""
+    from rankwise.machine.description import QUANTITIES, format_quantity
+
+    return f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value, QUANTITIES[key].unit if key in QUANTITIES else "1")
 
 
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:
@@ -349,6 +388,21 @@ def _vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, tupl
         return parse_vary(text, machine, list(answer.parameters))
     low, high = parse_range(ends, "nodes", f"--vary {key}", answer.parameters[key].value)
     return key, (max(low, 2.0 if key == "n" else 1.0), high)
+
+
+def _constant(machine: Description, reading: str | None, given: str | None) -> Range | None:
+    """The A of Eq. 2: the given one; of a machine that was built since 2020 the range that published runs imply; None: the paper's."""
+    from rankwise.models import fft3d
+    from rankwise.models.uncertain import Range
+
+    if given is not None:
+        return _constant_range(given)
+    peak = machine.figures.get("node_peak")
+    built = peak is not None and peak.kind != "projected" and machine.year is not None and machine.year >= fft3d.IMPLIED_SINCE
+    if reading is not None or not built:
+        return None
+    low, high = fft3d.IMPLIED_A
+    return Range(math.sqrt(low * high), low, high)
 
 
 def _constant_range(text: str, what: str = "--memory-constant") -> Range:

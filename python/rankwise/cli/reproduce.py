@@ -18,8 +18,8 @@ reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside
 Folder = Annotated[
     Path | None, typer.Option("--output", "-o", help="Folder to write the page, the tables and the pictures into.")
 ]
-Engine = Annotated[str, typer.Option(help="model, or simgrid: its communication simulated, beside what was published.")]
-Simulations = Annotated[Path, typer.Option(help="Folder that keeps what was simulated; what it has is not simulated again.")]
+Engine = Annotated[str, typer.Option(help="model; simgrid: its communication simulated, beside what was published; run: its experiment here.")]
+Simulations = Annotated[Path, typer.Option(help="Folder that keeps simulations, which are not done again, and samples.")]
 
 
 Measured = Annotated[
@@ -40,11 +40,14 @@ def _register(paper: Paper) -> None:
     ) -> None:
         if output is not None:
             require_folder(output)
-        if engine not in ("model", "simgrid"):
-            raise InputError(f"--engine {engine} is unknown: choose model or simgrid")
+        if engine not in ("model", "simgrid", "run"):
+            raise InputError(f"--engine {engine} is unknown: choose model, simgrid or run")
         if measured and not (paper.takes_profiles and engine == "model"):
             raise InputError(f"{paper.name} sets no profiles beside what it shows: leave --measured out")
-        reproduction = paper.reproduce(measured or ()) if engine == "model" else paper.reproduce_simulated(simulations)
+        if engine == "model":
+            reproduction = paper.reproduce(measured or ())
+        else:
+            reproduction = paper.reproduce_simulated(simulations) if engine == "simgrid" else paper.reproduce_here(simulations)
         written: list[Path] = []
         if output is not None:
             from rankwise.report.paper_page import write_reproduction

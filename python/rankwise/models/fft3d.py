@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 PAPER_A = 6.3
+# What published runs on Frontier imply (papers/fft_since_2012.py), and from which year on machines are taken to be alike.
+IMPLIED_A, IMPLIED_SINCE = (19.0, 23.0), 2020
 EFFECTIVE_X = {"gpu": 77.9, "cpu": 72.1}
 LITERAL, EFFECTIVE = "literal", "paper-effective"
 READINGS = (LITERAL, EFFECTIVE)

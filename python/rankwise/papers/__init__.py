@@ -15,7 +15,8 @@ from rankwise.report.reproduction import Reproduction
 class Paper:
     """A paper that can be redone: its id, its citation, and the module whose ``reproduce()`` does it.
 
-    ``simulated`` is the module whose ``reproduce_simulated(folder)`` does it under SimGrid (None: nothing to simulate).
+    ``simulated`` is the module whose ``reproduce_simulated(folder)`` does it under SimGrid (None: nothing to simulate);
+    ``here`` is likewise the module whose ``reproduce_here(folder)`` does its experiment on this machine.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Paper:
     module: str
     help: str
     simulated: str | None = None
+    here: str | None = None
     takes_profiles: bool = False  # whether it sets profiles measured here beside the paper's tables
 
     def reproduce(self, profiles: Sequence[Path] = ()) -> Reproduction:
@@ -36,6 +38,13 @@ class Paper:
         if self.simulated is None:
             raise InputError(f"nothing of {self.name} is simulated: leave --engine out")
         reproduction: Reproduction = import_module(self.simulated).reproduce_simulated(folder)
+        return reproduction
+
+    def reproduce_here(self, folder: Path) -> Reproduction:
+        """Do its experiment on this machine; ``folder`` keeps the samples. Raises RankwiseError and its kinds."""
+        if self.here is None:
+            raise InputError(f"nothing of {self.name} is run here by this verb: leave --engine out")
+        reproduction: Reproduction = import_module(self.here).reproduce_here(folder)
         return reproduction
 
 
@@ -69,5 +78,6 @@ PAPERS = (
         "rankwise.papers.werner2023",
         "Redo Tables 1 to 6 on the Shift, test the published model, and set ours beside it.",
         "rankwise.papers.werner2023_simgrid",
+        "rankwise.papers.werner2023_here",
     ),
 )

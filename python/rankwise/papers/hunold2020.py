@@ -18,6 +18,10 @@ from typing import Any
 from rankwise.mapping import map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
+from rankwise.papers import hunold2020_measured as measured
+from rankwise.papers.hunold2020_simgrid import kept_section
+from rankwise.papers.hunold2020_times import published_times
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 NODES = tuple(range(10, 32, 3))
@@ -265,6 +269,7 @@ def reproduce() -> Reproduction:
     large = [scored(instance) for instance in throughput_instances()]
     boxes = distributions(results)
     judged = claims(results, large)
+    times, seconds = published_times(), measured.instantiation()
     below = sum(
         row.scores["refined"][0] <= min(row.scores[mapper][0] for mapper in SHOWN if mapper != "refined") for row in results
     )
@@ -306,6 +311,8 @@ def reproduce() -> Reproduction:
                 ["J_sum and J_max on 50x48 (N = 50) and 75x64 (N = 100), 48 ranks a node."],
                 [_score_table(large)],
             ),
+            *measured.sections(times, seconds),
+            kept_section(),
         ],
         record={
             "claims": [vars(claim) for claim in judged],
@@ -323,6 +330,7 @@ def reproduce() -> Reproduction:
             ],
             "instances": [_instance_record(row) for row in results],
             "throughput_grids": [_instance_record(row) for row in large],
+            **measured.record(times, seconds),
         },
         sources=[
             "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
@@ -392,7 +400,7 @@ def _score_table(large: Sequence[Scored]) -> Table:
     return Table("scores", "J_sum/J_max on the throughput grids.", header, rows, shown)
 
 
-def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> str:
+def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
     from rankwise.report.boxes import reduction_picture
 
     columns: dict[str, Callable[[str], Sequence[float]]] = {

@@ -7,6 +7,7 @@ carries (ASSUMED). The simulated times know nothing of the published ones.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from rankwise.engines.session import simulate_rows
 from rankwise.engines.system import System
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase, stencil_cases
@@ -40,10 +42,23 @@ ASSUMED = {
 }
 
 
+KEPT = Path(__file__).with_name("data") / "hunold2020_simulated.csv"
+COMMAND = "rankwise reproduce hunold2020 --engine simgrid --simulations hunold2020-simulated"
 _WORD_BYTES = 8
 _AGREEMENT = (
     "ρ: rank correlation of the simulated order of the mappings with the published one; mean, median: error of the speed-ups."
 )
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The simulated time of one mapping of one instance at one size."""
+
+    nodes: int
+    stencil: str
+    message_bytes: int
+    mapping: str
+    time_s: float
 
 
 @dataclass(frozen=True)
@@ -104,32 +119,38 @@ def compared(rows: Sequence[Row], word_bytes: int = 1) -> list[Compared]:
 
     With ``word_bytes`` the printed sizes are read as words of so many bytes.
     """
-    printed = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in published_times()}
     cases = [row.case for row in rows if isinstance(row.case, StencilCase)]
-    own = {
-        (case.grid, case.stencil, case.message_bytes, case.mapping): row.time_s for case, row in zip(cases, rows, strict=True)
-    }
+    return compare(
+        [
+            Simulated(case.ranks // RANKS_PER_NODE, case.stencil, case.message_bytes, case.mapping, row.time_s)
+            for case, row in zip(cases, rows, strict=True)
+        ],
+        word_bytes,
+    )
+
+
+def compare(times: Sequence[Simulated], word_bytes: int = 1) -> list[Compared]:
+    """Likewise, of times as they are kept."""
+    printed = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in published_times()}
+    own = {(t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in times}
     found = []
-    for case, row in zip(cases, rows, strict=True):
-        size, rest = divmod(case.message_bytes, word_bytes)
-        if rest:
+    for time in times:
+        size, rest = divmod(time.message_bytes, word_bytes)
+        blocked_s = own.get((time.nodes, time.stencil, time.message_bytes, "blocked"))
+        if rest or blocked_s is None:
             continue
-        nodes = case.ranks // RANKS_PER_NODE
         published = {}
         for machine in MACHINES:
-            base = printed.get((machine, nodes, case.stencil, size, "blocked"))
-            time_s = printed.get((machine, nodes, case.stencil, size, case.mapping))
+            base = printed.get((machine, time.nodes, time.stencil, size, "blocked"))
+            time_s = printed.get((machine, time.nodes, time.stencil, size, time.mapping))
             if base is not None and time_s is not None:
                 published[machine] = base / time_s
-        blocked_s = own[case.grid, case.stencil, case.message_bytes, "blocked"]
-        found.append(Compared(nodes, case.stencil, size, case.mapping, row.time_s, blocked_s / row.time_s, published))
+        found.append(Compared(time.nodes, time.stencil, size, time.mapping, time.time_s, blocked_s / time.time_s, published))
     return found
 
 
 def agreements(rows: Sequence[Compared]) -> list[Agreement]:
     """Return, for each machine and size, rank correlation (mean over the instances) and error of the speed-ups."""
-    from scipy.stats import spearmanr
-
     found = []
     for machine in MACHINES:
         for size in sorted({row.message_bytes for row in rows}):
@@ -141,7 +162,7 @@ def agreements(rows: Sequence[Compared]) -> list[Agreement]:
                 ours = [row.speedup for row in group]
                 theirs = [row.published[machine] for row in group]
                 if len(group) >= 3 and len(set(ours)) > 1 and len(set(theirs)) > 1:
-                    correlations.append(float(spearmanr(ours, theirs).statistic))
+                    correlations.append(_rank_correlation(ours, theirs))
             if others and correlations:
                 errors = [abs(row.speedup / row.published[machine] - 1) for row in others]
                 found.append(
@@ -157,10 +178,68 @@ def agreements(rows: Sequence[Compared]) -> list[Agreement]:
     return found
 
 
+def _rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Spearman's: the correlation of the ranks, equals sharing theirs."""
+
+    def ranks(values: Sequence[float]) -> list[float]:
+        return [sum(v < value for v in values) + (values.count(value) - 1) / 2 for value in values]
+
+    return float(np.corrcoef(ranks(list(a)), ranks(list(b)))[0, 1])
+
+
+def kept() -> list[Simulated]:
+    """Return the simulated times that the package keeps (data/hunold2020_simulated.csv, whose head names the command)."""
+    with KEPT.open(encoding="utf-8", newline="") as stream:
+        return [
+            Simulated(int(row["nodes"]), row["stencil"], int(row["message_bytes"]), row["mapping"], float(row["time_s"]))
+            for row in csv.DictReader(line for line in stream if not line.startswith("#"))
+        ]
+
+
+def keep(rows: Sequence[Row], path: Path = KEPT) -> None:
+    """Write simulated times as the package keeps them."""
+    cases = [(row.case, row.time_s) for row in rows if isinstance(row.case, StencilCase)]
+    lines = sorted(
+        (c.ranks // RANKS_PER_NODE, STENCILS.index(c.stencil), c.message_bytes, MAPPINGS[50].index(c.mapping), time_s)
+        for c, time_s in cases
+    )
+    text = f"# made by: {COMMAND}\nnodes,stencil,message_bytes,mapping,time_s\n"
+    text += "".join(f"{n},{STENCILS[s]},{size},{MAPPINGS[50][m]},{time_s:.6g}\n" for n, s, size, m, time_s in lines)
+    path.write_text(text, encoding="utf-8")
+
+
+def whole() -> int:
+    """Return how many times the whole campaign has."""
+    return sum(len(STENCILS) * len(SIZES) * len(MAPPINGS[nodes]) for nodes in GRIDS)
+
+
+def kept_section() -> Section:
+    """What of the campaign the package keeps, beside the published speed-ups."""
+    times = kept()
+    rows = compare(times)
+    agreed = agreements(rows)
+    correlations = [a.rank_correlation for a in agreed if a.message_bytes >= 4096] or [a.rank_correlation for a in agreed]
+    by_grid = ", ".join(
+        f"N = {n}: {sum(t.nodes == n for t in times)} of {len(STENCILS) * len(SIZES) * len(MAPPINGS[n])}" for n in GRIDS
+    )
+    return Section(
+        "simulated",
+        "The campaign, simulated",
+        (
+            f"{len(times)} of {whole()} times are kept ({by_grid}); the others and these again: '{COMMAND}', which goes on where "
+            f"it was. The rank correlation of the simulated order of the mappings with the published one is "
+            f"{np.mean(correlations):.2f} in the mean over machines and sizes of 4 KiB or more. Assumed, as the paper does not "
+            f"say: {_assumed()}.",
+        ),
+        (_agreement_table(agreed), _speedup_table(rows)),
+    )
+
+
 def reproduce_simulated(folder: Path) -> Reproduction:
     """Simulate everything (more than an hour on two cores, resumed from ``folder``) and set it beside the paper."""
     tell(f"simulating up to 4800 ranks: more than an hour on two cores, what is done stays in {folder} and is not done again")
     rows = simulated(folder)
+    keep(rows, folder / KEPT.name)
     return reproduction(compared(rows), compared(rows, _WORD_BYTES))
 
 
@@ -291,7 +370,7 @@ def _line_table(lines: Sequence[Line]) -> Table:
     )
 
 
-def _draw(rows: Sequence[Compared]) -> str:
+def _draw(rows: Sequence[Compared]) -> Chart:
     from rankwise.report.speedups import speedup_picture
 
     return speedup_picture(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from rankwise.papers.osu_effects import (
     largest_spread,
     saturation_of,
 )
+from rankwise.papers.wagner2024_single import remarks, section, table_1
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Picture, Reproduction, Section, Table
 from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time
@@ -191,7 +193,20 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     theirs = [fit(series) for series in published()]
     found, lacking = measured(profiles) if profiles else ([], [])
     ours = [fit(series) for series in found]
-    answer = _answer(theirs)
+    ten = [fitted.series for fitted in theirs]
+    one = table_1()
+    single = section(one, ten)
+    single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(one)])))
+    wrong = [remark for remark in remarks(one, ten) if not remark.holds]
+    answer = (
+        (
+            *_answer(theirs),
+            f"Of the text's remarks {len(wrong)} do not follow from its tables, among them: {wrong[0].says}, "
+            f"where {wrong[0].figures}.",
+        )
+        if wrong
+        else _answer(theirs)
+    )
     sections = [
         Section(
             "effects",
@@ -202,6 +217,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
             ),
             (_fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs), *_pictures("", theirs)),
         ),
+        single,
         Section(
             "tables",
             "The published tables",
@@ -244,6 +260,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
             "farther_is_faster_bytes": crossings(theirs[0].series, theirs[1].series),
             "measured": [_record(fitted) for fitted in ours],
             "lacking": lacking,
+            "remarks": [vars(remark) for remark in remarks(one, ten)],
         },
         sources=(
             "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1, 2024. Tables 2 and 3: OSU micro-benchmarks 5.8 "
@@ -459,11 +476,11 @@ def _single_table() -> Table:
 
 
 def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
-    def draw(function: str) -> Callable[[], str]:
-        def picture() -> str:
+    def draw(function: str) -> Callable[[], Chart]:
+        def picture() -> Chart:
             from rankwise.report import placements
 
-            drawn: Callable[[str, Sequence[Fitted]], str] = getattr(placements, function)
+            drawn: Callable[[str, Sequence[Fitted]], Chart] = getattr(placements, function)
             return drawn(prefix, fitted)
 
         return picture

@@ -56,7 +56,8 @@ TEST_F(Misuse, TheHeadersNumbersAreThoseOfTheTable) {
       {"direct", RANKWISE_ALGORITHM_DIRECT}, {"neighbor-alltoall", RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL},
       {"shift", RANKWISE_ALGORITHM_SHIFT},   {"comb", RANKWISE_ALGORITHM_COMB},
       {"team-shift", RANKWISE_ALGORITHM_TEAM_SHIFT}, {"striped", RANKWISE_ALGORITHM_STRIPED},
-      {"leader", RANKWISE_ALGORITHM_LEADER}, {"two-step", RANKWISE_ALGORITHM_TWO_STEP}};
+      {"leader", RANKWISE_ALGORITHM_LEADER}, {"two-step", RANKWISE_ALGORITHM_TWO_STEP},
+      {"shift-posted", RANKWISE_ALGORITHM_SHIFT_POSTED}};
   EXPECT_EQ(named.size(), rankwise::exchange_algorithms().size());
   for (const auto& [id, value] : named) EXPECT_EQ(rankwise::exchange_algorithm(id).c_value, value) << id;
 }

@@ -41,6 +41,10 @@ def test_what_people_read(
 def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
     record = rankwise(*FRONTIER, "--json").json
     assert (record["workload"], record["machine"], record["reading"]) == ("fft3d", "frontier", "literal")
+    assert record["memory_constant"] == pytest.approx((19 * 23) ** 0.5)
+    memory = record["results"]["memory_s"]
+    assert memory["high"] / memory["low"] == pytest.approx(23 / 19)
+    record = rankwise(*FRONTIER, "--reading", "literal", "--json").json
     assert record["memory_constant"] == 6.3
     results = record["results"]
     # Two exchanges of 32768^3 points of 16 bytes over 4096 nodes of 100 GB/s, 57 % of which go between groups.
@@ -66,9 +70,10 @@ def test_the_readings_and_variants_of_the_model(rankwise: Callable[..., Any]) ->
     def total(*arguments: str) -> float:
         return float(rankwise(*FRONTIER, *arguments, "--json").json["results"]["total_s"]["value"])
 
+    assert total() > total("--reading", "literal")
     literal = total()
     assert total("--reading", "paper-effective") > literal
-    assert total("--memory-constant", "20") > literal
+    assert total("--memory-constant", "24") > literal
     wide = rankwise(*FRONTIER, "--memory-constant", "6.3:24", "--json").json["results"]["memory_s"]
     assert wide["high"] / wide["low"] == pytest.approx(24 / 6.3)
     assert total("--bound", "ideal") < literal
@@ -238,7 +243,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*FRONTIER, "--machine", "no.json"], "does not exist"),
         (["project", "fft3d", "--machine", "h100-cluster", "--n", "4096"], "--nodes"),
         (["project", "table", "--year", "1066"], "between 1950 and 2100"),
-        (["project", "exchange", "--machine", "frontier"], "has no latency"),
+        (["project", "exchange", "--machine", "keeneland"], "has no latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2"], "needs a unit of latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "sned"], "send mode 'sned' is unknown"),
         (
@@ -246,7 +251,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
             "algorithm 'shft' is unknown",
         ),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
+        (["project", "exchange", "--machine", "summit", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks-per-node", "0"], "at least 1"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--cutoff", "0"], "at least 1"),
@@ -257,7 +262,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--flops-per-cell", "-1"], "0 or above"),
         ([*STENCIL, "--cells", "8x8", "--nodes", "0"], "at least 1"),
         ([*STENCIL, "--cells", "8x8", "--nodes", "4", "--mode", "sned"], "send mode 'sned' is unknown"),
-        (["project", "stencil", "--machine", "frontier", "--cells", "8x8", "--nodes", "4"], "has no latency"),
+        (["project", "stencil", "--machine", "keeneland", "--cells", "8x8", "--nodes", "4"], "has no latency"),
         (["reproduce", "czechowski2012", "-o", "a-file"], "is a file: name a folder"),
         (["reproduce", "gauss1805"], "gauss1805"),
     ],
@@ -280,7 +285,7 @@ def test_reproduce_writes_page_tables_and_pictures(rankwise: Callable[..., Any])
     written = [Path(name) for name in result.json["files"]]
     assert {path.suffix for path in written} == {".html", ".csv", ".svg"}
     page = written[0].read_text(encoding="utf-8")
-    assert page.count("<svg") == 3 and "<script" not in page and "http" not in page.replace("http://www.w3.org", "")
+    assert page.count('class="still"') == 3
     with (Path("redone") / "czechowski2012-predictions.csv").open() as stream:
         rows = {row["key"]: row for row in csv.DictReader(stream)}
     assert float(rows["gpu_performance"]["paper_effective"]) == pytest.approx(2.79e15, rel=2e-3)
@@ -291,9 +296,27 @@ def test_project_fft3d_starts_without_heavy_libraries() -> None:
     script = (
         "import sys; from rankwise.cli.main import run; "
         "code = run(['project', 'fft3d', '--machine', 'frontier', '--n', '32768', '--nodes', '4096', '--json']); "
-        "print(code, *(m for m in ('numpy','scipy','matplotlib','jinja2','rich.table') if m in sys.modules), file=sys.stderr)"
+        "print(code, *(m for m in ('numpy','scipy','vl_convert','jinja2','rich.table') if m in sys.modules), file=sys.stderr)"
     )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.strip() == "0"
     assert time.perf_counter() - start < 5  # a generous bound for a busy machine; benchmarks/startup.py holds it to 300 ms
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["exchange", "--dims", "3", "--cutoff", "1", "--bytes", "1kB"],
+        ["stencil", "--cells", "2048x2048x2048", "--nodes", "64"],
+    ],
+)
+def test_machines_beside_each_other(rankwise: Callable[..., Any], asked: list[str]) -> None:
+    command = ["project", *asked, "--machine", "fugaku", "--against", "frontier,aws-efa,keeneland"]
+    result = rankwise(*command, "--plot", "machines.svg", "--json")
+    assert result.code == 0 and "left out: machine keeneland has no latency" in result.err
+    assert len(result.json["rows"]) == 3
+    picture = Path("machines.svg").read_text()
+    assert result.json["conclusion"] in picture.replace("\n", " ") and "aws-efa" in picture
+    assert rankwise(*command).out.startswith(result.json["conclusion"])
+    assert rankwise(*command, "--vary", "latency=1us:2us").code == 2

@@ -1,0 +1,135 @@
+"""Czechowski et al. (ICS 2012), section 4 and the note on stacked memory: Eqs. 6, 7 and 11, on the paper's designs and on what was built.
+
+Eq. 6 and 7 are Eq. 2 and Eq. 4 or 5 with P = R_peak / C_node; Eq. 11 asks whether T_mem <= T_flops. Orders there have constants here:
+those of Eq. 1 and 2, by which a node is balanced where C / beta_mem <= 5 log2(Z) / (A w), w bytes a word, n at least Z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rankwise.machine.description import Description
+from rankwise.machine.library import load_machine
+from rankwise.models import fft3d
+from rankwise.report.reproduction import Cell, Section, Table
+
+WORD_BYTES = 16.0
+KAPPAS = {"Eq. 5, bisection": 2 / 3, "Eq. 4, ideal mapping": 5 / 6}
+DESIGNS = ("hopper", "keeneland", "paper-cpu-2020", "paper-gpu-2020", "summit", "fugaku", "frontier", "h100-cluster", "el-capitan")
+STACKED = ("summit", "fugaku", "frontier", "h100-cluster", "el-capitan")  # their memory is HBM, on the package
+_N = 21_000.0
+
+
+@dataclass(frozen=True)
+class Balance:
+    """How balanced the nodes of a machine are: its two sides of Eq. 11, in flops a word of 16 bytes."""
+
+    machine: str
+    year: int | None
+    flops_per_word: float  # C_node / beta_mem
+    allowed: float | None  # 5 log2(Z / rho) / A; None where the cache is not known
+    stacked: bool
+
+    @property
+    def excess(self) -> float | None:
+        """How many times the left side is what is allowed."""
+        return None if self.allowed is None else self.flops_per_word / self.allowed
+
+
+def memory_time_at_peak(peak_flop_per_s: float, flops_per_byte: float, cache_bytes: float | None, a: float = fft3d.PAPER_A) -> float:
+    """Eq. 6: T_mem of a machine of so much peak, whose nodes do so many flops a byte of memory bandwidth; seconds for 21,000^3."""
+    words = fft3d.literal(a).words_per_point(_N, None if cache_bytes is None else cache_bytes / WORD_BYTES)
+    return 3 * _N**3 * words * WORD_BYTES * flops_per_byte / peak_flop_per_s
+
+
+def network_time_at_peak(peak_flop_per_s: float, node_flop_per_s: float, link_bytes_per_s: float, kappa: float) -> float:
+    """Eq. 7: T_net of a torus of so much peak; seconds for 21,000^3."""
+    return 2 * _N**3 * WORD_BYTES * math.pow(node_flop_per_s / peak_flop_per_s, kappa) / link_bytes_per_s
+
+
+def balance_of(machine: Description, a: float = fft3d.PAPER_A) -> Balance:
+    """Both sides of Eq. 11 for a machine. Raises InputError where peak or memory bandwidth is missing."""
+    peak = machine.need("node_peak", "its balance").value
+    memory = machine.need("memory_bandwidth", "its balance").value
+    cache, cores = machine.get("cache"), machine.get("cores") or 1.0
+    allowed = None if cache is None else 5 * max(math.log2(cache / WORD_BYTES / cores), 1.0) / a
+    return Balance(machine.name, machine.year, peak * WORD_BYTES / memory, allowed, machine.name in STACKED)
+
+
+def sensitivities(factor: float = 2.0) -> dict[str, float]:
+    """By how much times grow at the same machine peak when nodes are ``factor`` times as fast and nothing else changes."""
+    gpu = load_machine("paper-gpu-2020")
+    peak, node = gpu.machine_peak() or 1.0, gpu.need("node_peak", "").value
+    memory, link = gpu.need("memory_bandwidth", "").value, gpu.need("link_bandwidth", "").value
+
+    def memory_s(scale: float) -> float:
+        return memory_time_at_peak(peak, scale * node / memory, gpu.get("cache"))
+
+    found = {"T_mem (Eq. 6)": memory_s(factor) / memory_s(1)}
+    for name, kappa in KAPPAS.items():
+        found[f"T_net (Eq. 7, {name})"] = network_time_at_peak(peak, factor * node, link, kappa) / network_time_at_peak(
+            peak, node, link, kappa
+        )
+    return found
+
+
+def section() -> Section:
+    """The part of the page."""
+    found = [balance_of(load_machine(name)) for name in DESIGNS]
+    doubled = sensitivities()
+    least = min(doubled, key=lambda name: doubled[name])
+    most = max(doubled, key=lambda name: doubled[name])
+    before = [one for one in found if not one.stacked and one.year is not None and one.year <= 2010]
+    stacked = [one for one in found if one.stacked]
+    start = max(one.flops_per_word for one in before)
+    low, high = (end(one.flops_per_word for one in stacked) for end in (min, max))
+    kept = [one.machine for one in stacked if one.flops_per_word <= start]
+    lost = [one.machine for one in stacked if one.flops_per_word > start]
+    over = [one for one in found if one.excess is not None and one.excess > 1]
+    known = [one for one in found if one.excess is not None]
+    return Section(
+        "balance",
+        "Balance (Eqs. 6, 7 and 11), and what stacked memory did",
+        [
+            "At the same peak, nodes twice as fast with the same memory and links take "
+            + ", ".join(f"{value:.2f} times the {name}" for name, value in doubled.items())
+            + f": {most} is the most sensitive to C_node, {least} the least. The paper says that T_mem is more sensitive than T_net, "
+            f"which {'follows' if most.startswith('T_mem') else 'does not follow'}.",
+            f"Eq. 11: a node is balanced where its flops a word stay below a logarithm of its cache. Of {len(known)} machines whose "
+            f"cache is known {len(over)} are beyond it"
+            + (f" ({', '.join(f'{one.machine} {one.excess:.1f} times' for one in over)})" if over else "")
+            + ".",
+            f"Stacked memory was to keep the left side constant. In 2010 it was at most {start:.0f} flops a word; with stacked memory "
+            f"it is {low:.0f} to {high:.0f}: "
+            + (f"kept by {', '.join(kept)}" if kept else "kept by none")
+            + (f", lost by {', '.join(lost)}" if lost else "")
+            + ". " + ("It delayed the imbalance rather than solved it, as the paper feared." if lost else "It kept nodes balanced."),
+        ],
+        [_table(found)],
+    )  # fmt: skip
+
+
+def record() -> dict[str, object]:
+    """The same as JSON."""
+    return {
+        "sensitivity_to_twice_the_node_peak": sensitivities(),
+        "balance": [{**vars(one), "excess": one.excess} for one in (balance_of(load_machine(name)) for name in DESIGNS)],
+    }
+
+
+def _table(found: list[Balance]) -> Table:
+    shown = [["machine", "year", "stacked", "flops a word", "allowed", "times allowed", "T_mem at 4 EF/s (Eq. 6)"]]
+    cells: list[list[Cell]] = []
+    for one in found:
+        machine = load_machine(one.machine)
+        time_s = memory_time_at_peak(4e18, one.flops_per_word / WORD_BYTES, machine.get("cache"))
+        cells.append([one.machine, one.year, one.stacked, one.flops_per_word, one.allowed, one.excess, time_s])
+        shown.append(
+            [one.machine, str(one.year or "–"), "yes" if one.stacked else "no", f"{one.flops_per_word:.0f}",
+             "–" if one.allowed is None else f"{one.allowed:.1f}", "–" if one.excess is None else f"{one.excess:.1f}", f"{time_s:.3f} s"]
+        )  # fmt: skip
+    return Table(
+        "balance", "Both sides of Eq. 11 with A = 6.3, and what Eq. 6 gives for 21,000³ points at the same peak.",
+        ["machine", "year", "stacked", "flops_per_word", "allowed", "excess", "memory_s_at_4_exaflop"], cells, shown,
+    )  # fmt: skip

@@ -1,0 +1,247 @@
+"""Werner et al. 2023, the paper's own question: from which cutoff on does Team Shift beat the Shift on JURECA?
+
+Answered from Table 1 alone, by the judge of all verbs, for 64 boxes in a row. Both are priced alike, in three orders of sending:
+in turns (a rank sends or receives, sections 4.1 and 4.2: what ssend does in the paper), with receives posted first (a rank
+sends and receives at once, Eq. 1 undoubled), and both directions of a hop together (section 6.2.1). Teams are read in two ways:
+pooled (64 ranks, a team shares its ranks' boxes) and replicated (64 boxes, c ranks a box).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from rankwise.engines.session import predict_rows
+from rankwise.machine.profile import Profile
+from rankwise.report.reproduction import Cell, Section, Table
+from rankwise.units import format_size, format_time
+from rankwise.workloads.exchange import Asked, make_cases
+
+BOXES = 64
+CUTOFFS = range(1, 11)
+TEAMS = (2, 4)
+READINGS = ("pooled", "replicated")
+ORDERS = {
+    "in turns": ("shift", "ssend"),
+    "receives posted first": ("shift-posted", "ssend"),
+    "both directions together": ("shift", "isend"),
+}
+
+
+@dataclass(frozen=True)
+class Time:
+    """A predicted time with the ends of its 95 % interval, in seconds."""
+
+    time_s: float
+    low_s: float
+    high_s: float
+
+    def scaled(self, factor: float) -> Time:
+        return Time(*(factor * end for end in (self.time_s, self.low_s, self.high_s)))
+
+
+@dataclass(frozen=True)
+class Duel:
+    """The Shift against the best team size, for one order, reading, block size and cutoff."""
+
+    order: str
+    reading: str
+    message_bytes: int
+    cutoff: int
+    shift: Time
+    team: Time
+    replication: int
+
+    @property
+    def faster(self) -> str:
+        return "team-shift" if self.team.time_s < self.shift.time_s else "shift"
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two intervals do not meet."""
+        return self.team.high_s < self.shift.low_s or self.shift.high_s < self.team.low_s
+
+    @property
+    def mark(self) -> str:
+        """S or T, who is faster; in small letters where the intervals overlap."""
+        letter = "T" if self.faster == "team-shift" else "S"
+        return letter if self.apart else letter.lower()
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """From which cutoff on Team Shift is faster for all larger ones shown, and from which on beyond its interval; None: none."""
+
+    order: str
+    reading: str
+    message_bytes: int
+    first: int | None  # the least cutoff at which it is faster at all
+    always: int | None
+    surely: int | None
+
+
+def duels(profile: Profile, sizes: Sequence[int]) -> list[Duel]:
+    """Price both for every order, reading, size and cutoff from 1 to 10, on the profile's links."""
+    found = []
+    for order, (algorithm, mode) in ORDERS.items():
+        shifts = _times(profile, algorithm, mode, sizes, None, "pooled")
+        for reading in READINGS:
+            teams = {c: _times(profile, "team-shift", mode, sizes, c, reading) for c in TEAMS}
+            for size, k in product(sizes, CUTOFFS):
+                priced = {c: times[size, k] for c, times in teams.items()}
+                if order == "in turns":
+                    alone_s = profile.links["other-node"].send.time_s(size)
+                    priced = {c: _in_turns(time, reading, c, alone_s) for c, time in priced.items()}
+                best = min(priced, key=lambda c: priced[c].time_s)
+                found.append(Duel(order, reading, size, k, shifts[size, k], priced[best], best))
+    return found
+
+
+def crossovers(found: Sequence[Duel]) -> list[Crossover]:
+    """Find from where on Team Shift is faster, by order, reading and size."""
+    groups: dict[tuple[str, str, int], list[Duel]] = {}
+    for duel in found:
+        groups.setdefault((duel.order, duel.reading, duel.message_bytes), []).append(duel)
+    result = []
+    for (order, reading, size), group in groups.items():
+        wins = [duel.cutoff for duel in group if duel.faster == "team-shift"]
+        losses = [duel.cutoff for duel in group if duel.faster == "shift"]
+        open_ = [duel.cutoff for duel in group if not (duel.faster == "team-shift" and duel.apart)]
+        last = max(CUTOFFS)
+        result.append(Crossover(order, reading, size, min(wins, default=None), _after(losses, last), _after(open_, last)))
+    return result
+
+
+def section(found: Sequence[Duel]) -> Section:
+    """The part of the page: the answer, the map, and where Team Shift takes over."""
+    return Section("tradeoff", "From which cutoff on Team Shift wins", paragraphs(found), (_map(found), _table(found)))
+
+
+def paragraphs(found: Sequence[Duel]) -> tuple[str, ...]:
+    """Say what the duels come to; every figure is taken from them."""
+    told = [
+        "The paper asks for the tradeoff points and leaves them to a Team Shift model. Table 1 is enough for one: the schedules "
+        f"of both, walked by the same judge, for {BOXES} boxes in a row. Like is compared with like: in turns, a message that is "
+        "sent and one that is received in the same step take two, of both; with receives posted first, one, of both; and with "
+        "both directions together the Shift alone gains, since blocks of teams travel one way."
+    ]
+    told += [f"{order.capitalize()}: {sentence(found, order)}" for order in ORDERS]
+    return tuple(told)
+
+
+def sentence(found: Sequence[Duel], order: str) -> str:
+    """Say from which cutoff on Team Shift is faster in one order, for both readings, and where it is sure."""
+    parts = []
+    for reading in READINGS:
+        cases = [c for c in crossovers(found) if c.order == order and c.reading == reading]
+        always, surely = [c.always for c in cases], [c.surely for c in cases]
+        sure = (
+            f"beyond both intervals {_from(surely)}"
+            if any(surely)
+            else f"at no cutoff up to {max(CUTOFFS)} beyond both intervals"
+        )
+        parts.append(f"{reading} teams win {_from(always)}, {sure}")
+    return "; ".join(parts) + "."
+
+
+def record(found: Sequence[Duel]) -> dict[str, object]:
+    """The same as JSON."""
+    return {
+        "boxes": BOXES,
+        "crossovers": [vars(c) for c in crossovers(found)],
+        "rows": [
+            {
+                "order": d.order, "reading": d.reading, "message_bytes": d.message_bytes, "cutoff": d.cutoff,
+                "shift_s": d.shift.time_s, "shift_ci_s": [d.shift.low_s, d.shift.high_s],
+                "team_shift_s": d.team.time_s, "team_shift_ci_s": [d.team.low_s, d.team.high_s],
+                "replication": d.replication, "faster": d.faster, "intervals_overlap": not d.apart,
+            }
+            for d in found
+        ],
+    }  # fmt: skip
+
+
+def _times(
+    profile: Profile, algorithm: str, mode: str, sizes: Sequence[int], replication: int | None, reading: str
+) -> Mapping[tuple[int, int], Time]:
+    replications = None if replication is None else [replication]
+    asked = Asked([algorithm], [mode], list(CUTOFFS), sizes, replications=replications, team_boxes=reading)
+    cases = make_cases(asked, [BOXES], [True])
+    rows = predict_rows(profile, cases)
+    return {
+        (case.message_bytes, case.cutoff): Time(row.time_s, *(row.interval_s or (row.time_s, row.time_s)))
+        for case, row in zip(cases, rows, strict=True)
+    }
+
+
+def _in_turns(time: Time, reading: str, replication: int, alone_s: float) -> Time:
+    """A team's round where a rank sends or receives: each of its exchanges takes two; what goes down a tree goes one way."""
+    if reading == "pooled":
+        return time.scaled(2)
+    tree_s = 2 * math.log2(replication) * alone_s  # there and back
+    return time.scaled(2 - tree_s / time.time_s)
+
+
+def _after(cutoffs: Sequence[int], last: int) -> int | None:
+    first = max(cutoffs, default=0) + 1
+    return first if first <= last else None
+
+
+def _from(cutoffs: Sequence[int | None]) -> str:
+    known = [k for k in cutoffs if k is not None]
+    if not known:
+        return "at no cutoff for good"
+    span = f"from k = {min(known)} on" if min(known) == max(known) else f"from k = {min(known)} to {max(known)} on, by size,"
+    return span if len(known) == len(cutoffs) else f"{span} for {len(known)} of {len(cutoffs)} sizes"
+
+
+def _map(found: Sequence[Duel]) -> Table:
+    groups: dict[tuple[str, str, int], list[Duel]] = {}
+    for duel in found:
+        groups.setdefault((duel.order, duel.reading, duel.message_bytes), []).append(duel)
+    shown = [["order", "teams", "block", *(f"k = {k}" for k in CUTOFFS)]]
+    cells: list[list[Cell]] = []
+    for (order, reading, size), group in groups.items():
+        marks = [duel.mark for duel in group]
+        cells.append([order, reading, size, *marks])
+        shown.append([order, reading, format_size(size), *marks])
+    return Table(
+        "tradeoff",
+        "Who is faster on JURECA: S the Shift, T Team Shift with the better of 2 and 4 ranks a team; a small letter where the "
+        "intervals of both overlap (the band).",
+        ["order", "teams", "message_bytes", *(f"k_{k}" for k in CUTOFFS)], cells, shown,
+    )  # fmt: skip
+
+
+def _table(found: Sequence[Duel]) -> Table:
+    shown = [
+        [
+            "order",
+            "teams",
+            "block",
+            "first faster",
+            "from there on",
+            "beyond intervals",
+            "Shift at k = 5",
+            "Team Shift at k = 5",
+        ]
+    ]
+    cells: list[list[Cell]] = []
+    for crossover in crossovers(found):
+        (five,) = (
+            d for d in found
+            if (d.order, d.reading, d.message_bytes, d.cutoff) == (crossover.order, crossover.reading, crossover.message_bytes, 5)
+        )  # fmt: skip
+        ks: list[int | None] = [crossover.first, crossover.always, crossover.surely]
+        cells.append([crossover.order, crossover.reading, crossover.message_bytes, *ks, five.shift.time_s, five.team.time_s])
+        shown.append(
+            [crossover.order, crossover.reading, format_size(crossover.message_bytes), *("–" if k is None else str(k) for k in ks),
+             format_time(five.shift.time_s), f"{format_time(five.team.time_s)} (c = {five.replication})"]
+        )  # fmt: skip
+    return Table(
+        "crossovers",
+        "The least cutoff at which Team Shift is faster, from which on it stays so up to 10, and from which on the intervals part.",
+        ["order", "teams", "message_bytes", "first", "always", "surely", "shift_k5_s", "team_shift_k5_s"], cells, shown,
+    )  # fmt: skip
