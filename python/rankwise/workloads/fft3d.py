@@ -222,8 +222,10 @@ class FftCase(Case):
 
         shortened = {name: np.asarray(times) for name, times in record["shortened"][0].items() if name.endswith("_s")}
         of_shortened = sum(shortened.values()) + np.asarray(record["imbalance_s"])
+        # Of local work alone there are no whole transforms.
+        times_s, lost_s = record.get("time_s", of_shortened), record.get("lost_s", record["shortened_lost_s"])
         quiet = [
-            np.asarray(record["lost_s"]) <= _LOST * np.asarray(record["time_s"]),
+            np.asarray(lost_s) <= _LOST * np.asarray(times_s),
             np.asarray(record["shortened_lost_s"]) <= _LOST * of_shortened,
         ]
         if min(map(np.count_nonzero, quiet)) < _LEAST_QUIET:
@@ -238,8 +240,8 @@ class FftCase(Case):
 
         return {
             **record,
-            "time_s": kept(record["time_s"], 0),
-            "phases": [of_rank(rank, 0) for rank in record["phases"]],
+            "time_s": kept(times_s, 0),
+            "phases": [of_rank(rank, 0) for rank in record.get("phases", ())],
             "shortened": [of_rank(rank, 1) for rank in record["shortened"]],
             "imbalance_s": kept(record["imbalance_s"], 1),
         }, None
