@@ -15,14 +15,13 @@ from rankwise.units import format_size
 
 @verb(
     "ledger",
-    """
-    RANKWISE_LEDGER=ledger.jsonl rankwise validate exchange --profile machine.json
-    rankwise ledger ledger.jsonl --by algorithm,machine
-    """,
+    "rankwise ledger ledger.jsonl --by algorithm,machine",
 )
 def ledger(
     file: Annotated[Path | None, typer.Argument(help="The ledger. Default: what RANKWISE_LEDGER names.")] = None,
-    by: Annotated[str, typer.Option(help="What to group by: algorithm, mode, size, machine, several.")] = "algorithm,mode,size,machine",
+    by: Annotated[
+        str, typer.Option(help="What to group by: algorithm, mode, size, machine, several.")
+    ] = "algorithm,mode,size,machine",
     as_json: Json = False,
 ) -> None:
     """Show how far predictions have held: median error, coverage of the intervals and regret, by group.
@@ -52,7 +51,9 @@ def ledger(
 
     whole = found[groups[0]][0]
     inside = "" if whole.inside is None else f"; {whole.inside:.0%} of {whole.with_interval} lay within their interval"
-    regret = "" if whole.regret is None else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
+    regret = (
+        "" if whole.regret is None else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
+    )
     print(f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}.")
     for name, ones in found.items():
         table = Table(name, "predictions", "median error", "inside the interval", "mean regret", "questions")

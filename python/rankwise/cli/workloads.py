@@ -231,7 +231,6 @@ def _choose(workload: Workload) -> Callable[..., None]:
         as_json: Json = False,
     ) -> None:
         from rankwise.decide.ranking import rank, require_one_question
-        from rankwise.engines.ledger import keep_rows, machine_of
         from rankwise.engines.placement import profile_placement
         from rankwise.engines.session import predict_rows
         from rankwise.machine.profile import open_profile
