@@ -8,6 +8,10 @@ WERROR ?= OFF
 UNITY ?= OFF
 # ON: of the C++ tests only those that 'make sanitize' leaves out
 TESTS_REST ?= OFF
+# OFF: the wheel is built with what lies in the environment, so that a compiler cache knows the same headers again
+ISOLATED ?= ON
+# The requirements of pyproject.toml that follow these keys, one a line.
+REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
 .PHONY: quick install install-test mpis test test-cpp test-cluster test-python lint sanitize bench clean
 
@@ -21,12 +25,17 @@ install-test: $(VENV)/.installed-test
 # Reinstalls when a source has changed.
 $(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python -type f -not -name '*.pyc')
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+ifeq ($(ISOLATED),OFF)
+	mkdir -p build
+	$(REQUIREMENTS) build-system requires > build/build-requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ninja -r build/build-requirements.txt
+endif
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) .
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	mkdir -p build
-	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['test'], sep='\n')" > build/test-requirements.txt
+	$(REQUIREMENTS) project optional-dependencies test > build/test-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
 	touch $@
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from rankwise.errors import RankwiseError
 from rankwise.files import write_whole
 from rankwise.machine.profile import Profile
-from rankwise.report.inputs import Validation, load_mappings
-from rankwise.report.pictures import summary_picture
+from rankwise.report.inputs import load_mappings, load_validation
+from rankwise.report.summary import summary_picture
 
 
 def main() -> None:
@@ -23,13 +23,13 @@ def main() -> None:
     try:
         picture = summary_picture(
             Profile.load(Path("machine.json")),
-            Validation.load(Path("validate.json")),
+            load_validation(Path("validate.json")),
             load_mappings(Path("map.json")),
         )
     except (RankwiseError, ValueError) as error:
         sys.exit(f"make_images: {error}")
     target = folder / "first-light.svg"
-    write_whole(target, picture + "\n")
+    write_whole(target, picture.file(1040))
     print(target)
 
 

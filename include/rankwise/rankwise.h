@@ -349,6 +349,10 @@ RANKWISE_API rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, in
 RANKWISE_API rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const rankwise_list send[],
                                                       const rankwise_list recv[]);
 
+/* Says where what comes is put, from now on: after rankwise_neighbors_lists, which tells how many that are on each edge
+ * (rankwise_halo_received). Local: nothing is told. ARGUMENT: a count that is another one. */
+RANKWISE_API rankwise_result rankwise_neighbors_places(rankwise_halo halo, const rankwise_list recv[]);
+
 /* From now on the counts may be others in every exchange: they travel inside the messages, and what comes stays in the
  * plan's memory. bytes: of each receive edge, as much as usually comes. All ranks call it; partners tell each other, a
  * small message each. More than the capacity is right, too: it takes a second message, once, for both ends then raise the

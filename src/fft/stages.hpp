@@ -22,9 +22,12 @@ class Transfer {
 
 class Stages {
  public:
-  void add(std::function<void()> work) { steps_.push_back({std::move(work), nullptr, nullptr}); }
+  void add(std::function<void()> work) { steps_.push_back({std::move(work), nullptr, nullptr, Part::whole}); }
   // seconds: gets the time that this rank spends in the exchange on top; may be null.
-  void add(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds}); }
+  void add(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds, Part::whole}); }
+  // Its two halves, with work between them.
+  void launch(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds, Part::launch}); }
+  void finish(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds, Part::finish}); }
 
   // Collective: all of it. Afterwards there are none left. before: called with every transfer first.
   template <class Before>
@@ -33,8 +36,11 @@ class Stages {
       if (steps_[next_].transfer == nullptr) {
         steps_[next_].work();
       } else {
-        before(*steps_[next_].transfer);
-        timed([](Transfer& transfer) { transfer.run(); });
+        const Part part = steps_[next_].part;
+        if (part != Part::finish) before(*steps_[next_].transfer);
+        timed([part](Transfer& transfer) {
+          part == Part::whole ? transfer.run() : part == Part::launch ? transfer.start() : transfer.wait();
+        });
       }
     }
     clear();
@@ -46,11 +52,13 @@ class Stages {
   // Goes on as far as the next exchange, which it leaves under way.
   void begin() {
     for (; next_ < steps_.size(); ++next_) {
-      if (steps_[next_].transfer != nullptr) {
-        timed([](Transfer& transfer) { transfer.start(); });
-        return;
+      const Part part = steps_[next_].part;
+      if (steps_[next_].transfer == nullptr) {
+        steps_[next_].work();
+        continue;
       }
-      steps_[next_].work();
+      if (part != Part::finish) timed([](Transfer& transfer) { transfer.start(); });
+      if (part != Part::launch) return;
     }
     clear();
   }
@@ -75,10 +83,12 @@ class Stages {
   }
 
  private:
+  enum class Part { whole, launch, finish };
   struct Step {
     std::function<void()> work;
     Transfer* transfer;
     double* seconds;
+    Part part;
   };
   template <class Call>
   void timed(Call call) {

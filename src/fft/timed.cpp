@@ -1,5 +1,8 @@
 #include "fft/timed.hpp"
 
+#include <sys/resource.h>
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -10,6 +13,29 @@
 namespace rankwise {
 
 namespace {
+
+// How long others have had this process' processor: what it did not run for, where it was made to stop at all.
+class Lost {
+ public:
+  [[nodiscard]] double until_now_s() const {
+    return stops() == stops_ ? 0.0 : std::max(0.0, MPI_Wtime() - start_s_ - (processor_s() - processor_s_));
+  }
+
+ private:
+  static double processor_s() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+  static long stops() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+  }
+  long stops_ = stops();
+  double processor_s_ = processor_s();
+  double start_s_ = MPI_Wtime();
+};
 
 // Time of something collective from a barrier on, the maximum over ranks, on all ranks.
 double timed(MPI_Comm comm, const std::function<void()>& work) {
@@ -67,17 +93,25 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   check_both_ways();
 
   // The array is filled anew each time: a transform that is repeated on its own result overflows.
+  double lost_s = 0.0;
   const auto repeat = [&] {
     fill_field(d, rank, fft.data());
     if (direction == Direction::backward) fft.run(Direction::forward);
-    return timed(comm, [&] { fft.run(direction); });
+    return timed(comm, [&] {
+      const Lost lost;
+      fft.run(direction);
+      lost_s = lost.until_now_s();
+    });
   };
   double estimate_s = repeat();
   for (int i = 1; i < repetitions.warm_up; ++i) estimate_s = repeat();
   const auto shortened = [&] {
     fill_field(d, rank, fft.data());
     MPI_Barrier(comm);
-    const auto [phases, imbalance_s] = sum_up(comm, fft.run_shortened(direction));
+    const Lost lost;
+    const ShortenedTimes own = fft.run_shortened(direction);
+    result.shortened_lost_s.push_back(lost.until_now_s());
+    const auto [phases, imbalance_s] = sum_up(comm, own);
     result.shortened.push_back(phases);
     result.imbalance_s.push_back(imbalance_s);
   };
@@ -88,9 +122,13 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
     if (turns) static_cast<void>(repeat());
     if (turns && i % 2 == 0) shortened();
     const double time_s = repeat();
+    result.lost_s.push_back(lost_s);
     own.push_back(fft.phases());
     if (rank == 0) result.time_s.push_back(time_s);
     if (turns && i % 2 == 1) shortened();
+  }
+  for (std::vector<double>* lost : {&result.lost_s, &result.shortened_lost_s}) {
+    MPI_Allreduce(MPI_IN_PLACE, lost->data(), static_cast<int>(lost->size()), MPI_DOUBLE, MPI_MAX, comm);
   }
   constexpr int phases = 3;
   static_assert(sizeof(PhaseTimes) == phases * sizeof(double));
@@ -117,6 +155,34 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   return result;
 }
 
+template <typename Real>
+TimedStages time_stages(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
+                        const Repetitions& repetitions) {
+  Fft3d<Real> fft(comm, spec, library);
+  TimedStages result;
+  const auto repeat = [&] {
+    std::fill_n(fft.data(), fft.array_bytes() / sizeof(std::complex<Real>), std::complex<Real>{});
+    ShortenedTimes own;
+    const double time_s = timed(comm, [&] {
+      const Lost lost;
+      own = fft.run_shortened(direction);
+      result.lost_s.push_back(lost.until_now_s());
+    });
+    const auto [phases, imbalance_s] = sum_up(comm, own);
+    result.phases.push_back(phases);
+    result.imbalance_s.push_back(imbalance_s);
+    return time_s;
+  };
+  static_cast<void>(repeat());
+  const int count = repetitions_within(repetitions, repeat());
+  result = {};
+  for (int i = 0; i < count; ++i) static_cast<void>(repeat());
+  MPI_Allreduce(MPI_IN_PLACE, result.lost_s.data(), count, MPI_DOUBLE, MPI_MAX, comm);
+  return result;
+}
+
+template TimedStages time_stages<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
+template TimedStages time_stages<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&);
 template TimedFft time_fft3d<double>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&, bool);
 template TimedFft time_fft3d<float>(MPI_Comm, const FftSpec&, Direction, const FftLibrary&, const Repetitions&, bool);
 

@@ -21,6 +21,9 @@ struct TimedFft {
   // with what the ranks wait for the slowest one's stage before it, imbalance what they wait in the end.
   std::vector<PhaseTimes> shortened;
   std::vector<double> imbalance_s;
+  // Of each repetition, and of each shortened transform, the time for which another program had the processor of a rank: the
+  // maximum over ranks, on all ranks.
+  std::vector<double> lost_s, shortened_lost_s;
   double plan_s = 0.0;
   std::size_t array_bytes = 0;             // of the rank that has most
   std::size_t memory_bytes = 0;            // with the buffers
@@ -33,5 +36,15 @@ struct TimedFft {
 template <typename Real>
 [[nodiscard]] TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
                                   const Repetitions& repetitions, bool turns = false);
+
+// What ranks alone take for their stages of a shortened transform of a grid (FftSpec::alone), all at once: means over ranks and
+// the most that a rank takes beyond them, on all ranks; array and values are as they come.
+struct TimedStages {
+  std::vector<PhaseTimes> phases;
+  std::vector<double> imbalance_s, lost_s;
+};
+template <typename Real>
+[[nodiscard]] TimedStages time_stages(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
+                                      const Repetitions& repetitions);
 
 }  // namespace rankwise

@@ -18,6 +18,7 @@
 #include <complex>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "fft/block_exchange.hpp"
@@ -34,6 +35,10 @@ struct FftSpec {
   TransposeMethod method = TransposeMethod::alltoall;
   Planning planning = Planning::measure;
   bool may_idle = false;        // ranks that hold nothing are served
+  Index chunks = 1;             // of slabs: slices of planes whose exchange is under way while the next ones are transformed
+  int ranks_per_node = 0;       // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
+  bool alone = false;           // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
+  std::string knowledge;        // a file: what planning finds out is read from it and kept in it; none: not kept
   std::size_t piece_bytes = 0;  // 0: messages travel in pieces only where MPI could not count them
 };
 
@@ -60,6 +65,12 @@ struct ShortenedTimes {
   PhaseTimes phases;
   std::vector<double> stage_s;  // compute and shuffle of each stage: before the first exchange, between them, after the last
 };
+
+// How many columns of so many points make a panel, beside an array of array_bytes: it is small against that, too.
+inline constexpr Index most_columns = 64;
+[[nodiscard]] Index whole_panel(Index points, Index columns, std::size_t value_bytes, std::size_t array_bytes);
+// How many planes are transformed at a time where they go out in so many slices.
+[[nodiscard]] Index planes_at_a_time(Index planes, Index plane, std::size_t value_bytes, Index chunks);
 
 template <typename Real>
 class Fft3d {
@@ -112,12 +123,16 @@ class Fft3d {
   [[nodiscard]] Planned plan_planes(const FftLibrary& library);
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
   void connect();
+  void connect_slices();
+  [[nodiscard]] bool is_sliced() const { return spec_.chunks > 1 && p1_ > 1 && p2_ == 1; }
+  [[nodiscard]] Share chunk_of(Index planes, Index plane, Index chunk) const;
+  void progress() const;
   void close();
 
   void forward(Stages& stages, bool transforms, const Ends& ends);
   void backward(Stages& stages, bool transforms, const Ends& ends);
-  void scatter_planes(bool transforms, const Ends& ends);              // natural order -> blocks
-  void gather_planes(bool transforms, const Ends& ends);               // blocks -> natural order
+  void scatter_planes(bool transforms, const Ends& ends, Index chunk);  // natural order -> blocks
+  void gather_planes(bool transforms, const Ends& ends, Index chunk);   // blocks -> natural order
   void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks
   void gather_middle(bool transforms);                                 // blocks -> lines along axis 1
   void transform_first(const Value* from, Value* into, Direction direction, bool transforms, double scale);
@@ -125,6 +140,9 @@ class Fft3d {
   // Runs a stage's units (planes or panels), or a share of them, and adds what they took, scaled. total: of what `work` counts.
   template <class Work>
   void in_units(Index units, Index total, Work work);
+  template <class Work>
+  Index in_some_units(Index units, PhaseTimes& own, Work work);
+  void transform(const Planned& planned, Value* data, Index count, Index values, Direction direction) const;
   // Lines along axis 2 from and to the caller's memory; those of real data may lie apart there.
   void load_lines(const Ends& ends, Index first, Index count, Value* into) const;
   void store_lines(const Value* from, Index first, Index count, const Ends& ends) const;
@@ -140,12 +158,15 @@ class Fft3d {
   Index own0_, own1_, own2_, late1_; // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
   Buffer array_;
   Buffer work_;
+  Buffer late_;  // what arrives in slices, for the array is still in use
   Buffer panel_;
   std::unique_ptr<LocalFft<Real>> all_[2];  // one rank, where it is faster than planes and panels: the whole transform
   Planned planes_, middle_, first_;
   std::optional<BlockExchange> row_forward_, row_backward_, column_forward_, column_backward_;
+  std::vector<std::unique_ptr<BlockExchange>> slices_forward_, slices_backward_;
   PhaseTimes phases_;
   std::size_t share_bytes_ = 0;  // 0: all of it
+  bool is_moved_only_ = false;   // the present unit is not transformed
 };
 
 }  // namespace rankwise

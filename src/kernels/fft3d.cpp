@@ -53,7 +53,11 @@ FftSpec parse_spec(Arguments& arguments) {
   spec.decomposition = {{n[0], n[1], n[2]}, arguments.integer("real", 0) != 0, {grid[0], grid[1]}};
   spec.order = parse_order(arguments.text("order", "transposed"));
   spec.method = parse_transpose_method(arguments.text("method", "alltoall"));
+  spec.chunks = arguments.integer("chunks", 1);
+  if (spec.chunks < 1 || spec.chunks > 1024) throw std::invalid_argument("--chunks must be 1 to 1024");
   spec.planning = parse_planning(arguments.text("planning", "measure"));
+  spec.ranks_per_node = static_cast<int>(arguments.integer("ranks-per-node", 0));
+  spec.knowledge = arguments.text("knowledge", "");
   return spec;
 }
 
@@ -135,6 +139,7 @@ void run_fft3d(Arguments& arguments) {
         .add("precision", is_double ? "double" : "single")
         .add("order", to_string(spec.order))
         .add("method", to_string(spec.method))
+        .add("chunks", static_cast<long long>(spec.chunks))
         .add("direction", direction == Direction::forward ? "forward" : "backward")
         .add("library", library.version())
         .add("plan_s", timed.plan_s)
@@ -149,8 +154,28 @@ void run_fft3d(Arguments& arguments) {
         .add("fft_s", timed.fft_s)
         .add_json("phases", phases_json(timed.phases))
         .add("time_s", timed.time_s);
-    if (turns) line.add_json("shortened", phases_json({timed.shortened})).add("imbalance_s", timed.imbalance_s);
+    if (turns) line.add_json("shortened", phases_json({timed.shortened})).add("imbalance_s", timed.imbalance_s)
+        .add("lost_s", timed.lost_s).add("shortened_lost_s", timed.shortened_lost_s);
     line.print();
+  });
+}
+
+// The local work of the first ranks of a grid, on as many as run.
+void run_fft3d_stages(Arguments& arguments) {
+  FftSpec spec = parse_spec(arguments);
+  spec.alone = true;
+  const Direction direction = parse_direction(arguments.text("direction", "forward"));
+  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const std::string library_name = arguments.text("library", "auto");
+  const Repetitions repetitions = parse_counts(arguments, of_transforms);
+  arguments.expect_all_used();
+  with_library(library_name, [&](const FftLibrary& library) {
+    const TimedStages timed = is_double ? time_stages<double>(MPI_COMM_WORLD, spec, direction, library, repetitions)
+                                        : time_stages<float>(MPI_COMM_WORLD, spec, direction, library, repetitions);
+    if (world_rank() != 0) return;
+    JsonLine line("samples");
+    line.add("kernel", "fft3d-stages").add("library", library.version()).add_json("shortened", phases_json({timed.phases}));
+    line.add("imbalance_s", timed.imbalance_s).add("shortened_lost_s", timed.lost_s).print();
   });
 }
 

@@ -49,6 +49,65 @@ bool anneal(GraphMap& map, const Heat& heat, Index steps, Random& random, Effort
 
 namespace {
 
+// By how much a vertex is bound to each node.
+class Bounds {
+ public:
+  explicit Bounds(const NodeTree& tree) : weight_(tree.sizes.size(), 0), is_near_(tree.sizes.size(), false) {}
+
+  void add(const GraphMap& map, GraphMap::Vertex vertex) {
+    for (const auto& edge : map.graph().edges_of(vertex)) {
+      const NodeId node = map.node(edge.to);
+      if (!is_near_[slot(node)]) {
+        is_near_[slot(node)] = true;
+        near_.push_back(node);
+      }
+      weight_[slot(node)] += edge.weight;
+    }
+  }
+  void clear() {
+    for (const NodeId node : near_) {
+      weight_[slot(node)] = 0;
+      is_near_[slot(node)] = false;
+    }
+    near_.clear();
+  }
+  [[nodiscard]] const std::vector<NodeId>& near() const { return near_; }
+  [[nodiscard]] std::int64_t to(NodeId node) const { return weight_[slot(node)]; }
+
+ private:
+  std::vector<std::int64_t> weight_;
+  std::vector<std::uint8_t> is_near_;
+  std::vector<NodeId> near_;
+};
+
+}  // namespace
+
+void smooth(GraphMap& map, std::int64_t slack, int passes) {
+  Bounds bounds(map.tree());
+  for (bool moved = true; moved && passes > 0; --passes) {
+    moved = false;
+    for (GraphMap::Vertex v = 0; v < map.graph().vertices(); ++v) {
+      const NodeId from = map.node(v);
+      const std::int64_t ranks = map.graph().ranks_of(v);
+      bounds.add(map, v);
+      NodeId best = from;
+      for (const NodeId to : bounds.near()) {
+        if (to == from || map.surplus(to) + ranks > slack || map.surplus(from) - ranks < -slack) continue;
+        const std::int64_t gain = bounds.to(to) - bounds.to(best);
+        const std::int64_t fuller = map.surplus(to) - (best == from ? map.surplus(from) - 2 * ranks : map.surplus(best));
+        if (gain > 0 || (gain == 0 && fuller < 0)) best = to;
+      }
+      if (best != from) {
+        map.move(v, best, (bounds.to(from) - bounds.to(best)) * map.tree().costs.front());
+        moved = true;
+      }
+      bounds.clear();
+    }
+  }
+}
+
+namespace {
+
 // Gives single ranks along chains of neighbouring nodes from those with too many to those with too few.
 class Repair {
  public:
@@ -61,7 +120,8 @@ class Repair {
         hops_(members_.size()),
         offers_(members_.size()),
         known_(members_.size(), false),
-        places_(members_.size()) {
+        places_(members_.size()),
+        bounds_(map.tree()) {
     for (Vertex v = 0; v < map.graph().vertices(); ++v) members_[slot(map.node(v))].push_back(v);
   }
 
@@ -97,20 +157,20 @@ class Repair {
     offers.clear();
     ++turn_;
     for (const Vertex v : members_[slot(node)]) {
-      for (const auto& edge : map_.graph().edges_of(v)) {
-        const NodeId to = map_.node(edge.to);
+      bounds_.add(map_, v);
+      for (const NodeId to : bounds_.near()) {
         if (to == node) continue;
+        const std::int64_t change =
+            map_.tree().flat() ? (bounds_.to(node) - bounds_.to(to)) * map_.tree().costs.front() : map_.change(v, to);
         Place& place = places_[slot(to)];
-        const bool is_new = place.turn != turn_;
-        if (!is_new && offers[place.at].vertex == v) continue;
-        const std::int64_t change = map_.change(v, to);
-        if (is_new) {
+        if (place.turn != turn_) {
           place = {turn_, static_cast<std::uint32_t>(offers.size())};
           offers.push_back({to, change, v});
         } else if (change < offers[place.at].change) {
           offers[place.at] = {to, change, v};
         }
       }
+      bounds_.clear();
     }
     return offers;
   }
@@ -179,6 +239,7 @@ class Repair {
   std::vector<std::vector<Offer>> offers_;  // of each node
   std::vector<bool> known_;                 // whether they are up to date
   std::vector<Place> places_;
+  Bounds bounds_;
   std::uint32_t search_ = 0;
   std::uint32_t turn_ = 0;
 };

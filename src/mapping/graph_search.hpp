@@ -70,6 +70,10 @@ struct Heat {
 // effort, of which it spends nothing, has ended before.
 bool anneal(GraphMap& map, const Heat& heat, Index steps, Random& random, Effort& effort);
 
+// Passes over all vertices, each of which goes where it gains most; sizes stay wrong by slack ranks at most. For nodes without
+// levels above them.
+void smooth(GraphMap& map, std::int64_t slack, int passes);
+
 // Makes every size exact by cheap chains of moves. For graphs of one rank a vertex.
 void repair(GraphMap& map);
 

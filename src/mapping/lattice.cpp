@@ -328,9 +328,125 @@ void Lattice::reduce(Coords& cell, Coords& place) const {
   }
 }
 
+namespace {
+
+// Things by their sizes, the largest first.
+using Pool = std::map<Index, std::vector<std::size_t>, std::greater<>>;
+
+std::size_t take(Pool& pool, Index size) {
+  const auto found = pool.find(size);
+  const std::size_t taken = found->second.back();
+  found->second.pop_back();
+  if (found->second.empty()) pool.erase(found);
+  return taken;
+}
+
+// Takes the fewest things out of a pool whose sizes sum up to what is wanted (a bounded subset sum); none where there are none.
+std::vector<std::size_t> take_exactly(Pool& pool, Index wanted) {
+  // fewest[s]: how few sum up to s; last[s]: one of them.
+  constexpr int none = std::numeric_limits<int>::max();
+  std::vector<int> fewest(static_cast<std::size_t>(wanted) + 1, none);
+  std::vector<Index> last(fewest.size(), 0);
+  fewest[0] = 0;
+  std::vector<std::size_t> used(fewest.size());
+  for (const auto& [size, which] : pool) {
+    std::ranges::fill(used, std::size_t{0});
+    for (Index sum = size; sum <= wanted; ++sum) {
+      const auto s = static_cast<std::size_t>(sum);
+      const auto before = static_cast<std::size_t>(sum - size);
+      if (fewest[before] == none || used[before] >= which.size() || fewest[before] + 1 >= fewest[s]) continue;
+      fewest[s] = fewest[before] + 1;
+      used[s] = used[before] + 1;
+      last[s] = size;
+    }
+  }
+  std::vector<std::size_t> taken;
+  if (fewest.back() == none) return taken;
+  // A size that a later one displaced on the way may be used once too often: then it is none.
+  Pool kept = pool;
+  for (Index sum = wanted; sum > 0; sum -= last[static_cast<std::size_t>(sum)]) {
+    const Index size = last[static_cast<std::size_t>(sum)];
+    if (!pool.contains(size)) {
+      pool = std::move(kept);
+      return {};
+    }
+    taken.push_back(take(pool, size));
+  }
+  return taken;
+}
+
+// The lines of cells one step apart, each from its beginning; one that leads back to it from anywhere.
+std::vector<std::vector<Index>> lines_along(const Grid& grid, const Coords& step) {
+  std::vector<Index> next(static_cast<std::size_t>(grid.size()), -1);
+  std::vector<bool> is_begin(next.size(), true);
+  for (Index cell = 0; cell < grid.size(); ++cell) {
+    const Index other = grid.cell_beside(grid.coords(cell), step, 1);
+    next[static_cast<std::size_t>(cell)] = other;
+    if (other >= 0) is_begin[static_cast<std::size_t>(other)] = false;
+  }
+  std::vector<bool> is_done(next.size(), false);
+  std::vector<std::vector<Index>> lines;
+  for (const bool begins : {true, false}) {
+    for (Index first = 0; first < grid.size(); ++first) {
+      if (is_done[static_cast<std::size_t>(first)] || (begins && !is_begin[static_cast<std::size_t>(first)])) continue;
+      lines.emplace_back();
+      for (Index cell = first; cell >= 0 && !is_done[static_cast<std::size_t>(cell)]; cell = next[static_cast<std::size_t>(cell)]) {
+        is_done[static_cast<std::size_t>(cell)] = true;
+        lines.back().push_back(cell);
+      }
+    }
+  }
+  return lines;
+}
+
+// Where all is sent along one direction: lines that some nodes hold exactly, nodes that some lines fill exactly, then the rest
+// one after the other.
+std::vector<NodeId> deal_lines(const MappingProblem& problem, const Coords& step) {
+  const std::vector<std::vector<Index>> lines = lines_along(problem.grid, step);
+  std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
+  Pool nodes;
+  Pool left;
+  for (Index node = problem.nodes.nodes(); node-- > 0;) nodes[problem.nodes.size(node)].push_back(static_cast<std::size_t>(node));
+  for (std::size_t i = lines.size(); i-- > 0;) left[static_cast<Index>(lines[i].size())].push_back(i);
+  const auto put = [&](const std::vector<std::size_t>& from, const std::vector<std::size_t>& onto) {
+    std::size_t at = 0;
+    Index room = onto.empty() ? 0 : problem.nodes.size(static_cast<Index>(onto[0]));
+    for (const std::size_t line : from) {
+      for (const Index cell : lines[line]) {
+        while (room == 0) room = problem.nodes.size(static_cast<Index>(onto[++at]));
+        node_of_cell[static_cast<std::size_t>(cell)] = static_cast<NodeId>(onto[at]);
+        --room;
+      }
+    }
+  };
+  Index work = 3'000'000;
+  // Of those of one size the first that finds none ends the search: the others find none either.
+  const auto fill = [&](Pool& whole, Pool& parts, const auto& joined) {
+    std::vector<Index> sizes;
+    for (const auto& [size, which] : whole) sizes.push_back(size);
+    for (const Index size : sizes) {
+      while (whole.contains(size) && (work -= size * static_cast<Index>(parts.size())) > 0) {
+        const std::vector<std::size_t> found = take_exactly(parts, size);
+        if (found.empty()) break;
+        joined(take(whole, size), found);
+      }
+    }
+  };
+  fill(left, nodes, [&](std::size_t line, const std::vector<std::size_t>& onto) { put({line}, onto); });
+  fill(nodes, left, [&](std::size_t node, const std::vector<std::size_t>& from) { put(from, {node}); });
+  std::vector<std::size_t> from;
+  std::vector<std::size_t> onto;
+  for (const auto& [size, which] : left) from.insert(from.end(), which.begin(), which.end());
+  for (const auto& [size, which] : nodes) onto.insert(onto.end(), which.begin(), which.end());
+  put(from, onto);
+  return node_of_cell;
+}
+
+}  // namespace
+
 std::vector<std::size_t> packed(const std::vector<Index>& sizes, Index n) {
   std::vector<std::size_t> order;
-  std::map<Index, std::vector<std::size_t>, std::greater<>> of_remainder;
+  Pool of_remainder;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] % n == 0) {
       order.push_back(i);
@@ -339,49 +455,14 @@ std::vector<std::size_t> packed(const std::vector<Index>& sizes, Index n) {
     }
   }
   std::ranges::reverse(order);
-  const auto take = [&](Index remainder, std::vector<std::size_t>& into) {
-    const auto found = of_remainder.find(remainder);
-    into.push_back(found->second.back());
-    found->second.pop_back();
-    if (found->second.empty()) of_remainder.erase(found);
-  };
   std::vector<std::size_t> unfit;
-  constexpr int none = std::numeric_limits<int>::max();
   while (!of_remainder.empty()) {
     const Index first = of_remainder.begin()->first;
-    const Index wanted = n - first;
-    std::vector<std::size_t> group;
-    take(first, group);
-    // fewest[s]: how few others sum up to s; last[s]: one of them.
-    std::vector<int> fewest(static_cast<std::size_t>(wanted) + 1, none);
-    std::vector<Index> last(fewest.size(), 0);
-    fewest[0] = 0;
-    std::vector<std::size_t> used(fewest.size());
-    for (const auto& [remainder, which] : of_remainder) {
-      std::ranges::fill(used, std::size_t{0});
-      for (Index sum = remainder; sum <= wanted; ++sum) {
-        const auto s = static_cast<std::size_t>(sum);
-        const auto before = static_cast<std::size_t>(sum - remainder);
-        if (fewest[before] == none || used[before] >= which.size() || fewest[before] + 1 >= fewest[s]) continue;
-        fewest[s] = fewest[before] + 1;
-        used[s] = used[before] + 1;
-        last[s] = remainder;
-      }
-    }
-    if (fewest.back() == none) {
-      unfit.push_back(group.front());
-      continue;
-    }
-    // A remainder that a later one displaced on the way may be used once too often: then what is left of the group is unfit.
-    Index sum = wanted;
-    while (sum > 0) {
-      const Index remainder = last[static_cast<std::size_t>(sum)];
-      if (!of_remainder.contains(remainder)) break;
-      take(remainder, group);
-      sum -= remainder;
-    }
-    auto& into = sum == 0 ? order : unfit;
-    into.insert(into.end(), group.begin(), group.end());
+    const std::size_t largest = take(of_remainder, first);
+    const std::vector<std::size_t> others = take_exactly(of_remainder, n - first);
+    auto& into = others.empty() ? unfit : order;
+    into.push_back(largest);
+    into.insert(into.end(), others.begin(), others.end());
   }
   order.insert(order.end(), unfit.begin(), unfit.end());
   return order;
@@ -393,6 +474,7 @@ std::unique_ptr<Mapping> lattice_strips(const MappingProblem& problem, Objective
   // Placing a cell costs about as much as looking at some edges.
   const Index work = problem.grid.size() * (8 + static_cast<Index>(problem.stencil.offsets().size()) / 4);
   if (2 * work > most_work) return nullptr;
+  if (lattice.rank() == 1) return table_mapping(problem.nodes, deal_lines(problem, lattice.basis().front()));
   std::vector<Walk> walks;
   std::vector<std::size_t> order(lattice.rank());
   std::iota(order.begin(), order.end(), std::size_t{0});

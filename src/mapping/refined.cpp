@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "mapping/algorithms.hpp"
 #include "mapping/bound.hpp"
 #include "mapping/graph.hpp"
+#include "mapping/graph_search.hpp"
 #include "mapping/lattice.hpp"
 #include "mapping/planes.hpp"
 #include "mapping/search.hpp"
@@ -41,7 +43,8 @@ std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& 
 // A bound ends the search where nothing is left to gain; it must not take the search's time.
 Index quick_bound(const MappingProblem& problem, Index steps) {
   const Index size = problem.nodes.largest();
-  return size * size * problem.grid.ndim() * 40 < steps ? lower_bound(problem).j_sum : 0;
+  const bool is_thick = problem.grid.ndim() == 3 && problem.stencil.offsets().size() >= 26;  // by level sets
+  return size * size * (problem.grid.ndim() * 40 + (is_thick ? 40 * size : 0)) < steps ? lower_bound(problem).j_sum : 0;
 }
 
 std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
@@ -67,34 +70,73 @@ Index halvings(const MappingProblem& problem) {
   return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes()));
 }
 
+// The grid as any graph, made once.
+struct AsGraph {
+  explicit AsGraph(const MappingProblem& problem) : cells(problem.grid, problem.stencil), traffic(traffic_of(cells)) {
+    for (Index node = 0; node < problem.nodes.nodes(); ++node) tree.sizes.push_back(problem.nodes.size(node));
+  }
+
+  StencilGraph cells;
+  WeightedGraph traffic;
+  NodeTree tree;
+};
+
+bool is_light(const MappingProblem& problem) {
+  return StencilGraph::fits(problem.grid, problem.stencil) &&
+         total_edges(problem.grid, problem.stencil) < Index{1} << 29;  // both ways together are counted in 31 bits
+}
+
+// Making the graph and passing over it takes so many steps an edge.
+constexpr Index steps_of_graph = 8;
+
+// Whether tubes or strips are what fits: few axes, and all goes to cells that touch by the lattice's short vectors.
+bool suits_strips(const MappingProblem& problem) {
+  if (problem.grid.ndim() > 3) return false;
+  const Lattice lattice(problem.stencil);
+  return std::ranges::all_of(problem.stencil.offsets(), [&](Coords offset) {
+    Coords place(lattice.rank());
+    lattice.reduce(offset, place);
+    return std::ranges::all_of(place, [](Index step) { return step >= -1 && step <= 1; });
+  });
+}
+
 // A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort. Null
 // where that is too little.
-std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, Index effort, MappingOptions& left) {
-  // Of an edge, each time that the nodes are halved.
-  const Index division_steps = 16 * halvings(problem);
-  // A short division comes on top of the effort, or it would take most of a short one.
-  const Index free = std::min(effort * 2, steps_per_second / 50);
-  const double mean =
-      static_cast<double>(problem.stencil.total_weight()) / static_cast<double>(problem.stencil.offsets().size());
-  const auto edges = static_cast<Index>(static_cast<double>(total_edges(problem.grid, problem.stencil)) / mean);
-  const Index division = std::max<Index>(0, division_steps * edges - free);
-  if (problem.nodes.nodes() < 2 || division > std::max<Index>(0, left.steps / 4)) return nullptr;
-  if (!StencilGraph::fits(problem.grid, problem.stencil)) return nullptr;
-  const StencilGraph graph(problem.grid, problem.stencil);
-  if (graph.mean_weight() * static_cast<Index>(graph.edge_count()) >= Index{1} << 30) return nullptr;
-  const WeightedGraph traffic = traffic_of(graph);
-  NodeTree tree;
-  for (Index node = 0; node < problem.nodes.nodes(); ++node) tree.sizes.push_back(problem.nodes.size(node));
+std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, const AsGraph& graph, Index effort, MappingOptions& left) {
+  if (problem.nodes.nodes() < 2) return nullptr;
+  const auto edges = static_cast<Index>(graph.cells.edge_count());
+  const Index division = 7 * edges * halvings(problem) + 3000 * problem.nodes.nodes();
+  const bool is_short = effort < steps_per_second / 5;
+  // Much of a short effort is well spent on it, unless strips are better anyway; without a clock it comes on top of one.
+  const Index free = left.left_s ? 0 : std::min(effort * 2, steps_per_second / 50);
+  const Index most = left.left_s && is_short ? left.steps * (suits_strips(problem) ? 3 : 10) / 10 : left.steps / 4;
+  if (division - free > std::max<Index>(0, most)) return nullptr;
   // With little time what is found is better searched as a grid.
-  MappingOptions share{.steps = effort < steps_per_second / 20 ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed};
-  left.steps -= division + share.steps;
-  if (!left.left_s) return table_mapping(problem.nodes, map_graph(traffic, tree, share));
-  const double begun_s = left.left_s();
-  share.stop = [all = left.left_s, kept = begun_s / 2] { return all() <= kept; };
-  auto divided = table_mapping(problem.nodes, map_graph(traffic, tree, share));
-  const double free_s = 2 * static_cast<double>(free) / static_cast<double>(steps_per_second);
-  left.left_s = [all = left.left_s, more = std::min(free_s, begun_s - left.left_s())] { return all() + more; };
-  return divided;
+  MappingOptions share{.steps = is_short ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed};
+  left.steps -= std::max<Index>(0, division - free) + share.steps;
+  if (left.left_s && !is_short) share.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
+  return table_mapping(problem.nodes, map_graph(graph.traffic, graph.tree, share));
+}
+
+// A map after passes over all cells, each of which goes where it gains most.
+std::unique_ptr<Mapping> smoothed(const MappingProblem& problem, const AsGraph& graph, std::vector<NodeId> node_of_cell) {
+  GraphMap map(graph.traffic, graph.tree, std::move(node_of_cell));
+  smooth(map, std::clamp<Index>(problem.nodes.smallest() / 8, 1, 4), 8);
+  repair(map);
+  return table_mapping(problem.nodes, map.nodes());
+}
+
+// What constructions and a short search need beyond a short effort, within the 50 ms that an effort may be exceeded by.
+MappingOptions with_room(const MappingOptions& options, Index edges) {
+  constexpr Index room = steps_per_second * 35 / 1000;
+  MappingOptions result = options;
+  if (!options.left_s || options.steps == 0) return result;
+  const Index more = std::min(room, 4000 * edges);
+  result.steps += more;
+  result.left_s = [all = options.left_s, more_s = static_cast<double>(more) / static_cast<double>(steps_per_second)] {
+    return all() + more_s;
+  };
+  return result;
 }
 
 // Maps by what they are worth, the best first.
@@ -148,8 +190,9 @@ class Searched final : public Mapping {
   Index steps_;
 };
 
-std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem, const MappingOptions& options,
-                                                   bool is_front) {
+std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem, const MappingOptions& asked, bool is_front) {
+  const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
+  const MappingOptions options = with_room(asked, edges);
   const std::vector<TubeAxes> axes = tube_axes(problem);
   const Index plan_work = std::max<Index>(120'000, options.steps / 100) / static_cast<Index>(axes.size());
   std::vector<std::unique_ptr<TubePlan>> plans;
@@ -163,26 +206,34 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   }
   std::ranges::stable_sort(plans, {}, [](const auto& plan) { return plan->cost(); });
 
-  const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
   // By the clock there must be time for all constructions.
   if (edges * (options.left_s ? 8 : 1) > options.steps) return only(std::move(plans.front()));
   Ranked maps(problem, options.objective);
   for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
-  if (auto strips = lattice_strips(problem, options.objective, options.steps / 2)) maps.add(std::move(strips));
+  if (auto strips = lattice_strips(problem, options.objective, options.steps / (suits_strips(problem) ? 2 : 8))) maps.add(std::move(strips));
   for (auto& plan : plans) maps.add(std::move(plan));
   // Tubes are one cell thick along further axes than three.
   if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem) < options.steps / 2) {
     maps.add(halved_by_planes(problem));
   }
   const Index planned = options.steps - left.steps;
-  if (options.objective == Objective::j_sum) {
-    if (auto divided = graph_start(problem, options.steps, left)) maps.add(std::move(divided));
+  const auto by_the_clock = [&] {
+    if (left.left_s) left.steps = static_cast<Index>(std::max(0.0, left.left_s()) * static_cast<double>(steps_per_second));
+  };
+  by_the_clock();
+  std::optional<AsGraph> graph;
+  if (is_light(problem) && steps_of_graph * edges < left.steps) {
+    graph.emplace(problem);
+    if (options.objective == Objective::j_sum) {
+      if (auto divided = graph_start(problem, *graph, options.steps, left)) maps.add(std::move(divided));
+      maps.add(smoothed(problem, *graph, maps.nodes()));
+    }
   }
-  if (left.left_s) left.steps = static_cast<Index>(std::max(0.0, left.left_s()) * static_cast<double>(steps_per_second));
+  by_the_clock();
   // Windows know of j_sum only.
   const bool is_for_sum = options.objective == Objective::j_sum && !is_front;
   const bool by_windows = prefers_windows(problem, left.steps) && (is_for_sum || problem.grid.size() > 20'000);
-  if (by_windows || edges > left.steps / 16 || !StencilGraph::fits(problem.grid, problem.stencil)) {
+  if (by_windows || edges > left.steps / 16 || !graph) {
     const Index bound = quick_bound(problem, left.steps);
     Effort effort(left);
     if (!by_windows || maps.least().j_sum == bound || effort.over()) return only(maps.take_best());
@@ -190,9 +241,9 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     improve_by_windows(problem, node_of_cell, left, effort);
     return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
   }
-  const StencilGraph graph(problem.grid, problem.stencil);
+  const StencilGraph& cells = graph->cells;
   std::vector<Partition> starts;
-  for (std::size_t i = 0; i < (is_front ? maps.size() : 1); ++i) starts.emplace_back(graph, problem.nodes, maps.nodes(i));
+  for (std::size_t i = 0; i < (is_front ? maps.size() : 1); ++i) starts.emplace_back(cells, problem.nodes, maps.nodes(i));
   Effort effort(left);
   const Index bound = quick_bound(problem, left.steps);
   std::vector<Partition> found;
@@ -210,7 +261,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     if (both && found.front().j_sum() > bound) {
       std::vector<NodeId> node_of_cell(found.front().part_of_cell().begin(), found.front().part_of_cell().end());
       improve_by_windows(problem, node_of_cell, left, effort);
-      found.front() = Partition(graph, problem.nodes, node_of_cell);
+      found.front() = Partition(cells, problem.nodes, node_of_cell);
     }
   }
   std::vector<std::unique_ptr<Mapping>> result;

@@ -25,7 +25,9 @@ std::string_view no_eighth(SendMode mode, Shell shell) {
 }
 
 std::string_view only_blocking(SendMode mode, Shell /*shell*/) {
-  return is_blocking(mode) ? "" : "shift-posted posts the receives of blocking sends first, which others do anyway: choose shift, or ssend or send";
+  return is_blocking(mode) ? ""
+                           : "shift-posted posts the receives of blocking sends first, which others do anyway: choose "
+                             "shift, or ssend or send";
 }
 
 std::string_view all_combinations(SendMode /*mode*/, Shell /*shell*/) { return ""; }

@@ -7,9 +7,9 @@
 // two even ranks meet at the seam; their message goes last, in the second step, so that no cycle of waiting ranks can
 // form; its sender receives before, and so stands ready one step before its partner sends. With receives posted first
 // (shift-posted) nobody takes turns: a hop is one step, in which every rank sends and receives, up before down as before.
-// Non-blocking and persistent
-// sends have both directions of a hop in flight together. Self-synchronising sends have the whole axis in
-// one step: all receives are posted at once, and each hop's send only comes after the receive of what it forwards.
+// Non-blocking and persistent sends have both directions of a hop in flight together. Self-synchronising sends have the
+// whole axis in one step: all receives are posted at once, and each hop's send only comes after the receive of what it
+// forwards.
 #include <array>
 #include <optional>
 

@@ -75,7 +75,7 @@ def advise(
         from rankwise.files import write_whole
         from rankwise.report.advice_page import render
 
-        write_whole(html, render(advice, names))
+        write_whole(html, render(advice, names, None if known is None else known.trust))
         tell(f"page: {html}")
     if as_json:
         print_json({**advice.to_dict(), "hosts": names, **trust_record(known)})

@@ -68,7 +68,8 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
             return result
 
     def register(function: Verb) -> Verb:
-        under.command(name, cls=WithExample, context_settings=settings)(function)
+        told = inspect.cleandoc(function.__doc__ or "").replace("[", "\\[")  # what stands in brackets is no markup
+        under.command(name, cls=WithExample, context_settings=settings, help=told or None)(function)
         return function
 
     return register

@@ -53,7 +53,7 @@ def choose(
         from rankwise.files import write_whole
         from rankwise.report.tradeoff import map_places, tradeoff_picture
 
-        write_whole(plot, tradeoff_picture(chooser.winner_map(question, *map_places(question)), question))
+        write_whole(plot, tradeoff_picture(chooser.winner_map(question, *map_places(question)), question).file())
         tell(f"map of sizes and cutoffs written to {plot}")
     if as_json:
         print_json(choice.to_dict())

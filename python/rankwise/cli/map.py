@@ -336,9 +336,7 @@ def _plot(path: Path, mappings: Mappings) -> None:
     (instance,) = mappings_from_record(mappings.to_dict(), "to draw")
     if not can_draw(instance):
         raise InputError(f"--plot draws grids of up to three axes, and this one has {len(mappings.grid)}: leave it out")
-    picture = node_map_picture(instance, "map")
-    inside = picture.index(">") + 1
-    write_whole(path, picture[:inside] + '<rect width="100%" height="100%" fill="#ffffff"/>' + picture[inside:] + "\n")
+    write_whole(path, node_map_picture(instance, "map").file())
 
 
 def _sizes(

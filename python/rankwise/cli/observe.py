@@ -111,12 +111,13 @@ def export(
 def _draw(record: Record, file: Path, plot: Path) -> None:
     from rankwise.files import write_whole
     from rankwise.observe.summary import coarse_matrix
-    from rankwise.report.heat_map import heat_map_page, traffic_map
+    from rankwise.report.document import plain_page
+    from rankwise.report.heat_map import traffic_map
 
     matrix, each = coarse_matrix(record)
     words = [f"{file}: {_headline(record)}", *([f"each point stands for {each} by {each} ranks"] if each > 1 else [])]
-    svg = traffic_map(matrix, words)
-    write_whole(plot, svg + "\n" if plot.suffix == ".svg" else heat_map_page(svg, words, "Who sends what to whom"))
+    chart = traffic_map(matrix, words, each)
+    write_whole(plot, chart.file() if plot.suffix == ".svg" else plain_page("rankwise observe show", words, chart))
     tell(f"picture: {plot}")
 
 

@@ -28,7 +28,8 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a figure: link_bandwidth=50GB/s, a range =25GB/s:50GB/s, or =0.5x:2x."),
 ]
-Plot = Annotated[Path | None, typer.Option(help="Write a tornado plot of the sensitivities: FILE.svg.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
+_TIMES = ("memory_s", "network_s", "total_s")
 Vary = Annotated[
     list[str] | None, typer.Option(help="Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
 ]
@@ -191,7 +192,12 @@ def project_fft3d(
         key, ends = _vary(text, described, answer)
         varied += vary_fft(described, question, key, ends)
     matched = [match_fft(answer, load_machine(name), match) for name in (against or "").split(",") if match and name]
-    if plot is not None:
+    if plot is not None and varied:
+        write_varied(
+            [(row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES}) for row in varied],
+            _tornado_title(answer), plot,
+        )  # fmt: skip
+    elif plot is not None:
         write_tornado(answer.sensitivities, answer.parameters, answer.total_s.value, _tornado_title(answer), plot)
     if as_json:
         record = answer.to_dict()
@@ -275,15 +281,14 @@ def _implied(answer: FftAnswer) -> str:
 def _show_varied(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from rankwise.machine.description import QUANTITIES, format_quantity
+    from rankwise.machine.description import format_quantity
 
     table = Table("varied", "value", "memory", "network", "total", "performance", "of peak", "bounded by")
     for row in rows:
         results, key = row["results"], row["parameter"]
-        unit = QUANTITIES[key].unit if key in QUANTITIES else "1"
         table.add_row(
             key,
-            f"{row['value']:,.0f}" if key in ("n", "nodes") else format_quantity(row["value"], unit),
+            value_words(key, row["value"]),
             *(format_time(results[name]["value"]) for name in ("memory_s", "network_s", "total_s")),
             format_quantity(results["performance_flop_per_s"]["value"], "flop/s"),
             f"{100 * results['fraction_of_peak']['value']:.3g} %",
@@ -329,10 +334,29 @@ def write_tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range],
     """Write the tornado plot of a time's sensitivities."""
     from rankwise.engines.project import sensitivity_labels
     from rankwise.files import write_whole
-    from rankwise.report.projections import tornado_picture
+    from rankwise.report.tornado import tornado_picture
 
-    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title) + "\n")
+    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title).file())
     tell(f"written: {path}")
+
+
+def write_varied(varied: Sequence[tuple[str, float, Mapping[str, float]]], title: str, path: Path) -> None:
+    """Write the plot of times (s, by what takes them) over the values of each parameter that was varied."""
+    from rankwise.files import write_whole
+    from rankwise.report.tornado import varied_picture
+
+    found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
+    for key, value, times in varied:
+        found.setdefault(key, []).append((value, value_words(key, value), times))
+    write_whole(path, varied_picture(found, title).file())
+    tell(f"written: {path}")
+
+
+def value_words(key: str, value: float) -> str:
+    """Write a value of a parameter with its unit."""
+    from rankwise.machine.description import QUANTITIES, format_quantity
+
+    return f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value, QUANTITIES[key].unit if key in QUANTITIES else "1")
 
 
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:

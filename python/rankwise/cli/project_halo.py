@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from rankwise.cli.base import Json, flattened, print_json, tell, verb
-from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_vary, project_verbs, write_tornado
+from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_vary, project_verbs, write_tornado, write_varied
 from rankwise.cli.rows import line, show_table, tell_notes
 from rankwise.engines.beside import MachineTime
 from rankwise.errors import InputError
@@ -76,7 +76,11 @@ def project_exchange(
     plain = rows_of(described)
     parameters = plain[-1].figures["parameters"]
     rows = _varied(rows_of, plain, described, vary or [], parameters)
-    _plot(plot, lambda on: rows_of(on)[-1].time_s, described, parameters, last)
+    if plot is not None and vary:
+        last_times = [(found["varied"], found["value"], {"time": row.time_s}) for found, row in rows if row.case == plain[-1].case]
+        write_varied(last_times, f"{described.name}, {last}", plot)
+    else:
+        _plot(plot, lambda on: rows_of(on)[-1].time_s, described, parameters, last)
     if as_json:
         print_json({"workload": "exchange", "rows": [varied | row.to_dict() for varied, row in rows]})
         return
@@ -169,7 +173,15 @@ def project_stencil(
     def total_s(on: Description) -> float:
         return float(rows_of(on)[-1]["results"]["total_s"]["value"])
 
-    _plot(plot, total_s, described, parameters, f"{counts[-1]:,} nodes")
+    if plot is not None and vary:
+        of_last = [(found, row["results"]) for found, row in rows if row["nodes"] == counts[-1]]
+        terms = ("flops", "memory", "exchange", "total")
+        write_varied(
+            [(found["varied"], found["value"], {term: float(times[f"{term}_s"]["value"]) for term in terms}) for found, times in of_last],
+            f"{described.name}, {counts[-1]:,} nodes", plot,
+        )  # fmt: skip
+    else:
+        _plot(plot, total_s, described, parameters, f"{counts[-1]:,} nodes")
     if as_json:
         print_json({"workload": "stencil", "rows": [varied | row for varied, row in rows]})
         return

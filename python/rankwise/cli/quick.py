@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +30,7 @@ def quick(
     validate exchange, map, report.
     """
     from rankwise.cli.doctor import show_findings
-    from rankwise.cli.report import write_report
+    from rankwise.cli.report import read_inputs, write_report
     from rankwise.cli.rows import show_validation
     from rankwise.cli.workloads import default_ranks
     from rankwise.engines.run import Here
@@ -54,17 +55,17 @@ def quick(
     validation = compare_engines(
         profile_path, cases, ("model", "run"), here, directory / "exchange.samples.jsonl", 0.3, launches=10
     )
-    write_json(directory / "validate.json", validation.to_dict())
+    write_json(directory / "validate.json", replace(validation, example=True).to_dict())
     show_validation(validation)
 
     _step(5, f"a {_GRID[0]}x{_GRID[1]} grid on {_NODES} nodes of {_PPN}, placed by each algorithm")
     mapped = _map_all()
-    write_json(directory / "map.json", {"schema": 1, "instances": mapped})
+    write_json(directory / "map.json", {"schema": 1, "example": True, "instances": mapped})
     _show_mappings(mapped)
 
     _step(6, "the report")
     report = directory / "rankwise-report.html"
-    write_report(profile, directory / "validate.json", directory / "map.json", report)
+    write_report(read_inputs(profile_path, directory / "validate.json", directory / "map.json"), report)
     print(f"report: {report}")
     print(f"next: {_NEXT}   (with your grid and nodes)")
 

@@ -11,8 +11,7 @@ from rankwise.cli.base import Json, print_json, verb, writable
 from rankwise.errors import InputError
 
 if TYPE_CHECKING:
-    from rankwise.machine.profile import Profile
-    from rankwise.workloads.comparison import Validation
+    from rankwise.report.page import Inputs
 
 _PROFILE, _VALIDATION, _MAPPINGS = Path("machine.json"), Path("validate.json"), Path("map.json")
 
@@ -51,34 +50,36 @@ def report(
     if any(path.exists() and output.exists() and output.samefile(path) for path in inputs):
         raise InputError(f"--output {output} is one of the inputs: name another file, it would be lost")
 
-    from rankwise.cli.rows import trust_record
-    from rankwise.machine.profile import open_profile
-
-    profile = open_profile(profile_file) if profile_file else None
-    sections = write_report(profile, validation_file, mapping_file, output)
+    found = read_inputs(profile_file, validation_file, mapping_file)
+    write_report(found, output)
     if as_json:
-        print_json({"report": str(output), "sections": sections, **trust_record(profile)})
+        from rankwise.cli.rows import trust_record
+        from rankwise.report.page import record
+
+        print_json({"report": str(output), **record(found), **trust_record(found.profile)})
     else:
         print(output)
 
 
-def write_report(profile: Profile | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> list[str]:
-    """Write the report of the files that there are; return the names of its sections. Raises InputError."""
-    from rankwise.files import write_whole
+def read_inputs(profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None) -> Inputs:
+    """Read the files that there are. Raises InputError."""
+    from rankwise.machine.profile import open_profile
     from rankwise.report.inputs import load_mappings, load_validation
-    from rankwise.report.page import render, section_names
+    from rankwise.report.launches import launches_of
+    from rankwise.report.page import Inputs
 
-    validation = load_validation(validation_file) if validation_file else None
-    mappings = load_mappings(mapping_file) if mapping_file else None
-    write_whole(output, render(profile, validation, mappings, (), _next_command(profile, validation)))
-    return section_names(profile, validation, mappings)
+    profile = open_profile(profile_file) if profile_file else None
+    return Inputs(
+        profile,
+        load_validation(validation_file) if validation_file else None,
+        load_mappings(mapping_file) if mapping_file else None,
+        launches_of(profile, profile_file.parent) if profile is not None and profile_file is not None else None,
+    )
 
 
-def _next_command(profile: Profile | None, validation: Validation | None) -> str:
-    from rankwise.report.inputs import VALIDATION_COMMAND
+def write_report(inputs: Inputs, output: Path) -> None:
+    """Write the report. Raises OSError."""
+    from rankwise.files import write_whole
+    from rankwise.report.page import render
 
-    if profile is None:
-        return "rankwise quick"
-    if validation is None:
-        return VALIDATION_COMMAND
-    return "rankwise map --grid 64x32 --nodes 64 --ppn 32 --stencil nearest-neighbor   # with your own grid and nodes"
+    write_whole(output, render(inputs))

@@ -68,10 +68,11 @@ def doctor_nodes(asked: Asked, present: Path | None, plot: Path | None, as_json:
     words, code = verdict(campaign, judgement)
     if plot is not None:
         from rankwise.files import write_whole
-        from rankwise.report.heat_map import heat_map, heat_map_page
+        from rankwise.report.document import plain_page
+        from rankwise.report.heat_map import heat_map
 
-        svg = heat_map(judgement.effects, campaign.hosts, words)
-        write_whole(plot, svg + "\n" if plot.suffix == ".svg" else heat_map_page(svg, words))
+        chart = heat_map(judgement.effects, campaign.hosts, words)
+        write_whole(plot, chart.file() if plot.suffix == ".svg" else plain_page("rankwise doctor --nodes", words, chart))
         tell(f"picture: {plot}")
     if as_json:
         print_json(_json(campaign, judgement, words, code))

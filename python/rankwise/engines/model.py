@@ -56,8 +56,12 @@ class Model:
 
     def rows(self, cases: Sequence[Case], placement: Placement) -> list[Row]:
         """Return one row a case. Raises InputError when the profile lacks a link class that the placement needs."""
-        pricer = _Pricer(self, placement)
+        pricer = self.pricer(placement)
         return [pricer.row(case) for case in cases]
+
+    def pricer(self, placement: Placement) -> _Pricer:
+        """Return the model on ranks that are placed."""
+        return _Pricer(self, placement)
 
     def interval(
         self, mode: str, cost: _core.Cost | _core.Ranked, sizes: Sequence[int], width: float | None = None

@@ -216,10 +216,11 @@ class Runner:
         except RankwiseError as error:
             raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
 
-    def _row(self, case: Case, record: dict[str, Any], timer_cost_s: float, on_node: int) -> Row:
+    def _row(self, case: Case, whole: dict[str, Any], timer_cost_s: float, on_node: int) -> Row:
+        record, disturbed = case.undisturbed(whole)
         times_s = np.maximum(np.asarray(record["time_s"], dtype=np.float64) - timer_cost_s, SMALLEST_TIME_S)
         crowded, cpus, late = on_node > len(self.here.cpus), len(self.here.cpus), record.get("late", 0)
-        notes = []
+        notes = [disturbed] if disturbed and not crowded else []
         if crowded:
             notes.append(f"oversubscribed: {on_node} ranks on {cpus} CPUs, the time is not the machine's")
         elif late > times_s.size / 4:

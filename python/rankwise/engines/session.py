@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankwise import _core
+from rankwise.engines.fft_lengths import timed
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, profile_placement
 from rankwise.engines.run import Here, Runner
@@ -31,8 +32,12 @@ def predict_rows(
     link_model: str | None = None,
     loaded: bool = False,
 ) -> list[Row]:
-    """Ask the model for all cases, ranks placed as the profile's scheduler would unless a placement says otherwise."""
-    return _finished(Model(profile, link_model, loaded).rows(cases, placement or profile_placement(profile)))
+    """Ask the model for all cases, ranks placed as the profile's scheduler would unless a placement says otherwise.
+
+    What a case says is to be timed for it is timed first, where it was not before.
+    """
+    model, placed = Model(profile, link_model, loaded), placement or profile_placement(profile)
+    return _finished(model.rows(timed(profile, cases, placed, model.pricer(placed)), placed))
 
 
 def run_rows(cases: Sequence[Case], here: Here, samples: Path, seconds: float) -> list[Row]:

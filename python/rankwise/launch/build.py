@@ -119,9 +119,10 @@ def _build(compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str
 
         def compile_unit(numbered: tuple[int, Sequence[Path]]) -> str:
             number, together = numbered
-            unit, made = Path(scratch) / f"{number}.cpp", Path(scratch) / f"{number}.o"
-            unit.write_text("".join(f'#include "{path}"\n' for path in together), encoding="utf-8")
-            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, "-c", str(unit), "-o", str(made)], compiler)
+            made = Path(scratch) / f"{number}.o"
+            before = [word for path in together[:-1] for word in ("-include", str(path))]
+            last = str(together[-1])
+            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, *before, "-c", last, "-o", str(made)], compiler)
             progress.advance()
             return str(made)
 

@@ -13,6 +13,7 @@ from typing import Any
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Picture, Section, Table
 
 BASE_YEAR = 2010
@@ -396,7 +397,7 @@ def picture_figures() -> dict[str, Any]:
     }
 
 
-def _draw() -> str:
+def _draw() -> Chart:
     from rankwise.report.projections import since_picture
 
     return since_picture(picture_figures())

@@ -21,6 +21,7 @@ from rankwise.mapping.mapper import steps_of
 from rankwise.papers import hunold2020_measured as measured
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import published_times
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 
 NODES = tuple(range(10, 32, 3))
@@ -401,7 +402,7 @@ def _score_table(large: Sequence[Scored]) -> Table:
     return Table("scores", "J_sum/J_max on the throughput grids.", header, rows, shown)
 
 
-def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> str:
+def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
     from rankwise.report.boxes import reduction_picture
 
     columns: dict[str, Callable[[str], Sequence[float]]] = {

@@ -19,6 +19,7 @@ from rankwise.engines.session import simulate_rows
 from rankwise.engines.system import System
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase, stencil_cases
@@ -369,7 +370,7 @@ def _line_table(lines: Sequence[Line]) -> Table:
     )
 
 
-def _draw(rows: Sequence[Compared]) -> str:
+def _draw(rows: Sequence[Compared]) -> Chart:
     from rankwise.report.speedups import speedup_picture
 
     return speedup_picture(

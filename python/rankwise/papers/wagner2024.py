@@ -33,6 +33,7 @@ from rankwise.papers.osu_effects import (
     saturation_of,
 )
 from rankwise.papers.wagner2024_single import remarks, section, table_1
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Picture, Reproduction, Section, Table
 from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time
@@ -475,11 +476,11 @@ def _single_table() -> Table:
 
 
 def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
-    def draw(function: str) -> Callable[[], str]:
-        def picture() -> str:
+    def draw(function: str) -> Callable[[], Chart]:
+        def picture() -> Chart:
             from rankwise.report import placements
 
-            drawn: Callable[[str, Sequence[Fitted]], str] = getattr(placements, function)
+            drawn: Callable[[str, Sequence[Fitted]], Chart] = getattr(placements, function)
             return drawn(prefix, fitted)
 
         return picture

@@ -25,6 +25,7 @@ from rankwise.models.curve import curve_from_table
 from rankwise.models.max_rate import with_contention
 from rankwise.papers import werner2023_raw as raw
 from rankwise.papers import werner2023_tradeoff as tradeoff
+from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Picture, Reproduction, Section, Table
 from rankwise.statistics import interval_95
 from rankwise.units import format_percent, format_size
@@ -377,10 +378,10 @@ def _reproduction(study: Study) -> Reproduction:
 
 
 def _picture(name: str, study: Study, caption: str, function: str) -> Picture:
-    def draw() -> str:
+    def draw() -> Chart:
         from rankwise.report import shift_errors
 
-        picture: Callable[[Study], str] = getattr(shift_errors, function)
+        picture: Callable[[Study], Chart] = getattr(shift_errors, function)
         return picture(study)
 
     return Picture(name, caption, draw)

@@ -2,133 +2,205 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
-from rankwise.machine.link import Curve, Interval, LinkModel, Point, Segment
+from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link
-from rankwise.report.style import (
-    FONT_PT,
+from rankwise.report.chart import (
     INK,
+    LINES,
     MUTED,
-    SURFACE,
-    WIDTH_PT,
-    Look,
+    RATE,
+    TIME,
+    Chart,
     SizeAxis,
-    data_rate,
-    drawing,
-    look,
-    new_figure,
-    set_log_axis,
-    set_time_axis,
-    to_svg,
+    Spec,
+    cursor,
+    emphasised,
+    field_of,
+    log_axis,
+    nearest,
+    rows,
+    series_scale,
+    zoom,
 )
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.report.words import point_bandwidth, point_time
+from rankwise.units import format_size, format_time
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_TITLE_PAD_PT = 16  # above the sizes of the breaks
-_MODEL_LOOKS = {"piecewise": look(0), "hockney": look(1), "loggp": look(2), "max-rate": look(3)}
-_MOST_CAPS = 40
+Launches = Mapping[str, Mapping[int, Sequence[float]]]  # of each link class and size, the medians of the launches, s
 
 
-def latency_picture(link_class: str, link: Link) -> str:
-    """Draw time against size for one link class: measured with 95 % intervals, the models, other ways of sending."""
-    with drawing():
-        figure = new_figure(WIDTH_PT, 270)
-        panels = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2)) if link.variants else [figure.subplots()]
-        curves = {"send": link.send, **link.variants}
-        drawn = [value for curve in curves.values() for value in _values(curve.table)]
-        draw_latency(panels[0], link.send, room_pt=250 if link.variants else 440)
-        panels[0].set_title(f"plain send, {link_class}", loc="left", pad=_TITLE_PAD_PT)
-        if link.variants:
-            sizes = SizeAxis.of(point.size_bytes for curve in curves.values() for point in curve.table)
-            for i, (name, curve) in enumerate(curves.items()):
-                _draw_series(panels[1], sizes, name, curve, look(i))
-            sizes.apply(panels[1], room_pt=160)
-            panels[1].set_title("ways of sending", loc="left", pad=_TITLE_PAD_PT)
-            panels[1].legend(loc="upper left", handlelength=3)
-        set_time_axis(panels[0], drawn)
-        for panel in panels[1:]:
-            panel.tick_params(axis="y", left=False)
-        first, last = link.send.table[0], link.send.table[-1]
-        return to_svg(
-            figure,
-            f"latency-{link_class}",
-            f"Time of one message against its size, {link_class}",
-            f"Both axes are logarithmic. Measured times with 95 % intervals go from {format_time(first.time_s)} at "
-            f"{format_size(first.size_bytes)} to {format_time(last.time_s)} at {format_size(last.size_bytes)}; drawn "
-            f"with them are the models {', '.join(link.send.models)}"
-            + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
-        )
+def links_picture(links: Mapping[str, Link], launches: Launches | None = None, own_bytes: int | None = None) -> Chart:
+    """Draw time, and size / time, against size: a series for each class of link, with 95 % intervals.
 
-
-def draw_latency(axes: Axes, curve: Curve, room_pt: float) -> None:
-    """Draw the measured times of a curve with their intervals, its models, and where the chosen one breaks."""
-    sizes = SizeAxis.of(point.size_bytes for point in curve.table)
-    for i, (name, model) in enumerate(sorted(curve.models.items())):
-        _draw_model(axes, sizes, model, _MODEL_LOOKS.get(name, look(i)))
-    places = [sizes.place(point.size_bytes) for point in curve.table]
-    _draw_intervals(axes, places, [point.interval_s for point in curve.table], INK)
-    axes.plot(
-        places,
-        [point.time_s for point in curve.table],
-        "o",
-        color=INK,
-        markersize=3,
-        zorder=3,
-        label="measured, 95 % interval",
-    )
-    if not interpolates(curve.chosen(), curve):
-        _draw_breaks(axes, sizes, curve.chosen(), room_pt)
-    sizes.apply(axes, room_pt)
-    set_time_axis(axes, _values(curve.table))
-    axes.set_ylabel("time of one message")
-    # The legend covers what runs behind it: the marks of the breaks go up to the top.
-    axes.legend(loc="upper left", handlelength=3, frameon=True, facecolor=SURFACE, edgecolor="none", framealpha=1)
-
-
-def bandwidth_picture(links: Mapping[str, Link]) -> str:
-    """Draw bytes per second against size, measured, with 95 % intervals: one series for each link class."""
-    tables = {name: [point for point in link.send.table if point.size_bytes] for name, link in links.items()}
-    with drawing():
-        figure = new_figure(WIDTH_PT, 235)
-        axes = figure.subplots()
-        sizes = SizeAxis.of(point.size_bytes for table in tables.values() for point in table)
-        for i, (name, table) in enumerate(tables.items()):
-            shape, places = look(i), [sizes.place(point.size_bytes) for point in table]
-            ends = [
-                None if point.interval_s is None else (point.size_bytes / point.interval_s[1], point.size_bytes / _low(point))
-                for point in table
-            ]
-            _draw_intervals(axes, places, ends, shape.colour)
-            axes.plot(
-                places,
-                [point.size_bytes / point.time_s for point in table],
-                marker=shape.marker,
-                markersize=3.5,
-                linestyle=shape.line,
-                linewidth=0.8,
-                color=shape.colour,
-                label=f"{name}, 95 % interval",
-            )
-        sizes.apply(axes, room_pt=460)
-        rates = [point.size_bytes / point.time_s for table in tables.values() for point in table]
-        set_log_axis(axes, rates, data_rate)
-        axes.set_ylabel("size / time of one message")
-        axes.legend(loc="upper left", handlelength=3)
-        peaks = (
-            f"{name} reaches {format_bandwidth(max(point.size_bytes / point.time_s for point in table))}"
+    ``launches``: what lies behind the points, drawn at the size that is pointed at; ``own_bytes``: the asker's own size.
+    """
+    tables = {name: link.send.table for name, link in links.items()}
+    sizes = SizeAxis.of(point.size_bytes for table in tables.values() for point in table)
+    order = sorted({point.size_bytes for table in tables.values() for point in table})
+    stop_of = {size: i for i, size in enumerate(order)}
+    behind = launches or {}
+    stops = [_stop(size, links, behind) for size in order]
+    values: list[Spec] = [
+        {
+            "series": name, "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
+            "rate": p.size_bytes / p.time_s, "rate_low": p.size_bytes / _high(p), "rate_high": p.size_bytes / _low(p),
+            "stop": stop_of[p.size_bytes], "tip": f"{name}, {format_size(p.size_bytes)}: {point_time(p)}",
+        }
+        for name, table in tables.items() for p in table
+    ]  # fmt: skip
+    sampled: list[Spec] = [
+        {"series": name, "place": sizes.place(size), "stop": stop_of[size], "time": time_s, "rate": size / time_s}
+        for name, by_size in behind.items() if name in links
+        for size, medians in by_size.items() if size in stop_of
+        for time_s in medians if time_s > 0
+    ]  # fmt: skip
+    names = list(links)
+    panels = []
+    for what, title, quantity, low, high, label in (
+        ("time", "Time of a message, one way", "time", "low", "high", TIME),
+        ("rate", "Bandwidth: size / time", "rate", "rate_low", "rate_high", RATE),
+    ):
+        data = [value for value in values if value[quantity] > 0]
+        ends = [value[key] for value in data for key in (low, quantity, high)]
+        y = field_of(quantity, **log_axis(ends, label, ""))
+        series = {
+            "color": field_of("series", "nominal", scale=series_scale(names), legend=LINES),
+            "strokeDash": field_of("series", "nominal", scale=series_scale(names, "dash")),
+        }
+        x = sizes.encoding()
+        # Of the first layer, for all: what zooms.
+        layers: list[Spec] = [
+            {
+                "params": [zoom(f"zoom_{what}")],
+                "mark": {"type": "area", "opacity": 0.18, "clip": True},
+                "encoding": {"y": {**y, "field": low}, "y2": {"field": high}, "color": series["color"], "detail": {"field": "part"}},
+            },
+            {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True}, "encoding": {"y": y, **series, "detail": {"field": "part"}}},
+            {
+                "mark": {"type": "point", "filled": True, "clip": True},
+                "encoding": {"y": y, "color": series["color"], "size": emphasised(80, 16)},
+            },
+            cursor(),
+            nearest("place", quantity, f"near_{what}"),
+            *sizes.break_marks(),
+        ]
+        if sampled:
+            layers.insert(4, {
+                "data": rows(value for value in sampled if value[quantity] > 0),
+                "transform": [{"filter": "datum.stop === stop"}],
+                "mark": {"type": "tick", "orient": "horizontal", "thickness": 1, "width": 18, "clip": True},
+                "encoding": {"y": y, "color": series["color"]},
+            })  # fmt: skip
+        if own_bytes is not None and sizes.first <= own_bytes <= sizes.last:
+            layers += _mark(sizes.place(own_bytes), f"here: {format_size(own_bytes)}")
+        # 0 B stands beyond the break: no line leads there.
+        data = [{**value, "part": f"{value['series']} {value['stop'] == stop_of.get(0)}"} for value in data]
+        panels.append({"title": title, "height": 260, "data": rows(data), "encoding": {"x": x}, "layer": layers})
+    first, last = order[0], order[-1]
+    return Chart(
+        "links",
+        "Time and bandwidth of a message against its size",
+        "All axes are logarithmic; 0 B stands beyond the break. "
+        + " ".join(
+            f"{name}: {format_time(table[0].time_s)} at {format_size(table[0].size_bytes)}, "
+            f"{format_time(table[-1].time_s)} at {format_size(table[-1].size_bytes)}."
             for name, table in tables.items()
         )
-        return to_svg(
-            figure,
-            "bandwidth",
-            "Bandwidth of one message against its size",
-            f"Both axes are logarithmic; intervals are 95 %. {'; '.join(peaks)}.",
-        )
+        + f" {len(order)} sizes, {format_size(first)} to {format_size(last)}.",
+        panels, stops, least_px=430, label_px=74,
+    )  # fmt: skip
+
+
+def link_picture(link_class: str, link: Link) -> Chart:
+    """Draw time against size for one link class: measured with 95 % intervals, the models, other ways of sending."""
+    curves = {"send": link.send, **link.variants}
+    sizes = SizeAxis.of(point.size_bytes for curve in curves.values() for point in curve.table)
+    order = sorted({point.size_bytes for curve in curves.values() for point in curve.table})
+    stop_of = {size: i for i, size in enumerate(order)}
+    y = field_of("time", **log_axis([v for curve in curves.values() for v in _values(curve.table)], TIME, ""))
+    models = sorted(link.send.models)
+    panels = [_models_panel(f"plain send, {link_class}", link.send, sizes, stop_of, y, models)]
+    if link.variants:
+        panels.append(_ways_panel(curves, sizes, stop_of, y))
+    first, last = link.send.table[0], link.send.table[-1]
+    return Chart(
+        f"link-{link_class}",
+        f"Time of one message against its size, {link_class}",
+        f"Both axes are logarithmic. Measured times with 95 % intervals go from {format_time(first.time_s)} at "
+        f"{format_size(first.size_bytes)} to {format_time(last.time_s)} at {format_size(last.size_bytes)}; drawn with them are the "
+        f"models {', '.join(models)}" + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
+        panels,
+        [_stop_of_ways(size, curves) for size in order],
+        {"resolve": {"legend": {"color": "independent", "strokeDash": "independent", "shape": "independent"}, "scale": {"color": "independent", "strokeDash": "independent", "shape": "independent"}}},
+        least_px=430, legend_px=130, label_px=76,
+    )  # fmt: skip
+
+
+def _models_panel(
+    title: str, curve: Curve, sizes: SizeAxis, stop_of: Mapping[int, int], y: Spec, models: Sequence[str]
+) -> Spec:
+    lines = [row for name in models for row in _model_rows(curve.models[name], sizes)]
+    measured = [
+        {
+            "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p), "stop": stop_of[p.size_bytes],
+            "tip": f"measured, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples",
+        }
+        for p in curve.table
+    ]  # fmt: skip
+    x = sizes.encoding()
+    layers: list[Spec] = [
+        {
+            "params": [zoom("zoom_models")],
+            "data": rows(lines),
+            "mark": {"type": "line", "strokeWidth": 1.6, "clip": True},
+            "encoding": {
+                "x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(models), legend=LINES),
+                "strokeDash": field_of("model", "nominal", scale=series_scale(models, "dash")), "detail": {"field": "segment"},
+            },
+        },
+        {"mark": {"type": "rule", "color": INK, "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}},
+        {"mark": {"type": "point", "filled": True, "color": INK, "opacity": 1, "clip": True}, "encoding": {"x": x, "y": y, "size": emphasised(90, 22)}},
+        cursor(),
+        nearest("place", "time", "near_models"),
+        *sizes.break_marks(),
+    ]  # fmt: skip
+    chosen = curve.chosen()
+    if not interpolates(chosen, curve):
+        for segment in chosen.segments[1:]:
+            if sizes.first < segment.from_bytes < sizes.last:
+                layers += _mark(sizes.place(segment.from_bytes), f"break {format_size(segment.from_bytes)}")
+    return {"title": f"{title}; lines: models", "height": 250, "data": rows(measured), "layer": layers}
+
+
+def _ways_panel(curves: Mapping[str, Curve], sizes: SizeAxis, stop_of: Mapping[int, int], y: Spec) -> Spec:
+    data = [
+        {
+            "way": name, "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
+            "stop": stop_of[p.size_bytes], "tip": f"{name}, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples",
+        }
+        for name, curve in curves.items() for p in curve.table
+    ]  # fmt: skip
+    names = list(curves)
+    x, colour = sizes.encoding(), field_of("way", "nominal", scale=series_scale(names), legend=LINES)
+    return {
+        "title": "ways of sending, measured",
+        "height": 250,
+        "data": rows(data),
+        "layer": [
+            {
+                "params": [zoom("zoom_ways")],
+                "mark": {"type": "line", "strokeWidth": 1.2, "clip": True},
+                "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("way", "nominal", scale=series_scale(names, "dash"))},
+            },
+            {"mark": {"type": "rule", "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}},
+            {"mark": {"type": "point", "filled": True, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 16)}},
+            cursor(),
+            nearest("place", "time", "near_ways"),
+            *sizes.break_marks(),
+        ],
+    }  # fmt: skip
 
 
 def interpolates(model: LinkModel, curve: Curve) -> bool:
@@ -136,71 +208,59 @@ def interpolates(model: LinkModel, curve: Curve) -> bool:
     return model.looks_up or 1 < len(curve.table) - 1 <= len(model.segments)
 
 
-def _draw_series(axes: Axes, sizes: SizeAxis, name: str, curve: Curve, shape: Look) -> None:
-    places = [sizes.place(point.size_bytes) for point in curve.table]
-    _draw_intervals(axes, places, [point.interval_s for point in curve.table], shape.colour)
-    axes.plot(
-        places,
-        [point.time_s for point in curve.table],
-        marker=shape.marker,
-        markersize=2.8,
-        linestyle=shape.line,
-        linewidth=0.8,
-        color=shape.colour,
-        label=name,
-    )
+def _mark(place: float, words: str) -> list[Spec]:
+    data = {"values": [{"place": place, "words": words}]}
+    x = {"field": "place", "type": "quantitative"}
+    return [
+        {"data": data, "mark": {"type": "rule", "strokeDash": [2, 3], "color": MUTED, "clip": True}, "encoding": {"x": x}},
+        {
+            "data": data,
+            "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "color": MUTED, "fontSize": 11},
+            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "words"}},
+        },
+    ]
 
 
-def _draw_intervals(axes: Axes, places: Sequence[float], ends: Iterable[Interval | None], colour: str) -> None:
-    """Draw 95 % intervals, where they are known, as bars with caps; these need not enclose the figure itself."""
-    known = [(place, *pair) for place, pair in zip(places, ends, strict=True) if pair is not None]
-    if not known:
-        return
-    places, lows, highs = zip(*known, strict=True)
-    axes.vlines(places, lows, highs, color=colour, linewidth=1)
-    caps = {"marker": "_", "markersize": 4, "linestyle": "none", "color": colour, "markeredgewidth": 0.9}
-    if len(places) <= _MOST_CAPS:
-        axes.plot(places, lows, **caps)  # type: ignore[arg-type]
-        axes.plot(places, highs, **caps)  # type: ignore[arg-type]
+def _stop(size: int, links: Mapping[str, Link], launches: Launches) -> str:
+    told = []
+    for name, link in links.items():
+        for point in (point for point in link.send.table if point.size_bytes == size):
+            rate = f", {point_bandwidth(point)}" if size else ""
+            medians = launches.get(name, {}).get(size, ())
+            behind = f"; {point.samples} samples" + (
+                f" in {len(medians)} launches of {format_time(min(medians))} to {format_time(max(medians))}" if len(medians) else ""
+            )
+            told.append(f"{name} {point_time(point)}{rate}{behind}")
+    return f"At {format_size(size)}: {' | '.join(told)}"
 
 
-def _draw_model(axes: Axes, sizes: SizeAxis, model: LinkModel, shape: Look) -> None:
-    """Draw each segment on its own: the model may jump where it breaks."""
-    label: str | None = model.name
-    style = {"color": shape.colour, "linestyle": shape.line, "linewidth": 1.3}
-    for segment in model.segments:
+def _stop_of_ways(size: int, curves: Mapping[str, Curve]) -> str:
+    told = [
+        f"{name} {point_time(point)} (model {format_time(curve.time_s(size))})"
+        for name, curve in curves.items()
+        for point in curve.table
+        if point.size_bytes == size
+    ]
+    return f"At {format_size(size)}: {' | '.join(told)}"
+
+
+def _model_rows(model: LinkModel, sizes: SizeAxis) -> list[dict[str, Any]]:
+    """Return the points of a model's lines, each segment on its own: the model may jump where it breaks."""
+    found = []
+    whole = model.looks_up or len(model.segments) > 12  # of what only joins its rows, one line
+    for i, segment in enumerate(model.segments):
         low, high = max(segment.from_bytes, sizes.first), min(segment.to_bytes or sizes.last, sizes.last)
-        points = [(low * (high / low) ** (i / 40), segment) for i in range(41)] if low < high else []
-        shown = [(sizes.place(size), _line(segment, size)) for size, segment in points if _line(segment, size) > 0]
-        if shown:
-            axes.plot(*zip(*shown, strict=True), label=label, **style)  # type: ignore[arg-type]
-            label = None
+        steps = 1 if whole else 24
+        for step in range(steps + 1) if low < high else ():
+            size = low * (high / low) ** (step / steps)
+            time_s = _line(segment, size)
+            if time_s > 0:
+                found.append({"model": model.name, "segment": 0 if whole else i, "place": sizes.place(size), "time": time_s})
     at_zero = model.time_s(0)
     if sizes.zero is not None and at_zero > 0:
         half = 0.3 * (sizes.place(sizes.first) - sizes.zero)
-        axes.plot([sizes.zero - half, sizes.zero + half], [at_zero, at_zero], **style)  # type: ignore[arg-type]
-
-
-def _draw_breaks(axes: Axes, sizes: SizeAxis, model: LinkModel, room_pt: float) -> None:
-    """Mark where a model changes its line; a mark too near the one before goes without its size."""
-    breaks = [segment.from_bytes for segment in model.segments[1:] if sizes.first < segment.from_bytes < sizes.last]
-    free_from = -math.inf
-    for i, size in enumerate(breaks):
-        place = sizes.place(size)
-        label = f"break ({model.name})" if i == 0 else None
-        axes.axvline(place, color=MUTED, linestyle=":", linewidth=0.9, zorder=1, label=label)
-        if place >= free_from:
-            axes.text(
-                place,
-                1.01,
-                format_size(size),
-                transform=axes.get_xaxis_transform(),
-                ha="center",
-                va="bottom",
-                fontsize=FONT_PT - 0.5,
-                color=MUTED,
-            )
-            free_from = place + 44 / sizes.octave_pt(room_pt)
+        found += [{"model": model.name, "segment": -1, "place": sizes.zero + side, "time": at_zero} for side in (-half, half)]
+    return found
 
 
 def _line(segment: Segment, size_bytes: float) -> float:
@@ -212,5 +272,11 @@ def _low(point: Point) -> float:
     return max(point.time_s if point.time_lo_s is None else point.time_lo_s, point.time_s / 100)
 
 
+def _high(point: Point) -> float:
+    return point.time_s if point.time_hi_s is None else max(point.time_hi_s, _low(point))
+
+
 def _values(table: Iterable[Point]) -> list[float]:
     return [value for point in table for value in (_low(point), point.time_s, max(point.time_hi_s or 0.0, point.time_s))]
+
+

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from rankwise.report.style import FONT_PT, INK, SURFACE, WIDTH_PT, drawing, look, new_figure, set_time_axis, to_svg
+from rankwise.report.chart import SERIES, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
+from rankwise.report.words import timing
 from rankwise.units import format_size, format_time
 from rankwise.workloads.comparison import Comparison
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-MEASURED, PREDICTED = look(0), look(1)
-
-# Room that a pair needs for its error and for the label below it.
-_CUTOFF_PT, _SIZE_PT = 32.0, 52.0
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+_BOTH = ("measured", "predicted")
 
 
 def exchange_groups(rows: Iterable[Comparison]) -> list[list[Comparison]]:
@@ -45,107 +38,84 @@ def group_label(group: Sequence[Comparison]) -> str:
     return ", ".join(parts + [format_size(row.exchange.message_bytes) if len(sizes) == 1 else f"k = {row.exchange.cutoff}"])
 
 
-def exchange_picture(group: Sequence[Comparison], name: str) -> str:
+def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
     """Draw one group of ``exchange_groups``: a panel for each send mode; ``name`` keeps its ids apart from others."""
     modes = list(dict.fromkeys(row.exchange.mode for row in group))
-    pairs = max(sum(row.exchange.mode == mode for row in group) for mode in modes)
-    wanted_pt = pairs * (_SIZE_PT if _shows_sizes(group) else _CUTOFF_PT)
-    columns = next((count for count in (3, 2) if count <= len(modes) and _panel_pt(count) >= wanted_pt), 1)
-    lines = -(-len(modes) // columns)
-    with drawing():
-        figure = new_figure(WIDTH_PT, 36 + 185 * lines)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
-        panels = [panel for line in grid for panel in line]
-        for mode, panel in zip(modes, panels, strict=False):
-            draw_pairs(panel, [row for row in group if row.exchange.mode == mode], room_pt=_panel_pt(columns))
-            panel.set_title(mode, loc="left")
-        for panel in panels[len(modes) :]:
-            panel.set_axis_off()
-        for line in grid:
-            line[0].set_ylabel("time of one exchange")
-        _set_exchange_axis(panels[0], group)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=2)
-        worst = max(group, key=lambda row: abs(row.error))
-        return to_svg(
-            figure,
-            name,
-            f"Measured and predicted time: {group_label(group)}",
-            f"One panel for each of {', '.join(modes)}. "
-            + " ".join(
-                f"{row.exchange.mode}, k = {row.exchange.cutoff}, {format_size(row.exchange.message_bytes)}: measured "
-                f"{format_time(row.measured.time_s)}, predicted {format_time(row.predicted.time_s)}."
-                for row in (group[0], worst)
-            )
-            + f" The second is the largest error, {100 * worst.error:+.0f} %.",
+    by_size = len({row.exchange.message_bytes for row in group}) > 1
+    ordered = sorted(group, key=lambda row: (modes.index(row.exchange.mode), row.exchange.message_bytes, row.exchange.cutoff))
+    stops = [
+        f"{row.exchange.mode}, k = {row.exchange.cutoff}, {format_size(row.exchange.message_bytes)}: measured {timing(row.measured)}, "
+        f"predicted {timing(row.predicted)}, off by {100 * row.error:+.1f} %; {row.measured.repetitions} repetitions"
+        for row in ordered
+    ]
+    axis: Spec = log_axis([time_s for row in group for time_s in _times(row)], TIME, "time of one exchange")
+    if not by_size:
+        axis = {
+            "scale": {"domain": [0, 1.18 * max(max(_times(row)) for row in group)], "nice": True},
+            "axis": {"labelExpr": TIME, "tickCount": 5, "title": "time of one exchange"},
+        }
+    places = list(dict.fromkeys(_place(row, by_size) for row in sorted(group, key=lambda row: _order(row, by_size))))
+    panels = []
+    for mode in modes:
+        of_mode = [(i, row) for i, row in enumerate(ordered) if row.exchange.mode == mode]
+        data = [
+            {
+                "place": _place(row, by_size), "kind": kind, "time": timed.time_s, "stop": i, "tip": stops[i],
+                **dict(zip(("low", "high"), timed.interval_s or (timed.time_s, timed.time_s), strict=True)),
+            }
+            for i, row in of_mode
+            for kind, timed in zip(_BOTH, (row.measured, row.predicted), strict=True)
+        ]  # fmt: skip
+        errors = [
+            {"place": _place(row, by_size), "time": max(_times(row)), "words": f"{100 * row.error:+.0f} %", "stop": i, "tip": stops[i]}
+            for i, row in of_mode
+        ]
+        title = "bytes of each rank's block" if by_size else "cutoff k (layers of neighbours)"
+        x = field_of("place", "ordinal", sort=places, scale={"domain": places}, axis={"labelAngle": 0, "title": title})
+        colour = field_of("kind", "nominal", scale={"domain": list(_BOTH), "range": list(SERIES[:2])})
+        y, shift = field_of("time", **axis), field_of("kind", "nominal", scale={"domain": list(_BOTH)})
+        panels.append({
+            "title": mode, "height": 210, "encoding": {"x": x},
+            "layer": [
+                {
+                    "data": rows(data), "mark": {"type": "rule", "strokeWidth": 2, "clip": True},
+                    "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour, "xOffset": shift},
+                },
+                {
+                    "data": rows(data), "mark": {"type": "point", "filled": True, "opacity": 1, "clip": True},
+                    "encoding": {
+                        "y": y, "color": colour, "xOffset": shift, "size": emphasised(140, 55),
+                        "shape": field_of("kind", "nominal", scale={"domain": list(_BOTH), "range": ["circle", "square"]}),
+                    },
+                },
+                {
+                    "data": rows(errors), "mark": {"type": "text", "dy": -9, "fontSize": 11.5},
+                    "encoding": {"y": y, "text": {"field": "words"}},
+                },
+            ],
+        })  # fmt: skip
+    worst = max(group, key=lambda row: abs(row.error))
+    most = max(sum(row.exchange.mode == mode for row in group) for mode in modes)
+    return Chart(
+        name,
+        f"Measured and predicted time: {group_label(group)}",
+        f"One panel for each of {', '.join(modes)}. "
+        + " ".join(
+            f"{row.exchange.mode}, k = {row.exchange.cutoff}, {format_size(row.exchange.message_bytes)}: measured "
+            f"{format_time(row.measured.time_s)}, predicted {format_time(row.predicted.time_s)}."
+            for row in (group[0], worst)
         )
+        + f" The second is the largest error, {100 * worst.error:+.0f} %.",
+        panels, stops, {"resolve": {"scale": {"y": "shared"}}}, least_px=max(250, 42 * most), most_columns=3, label_px=66,
+    )  # fmt: skip
 
 
-def draw_pairs(axes: Axes, rows: Sequence[Comparison], room_pt: float) -> None:
-    """Draw measured and predicted times side by side over k, or over size, with the error written above each pair."""
-    by_size = _shows_sizes(rows)
-    rows = sorted(rows, key=lambda row: (row.exchange.message_bytes, row.exchange.cutoff))
-    places = list(range(len(rows)))
-    for shape, shift, name, timings, fill in (
-        (MEASURED, -0.13, "measured, 95 % interval", [row.measured for row in rows], MEASURED.colour),
-        (PREDICTED, 0.13, "predicted, 95 % interval", [row.predicted for row in rows], SURFACE),
-    ):
-        for place, timing in zip(places, timings, strict=True):
-            if timing.interval_s is None:
-                continue
-            axes.vlines(place + shift, *timing.interval_s, color=shape.colour, linewidth=1.3)
-            axes.plot([place + shift] * 2, timing.interval_s, "_", color=shape.colour, markersize=6, markeredgewidth=1.3)
-        axes.plot(
-            [place + shift for place in places],
-            [timing.time_s for timing in timings],
-            shape.marker,
-            label=name,
-            markersize=4.5,
-            color=shape.colour,
-            markerfacecolor=fill,
-            zorder=3,
-        )
-    upright = room_pt / len(rows) < _CUTOFF_PT
-    for place, row in zip(places, rows, strict=True):
-        axes.annotate(
-            f"{100 * row.error:+.0f} %",
-            (place, _top(row)),
-            xytext=(0, 5),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=FONT_PT - 0.5,
-            color=INK,
-            rotation=90 if upright else 0,
-        )
-    axes.set_xlim(-0.6, len(rows) - 0.4)
-    axes.set_xticks(places, [format_size(row.exchange.message_bytes) if by_size else str(row.exchange.cutoff) for row in rows])
-    axes.set_xlabel("bytes of each rank's block" if by_size else "cutoff k (layers of neighbours)")
-    _set_exchange_axis(axes, rows)
+def _place(row: Comparison, by_size: bool) -> str:
+    return format_size(row.exchange.message_bytes) if by_size else str(row.exchange.cutoff)
 
 
-def _set_exchange_axis(axes: Axes, rows: Sequence[Comparison]) -> None:
-    """Give a plot an axis of time with room for the errors: from 0 over k, logarithmic over sizes."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    if _shows_sizes(rows):
-        set_time_axis(axes, [min(min(_times(row)) for row in rows), 1.8 * max(_top(row) for row in rows)])
-        return
-    ceiling_s = max(_top(row) for row in rows)
-    unit, scale = next((unit, scale) for unit, scale in _UNITS if ceiling_s >= scale or unit == "ns")
-    axes.set_ylim(0, 1.22 * ceiling_s)
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, position: f"{value / scale:g} {unit}"))
-    axes.grid(visible=True, axis="y")
-
-
-def _panel_pt(columns: int) -> float:
-    """Width of a panel's plot when so many stand side by side."""
-    return WIDTH_PT / columns - 60 / columns - 10
-
-
-def _shows_sizes(rows: Iterable[Comparison]) -> bool:
-    return len({row.exchange.message_bytes for row in rows}) > 1
+def _order(row: Comparison, by_size: bool) -> int:
+    return row.exchange.message_bytes if by_size else row.exchange.cutoff
 
 
 def _times(row: Comparison) -> list[float]:
@@ -155,10 +125,6 @@ def _times(row: Comparison) -> list[float]:
         *(timing.time_s for timing in timings),
         *(end for timing in timings for end in timing.interval_s or () if end > 0),
     ]
-
-
-def _top(row: Comparison) -> float:
-    return max(_times(row))
 
 
 def _setting(row: Comparison) -> tuple[object, ...]:

@@ -22,18 +22,24 @@ from rankwise.health.words import (
     slower_since,
     split,
 )
-from rankwise.report.page import environment, themed
+from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, nearest, rows, zoom
+from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
 from rankwise.report.reproduction import Picture, Section, Table
-from rankwise.report.style import FONT_PT, MUTED, WIDTH_PT, drawing, duration, look, new_figure, to_svg
 
 _MOST_ROWS = 40
-_HEIGHT_PT = 190
-_LEAST_DAYS = 0.1  # on the axis
-_MARKS = {  # of a verdict on the figure: marker, size, filled
-    "same": ("o", 4.5, True),
-    "unclear": ("o", 4.5, False),
-    "slower": ("s", 6.5, True),
-    "unusable": ("x", 5.0, False),
+_MOST_LIMIT = 5.0  # as a logarithm, that is drawn
+_MARKS = {  # of a verdict on the figure: shape, colour
+    "same": ("circle", SERIES[0]),
+    "unclear": ("circle", SERIES[0]),
+    "slower": ("square", SERIES[1]),
+    "unusable": ("cross", MUTED),
+}
+_VERDICTS: dict[str, tuple[Kind, str]] = {
+    "same": ("good", "as usual"),
+    "slower": ("bad", "slower"),
+    "faster": ("good", "faster"),
+    "unclear": ("warn", "unclear"),
+    "unusable": ("unknown", "not judged"),
 }
 _READING = (
     "One mark a session; higher is slower. A filled dot is as usual, a hollow one unclear or not judged yet, a square slower, a cross "
@@ -52,105 +58,140 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
     ]
     sections = [Section("trend", "Each figure over time", [_READING], pictures)]
     if changes:
-        rows = [["since", "figure", "changed by", "what else changed then"]]
-        rows += [
+        rows = [
             [day(c.at), name_of(c.figure), percent(math.log(c.ratio)), "; ".join(c.causes) or "nothing that is recorded"]
             for c in changes
         ]
-        sections.append(Section("changes", "Changes for good", [], [_table("changes", "The oldest first.", rows)]))
-    sections.append(Section("sessions", "The sessions", [], [_sessions_table(sessions)]))
+        header = ["since", "figure", "changed by", "what else changed then"]
+        found = table("changes", "The oldest first.", header, rows)
+        sections.append(Section("changes", "Changes for good", [], [found], f"{len(changes)} found in the series"))
+    kept = _sessions_table(sessions)
+    sections.append(Section("sessions", "The sessions", [], [kept], f"{len(sessions)}, the newest {day(last.at)}"))
     key = last.key
-    return (
-        environment()
-        .get_template("paper.html.j2")
-        .render(
-            title=conclusion(judgement, rules, since),
-            answer=_answer(sessions, judgement, changes, rules),
-            sections=sections,
-            pictures={picture.name: picture.draw() for picture in pictures},
-            sources=[
-                f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel {key.get('kernel_release')}.",
-                "A session's value is the lower quartile over its undisturbed launches of the launches' medians. Usual is the mean of "
-                f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more session, "
-                f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
-            ],
-            next_command=next_command(judgement, bool(last.accepted)) or "rankwise health",
-            themed=themed,
-        )
-    )
+    sources = [
+        f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel {key.get('kernel_release')}.",
+        "A session's value is the lower quartile over its undisturbed launches of the launches' medians. Usual is the mean of "
+        f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more session, "
+        f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
+    ]
+    sections.append(Section("sources", "Where the figures come from", sources, (), f"{len(sessions)} sessions of this machine"))
+    command, _, when = (next_command(judgement, bool(last.accepted)) or "rankwise health").partition(", ")
+    return Document(
+        kind="rankwise health",
+        origin=f"{key.get('hostname')} · {key.get('mpi')} · {last.began:%d %b %Y, %H:%M}",
+        headline=conclusion(judgement, rules, since),
+        why=_answer(sessions, judgement, changes, rules),
+        sections=sections,
+        badges=[_badge(judgement), _figures_badge(last, judgement)],
+        figures=_figures(last, judgement),
+        next=[Next(when.capitalize() or "Go on from here", command)],
+        record="rankwise health --json",
+    ).html()
+
+
+def _badge(judgement: Judgement) -> Badge:
+    kind, words = _VERDICTS.get(judgement.verdict, ("unknown", "not judged yet"))
+    over = [name_of(row.figure) for row in judgement.rows if row.over]
+    told = f"beyond the usual: {', '.join(over[:3])}" if over else "every figure as usual" if kind == "good" else words
+    return Badge(kind, f"Machine: {words}", told)
+
+
+def _figures_badge(last: Session, judgement: Judgement) -> Badge:
+    disturbed = sum(launch.poor for launch in last.launches)
+    if last.verdict == "unusable":
+        return Badge("bad", "Figures: unusable", f"{disturbed} of {len(last.launches)} launches were disturbed: measure again")
+    seen = math.isfinite(judgement.could_see) and judgement.could_see < 100
+    told = f"a slow-down of {100 * judgement.could_see:.0f} % would be seen" if seen else "too few sessions to say what would be seen"
+    counted = f"{len(last.launches)} launches, {disturbed} disturbed; " if last.launches else ""
+    return Badge("good" if seen else "unknown", "Figures: usable" if seen else "Figures: too few yet", counted + told)
+
+
+def _figures(last: Session, judgement: Judgement) -> list[Figure]:
+    """Return the three figures that are farthest from the usual, the usual range as their interval."""
+    found = []
+    of_row = {row.figure: row for row in judgement.rows}
+    order = [row.figure for row in farthest(judgement.rows, 99) if row.figure in last.value]
+    for figure in dict.fromkeys([*order, *last.value]):
+        value, _, unit = shown(figure, last.value[figure]).partition(" ")
+        row = of_row.get(figure)
+        if row is None or not row.limit < _MOST_LIMIT:
+            found.append(Figure(name_of(figure), value, unit, "– no usual range yet: too few sessions", None, "this session"))
+            continue
+        ends = (row.usual - row.limit, row.usual + row.limit)
+        shares = tuple(math.expm1(end - row.value) for end in ends)
+        words = f"usual {shown(figure, ends[0])} to {shown(figure, ends[1])}"
+        found.append(Figure(name_of(figure), value, unit, words, (shares[0], shares[1]), f"{percent(row.difference)} from the usual"))
+    return found[:3]
 
 
 def trend_picture(
     figure: str, number: int, sessions: Sequence[Session], judgement: Judgement, changes: Sequence[Change]
-) -> str:
+) -> Chart:
     """Draw one figure's sessions over time, the usual level with the alarm's limit, and where it changed."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.ticker import FuncFormatter
-
     known = [session for session in sessions if figure in session.value]
     row = next((row for row in judgement.rows if row.figure == figure), None)
-    per_byte = split(figure)[1] == "s_per_byte"
-    first, final = _number(known[0].began), _number(known[-1].began)
-    with drawing():
-        plot = new_figure(WIDTH_PT, _HEIGHT_PT)
-        axes = plot.subplots()
-        for verdict, (marker, size, filled) in _MARKS.items():
-            of_verdict = [session for session in known if _of_figure(session, figure) == verdict]
-            if not of_verdict:
-                continue  # an empty series would move the axes
-            colour = look(1).colour if verdict == "slower" else MUTED if verdict == "unusable" else look(0).colour
-            axes.plot(
-                [_number(session.began) for session in of_verdict], [math.exp(session.value[figure]) for session in of_verdict],
-                linestyle="none", marker=marker, markersize=size, color=colour, markerfacecolor=colour if filled else "none", zorder=3, clip_on=False,
-            )  # fmt: skip
-        if row is not None:
-            usual, limit = math.exp(row.usual), math.exp(row.usual + row.limit)
-            axes.axhline(usual, color=MUTED, linewidth=1)
-            axes.axhline(limit, color=look(1).colour, linewidth=1, linestyle="--")
-            axes.axhspan(usual**2 / limit, limit, color=look(0).colour, alpha=0.08, linewidth=0)
-            for level, words in ((usual, "usual"), (limit, f"alarm from {percent(row.limit)}")):
-                axes.annotate(words, (1, level), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-                              ha="right", va="bottom", fontsize=FONT_PT - 1, color=MUTED, in_layout=False)  # fmt: skip
-        for change in (change for change in changes if change.figure == figure):
-            when = _number(datetime.fromisoformat(change.at))
-            axes.axvline(when, color=MUTED, linewidth=1, linestyle=":")
-            late = when > (first + final) / 2
-            axes.annotate(f"{percent(math.log(change.ratio))} since {day(change.at)}", (when, 1), xycoords=("data", "axes fraction"),
-                          xytext=(-3 if late else 3, -2), textcoords="offset points", ha="right" if late else "left", va="top",
-                          fontsize=FONT_PT - 1, in_layout=False)  # fmt: skip
-        _axis_of_values(axes, [math.exp(s.value[figure]) for s in known if s.verdict != "unusable"], row)
-        margin = 0.04 * max(final - first, _LEAST_DAYS)
-        axes.set_xlim(min(first, final - _LEAST_DAYS) - margin, final + margin)
-        locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-        axes.yaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: f"{1e9 * value:.3g} ns/B" if per_byte else duration(value))
-        )
-        axes.grid(visible=True, axis="y")
-        axes.set_title(_heading(figure, row, known[-1]), loc="left")
-        return to_svg(plot, f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement))
+    label = "format(1e9*datum.value,'.3~g')+' ns/B'" if split(figure)[1] == "s_per_byte" else TIME
+    stops = [f"{day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
+    data: list[Spec] = [
+        {"when": _millis(s.began), "value": math.exp(s.value[figure]), "verdict": _of_figure(s, figure), "stop": i, "tip": stops[i]}
+        for i, s in enumerate(known)
+    ]
+    held = [row_["value"] for row_ in data if row_["verdict"] != "unusable"] or [row_["value"] for row_ in data]
+    # Of few sessions no limit is known.
+    ends = [] if row is None or not row.limit < _MOST_LIMIT else [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
+    low, high = min([*held, *ends]), max([*held, *ends])
+    margin = 0.12 * (high - low) or 0.1 * high
+    y = field_of("value", scale={"domain": [max(0.0, low - margin), high + 1.5 * margin], "nice": False, "zero": False}, axis={"labelExpr": label, "tickCount": 5, "title": None})
+    x = field_of("when", "temporal", axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y", "labelOverlap": "greedy"}, scale={"type": "utc", "nice": False, "padding": 12})
+    marks = list(_MARKS)
+    layers: list[Spec] = []
+    if row is not None and ends:
+        band = [{"low": ends[0], "high": ends[2]}]
+        layers += [
+            {"data": rows(band), "mark": {"type": "rect", "color": SERIES[0], "opacity": 0.1}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
+            {"data": rows([{"value": ends[1], "words": "usual"}]), "mark": {"type": "rule"}, "encoding": {"y": y}},
+            {"data": rows([{"value": ends[2]}]), "mark": {"type": "rule", "color": SERIES[1], "strokeDash": [6, 3]}, "encoding": {"y": y}},
+            {
+                "data": rows([{"value": ends[1], "words": "usual"}, {"value": ends[2], "words": f"alarm from {percent(row.limit)}"}]),
+                "mark": {"type": "text", "align": "right", "dx": -4, "dy": -7, "fontSize": 11, "color": MUTED},
+                "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "words"}},
+            },
+        ]  # fmt: skip
+    for change in (change for change in changes if change.figure == figure):
+        at: list[Spec] = [{"when": _millis(datetime.fromisoformat(change.at)), "words": f"{percent(math.log(change.ratio))} since {day(change.at)}"}]
+        late = at[0]["when"] > (data[0]["when"] + data[-1]["when"]) / 2
+        layers += [
+            {"data": rows(at), "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": x}},
+            {
+                "data": rows(at), "mark": {"type": "text", "align": "right" if late else "left", "dx": -4 if late else 4, "baseline": "top", "fontSize": 11},
+                "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "words"}},
+            },
+        ]  # fmt: skip
+    layers += [
+        {
+            "params": [zoom(f"zoom_{number}")],
+            "mark": {"type": "point", "filled": False, "strokeWidth": 2, "opacity": 1, "clip": True},
+            "encoding": {
+                "x": x, "y": y, "size": emphasised(190, 70),
+                "color": field_of("verdict", "nominal", scale={"domain": marks, "range": [_MARKS[m][1] for m in marks]}),
+                "shape": field_of("verdict", "nominal", scale={"domain": marks, "range": [_MARKS[m][0] for m in marks]}),
+                "fill": {"condition": {"test": "datum.verdict==='same'||datum.verdict==='slower'", "field": "verdict", "type": "nominal", "scale": {"domain": marks, "range": [_MARKS[m][1] for m in marks]}, "legend": None}, "value": "transparent"},
+            },
+        },
+        nearest("when", "value", f"near_{number}", "temporal"),
+    ]  # fmt: skip
+    panel = {"title": _heading(figure, row, known[-1]), "height": 170, "data": rows(data), "layer": layers}
+    return Chart(f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement), [panel], stops, label_px=70, legend_px=110)
 
 
-def _number(when: datetime) -> float:
-    from matplotlib.dates import date2num
-
-    return float(date2num(when))  # type: ignore[no-untyped-call]
+def _millis(when: datetime) -> int:
+    return round(1000 * when.timestamp())
 
 
 def _of_figure(session: Session, figure: str) -> str:
     """Return a session's verdict as far as it is this figure's."""
     meant = figure in session.over or COMPOSITE in session.over
     return "same" if session.verdict == "slower" and not meant else session.verdict
-
-
-def _axis_of_values(axes, values: Sequence[float], row: Row | None) -> None:  # type: ignore[no-untyped-def]
-    """Let the axis hold all usable sessions and the limit; what disturbed ones say may lie beyond."""
-    held = [*values, *((math.exp(row.usual + row.limit), math.exp(row.usual - row.limit)) if row is not None else ())]
-    if held:
-        low, high = min(held), max(held)
-        margin = 0.12 * (high - low) or 0.1 * high
-        axes.set_ylim(max(0.0, low - margin), high + 1.5 * margin)
 
 
 def _heading(figure: str, row: Row | None, last: Session) -> str:
@@ -186,16 +227,13 @@ def _answer(sessions: Sequence[Session], judgement: Judgement, changes: Sequence
 
 def _sessions_table(sessions: Sequence[Session]) -> Table:
     figures = list(sessions[-1].value)
-    rows = [["began", "verdict", *(name_of(figure) for figure in figures), "disturbed launches"]]
+    header = ["began", "verdict", *(name_of(figure) for figure in figures), "disturbed launches"]
+    rows = []
     for session in reversed(sessions[-_MOST_ROWS:]):
         cells = [shown(figure, session.value[figure]) if figure in session.value else "–" for figure in figures]
         disturbed = sum(launch.poor for launch in session.launches)
         verdict = session.verdict + (", accepted" if session.accepted else "")
         counted = f"{disturbed} of {len(session.launches)}" if session.launches else "a profile"
-        rows.append([f"{session.began:%d %b %Y %H:%M}", verdict, *cells, counted])
+        rows.append([f"{session.began:%Y-%m-%d %H:%M}", verdict, *cells, counted])
     shown_of = len(sessions) if len(sessions) <= _MOST_ROWS else _MOST_ROWS
-    return _table("sessions", f"The newest first, {shown_of} of {len(sessions)}.", rows)
-
-
-def _table(name: str, caption: str, rows: Sequence[Sequence[str]]) -> Table:
-    return Table(name, caption, rows[0], rows[1:], rows)
+    return table("sessions", f"The newest first, {shown_of} of {len(sessions)}.", header, rows)

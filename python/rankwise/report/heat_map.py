@@ -1,83 +1,107 @@
-"""Heat maps, as one self-contained picture each: how slow pairs of nodes are, how much pairs of ranks send."""
+"""Matrices of pairs: how slow pairs of nodes are, how much pairs of ranks send."""
 
 from __future__ import annotations
 
-import html
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.report.page import environment, themed
-from rankwise.report.style import INK, WIDTH_PT, drawing, new_figure, to_svg
-from rankwise.units import format_size
+from rankwise.report.chart import BETTER, MUTED, SERIES, WORSE, Chart, Spec, field_of, rows
+from rankwise.units import format_size, format_volume
 
 if TYPE_CHECKING:
     from rankwise.measure.slow_nodes import Effects
 
-_MOST_NAMES = 40
 _MOST_RATIO = 2.0  # of the colours; what is slower has the darkest
+_SIDE_PX = 420
+_MOST_STOPS = 2000  # what arrow keys step through
 
 
-def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequence[str]) -> str:
+def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequence[str]) -> Chart:
     """Draw a matrix for each size: rows send, columns receive, colours say how many times the usual time a pair takes."""
-    from matplotlib.colors import LogNorm
+    panels: list[Spec] = []
+    stops: list[str] = []
+    for size, of_size in effects.items():
+        ratio = np.exp(of_size.sends[:, None] + of_size.receives[None, :] + of_size.residual)
+        cells = []
+        # The slowest first, for who steps through them.
+        order = [divmod(int(i), len(hosts)) for i in np.argsort(-ratio, axis=None, kind="stable")]
+        for sender, receiver in order:
+            if sender == receiver or not math.isfinite(ratio[sender, receiver]):
+                continue
+            times = float(ratio[sender, receiver])
+            said = f"{hosts[sender]} to {hosts[receiver]}, streams of {format_size(size)}: {times:.2f} times the usual time"
+            shade = min(1.0, abs(math.log(times)) / math.log(_MOST_RATIO))
+            cells.append({
+                "from": hosts[sender], "to": hosts[receiver], "kind": "slower" if times > 1 else "faster", "shade": 0.06 + 0.94 * shade,
+                "tip": said, **({"stop": len(stops)} if len(stops) < _MOST_STOPS else {}),
+            })  # fmt: skip
+            if len(stops) < _MOST_STOPS:
+                stops.append(said)
+        names = list(hosts)
+        panels.append({
+            "title": f"streams of {format_size(size)}: rows send, columns receive", "height": _SIDE_PX, "data": rows(cells),
+            "mark": {"type": "rect"},
+            "encoding": {
+                "x": field_of("to", "nominal", sort=names, title=None, axis={"labelAngle": -90, "labelOverlap": "greedy", "orient": "top", "domain": False}),
+                "y": field_of("from", "nominal", sort=names, title=None, axis={"labelOverlap": "greedy", "domain": False}),
+                "color": field_of("kind", "nominal", scale={"domain": ["slower", "faster"], "range": [WORSE, BETTER]}),
+                "opacity": field_of("shade", scale={"domain": [0, 1], "range": [0, 1]}, legend=None),
+                **_outlined(),
+            },
+        })  # fmt: skip
+    title = "Times as slow as usual; the full colour: 2 times and more, or half and less"
+    return Chart("slow-nodes", title, " ".join(words), panels, stops, {"title": title}, least_px=460, most_columns=2, label_px=80)
 
-    side_pt = WIDTH_PT - 90
-    with drawing():
-        figure = new_figure(WIDTH_PT, (side_pt + 20) * len(effects))
-        panels = figure.subplots(len(effects), 1, squeeze=False)[:, 0]
-        for panel, (size, of_size) in zip(panels, effects.items(), strict=True):
-            ratio = np.exp(of_size.sends[:, None] + of_size.receives[None, :] + of_size.residual)
-            image = panel.imshow(
-                np.clip(ratio, 1 / _MOST_RATIO, _MOST_RATIO),
-                cmap="PuOr_r",
-                norm=LogNorm(1 / _MOST_RATIO, _MOST_RATIO),
-                interpolation="nearest",
-            )
-            # Every node's name where there is room, else every so many.
-            step = -(-len(hosts) // _MOST_NAMES)
-            places = range(0, len(hosts), step)
-            panel.set_xticks(places, [hosts[i] for i in places], rotation=90)
-            panel.set_yticks(places, [hosts[i] for i in places])
-            panel.set_title(f"streams of {format_size(size)}: rows send, columns receive", loc="left")
-            panel.spines[["left", "bottom"]].set_visible(False)
-            bar = figure.colorbar(image, ax=panel, shrink=0.6, ticks=[0.5, 0.7, 1, 1.4, 2])
-            bar.ax.set_yticklabels(["0.5 and less", "0.7", "1", "1.4", "2 and more"], color=INK)
-            bar.set_label("times as slow as usual")
-            bar.ax.minorticks_off()
-        return to_svg(figure, "slow-nodes", "How slow each pair of nodes is", " ".join(words))
 
-
-def traffic_map(matrix: NDArray[np.float64], words: Sequence[str]) -> str:
-    """Draw who sends how many bytes to whom: rows send, columns receive, both in the order of ranks."""
-    from matplotlib.colors import LogNorm
-
+def traffic_map(matrix: NDArray[np.float64], words: Sequence[str], each: int = 1) -> Chart:
+    """Draw who sends how many bytes to whom: rows send, columns receive, both in the order of ranks, ``each`` to a cell."""
     heaviest = max(float(matrix.max()), 1.0)
     least = float(matrix[matrix > 0].min()) if (matrix > 0).any() else 1.0
-    with drawing():
-        figure = new_figure(WIDTH_PT, WIDTH_PT - 70)
-        panel = figure.subplots()
-        shown = np.ma.masked_equal(matrix, 0)
-        image = panel.imshow(
-            shown, cmap="viridis_r", norm=LogNorm(min(least, heaviest / 10), heaviest), interpolation="nearest"
-        )
-        panel.set_xlabel("rank that receives")
-        panel.set_ylabel("rank that sends")
-        panel.spines[["left", "bottom"]].set_visible(False)
-        figure.colorbar(image, ax=panel, shrink=0.6).set_label("bytes")
-        return to_svg(figure, "traffic", "Who sends how many bytes to whom", " ".join(words))
+    least = min(least, heaviest / 10)
+
+    def ranks(cell: int) -> str:
+        return f"rank {cell}" if each == 1 else f"ranks {cell * each} to {(cell + 1) * each - 1}"
+
+    found = []
+    sources, peers = np.nonzero(matrix)
+    for i, (source, peer) in enumerate(zip(sources.tolist(), peers.tolist(), strict=True)):
+        sent = float(matrix[source, peer])
+        found.append({
+            "x": peer, "x2": peer + 1, "y": source, "y2": source + 1, "shade": 0.15 + 0.85 * math.log(sent / least) / math.log(heaviest / least),
+            "tip": f"{ranks(source)} to {ranks(peer)}: {format_volume(int(sent))}", **({"stop": i} if i < _MOST_STOPS else {}),
+        })  # fmt: skip
+    panel = {
+        "title": f"Darker: more bytes, {format_volume(int(least))} to {format_volume(int(heaviest))}", "height": _SIDE_PX,
+        "data": rows(found), "mark": {"type": "rect", "color": SERIES[0]},
+        "encoding": {
+            **cell_axes(len(matrix), "rank that receives", "rank that sends", each),
+            "opacity": field_of("shade", scale={"domain": [0, 1], "range": [0, 1]}, legend=None),
+            **_outlined(),
+        },
+    }  # fmt: skip
+    stops = [str(row["tip"]) for row in found[:_MOST_STOPS]]
+    return Chart("traffic", "Who sends how many bytes to whom", " ".join(words), [panel], stops)
 
 
-def heat_map_page(svg: str, words: Sequence[str], title: str = "Slow nodes") -> str:
-    """Return the picture on a page of its own, below what was found."""
-    template = environment().from_string(
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-        '<title>{{ title }}</title>\n<style>\n{% include "style.css" %}\n</style>\n</head>\n<body>\n<main>\n<h1>{{ title }}</h1>\n'
-    )
-    first, *rest = [html.escape(line) for line in words]
-    listed = "".join(f"<li>{line}</li>\n" for line in rest)
-    body = f'<p class="answer">{first}</p>\n<ul>\n{listed}</ul>\n<figure><div class="scroll">{themed(svg)}</div></figure>\n'
-    return template.render(title=title) + body + "</main>\n</body>\n</html>\n"
+def cell_axes(cells: int, across: str, down: str, each: int = 1) -> Spec:
+    """Return the encodings of rectangles x to x2, y to y2 in a square of so many cells; each stands for ``each`` ranks."""
+    axis: dict[str, Any] = {"grid": False, "tickMinStep": 1, "labelExpr": f"format(datum.value*{each},'d')", "domain": False}
+    scale = {"domain": [0, cells], "nice": False}
+    return {
+        "x": field_of("x", scale=scale, axis={**axis, "title": across}),
+        "x2": {"field": "x2"},
+        "y": field_of("y", scale={**scale, "reverse": True}, axis={**axis, "title": down}),
+        "y2": {"field": "y2"},
+    }
+
+
+def _outlined() -> Spec:
+    return {
+        "stroke": {"condition": {"test": "datum.stop === stop", "value": MUTED}, "value": None},
+        "strokeWidth": {"value": 2},
+        "strokeOpacity": {"value": 1},
+    }

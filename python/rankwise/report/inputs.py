@@ -54,6 +54,7 @@ class MappingInstance:
     results: tuple[MappingResult, ...]
     skipped: tuple[tuple[str, str], ...]
     recommended: str | None = None
+    example: bool = False  # a grid chosen by us, not by who asks
 
     @property
     def blocked(self) -> MappingResult | None:
@@ -70,7 +71,8 @@ class MappingInstance:
 def mappings_from_record(record: Any, where: str) -> list[MappingInstance]:
     """Build mapping instances from a JSON value, one bare or several; InputError names ``where`` and the key."""
     top = Record.top(record, f"mappings {where}", f"write new ones with '{MAPPING_COMMAND}'")
-    return [_instance(item) for item in (top.records("instances") if "instances" in top.value else [top])]
+    example = top.value.get("example") is True
+    return [_instance(item, example) for item in (top.records("instances") if "instances" in top.value else [top])]
 
 
 def load_mappings(path: Path) -> list[MappingInstance]:
@@ -79,7 +81,7 @@ def load_mappings(path: Path) -> list[MappingInstance]:
     return mappings_from_record(read_json(path, "mappings", mend), str(path))
 
 
-def _instance(item: Record) -> MappingInstance:
+def _instance(item: Record, example: bool) -> MappingInstance:
     grid, nodes = item.counts("grid", least=1), item.counts("nodes", least=1)
     if math.prod(grid) != sum(nodes):
         raise item.complaint("nodes", f"hold {sum(nodes)} ranks for {math.prod(grid)} cells of the grid")
@@ -91,6 +93,7 @@ def _instance(item: Record) -> MappingInstance:
         results=tuple(_result(result, math.prod(grid), len(nodes)) for result in item.records("results")),
         skipped=tuple((record.name("algorithm"), record.text("reason")) for record in skipped),
         recommended=item.name("recommended") if "recommended" in item.value else None,
+        example=example,
     )
 
 

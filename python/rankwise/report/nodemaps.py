@@ -1,32 +1,20 @@
 """Pictures of mappings: which node holds each cell of the process grid, and what each mapping costs.
 
-The maps are drawn as SVG rectangles, merged where neighbouring cells lie on one node, with lines between nodes.
+A map is drawn as rectangles of neighbouring cells on one node, each of which says its node, its ranks and its messages.
 """
 
 from __future__ import annotations
 
 import colorsys
 import heapq
-import html
-import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rankwise.report.chart import MUTED, SERIES, WIDE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
-from rankwise.report.style import (
-    FONT_FAMILY,
-    FONT_PT,
-    INK,
-    MUTED,
-    SURFACE,
-    WIDTH_PT,
-    drawing,
-    look,
-    new_figure,
-    svg_element,
-    to_svg,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +30,7 @@ _BORDER = "#16161a"
 _MOST_CELLS = 96
 _MOST_SLICES = 6
 _MOST_AXES = 3
-_TITLE_PT, _AXIS_PT, _GAP_PT = 30.0, 16.0, 14.0
+_HEIGHT_PX = 300
 
 
 def colour_nodes(cells: Cells) -> dict[int, int]:
@@ -94,74 +82,53 @@ def shown_part(instance: MappingInstance) -> str | None:
     return f"the first {'x'.join(map(str, shown))} cells of {'x'.join(map(str, instance.grid))}"
 
 
-def node_map_picture(instance: MappingInstance, name: str) -> str:
-    """Draw the node of every cell for all mappings of one instance, side by side; ``name`` keeps ids apart.
+def node_map_picture(instance: MappingInstance, name: str, results: Sequence[MappingResult] | None = None) -> Chart:
+    """Draw the node of every cell for mappings of one instance (None: all that are kept), a panel each.
 
     A grid of three axes is drawn as slices along its first. Raises ValueError where ``can_draw`` says no.
     """
     if not can_draw(instance):
         raise ValueError("these mappings hold no map that can be drawn")
-    results = [result for result in instance.results if result.node_of_cell is not None]
-    group, height_pt = node_map_group(instance, results, WIDTH_PT)
+    kept = [result for result in results or instance.results if result.node_of_cell is not None]
     grid = "x".join(map(str, instance.grid))
-    return svg_element(
+    maps = [NodeMap.of(instance, result) for result in kept]
+    across, down = maps[0].extent
+    wide = across > 2.2 * down
+    stops: list[str] = []
+    part = shown_part(instance)
+    panels = [drawn.panel(f"; shown: {part}" if part else "", wide, stops) for drawn in maps]
+    return Chart(
         name,
         f"Nodes on the {grid} grid, {instance.stencil}",
-        "One map for each mapping; cells of one colour that touch lie on one node. "
-        + " ".join(f"{result.algorithm}: J_sum {result.j_sum}, J_max {result.j_max}." for result in results),
-        WIDTH_PT,
-        height_pt,
-        group,
-    )
-
-
-def node_map_group(
-    instance: MappingInstance, results: Sequence[MappingResult], width_pt: float, title: str = ""
-) -> tuple[str, float]:
-    """Draw the maps of some results of an instance as a ``<g>`` of a width; return it with its height in points."""
-    maps = [NodeMap.of(instance.grid, result) for result in results]
-    across, down = maps[0].extent
-    axes = len(instance.grid)
-    columns = 1 if axes == _MOST_AXES or across > 3 * down else min(3, len(maps))
-    room_pt = (width_pt - 1 - _AXIS_PT - (columns - 1) * _GAP_PT) / columns
-    cell_pt = min(room_pt / across, 260 / down, 24)
-    head_pt = 17 if title else 0
-    row_pt = _TITLE_PT + down * cell_pt + _GAP_PT
-    body = [_text(_AXIS_PT, 10, title, weight="bold")] if title else []
-    for i, (result, drawn) in enumerate(zip(results, maps, strict=True)):
-        left, top = _AXIS_PT + i % columns * (room_pt + _GAP_PT), head_pt + i // columns * row_pt
-        body.append(_text(left, top + 11, result.algorithm, weight="" if title else "bold"))
-        body.append(_text(left, top + 23, f"J_sum {result.j_sum}   J_max {result.j_max}"))
-        body.append(drawn.svg(left, top + _TITLE_PT, cell_pt))
-    if axes > 1:
-        middle = head_pt + _TITLE_PT + down * cell_pt / 2
-        body.append(_text(10, middle, f"axis {axes - 2}", colour=MUTED, anchor="middle", turned=True))
-    bottom = head_pt + math.ceil(len(maps) / columns) * row_pt + 2
-    words = f"axis {axes - 1} runs to the right" + (", the slices follow axis 0" if axes == _MOST_AXES else "")
-    shown = maps[0].cells.shape[_MOST_AXES - axes :]
-    if shown != tuple(instance.grid):
-        words += f"; only the first {'x'.join(map(str, shown))} cells are drawn"
-    body.append(_text(_AXIS_PT, bottom, words, colour=MUTED))
-    style = f'font-family="{FONT_FAMILY}" font-size="{FONT_PT}px" fill="{INK}"'
-    return f"<g {style}>{''.join(body)}</g>", bottom + 6
+        "One map for each mapping; a number is a node's, cells of one colour that touch lie on one node. "
+        + " ".join(f"{result.algorithm}: J_sum {result.j_sum}, J_max {result.j_max}." for result in kept),
+        panels, stops, {"resolve": {"scale": {"x": "independent", "y": "independent", "color": "independent"}}},
+        least_px=560 if wide else 300, most_columns=1 if across > 4 * down else 2 if wide else 3, label_px=4,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class NodeMap:
-    """A map ready to draw: node numbers of the shown cells (slices x rows x columns) and the colour of each node."""
+    """A map ready to draw: node numbers of the shown cells (slices x rows x columns) and the colour of each node.
 
+    ``outgoing``: the messages that leave each node (None: not known, the stencil is not one that can be counted).
+    """
+
+    result: MappingResult
     cells: Cells
     colours: dict[int, int]
+    whole: Cells
+    outgoing: Mapping[int, int] | None
 
     @staticmethod
-    def of(grid: Sequence[int], result: MappingResult) -> NodeMap:
+    def of(instance: MappingInstance, result: MappingResult) -> NodeMap:
         """Cut out what is shown of one mapping of a grid of at most three axes, and colour it."""
         import numpy as np
 
-        cells = np.array(result.node_of_cell, dtype=np.int64).reshape(grid)
-        cells = cells[tuple(slice(most) for most in _most(cells.ndim))]
+        whole = np.array(result.node_of_cell, dtype=np.int64).reshape(instance.grid)
+        cells = whole[tuple(slice(most) for most in _most(whole.ndim))]
         cells = cells.reshape((1,) * (_MOST_AXES - cells.ndim) + cells.shape)
-        return NodeMap(cells, colour_nodes(cells))
+        return NodeMap(result, cells, colour_nodes(cells), whole, _outgoing(instance, whole, result))
 
     @property
     def extent(self) -> tuple[float, int]:
@@ -173,87 +140,172 @@ class NodeMap:
     def _gap(self) -> float:
         return max(1.0, 0.12 * int(self.cells.shape[2]))
 
-    def svg(self, left: float, top: float, cell_pt: float) -> str:
-        """Draw the map with its corner at a place; lengths in points."""
-        _, rows, columns = self.cells.shape
+    @cached_property
+    def words(self) -> dict[int, str]:
+        """What is said of each node: its number, its cells (ranks in row-major order), the messages that leave it."""
+        ranks: dict[int, list[int]] = {}
+        for rank, node in enumerate(self.whole.ravel().tolist()):
+            ranks.setdefault(node, []).append(rank)
+        said = {}
+        for node, cells in ranks.items():
+            leaving = "" if self.outgoing is None else f"; {self.outgoing.get(node, 0)} messages leave it"
+            said[node] = f"{self.result.algorithm}, node {node}: {len(cells)} ranks, of cells {_ranges(cells)}{leaving}"
+        return said
+
+    def panel(self, note: str, wide: bool, stops: list[str]) -> Spec:
+        """Return the map as a panel with a note, and add what its nodes say to the stops."""
+        slices, down, columns = map(int, self.cells.shape)
+        across, _ = self.extent
+        nodes = sorted(self.colours)
+        first = len(stops)
+        stops += [self.words[node] for node in nodes]
+        stop_of = {node: first + i for i, node in enumerate(nodes)}
         palette = node_palette(max(self.colours.values()) + 1)
-        parts = []
+        found: list[dict[str, Any]] = []
+        borders: list[dict[str, float]] = []
         for i, cells in enumerate(self.cells.tolist()):
-            colours = [[self.colours[node] for node in row] for row in cells]
-            shift = f"{left + i * (columns + self._gap) * cell_pt:.2f} {top:.2f}"
-            parts.append(f'<g transform="translate({shift}) scale({cell_pt:.4f})">')
-            parts += [
-                f'<path fill="{palette[colour]}" shape-rendering="crispEdges" d="{path}"/>'
-                for colour, path in sorted(_rectangles(colours).items())
-            ]
-            parts.append(
-                f'<path fill="none" stroke="{_BORDER}" stroke-width="0.9" vector-effect="non-scaling-stroke" '
-                f'd="{_borders(cells)}M0 0h{columns}v{rows}h-{columns}z"/></g>'
-            )
-        return "".join(parts)
+            left = i * (columns + self._gap)
+            for node, x, y, width, height in rectangles_of(cells):
+                found.append({
+                    "x": left + x, "x2": left + x + width, "y": y, "y2": y + height, "node": node, "colour": palette[self.colours[node]],
+                    "area": width * height, "stop": stop_of[node],
+                })  # fmt: skip
+            borders += [{"x": left + x, "x2": left + x2, "y": y, "y2": y2} for x, y, x2, y2 in borders_of(cells, down, columns)]
+        # A node's number stands in its largest rectangle, where it fits.
+        largest: dict[tuple[int, int], dict[str, Any]] = {}
+        for rectangle in found:
+            key = (rectangle["node"], int(rectangle["x"] // (columns + self._gap)))
+            if key not in largest or rectangle["area"] > largest[key]["area"]:
+                largest[key] = rectangle
+        height_px = min(_HEIGHT_PX, 40 * down) if not wide else min(_HEIGHT_PX, max(60, round(900 * down / across)))
+        numbers = [
+            {
+                "x": (r["x"] + r["x2"]) / 2, "y": (r["y"] + r["y2"]) / 2, "node": str(r["node"]), "wide": r["x2"] - r["x"],
+                "high": r["y2"] - r["y"], "ink": _ink_on(r["colour"]), "stop": r["stop"],
+            }
+            for r in largest.values()
+        ]  # fmt: skip
+        x_of = field_of("x", axis=None, scale={"domain": [0, across], "nice": False})
+        y_of = field_of("y", axis=None, scale={"domain": [0, down], "nice": False, "reverse": True})
+        fits = f"datum.wide*{WIDE}/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
+        return {
+            "title": {"text": self.result.algorithm, "subtitle": f"{self.result.j_sum} messages between nodes, {self.result.j_max} of the busiest{note}", "subtitleColor": MUTED, "subtitleFontSize": 11.5},
+            "height": height_px,
+            "layer": [
+                {
+                    "data": rows({key: value for key, value in r.items() if key != "area"} for r in found),
+                    "mark": {"type": "rect", "strokeWidth": 2.5},
+                    "encoding": {
+                        "x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"},
+                        "color": field_of("colour", "nominal", scale=None),
+                        "opacity": {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1}, "value": 0.35},
+                    },
+                },
+                {
+                    "data": rows(borders), "mark": {"type": "rule", "color": _BORDER, "strokeWidth": 0.9},
+                    "encoding": {"x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"}},
+                },
+                {
+                    "data": rows(numbers), "transform": [{"filter": fits}],
+                    "mark": {"type": "text", "fontSize": 11, "baseline": "middle"},
+                    "encoding": {"x": x_of, "y": y_of, "text": {"field": "node"}, "color": field_of("ink", "nominal", scale=None)},
+                },
+            ],
+        }  # fmt: skip
 
 
-def cost_picture(instances: Sequence[MappingInstance]) -> str | None:
+def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
     """Draw J_sum and J_max of every mapping relative to blocked, a panel a stencil; None where nothing compares."""
     compared = [(item, item.blocked) for item in instances if item.blocked and item.blocked.j_sum and item.blocked.j_max]
     if not compared:
         return None
-    algorithms = list(dict.fromkeys(result.algorithm for item, _ in compared for result in item.results))
-    columns = min(3, len(compared))
-    lines = -(-len(compared) // columns)
-    total, busiest = look(0), look(1)
-    with drawing():
-        figure = new_figure(WIDTH_PT, 30 + lines * (62 + 19 * len(algorithms)))
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
-        panels = [panel for line in grid for panel in line]
-        for (item, blocked), panel in zip(compared, panels, strict=False):
-            assert blocked is not None
-            rows = [algorithms.index(result.algorithm) for result in item.results]
-            for shape, shift, name, values, fill in (
-                (total, -0.17, "J_sum", [100 * r.j_sum / blocked.j_sum for r in item.results], total.colour),
-                (busiest, 0.17, "J_max", [100 * r.j_max / blocked.j_max for r in item.results], SURFACE),
-            ):
-                places = [row + shift for row in rows]
-                panel.hlines(places, 0, values, color=shape.colour, linewidth=1.2)
-                panel.plot(values, places, shape.marker, color=shape.colour, markerfacecolor=fill, markersize=4.5, label=name)
-            for row, result in zip(rows, item.results, strict=True):
-                share = max(result.j_sum / blocked.j_sum, result.j_max / blocked.j_max)
-                panel.annotate(
-                    f"{100 * result.j_sum / blocked.j_sum:.0f} %",
-                    (100 * share, row),
-                    xytext=(6, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=FONT_PT - 0.5,
-                    bbox={"facecolor": SURFACE, "edgecolor": "none", "pad": 0.8},
-                )
-            panel.axvline(100, color=MUTED, linestyle=":", linewidth=0.9)
-            ceiling = max(max(r.j_sum / blocked.j_sum, r.j_max / blocked.j_max) for r in item.results)
-            panel.set_xlim(0, 128 * ceiling)
-            grid_line = f"{'x'.join(map(str, item.grid))}\n" if len({other.grid for other, _ in compared}) > 1 else ""
-            panel.set_title(grid_line + _short(item.stencil), loc="left")
-            panel.set_xlabel("percent of blocked")
-        for panel in panels[len(compared) :]:
-            panel.set_axis_off()
-        panels[0].set_yticks(range(len(algorithms)), algorithms)
-        panels[0].set_ylim(len(algorithms) - 0.4, -0.6)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=2)
-        return to_svg(
-            figure,
-            "mapping-cost",
-            "Messages between nodes of each mapping, relative to blocked",
-            " ".join(
-                f"{item.stencil}: best {item.best.algorithm} with J_sum {item.best.j_sum}, blocked has {blocked.j_sum}."
-                for item, blocked in compared
-                if blocked is not None
-            ),
-        )
+    kinds = ("J_sum, messages between nodes", "J_max, of the busiest node")
+    panels: list[Spec] = []
+    stops: list[str] = []
+    for item, blocked in compared:
+        assert blocked is not None
+        data: list[Spec] = []
+        for result in item.results:
+            words = (
+                f"{item.stencil}, {result.algorithm}: J_sum {result.j_sum} ({100 * result.j_sum / blocked.j_sum:.1f} % of blocked), "
+                f"J_max {result.j_max} ({100 * result.j_max / blocked.j_max:.1f} %)"
+            )
+            data += [
+                {"mapping": result.algorithm, "kind": kind, "share": ours / theirs, "stop": len(stops), "tip": words}
+                for kind, ours, theirs in zip(kinds, (result.j_sum, result.j_max), (blocked.j_sum, blocked.j_max), strict=True)
+            ]
+            stops.append(words)
+        names = [result.algorithm for result in item.results]
+        ceiling = max(row["share"] for row in data)
+        colour = field_of("kind", "nominal", scale={"domain": list(kinds), "range": list(SERIES[:2])})
+        grid = f"{'x'.join(map(str, item.grid))}, " if len({other.grid for other, _ in compared}) > 1 else ""
+        panels.append({
+            "title": grid + _short(item.stencil), "height": {"step": 26, "for": "position"}, "data": rows(data),
+            "encoding": {
+                "y": field_of("mapping", "nominal", sort=names, title=None, axis={"labelLimit": 100}),
+                "x": field_of("share", title="of blocked", scale={"domain": [0, max(1.0, ceiling) * 1.15]}, axis={"format": ".0%", "tickCount": 4}),
+            },
+            "layer": [
+                {"mark": {"type": "rule", "strokeDash": [2, 3]}, "data": {"values": [{"share": 1}]}, "encoding": {"y": {"value": 0}, "y2": {"value": "height"}}},
+                {"mark": {"type": "bar", "height": 8}, "encoding": {"color": colour, "yOffset": field_of("kind", "nominal", sort=list(kinds)), "opacity": emphasised(1, 0.82)}},
+            ],
+        })  # fmt: skip
+    return Chart(
+        "mapping-cost",
+        "Messages between nodes of each mapping, relative to blocked",
+        " ".join(
+            f"{item.stencil}: best {item.best.algorithm} with J_sum {item.best.j_sum}, blocked has {blocked.j_sum}."
+            for item, blocked in compared
+            if blocked is not None
+        ),
+        panels, stops, least_px=290, most_columns=3, label_px=104, legend_px=240,
+    )  # fmt: skip
 
 
 def _short(stencil: str) -> str:
     """Cut a stencil's name where a list of offsets would be too long for a title."""
     return stencil if len(stencil) <= 28 else stencil[:27] + "..."
+
+
+def _outgoing(instance: MappingInstance, whole: Cells, result: MappingResult) -> Mapping[int, int] | None:
+    """Count the messages that leave each node, where the record says what the total is and it comes out."""
+    import numpy as np
+
+    from rankwise.errors import InputError
+    from rankwise.mapping.problem import offsets_of
+
+    try:
+        offsets, _ = offsets_of(instance.stencil, whole.ndim)
+    except (InputError, ValueError):
+        return None
+    counts: Counter[int] = Counter()
+    for offset in offsets:
+        pair = [[], []]  # type: list[list[slice]]
+        for step, size in zip(offset, whole.shape, strict=True):
+            pair[0].append(slice(max(0, -step), size - max(0, step)))
+            pair[1].append(slice(max(0, step), size - max(0, -step)))
+        here, there = whole[tuple(pair[0])], whole[tuple(pair[1])]
+        nodes, times = np.unique(here[here != there], return_counts=True)
+        counts.update(dict(zip(nodes.tolist(), times.tolist(), strict=True)))
+    return counts if sum(counts.values()) == result.j_sum else None
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Write sorted numbers as ranges, the first few of them: ``0–7, 50–57 and 4 more``."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    words = [str(low) if low == high else f"{low}–{high}" for low, high in ranges[:4]]
+    return ", ".join(words) + (f" and {len(ranges) - 4} more runs" if len(ranges) > 4 else "")
+
+
+def _ink_on(colour: str) -> str:
+    """Return black or white, whichever is read on a colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
 def _most(axes: int) -> tuple[int, ...]:
@@ -296,11 +348,11 @@ def _smallest_last(touching: dict[int, set[int]]) -> list[int]:
     return order[::-1]
 
 
-def _rectangles(colours: Sequence[Sequence[int]]) -> dict[int, str]:
-    """Return a path for each colour: runs along a row, merged with equal runs in the rows below."""
-    paths: dict[int, list[str]] = {}
-    open_runs: dict[tuple[int, int, int], int] = {}  # (colour, first column, length) -> first row
-    for y, row in enumerate([*colours, []]):
+def rectangles_of(cells: Sequence[Sequence[int]]) -> list[tuple[int, int, int, int, int]]:
+    """Return (node, x, y, width, height): runs along a row, merged with equal runs in the rows below."""
+    found: list[tuple[int, int, int, int, int]] = []
+    open_runs: dict[tuple[int, int, int], int] = {}  # (node, first column, length) -> first row
+    for y, row in enumerate([*cells, []]):
         runs: dict[tuple[int, int, int], int] = {}
         start = 0
         for x in range(1, len(row) + 1):
@@ -308,26 +360,26 @@ def _rectangles(colours: Sequence[Sequence[int]]) -> dict[int, str]:
                 run = (row[start], start, x - start)
                 runs[run] = open_runs.pop(run, y)
                 start = x
-        for (colour, left, length), top in open_runs.items():
-            paths.setdefault(colour, []).append(f"M{left} {top}h{length}v{y - top}h-{length}z")
+        found += [(node, left, top, length, y - top) for (node, left, length), top in open_runs.items()]
         open_runs = runs
-    return {colour: "".join(parts) for colour, parts in paths.items()}
+    return found
 
 
-def _borders(cells: Sequence[Sequence[int]]) -> str:
-    """Return a path of the lines between cells of different nodes, each run of edges as one line."""
+def borders_of(cells: Sequence[Sequence[int]], down: int, columns: int) -> list[tuple[int, int, int, int]]:
+    """Return the lines (x, y, x2, y2) between cells of different nodes, each run of edges as one, and the frame."""
     across = [
-        f"M{start} {y + 1}h{length}"
+        (start, y + 1, start + length, y + 1)
         for y, (row, below) in enumerate(zip(cells, cells[1:], strict=False))
         for start, length in _runs([one != other for one, other in zip(row, below, strict=True)])
     ]
-    columns: list[tuple[Any, ...]] = list(zip(*cells, strict=True))
-    down = [
-        f"M{x + 1} {start}v{length}"
-        for x, (column, beside) in enumerate(zip(columns, columns[1:], strict=False))
+    turned: list[tuple[Any, ...]] = list(zip(*cells, strict=True))
+    upright = [
+        (x + 1, start, x + 1, start + length)
+        for x, (column, beside) in enumerate(zip(turned, turned[1:], strict=False))
         for start, length in _runs([one != other for one, other in zip(column, beside, strict=True)])
     ]
-    return "".join(across + down)
+    frame = [(0, 0, columns, 0), (0, down, columns, down), (0, 0, 0, down), (columns, 0, columns, down)]
+    return [*across, *upright, *frame]
 
 
 def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
@@ -338,17 +390,3 @@ def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
         elif mark:
             runs.append((i, 1))
     return runs
-
-
-def _text(x: float, y: float, words: str, weight: str = "", colour: str = "", anchor: str = "", turned: bool = False) -> str:
-    attributes = "".join(
-        f' {key}="{value}"'
-        for key, value in (
-            ("font-weight", weight),
-            ("fill", colour),
-            ("text-anchor", anchor),
-            ("transform", f"rotate(-90 {x:g} {y:.1f})" if turned else ""),
-        )
-        if value
-    )
-    return f'<text x="{x:g}" y="{y:.1f}" xml:space="preserve"{attributes}>{html.escape(words)}</text>'

@@ -4,44 +4,40 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
 from pathlib import Path
 
 from rankwise.files import write_whole
-from rankwise.report.page import environment, themed
-from rankwise.report.reproduction import Reproduction, Table
+from rankwise.report.document import Document, Next
+from rankwise.report.reproduction import Reproduction, Section, Table
 
 
 def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write page, tables and pictures into a folder; return the files, the page first. Raises OSError."""
-    pictures = {picture.name: picture.draw() for picture in reproduction.pictures()}
     page = folder / f"{reproduction.paper}.html"
     written = [page]
-    write_whole(page, render(reproduction, pictures))
+    write_whole(page, render(reproduction))
     for table in reproduction.tables():
         written.append(folder / f"{reproduction.paper}-{table.name}.csv")
         write_whole(written[-1], to_csv(table))
-    for name, svg in pictures.items():
-        written.append(folder / f"{reproduction.paper}-{name}.svg")
-        write_whole(written[-1], svg + "\n")
+    for picture in reproduction.pictures():
+        written.append(folder / f"{reproduction.paper}-{picture.name}.svg")
+        write_whole(written[-1], picture.draw().file())
     return written
 
 
-def render(reproduction: Reproduction, pictures: Mapping[str, str]) -> str:
+def render(reproduction: Reproduction) -> str:
     """Return the page; the same figures give the same bytes."""
-    return (
-        environment()
-        .get_template("paper.html.j2")
-        .render(
-            title=reproduction.title,
-            answer=reproduction.answer,
-            sections=reproduction.sections,
-            pictures=pictures,
-            sources=reproduction.sources,
-            next_command=reproduction.next_command,
-            themed=themed,
-        )
-    )
+    sources = Section("sources", "Where the figures come from", reproduction.sources)
+    first, *rest = reproduction.answer
+    return Document(
+        kind=f"rankwise reproduce {reproduction.paper}",
+        origin=reproduction.title,
+        headline=first,
+        why=rest,
+        sections=[*reproduction.sections, sources],
+        next=[Next("Go on from here", reproduction.next_command)],
+        record=f"rankwise reproduce {reproduction.paper} --json",
+    ).html()
 
 
 def to_csv(table: Table) -> str:

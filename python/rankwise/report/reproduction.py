@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankwise.report.chart import Chart
 
 Cell = str | float | int | bool | None
 
@@ -26,17 +29,26 @@ class Picture:
 
     name: str
     caption: str
-    draw: Callable[[], str]
+    draw: Callable[[], Chart]
+
+
+@dataclass(frozen=True)
+class Markup:
+    """A part that is HTML already: boxes of a machine. Whoever makes it escapes what comes from elsewhere."""
+
+    html: str
+    caption: str = ""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: some paragraphs, then tables and pictures."""
+    """A part of the page: some paragraphs, then tables and pictures. ``fold``: what it says while it is folded (None: it is not)."""
 
     id: str
     title: str
     paragraphs: Sequence[str]
-    parts: Sequence[Table | Picture] = ()
+    parts: Sequence[Table | Picture | Markup] = ()
+    fold: str | None = None
 
 
 @dataclass(frozen=True)

@@ -223,6 +223,10 @@ class Case(ABC):
         """Return further fields of the row, from a kernel's record and its times without the timer's cost."""
         return {}
 
+    def undisturbed(self, record: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:
+        """Return what counts of a kernel's record, and a note where others had the processors meanwhile."""
+        return record, None
+
     def simulated(self, row: Row, profile: Profile | None) -> Row:
         """Return the row of a simulation with what was not simulated."""
         return row

@@ -223,6 +223,7 @@ class Validation:
     comparisons: Sequence[Comparison]
     session: PairedSession | None = None  # of a paired one
     trust: Trust | None = None  # in the profile's figures
+    example: bool = False  # chosen by us, not by who asks
 
     @property
     def drift(self) -> float | None:
@@ -261,6 +262,7 @@ class Validation:
             "workload": case.workload,
             "profile": self.profile,
             **({} if self.trust is None else {"trust": self.trust.to_dict()}),
+            **({"example": True} if self.example else {}),
             **case.settings(),
             "rows": [comparison.to_dict() for comparison in self.comparisons],
             "summary": self.summary(),
@@ -270,7 +272,7 @@ class Validation:
     def from_record(cls, record: Record) -> Validation:
         """Read an exchange's validation back. Raises InputError that names the key."""
         rows = tuple(Comparison.from_record(row) for row in record.records("rows"))
-        return cls(str(record.value.get("profile", "")), rows)
+        return cls(str(record.value.get("profile", "")), rows, example=record.value.get("example") is True)
 
 
 def _mean_size(errors: Iterable[float | None]) -> float | None:

@@ -16,11 +16,13 @@ from rankwise.machine.fft_rates import FftRates, RankRates
 from rankwise.machine.profile import Profile
 from rankwise.models.fft3d import Transform, connected_network_time, flops_time, literal, memory_time, shuffle_time
 from rankwise.workloads.base import Pricer, Program, Row, Span, Transpose
-from rankwise.workloads.fft3d import LITERAL, MEASURED, PHASES, WALK, FftCase
+from rankwise.workloads.fft3d import LITERAL, MEASURED, PHASES, TIMED, WALK, FftCase
 
 
 def predicted(case: FftCase, model: Pricer) -> Row:
     """Return the model's row of a case. Raises InputError for a rank count whose rates were not measured."""
+    if case.reading == TIMED:
+        return _of_ingredients(case, model)
     fft3d = model.profile.fft3d
     if fft3d is None:
         raise InputError("the profile has no rates of FFTs: add them with 'rankwise measure fft3d'")
@@ -42,7 +44,7 @@ def predicted(case: FftCase, model: Pricer) -> Row:
         parts["exchange"] = _walk(case, model)
         terms["walk_s"] = parts["exchange"].time_s
     return Row.of(
-        "model", case, _sum(parts.values()), case.messages_sent, case.bytes_sent, None,
+        "model", case, _between_rates(case, rates, _sum(parts.values())), case.messages_sent, case.bytes_sent, None,
         list(_notes(case, fft3d, rates, network)),
         oversubscribed=rates.oversubscribed,
         parts=parts,
@@ -51,6 +53,37 @@ def predicted(case: FftCase, model: Pricer) -> Row:
             "memory_bytes": None,
         },
     )  # fmt: skip
+
+
+def _of_ingredients(case: FftCase, model: Pricer) -> Row:
+    """Return the row of parts that were timed, with the judge's exchanges where these were not."""
+    made_of = case.ingredients.get(case.grid)
+    if made_of is None:
+        raise InputError("this transform was not timed: ask by 'rankwise predict fft3d', or take --reading calibrated")
+    parts = {phase: Span.point(made_of.times_s[phase]) for phase in PHASES}
+    span = made_of.span
+    notes = [f"timed here in {made_of.launches} launches"]
+    if made_of.alone:
+        parts["exchange"] = _walk(case, model, pairwise=case.method != "alltoall")
+        span = _sum([span, parts["exchange"]])
+        notes.append("exchanges are the judge's")
+    if made_of.of_grid is not None:
+        notes.append(f"local work as of grid {made_of.of_grid[0]}x{made_of.of_grid[1]}, whose exchanges take less")
+    if made_of.disturbed:
+        notes.append("other programs had the processors while it was timed: the interval is that of a busy machine")
+    return Row.of(
+        "model", case, span, case.messages_sent, case.bytes_sent, None, notes,
+        parts=parts,
+        figures={
+            "per_rank": [], "isolated": {}, "terms": {"imbalance_s": made_of.times_s["imbalance"]}, "checks": {},
+            "library": made_of.library, "array_bytes": None, "memory_bytes": None,
+        },
+    )  # fmt: skip
+
+
+def exchanges_s(case: FftCase, model: Pricer) -> float:
+    """Return the time of a case's exchanges by the judge."""
+    return _walk(case, model, pairwise=case.method != "alltoall").time_s
 
 
 def modelled(case: FftCase, row: Row) -> Row:
@@ -114,6 +147,20 @@ def _calibrated(case: FftCase, rates: RankRates) -> dict[str, float]:
     return terms
 
 
+def _between_rates(case: FftCase, rates: RankRates, span: Span) -> Span:
+    """Return a time with the interval that it has for what rates differ by between the sizes of the calibration.
+
+    Rates know nothing of the factors of a length: they are as doubtful as they differ.
+    """
+    if case.reading == LITERAL:
+        return span
+    names = ("flop_per_s", "shuffle_bytes_per_s", "exchange_bytes_per_s")
+    known = [[rate for point in rates.points if (rate := getattr(point, name)) is not None] for name in names]
+    factor = max((max(of_name) / min(of_name) for of_name in known if of_name), default=1.0)
+    low_s, high_s = span.ends_s
+    return Span(span.time_s, low_s / max(factor, 1.03), high_s * max(factor, 1.03))
+
+
 def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
     transform = _transform(case)
     precision = 1.0 if case.precision == "double" else 2.0
@@ -132,12 +179,12 @@ def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, floa
     return terms
 
 
-def _walk(case: FftCase, model: Pricer) -> Span:
-    """Return the time of the pairwise schedules of all exchanges, rows or columns of ranks all at once."""
+def _walk(case: FftCase, model: Pricer, pairwise: bool = True) -> Span:
+    """Return the time of all exchanges by the judge, rows or columns of ranks all at once."""
     p1, p2 = case.grid
     passes = 2 if case.order == "natural" else 1
     spans = [
-        model.price(case, Program(Transpose((p1, p2), (axis,))), round(case.bytes_per_rank / ranks)).span
+        model.price(case, Program(Transpose((p1, p2), (axis,), pairwise)), round(case.bytes_per_rank / ranks)).span
         for axis, ranks in ((1, p2), (0, p1))
         if ranks > 1
     ]

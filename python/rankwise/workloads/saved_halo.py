@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def read_saved(path: Path) -> SavedHalo:
     ranks = file.count("ranks", 1)
     if ranks > _MOST_RANKS:
         raise file.complaint("ranks", f"is {ranks}: at most {_MOST_RANKS} are served")
+    if "grid" in file.value and (placed := math.prod(file.counts("grid", 1))) != ranks:
+        raise file.complaint("grid", f"has {placed} ranks, but ranks is {ranks}")
     fields = len(file.counts("fields", 1)) if "fields" in file.value else None
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
     has_rows = True

@@ -1,10 +1,8 @@
-// The library takes the program's operator new and MPI calls in place of its own.
+// The library takes the program's MPI calls in place of its own.
 #include "hooks.hpp"
 
 #include <mpi.h>
 
-#include <cstdlib>
-#include <new>
 #include <set>
 
 namespace rankwise_test {
@@ -27,16 +25,6 @@ std::set<MPI_Request>& kept_receives() {
 using namespace rankwise_test;
 
 #pragma GCC visibility push(default)
-
-#ifndef RANKWISE_SANITIZED  // which has its own
-void* operator new(std::size_t size) {
-  if (counting) ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-#endif
 
 #define COUNTED_COLLECTIVE(name, parameters, arguments) \
   extern "C" int MPI_##name parameters {                \

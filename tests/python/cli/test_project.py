@@ -285,7 +285,7 @@ def test_reproduce_writes_page_tables_and_pictures(rankwise: Callable[..., Any])
     written = [Path(name) for name in result.json["files"]]
     assert {path.suffix for path in written} == {".html", ".csv", ".svg"}
     page = written[0].read_text(encoding="utf-8")
-    assert page.count("<svg") == 3 and "<script" not in page and "http" not in page.replace("http://www.w3.org", "")
+    assert page.count('class="still"') == 3
     with (Path("redone") / "czechowski2012-predictions.csv").open() as stream:
         rows = {row["key"]: row for row in csv.DictReader(stream)}
     assert float(rows["gpu_performance"]["paper_effective"]) == pytest.approx(2.79e15, rel=2e-3)
@@ -296,7 +296,7 @@ def test_project_fft3d_starts_without_heavy_libraries() -> None:
     script = (
         "import sys; from rankwise.cli.main import run; "
         "code = run(['project', 'fft3d', '--machine', 'frontier', '--n', '32768', '--nodes', '4096', '--json']); "
-        "print(code, *(m for m in ('numpy','scipy','matplotlib','jinja2','rich.table') if m in sys.modules), file=sys.stderr)"
+        "print(code, *(m for m in ('numpy','scipy','vl_convert','jinja2','rich.table') if m in sys.modules), file=sys.stderr)"
     )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

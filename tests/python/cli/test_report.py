@@ -50,7 +50,9 @@ def test_named_files_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert main.run(["report", *arguments]) == EXIT_OK
     result = json.loads(capsys.readouterr().out)
     assert result.pop("trust")["level"] == "unknown"
-    assert result == {"report": "sub/r.html", "sections": ["machine", "latency", "bandwidth", "mapping"]}
+    assert result["report"] == "sub/r.html" and result["sections"] == ["machine", "latency", "bandwidth", "mapping"]
+    assert result["headline"].startswith("Between cores of one socket a message starts in 321 ns")
+    assert result["links"]["same-socket"]["bandwidth_of_bytes"] == 4 * 2**20 and result["next"][0]["command"].startswith("rankwise ")
     assert (folder / "sub" / "r.html").exists()
 
 

@@ -44,4 +44,4 @@ def test_the_page_says_how_far_simulation_is_from_measurement() -> None:
     page = reproduction(rows, times, times)
     assert page.record["mape_simulated"] == pytest.approx(7.05, abs=0.01)
     assert set(page.record["simulation_against_model"].values()) == {0.0}
-    assert "Synchronous sends" in render(page, {})
+    assert "Synchronous sends" in render(page)

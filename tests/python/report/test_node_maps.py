@@ -14,12 +14,13 @@ import sample_figures
 from rankwise.report.inputs import MappingInstance, mappings_from_record
 from rankwise.report.nodemaps import (
     NODE_COLOURS,
-    NodeMap,
+    borders_of,
     can_draw,
     colour_nodes,
     cost_picture,
     node_map_picture,
     node_palette,
+    rectangles_of,
     shown_part,
 )
 
@@ -81,43 +82,49 @@ def test_colours_differ_in_lightness_and_never_repeat() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 9), st.integers(1, 9))
-def test_the_drawn_rectangles_cover_every_cell_once_in_its_colour(data: st.DataObject, rows: int, columns: int) -> None:
+def test_the_drawn_rectangles_cover_every_cell_once(data: st.DataObject, rows: int, columns: int) -> None:
     nodes = data.draw(st.lists(st.integers(0, 4), min_size=rows * columns, max_size=rows * columns))
-    cells = np.array(nodes).reshape(1, rows, columns)
-    drawn = NodeMap(cells, colour_nodes(cells))
-    palette = node_palette(8)
+    cells = np.array(nodes).reshape(rows, columns)
     painted = np.full((rows, columns), -1)
-    for colour, path in re.findall(r'<path fill="(#\w+)"[^>]* d="([^"]*)"', drawn.svg(0, 0, 5)):
-        for left, top, width, height in re.findall(r"M(\d+) (\d+)h(\d+)v(\d+)h-\d+z", path):
-            part = painted[int(top) : int(top) + int(height), int(left) : int(left) + int(width)]
-            assert part.size == int(width) * int(height)
-            assert (part == -1).all()
-            part[:] = palette.index(colour)
-    assert painted.tolist() == [[drawn.colours[node] for node in row] for row in cells[0].tolist()]
+    for node, x, y, width, height in rectangles_of(cells.tolist()):
+        part = painted[y : y + height, x : x + width]
+        assert part.size == width * height and (part == -1).all()
+        part[:] = node
+    assert painted.tolist() == cells.tolist()
 
 
-def test_lines_run_between_different_nodes_only() -> None:
-    cells = np.array([[[0, 0, 1], [2, 0, 1]]])
-    svg = NodeMap(cells, colour_nodes(cells)).svg(0, 0, 10)
-    lines = re.search(r'vector-effect="non-scaling-stroke" d="([^"]*)"', svg)
-    assert lines is not None
-    assert sorted(re.findall(r"M\d+ \d+[hv]\d+", lines[1])) == ["M0 0h3", "M0 1h1", "M1 1v1", "M2 0v2"]
+def test_lines_run_between_different_nodes_and_around() -> None:
+    lines = borders_of([[0, 0, 1], [2, 0, 1]], 2, 3)
+    assert lines[:-4] == [(0, 1, 1, 1), (1, 1, 1, 2), (2, 0, 2, 2)]
+    assert lines[-4:] == [(0, 0, 3, 0), (0, 2, 3, 2), (0, 0, 0, 2), (3, 0, 3, 2)]
 
 
-def test_a_map_of_every_mapping_with_its_scores(mappings: list[MappingInstance]) -> None:
-    for i, instance in enumerate(mappings):
-        svg = node_map_picture(instance, f"nodes-{i}")
-        assert len(svg) < 150_000
-        for result in instance.results:
-            assert f">{result.algorithm}</text>" in svg
-            assert f"J_sum {result.j_sum}   J_max {result.j_max}" in svg
+def test_a_map_of_every_mapping_says_nodes_ranks_and_messages(mappings: list[MappingInstance]) -> None:
+    instance = mappings[0]
+    chart = node_map_picture(instance, "nodes")
+    svg = chart.file()
+    assert len(svg) < 600_000
+    for result in instance.results:
+        assert f">{result.algorithm}</text>" in svg
+        assert f"{result.j_sum} messages between nodes, {result.j_max} of the busiest" in svg
+    assert len(chart.stops) == 50 * len(instance.results)
+    assert chart.stops[0] == "blocked, node 0: 48 ranks, of cells 0–47; 48 messages leave it"
+    leaving = [int(re.findall(r"(\d+) messages leave", words)[0]) for words in chart.stops]
+    for i, result in enumerate(instance.results):
+        assert sum(leaving[50 * i : 50 * i + 50]) == result.j_sum
+        assert max(leaving[50 * i : 50 * i + 50]) == result.j_max
+    numbers = re.findall(r">(\d{1,2})</text>", svg)
+    assert set(map(int, numbers)) <= set(range(50)) and len(numbers) > 50
 
 
 def test_a_grid_of_three_axes_is_drawn_in_slices() -> None:
     (instance,) = mappings_from_record(sample_figures.mapping_record_3d(), "map.json")
-    svg = node_map_picture(instance, "nodes")
-    assert svg.count('<g transform="translate(') == 2 * 6
+    chart = node_map_picture(instance, "nodes")
+    drawn = chart.panels[1]["layer"][0]["data"]["values"]
+    assert sum((row["x2"] - row["x"]) * (row["y2"] - row["y"]) for row in drawn) == 6 * 6 * 4
+    assert max(row["x2"] for row in drawn) == 6 * 4 + 5  # a gap between slices
     assert shown_part(instance) == "the first 6x6x4 cells of 8x6x4"
+    assert shown_part(instance) in chart.file()
 
 
 def test_large_grids_are_cut_and_say_so() -> None:
@@ -125,7 +132,7 @@ def test_large_grids_are_cut_and_say_so() -> None:
     record = sample_figures.instance((200, 120), 200, "component", [(1, 0), (-1, 0)], blocked)
     (instance,) = mappings_from_record(record, "map.json")
     assert shown_part(instance) == "the first 96x96 cells of 200x120"
-    assert len(node_map_picture(instance, "nodes")) < 150_000
+    assert len(node_map_picture(instance, "nodes").file()) < 150_000
 
 
 @pytest.mark.parametrize("grid", [(12,), (1, 1), (1, 12), (12, 1)])
@@ -136,7 +143,7 @@ def test_thin_grids_are_drawn(grid: tuple[int, ...]) -> None:
     record = sample_figures.instance(grid, ppn, "1,0", offsets, {"blocked": [i // ppn for i in range(count)]})
     (instance,) = mappings_from_record(record, "map.json")
     assert shown_part(instance) is None
-    assert "<path" in node_map_picture(instance, "nodes")
+    assert "<path" in node_map_picture(instance, "nodes").svg()
 
 
 def test_what_cannot_be_drawn() -> None:
@@ -148,13 +155,12 @@ def test_what_cannot_be_drawn() -> None:
 
 
 def test_costs_are_relative_to_blocked(mappings: list[MappingInstance]) -> None:
-    svg = cost_picture(mappings)
-    assert svg is not None
-    best = mappings[0].best
-    blocked = mappings[0].blocked
+    chart = cost_picture(mappings)
+    assert chart is not None
+    best, blocked = mappings[0].best, mappings[0].blocked
     assert blocked is not None
-    assert f">{100 * best.j_sum / blocked.j_sum:.0f} %</text>" in svg
-    assert "nearest-neighbor-with-hops" in svg
+    assert any(f"J_sum {best.j_sum} ({100 * best.j_sum / blocked.j_sum:.1f} % of blocked)" in words for words in chart.stops)
+    assert "nearest-neighbor-with-hops" in chart.svg()
 
 
 def test_no_cost_picture_without_edges_between_nodes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,11 @@ def test_a_pair_is_a_message(tmp_path: Path) -> None:
         ({**PATTERN, "schema": 2}, "newer than this program's 1"),
         ({**PATTERN, "ranks": 0}, "ranks is not a whole number of at least 1"),
         ({**PATTERN, "ranks": 10**12}, "ranks is 1000000000000: at most"),
-        ({**PATTERN, "ranks": 1}, r"pairs\[0\]: dest is 1, but the ranks are 0 to 0"),
+        ({**PATTERN, "ranks": 1, "grid": [1]}, r"pairs\[0\]: dest is 1, but the ranks are 0 to 0"),
         ({**PATTERN, "fields": [8]}, r"pairs\[0\]: bytes has 2 numbers, but the fields are 1"),
         ({**PATTERN, "pairs": {}}, "pairs is not a list"),
+        ({**PATTERN, "grid": [3]}, r"grid has 3 ranks, but ranks is 2"),
+        ({**PATTERN, "grid": 2}, "grid is not a list of whole numbers"),
         (pairs(), "no rank sends to another"),
         (pairs(7), r"pairs\[0\] is not a JSON object"),
         (pairs({"source": 0, "dest": 0, "bytes": [8, 8]}), "dest is 0, the source itself"),
@@ -112,5 +115,26 @@ def test_all_verbs_take_it(rankwise: Callable[..., Any], profile: Profile, tmp_p
         assert result.code == 0, result.err
         times[verb] = result.json["rows" if verb == "predict" else "candidates"][0]["time_s"]
     assert times["predict"] == pytest.approx(times["choose"])
+    result = rankwise("validate", *asked, *machine, "--seconds", "0.05")
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    assert row["verified"] and row["pattern"] == "halo.json" and 0 < row["predicted_time_s"] < times["predict"]
     result = rankwise("predict", "halo", "--pattern", tmp_path / "none.json", *machine)
     assert result.code == 2 and "none.json does not exist: give a file that rankwise_halo_save wrote" in result.err
+
+
+@pytest.mark.simgrid
+def test_it_is_simulated(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
+    if shutil.which("smpirun") is None:
+        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
+    (tmp_path / "halo.json").write_text(json.dumps(PATTERN))
+    profile.save(tmp_path / "m.json")
+    apart = ("halo", "--profile", tmp_path / "m.json", "--ranks-per-node", "1", "-o", tmp_path / "kept", "--json", "--pattern")
+    result = rankwise("simulate", *apart, tmp_path / "halo.json")
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    # The longer message from node to node; packing takes 1 ns a byte of the one that is sent, less of the one that comes.
+    assert row["verified"] and 64e-9 < row["time_s"] - (2e-6 + 64e-9) < (64 + 32) * 1e-9
+    (tmp_path / "many.json").write_text(json.dumps({**PATTERN, "ranks": 30_000, "grid": [30_000]}))
+    result = rankwise("simulate", *apart, tmp_path / "many.json")
+    assert result.code == 2 and "30000 ranks are more than can be simulated here" in result.err

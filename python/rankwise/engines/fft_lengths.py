@@ -1,0 +1,268 @@
+"""What the model of the 3-D FFT is made of, timed on demand and kept: shortened transforms of the very lengths asked for.
+
+The speed of an FFT depends on the factors of its lengths, so nothing is interpolated. What a launch gave is kept in a file of
+this machine (RANKWISE_FFT_KNOWLEDGE, else in the user's cache), beside what FFTW has learnt while it planned; the same question
+is answered from it later. Between launches transforms differ more than within one (memory is placed anew), so that several
+launches are made, and the interval is that in which a further launch should lie.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.distributions import t_quantile
+from rankwise.engines.placement import Placement
+from rankwise.engines.run import Here
+from rankwise.engines.under_way import under_way
+from rankwise.errors import RankwiseError
+from rankwise.files import write_whole
+from rankwise.launch.build import cache_folder
+from rankwise.machine.profile import Profile
+from rankwise.measure.samples import now
+from rankwise.progress import tell
+from rankwise.workloads.base import Case, Pricer, Span
+from rankwise.workloads.fft3d import CALIBRATED, METHODS, PHASES, TIMED, FftCase, Ingredients, fitting_grids
+from rankwise.workloads.fft3d_model import exchanges_s
+
+LAUNCHES = 3
+SECONDS = 0.5  # a launch, planning apart
+_TERMS = (*PHASES, "imbalance")
+_MOST_KEPT = 40  # samples of a launch
+_LEAST_POOLED = 40  # launches of other lengths, for quantiles of what launches differ by
+_LEAST_WIDTH = 0.03  # what transforms of one launch repeat to
+_MOST_TIMED = 5  # candidates for one question, those whose exchanges take least
+
+
+def knowledge_folder() -> Path | None:
+    """Return the folder of what was learnt about transforms on this machine (as src/fft/knowledge.cpp); None: none is kept."""
+    given = os.environ.get("RANKWISE_FFT_KNOWLEDGE")
+    if given is not None:
+        return Path(given) if given else None
+    lines = []
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if not line:
+                break
+            if line.startswith(("model name", "CPU part", "cache size")):
+                lines.append(line + "\n")
+    except OSError:
+        pass
+    digest = 0xCBF29CE484222325
+    for byte in ("".join(lines) + str(os.sysconf("SC_NPROCESSORS_CONF"))).encode():
+        digest = (digest ^ byte) * 0x100000001B3 % 2**64
+    return cache_folder() / f"fft-{digest:016x}"
+
+
+def wisdom_arguments(case: FftCase) -> list[str]:
+    """Return the kernel's arguments that let it keep what the local library learns while it plans."""
+    folder = knowledge_folder()
+    return [] if folder is None else ["--knowledge", str(folder / f"wisdom-{case.precision}")]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What one launch gave: of each shortened transform each phase and the imbalance, in seconds."""
+
+    created: str
+    library: str
+    times_s: Mapping[str, Sequence[float]]
+    disturbed: bool = False  # other programs had the processors meanwhile
+
+    @property
+    def totals_s(self) -> NDArray[np.float64]:
+        return np.asarray(np.sum([self.times_s[name] for name in _TERMS], axis=0), dtype=np.float64)
+
+    @property
+    def median_s(self) -> float:
+        return float(np.median(self.totals_s))
+
+
+class Lengths:
+    """The kept launches of a machine, by what was timed."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.launches: dict[str, list[Launch]] = {}
+        if path is None or not path.is_file():
+            return
+        try:
+            record = json.loads(path.read_text())
+            self.launches = {key: [Launch(**launch) for launch in of_key] for key, of_key in record["lengths"].items()}
+            # What cannot be added up was not written by us.
+            for launch in (one for of_key in self.launches.values() for one in of_key):
+                if not (np.isfinite(launch.median_s) and launch.median_s > 0):
+                    raise ValueError("no time")
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            tell(f"note: {path} is not what was kept there ({error}): timed anew")
+            self.launches = {}
+
+    def add(self, key: str, launch: Launch) -> None:
+        self.launches.setdefault(key, []).append(launch)
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        kept = {key: [vars(launch) for launch in of_key] for key, of_key in self.launches.items()}
+        write_whole(self._path, json.dumps({"schema": 1, "lengths": kept}) + "\n")
+
+    def pooled(self) -> tuple[NDArray[np.float64], int]:
+        """Return by how much a further launch may differ from the mean of those made, in logs, as those of all lengths did.
+
+        A residual of k launches has 1 - 1/k of their variance, the difference of a further one from their mean 1 + 1/k.
+        """
+        residuals, freedom = [], 0
+        for of_key in self.launches.values():
+            if len(of_key) < 2:
+                continue
+            logs = np.log([launch.median_s for launch in of_key])
+            residuals.extend((logs - logs.mean()) * math.sqrt((len(logs) + 1) / (len(logs) - 1)))
+            freedom += len(of_key) - 1
+        return np.array(residuals), freedom
+
+    def ingredients(self, key: str) -> Ingredients:
+        """Return the terms of a transform and the interval of a further launch's."""
+        launches = self.launches[key]
+        middle = math.exp(float(np.mean([math.log(launch.median_s) for launch in launches])))
+        parts = {name: float(np.mean([np.median(launch.times_s[name]) for launch in launches])) for name in _TERMS}
+        scale = middle / sum(parts.values())
+        rng = np.random.default_rng(0)
+        within = np.concatenate([
+            np.log(np.median(rng.choice(launch.totals_s, (500, len(launch.totals_s))), axis=1) / middle) for launch in launches
+        ])  # fmt: skip
+        low, high = np.quantile(within, (0.025, 0.975))
+        residuals, freedom = self.pooled()
+        if residuals.size >= _LEAST_POOLED:
+            below, above = np.quantile(residuals, (0.025, 0.975))
+        elif freedom > 0:
+            spread = math.sqrt(float(np.sum(residuals**2)) / residuals.size * residuals.size / (residuals.size - 1))
+            above = t_quantile(0.975, freedom) * spread
+            below = -above
+        else:
+            above = math.log(1.3)
+            below = -above
+        width = math.log1p(_LEAST_WIDTH)
+        span = Span(middle, middle * math.exp(min(low, below, -width)), middle * math.exp(max(high, above, width)))
+        return Ingredients(
+            {name: scale * time_s for name, time_s in parts.items()}, span, launches[0].library, len(launches),
+            any(launch.disturbed for launch in launches),
+        )  # fmt: skip
+
+
+@cache
+def _here() -> Here:
+    return Here()
+
+
+def lengths_file() -> Path | None:
+    folder = knowledge_folder()
+    return None if folder is None else folder / "lengths.json"
+
+
+def is_of_here(profile: Profile) -> bool:
+    """Tell whether a profile is of this kind of machine: what is timed here then holds for it."""
+    topology = _here().topology
+    machine = profile.machine
+    return machine.get("cpu_model") == topology.cpu_model and machine.get("cores") == topology.core_count
+
+
+def timed(profile: Profile, cases: Sequence[Case], placement: Placement, pricer: Pricer) -> list[Case]:
+    """Return cases with what they are made of, timed now where it was not before.
+
+    Of cases that leave their grid open, and of candidates for one question, those few are timed whose exchanges take least by
+    the judge; others take the local work of the nearest grid that was. A profile of another machine gets none:
+    its cases are answered by its rates. Raises RankwiseError and its kinds.
+    """
+    asked = [case for case in cases if isinstance(case, FftCase) and case.reading == TIMED]
+    if not asked:
+        return list(cases)
+    if not is_of_here(profile):
+        return [replace(case, reading=CALIBRATED) if isinstance(case, FftCase) else case for case in cases]
+    lengths = Lengths(lengths_file())
+    wanted: dict[str, tuple[FftCase, int, bool]] = {}
+    for case in _chosen(asked, pricer):
+        key, ranks, alone = _what(case, placement)
+        wanted[key] = (case, ranks, alone)
+    missing = [(key, *what) for key, what in wanted.items() if key not in lengths.launches]
+    if missing:
+        with under_way("timing transforms", LAUNCHES * len(missing), "what was timed so far is kept") as progress:
+            for key, case, ranks, alone in missing:
+                for _ in range(LAUNCHES):
+                    lengths.add(key, _launch(case, ranks, alone))
+                    progress.advance()
+    return [_with(case, lengths, placement) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases]
+
+
+def _chosen(cases: Sequence[FftCase], pricer: Pricer) -> Iterator[FftCase]:
+    questions: dict[Any, list[FftCase]] = {}
+    for case in cases:
+        grids = fitting_grids(case.n, case.real, case.ranks) if case.open_grid else [case.grid]
+        for grid in grids:
+            questions.setdefault((case.question, case.keys_of_local), []).append(replace(case, grid=grid))
+    for of_question in questions.values():
+        few = len(of_question) <= _MOST_TIMED
+        yield from of_question if few else sorted(of_question, key=lambda one: exchanges_s(one, pricer))[:_MOST_TIMED]
+
+
+def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
+    """Return the key of what is to be timed, on how many ranks, and whether these exchange nothing.
+
+    On one node all of it is timed; of several nodes the local work of a full one.
+    """
+    placed = placement.of(case)
+    on_node = placed.most_on_a_node
+    alone = on_node < case.ranks or on_node > len(_here().cpus)
+    ranks = min(on_node, len(_here().cpus))
+    key = {
+        "n": list(case.n), "grid": list(case.grid), "real": case.real, "precision": case.precision, "order": case.order,
+        "direction": case.direction, "library": case.library, "planning": case.planning, "ranks": ranks,
+        "method": None if alone else case.method, "mpi": None if alone else _here().mpi.kernels_path.name,
+    }  # fmt: skip
+    return json.dumps(key, sort_keys=True), ranks, alone
+
+
+def _launch(case: FftCase, ranks: int, alone: bool) -> Launch:
+    here = _here()
+    arguments = case.arguments([()], (0,) * ranks, simulated=False)
+    if "--turns" in arguments:
+        arguments = [word for at, word in enumerate(arguments) if "--turns" not in (word, arguments[at - 1])]
+    kernel = ["fft3d-stages", *arguments] if alone else ["fft3d", *arguments, "--turns", "1"]
+    start = here.start(replace(case, grid=(ranks, 1)))
+    record: Mapping[str, Any] = {}
+    effort = ["--budget-s", str(SECONDS), "--most", "200", *wisdom_arguments(case)]
+    for one in here.stream(start, [*kernel, *effort]):
+        if one["record"] == "samples":
+            record = one
+    if not record:
+        raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")
+    kept, disturbed = case.undisturbed(record)
+    of_terms = {**{name: kept["shortened"][0][f"{name}_s"] for name in PHASES}, "imbalance": kept["imbalance_s"]}
+    times_s = {name: [float(time_s) for time_s in times[:_MOST_KEPT]] for name, times in of_terms.items()}
+    return Launch(now(), str(record["library"]), times_s, disturbed is not None)
+
+
+def _with(case: FftCase, lengths: Lengths, placement: Placement) -> FftCase:
+    """Return a case with its ingredients, or of each grid that it leaves open."""
+    grids = fitting_grids(case.n, case.real, case.ranks) if case.open_grid else [case.grid]
+    found = {}
+    for grid in grids:
+        key, _, alone = _what(replace(case, grid=grid), placement)
+        if key in lengths.launches:
+            found[grid] = replace(lengths.ingredients(key), alone=alone)
+    if not found:  # of a candidate: the grid that was timed and is nearest
+        near = sorted(fitting_grids(case.n, case.real, case.ranks), key=lambda other: abs(math.log(other[0] / case.grid[0])))
+        for grid, method in itertools.product(near, METHODS):
+            key, _, _ = _what(replace(case, grid=grid, method=method), placement)
+            if key in lengths.launches:
+                found[case.grid] = replace(lengths.ingredients(key), alone=True, of_grid=grid)
+                break
+    return replace(case, ingredients=found)

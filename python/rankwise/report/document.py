@@ -1,0 +1,143 @@
+"""A page: the conclusion, its figures, what to change, what to do next, then pictures, then what is folded; as one HTML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rankwise.report.chart import Chart, themed
+from rankwise.report.reproduction import Picture, Section, Table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Kind = Literal["good", "warn", "bad", "unknown"]
+_MARKS = {"good": "✓", "warn": "!", "bad": "✕", "unknown": "?"}
+_STRIP = 0.10  # a strip shows so much to either side of its figure, so that widths compare
+_SHORT, _MOST_WORDS = 16, 46  # letters of a cell that stays on one line: a name, a figure with its interval
+_MOST_ROWS = 12  # of a table that stands open
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict on the machine or on the figures: what it is, in a word or two, and why."""
+
+    kind: Kind
+    name: str
+    words: str
+
+    @property
+    def mark(self) -> str:
+        return _MARKS[self.kind]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the three figures: value and unit, its interval in words, and as shares of the value; ``note``: what it is of."""
+
+    name: str
+    value: str
+    unit: str
+    interval: str
+    shares: tuple[float, float] | None
+    note: str
+
+    @property
+    def strip(self) -> tuple[float, float] | None:
+        """Where the interval begins and how long it is, in percent of a strip that shows ± 10 %."""
+        if self.shares is None:
+            return None
+        low, high = (50 + 50 * max(-1.0, min(1.0, share / _STRIP)) for share in self.shares)
+        return low, high - low
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something to change: what, its gain (a ratio with its interval, and whether that was measured), why, and in code."""
+
+    what: str
+    why: str = ""
+    gain: str = ""
+    interval: str = ""
+    kicker: str = ""
+    code: Sequence[tuple[str, str]] = ()  # ("del" or "add", line)
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Next:
+    """A whole command, and what it is for."""
+
+    purpose: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page. ``kind`` names it (``rankwise report``), ``origin`` says of what it is, ``headline`` is its conclusion."""
+
+    kind: str
+    origin: str
+    headline: str
+    why: Sequence[str]
+    sections: Sequence[Section]
+    badges: Sequence[Badge] = ()
+    figures: Sequence[Figure] = ()
+    changes: Sequence[Change] = ()
+    change_title: str = ""
+    next: Sequence[Next] = ()
+    record: str = ""  # the command that gives the same figures as JSON
+
+    def pictures(self) -> list[Picture]:
+        return [part for section in self.sections for part in section.parts if isinstance(part, Picture)]
+
+    def html(self) -> str:
+        """Return the page: one file, no network, at most 3 MB. The same figures give the same bytes."""
+        charts = {picture.name: picture.draw() for picture in self.pictures()}
+        script = ""
+        if charts:
+            from rankwise.report.vega import script as library
+
+            script = library()
+        return environment().get_template("page.html.j2").render(
+            page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
+            is_picture=lambda part: isinstance(part, Picture), still=_still, cell_class=_cell_class, most_rows=_MOST_ROWS,
+        )  # fmt: skip
+
+
+def environment() -> Environment:
+    """Return what pages are made with: the templates of this package."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("rankwise.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def plain_page(kind: str, words: Sequence[str], chart: Chart, origin: str = "") -> str:
+    """Return a page of one picture below what was found; the first of ``words`` is the conclusion."""
+    first, *rest = words
+    picture = Picture(chart.name, chart.description, lambda: chart)
+    return Document(kind, origin, first, rest, [Section("picture", chart.title, (), [picture])]).html()
+
+
+def table(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table of texts."""
+    return Table(name, caption, header, rows, [header, *rows])
+
+
+def _still(chart: Chart) -> str:
+    return themed(chart.svg())
+
+
+def _cell_class(text: str) -> str:
+    """Return how a cell wraps: figures stay on their line, sentences have room."""
+    if len(text) <= _SHORT or (re.match(r"^[+\-−]?[\d.,]+", text) and len(text) <= _MOST_WORDS):
+        return ' class="n"'
+    return ' class="w"' if len(text) > _MOST_WORDS else ""
