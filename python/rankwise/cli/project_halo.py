@@ -243,7 +243,7 @@ def _conclude(times: Sequence[MachineTime], what: str, plot: Path | None) -> str
         from rankwise.files import write_whole
         from rankwise.report.beside import beside_picture
 
-        write_whole(plot, beside_picture(times, told) + "\n")
+        write_whole(plot, beside_picture(times, told).file())
         tell(f"written: {plot}")
     return told
 

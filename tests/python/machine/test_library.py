@@ -10,8 +10,8 @@ import pytest
 from rankwise.engines.project_halo import project_exchange
 from rankwise.errors import InputError
 from rankwise.machine import description
-from rankwise.machine.description import KINDS, QUANTITIES, Description, parse_description, parse_range, set_figures
 from rankwise.machine.derived import check, check_all, schema
+from rankwise.machine.description import KINDS, QUANTITIES, Description, parse_description, parse_range, set_figures
 from rankwise.machine.library import all_machines, files, load_machine
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.workloads.exchange import Asked, make_cases
