@@ -210,7 +210,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   if (edges * (options.left_s ? 8 : 1) > options.steps) return only(std::move(plans.front()));
   Ranked maps(problem, options.objective);
   for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
-  if (auto strips = lattice_strips(problem, options.objective, options.steps / (suits_strips(problem) ? 2 : 8))) maps.add(std::move(strips));
+  const Index strips_work = options.steps / (suits_strips(problem) ? 2 : 8);
+  if (auto strips = lattice_strips(problem, options.objective, strips_work)) maps.add(std::move(strips));
   for (auto& plan : plans) maps.add(std::move(plan));
   // Tubes are one cell thick along further axes than three.
   if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem) < options.steps / 2) {
@@ -226,7 +227,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     graph.emplace(problem);
     if (options.objective == Objective::j_sum) {
       if (auto divided = graph_start(problem, *graph, options.steps, left)) maps.add(std::move(divided));
-      maps.add(smoothed(problem, *graph, maps.nodes()));
+      // A long search comes further from a regular start.
+      if (options.steps < steps_per_second / 5) maps.add(smoothed(problem, *graph, maps.nodes()));
     }
   }
   by_the_clock();

@@ -17,6 +17,7 @@ from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record
 from rankwise.observe.steps import Steps, common_steps
 from rankwise.observe.summary import mpi_seconds
+from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.waits import Waits, analyse
 
 Array: TypeAlias = NDArray[Any]
@@ -58,6 +59,7 @@ class Evidence:
     traffic: Traffic
     schedule: PhasedStep | None
     notes: tuple[str, ...]
+    timeline: Timeline | None = None  # of a step
 
     @property
     def per(self) -> str:
@@ -100,7 +102,7 @@ def evidence_of(record: Record, name: str) -> Evidence:
     events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
     notes = list(map(str, record.header.get("notes", [])))
     steps = common_steps(events) if len(events) == record.ranks else None
-    waits, shares, traffic, schedule = None, _shares_of_run(record), whole, None
+    waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None
     if steps is not None:
         window = {rank: steps.window(events, rank) for rank in events}
         known = record.node_of_rank if (record.node_of_rank >= 0).all() else None
@@ -110,10 +112,11 @@ def evidence_of(record: Record, name: str) -> Evidence:
         shares = _shares_of_steps(steps, events, waits)
         traffic = _traffic_of_steps(whole, steps, window)
         schedule = phased(events, steps)
+        line = timeline_of(events, steps) if waits.why_not is None else None
         notes += schedule.notes
     elif events:
         notes.append("no step repeats on all ranks: times are of the whole run")
-    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes))
+    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line)
 
 
 def _shares_of_run(record: Record) -> Shares:

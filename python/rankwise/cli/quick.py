@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli.base import console, tell, verb
-from rankwise.units import format_bandwidth, format_percent, format_time
+from rankwise.units import format_bandwidth, format_percent, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
@@ -77,27 +77,18 @@ def _step(number: int, what: str) -> None:
 def _show_links(profile: Profile) -> None:
     from rich.table import Table
 
-    table = Table("link", "model", "alpha", "95 % interval", "bandwidth 1/beta", "95 % interval", "fit error")
-    for name, link in profile.links.items():
-        curve = link.send
-        for model in curve.models.values():
-            first, last = model.segments[0], model.segments[-1]
-            alpha_s, alpha_ci = first.latency_s, first.alpha_ci_s
-            if model.name == curve.model:
-                alpha_s, alpha_ci = curve.alpha_s, curve.alpha_ci_s
-            beta, beta_ci = last.beta_s_per_byte, last.beta_ci_s_per_byte
-            segments = len(model.segments)
-            table.add_row(
-                name,
-                model.name + (f", {segments} segments" if segments > 1 else ""),
-                format_time(alpha_s),
-                f"{format_time(alpha_ci[0])} … {format_time(alpha_ci[1])}" if alpha_ci else "–",
-                format_bandwidth(1 / beta) if beta > 0 else "–",
-                f"{format_bandwidth(1 / beta_ci[1])} … {format_bandwidth(1 / beta_ci[0])}"
-                if beta_ci and beta_ci[0] > 0
-                else "–",
-                f"{100 * model.relative_error:.1f} %",
-            )
+    from rankwise.machine.figures import figures_of
+    from rankwise.report.words import with_interval
+
+    table = Table("link", "latency (95 %)", "bandwidth (95 %)", "of", "model")
+    for name, figures in figures_of(profile.links).items():
+        table.add_row(
+            name,
+            with_interval(figures.latency_s, figures.latency_ci_s, format_time),
+            with_interval(figures.bandwidth_bytes_per_s, figures.bandwidth_ci_bytes_per_s, format_bandwidth),
+            format_size(figures.bandwidth_bytes),
+            profile.links[name].send.model,
+        )
     console().print(table)
 
 

@@ -84,27 +84,10 @@ def analyse(events: Mapping[int, Array], ranks: int, node_of_rank: Array | None 
     ``uncertainty_s``: of the difference between the clocks of two nodes.
     """
     sums = {name: np.zeros(ranks) for name in ("in_calls", "late_sender", "late_receiver", "collective", "transfer", "own")}
-    calls = {rank: _Calls(of_rank) for rank, of_rank in events.items()}
-    sends, receives, unmatched = _matched(events)
+    found_waits = waits_of_calls(events)
+    calls, latest, sends, receives = found_waits.calls, found_waits.latest, found_waits.sends, found_waits.receives
     waits: list[_Wait] = []
     unclear = 0.0
-
-    latest = {rank: _Latest(call.count) for rank, call in calls.items()}
-    # A receive is waited for in its own call or in the one that completes it; so is a send.
-    for mine, theirs, kind in ((receives, sends, "late_sender"), (sends, receives, "late_receiver")):
-        for rank, call in calls.items():
-            of_rank = np.nonzero(mine.rank == rank)[0]
-            where = call.waits_in(mine.position[of_rank])
-            inside = where >= 0
-            of_rank, where = of_rank[inside], where[inside]
-            start, end = call.start[where], call.end[where]
-            came = theirs.posted[of_rank]
-            late = np.clip(came - start, 0, end - start)
-            if kind == "late_receiver":
-                late[came > end] = 0  # the message was buffered: nobody waited
-            latest[rank].add(where, late, theirs.rank[of_rank], came, kind)
-    _collectives(events, calls, latest)
-
     limit = uncertainty_s * 1e9
     for rank, call in calls.items():
         found = latest[rank]
@@ -123,7 +106,40 @@ def analyse(events: Mapping[int, Array], ranks: int, node_of_rank: Array | None 
             waits.append(_Wait(rank, int(call.start[at]), int(found.late[at]), other, int(found.came[at]), {}))
     blamed = _blame(waits, calls, sends, receives, ranks)
     arrays = {f"{name}_s": total * 1e-9 for name, total in sums.items()}
-    return Waits(**arrays, blamed_s=blamed * 1e-9, unclear_s=unclear, unmatched=unmatched)
+    return Waits(**arrays, blamed_s=blamed * 1e-9, unclear_s=unclear, unmatched=found_waits.unmatched)
+
+
+@dataclass(frozen=True)
+class CallWaits:
+    """The calls of each rank that can wait, for whom each waited longest, and the messages that were matched."""
+
+    calls: Mapping[int, _Calls]
+    latest: Mapping[int, _Latest]
+    sends: _Ends
+    receives: _Ends
+    unmatched: float
+
+
+def waits_of_calls(events: Mapping[int, Array]) -> CallWaits:
+    """Find of each call of some ranks' events for whom it waited, and how long."""
+    calls = {rank: _Calls(of_rank) for rank, of_rank in events.items()}
+    sends, receives, unmatched = _matched(events)
+    latest = {rank: _Latest(call.count) for rank, call in calls.items()}
+    # A receive is waited for in its own call or in the one that completes it; so is a send.
+    for mine, theirs, kind in ((receives, sends, "late_sender"), (sends, receives, "late_receiver")):
+        for rank, call in calls.items():
+            of_rank = np.nonzero(mine.rank == rank)[0]
+            where = call.waits_in(mine.position[of_rank])
+            inside = where >= 0
+            of_rank, where = of_rank[inside], where[inside]
+            start, end = call.start[where], call.end[where]
+            came = theirs.posted[of_rank]
+            late = np.clip(came - start, 0, end - start)
+            if kind == "late_receiver":
+                late[came > end] = 0  # the message was buffered: nobody waited
+            latest[rank].add(where, late, theirs.rank[of_rank], came, kind)
+    _collectives(events, calls, latest)
+    return CallWaits(calls, latest, sends, receives, unmatched)
 
 
 class _Calls:

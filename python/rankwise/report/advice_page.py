@@ -11,6 +11,7 @@ from rankwise.report.document import Badge, Change, Document, Figure, Next, tabl
 from rankwise.report.headroom import headroom_picture
 from rankwise.report.reproduction import Picture, Section, Table
 from rankwise.report.steps import matrix_picture, step_picture
+from rankwise.report.timeline import path_words, timeline_picture, timeline_title
 from rankwise.report.verdicts import figures_badge
 from rankwise.units import format_time, format_volume
 
@@ -28,6 +29,12 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         sections.append(Section("headroom", title, [note], [Picture("room", "", lambda: headroom_picture(advice, title))]))
     title, caption = _step_title(evidence), _step_caption(evidence)
     sections.append(Section("step", title, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.", lambda: step_picture(evidence, title, caption))]))  # fmt: skip
+    if evidence.timeline is not None and evidence.timeline.path:
+        line = evidence.timeline
+        title = timeline_title(line, evidence.per)
+        drawn = Picture("timeline-ranks", path_words(line), lambda: timeline_picture(line, timeline_title(line, evidence.per)))
+        note = f"One {evidence.per}, the one of median length: ranks down, time across, arrows are messages."
+        sections.append(Section("time-line", title, [note], [drawn]))
     if len(evidence.traffic.bytes) and len(hosts) > 1:
         start, best = start_of(advice.mappings), advice.mappings.best
         shown = [("now", start), ("placed by the file", best)] if best is not start else [("now", start)]

@@ -147,7 +147,9 @@ def log_axis(values: Iterable[float], label: str, title: str, margin: float = 1.
     """Return the logarithmic scale and axis that hold all ``values`` above 0; ``label``: a Vega expression of a tick's text."""
     known = [value for value in values if value > 0 and math.isfinite(value)] or [1.0]
     low, high = min(known) / margin, max(known) * margin
-    steps = (1,) if high / low > 300 else (1, 3) if high / low > 30 else (1, 2, 5)
+    steps: tuple[float, ...] = (1,) if high / low > 300 else (1, 3) if high / low > 30 else (1, 2, 5)
+    if high / low < 4:
+        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
     return {

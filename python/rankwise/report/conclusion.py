@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankwise.machine.compare import ratio_interval
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Interval
 from rankwise.machine.profile import LINK_CLASSES, Profile
@@ -43,13 +44,8 @@ class Gain:
 
     @staticmethod
     def of(now: Row, then: Row) -> Gain:
-        """Take both as independent: half widths add up in squares, in logarithms."""
-        ratio = now.time_s / then.time_s
-        if now.interval_s is None or then.interval_s is None or min(now.interval_s[0], then.interval_s[0]) <= 0:
-            return Gain(ratio, None)
-        down = math.hypot(math.log(now.time_s / now.interval_s[0]), math.log(then.interval_s[1] / then.time_s))
-        up = math.hypot(math.log(now.interval_s[1] / now.time_s), math.log(then.time_s / then.interval_s[0]))
-        return Gain(ratio, (ratio * math.exp(-down), ratio * math.exp(up)))
+        """Take both as independent."""
+        return Gain(now.time_s / then.time_s, ratio_interval(then.time_s, then.interval_s, now.time_s, now.interval_s))
 
     @property
     def is_told(self) -> bool:

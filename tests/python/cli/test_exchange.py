@@ -318,3 +318,7 @@ def test_more_ranks_than_a_machine_can_carry_are_refused(rankwise: Callable[...,
     result = rankwise("run", "exchange", "--ranks", "100000")
     assert result.code == 2
     assert "100000 ranks are too many" in result.err
+
+
+def test_help_keeps_what_stands_in_brackets(rankwise: Callable[..., Any]) -> None:
+    assert "after [n] stands for" in " ".join(rankwise("exchange", "show", "--help").out.split())

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,13 +109,21 @@ def test_vary_walks_from_end_to_end(rankwise: Callable[..., Any]) -> None:
 
 
 def test_the_tornado_is_written(rankwise: Callable[..., Any]) -> None:
-    import xml.etree.ElementTree as ElementTree
 
     result = rankwise(*FRONTIER, "--plot", "tornado.svg")
     assert result.code == 0 and "written: tornado.svg" in result.err
     root = ElementTree.fromstring(Path("tornado.svg").read_text())
     words = {"".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {"link_bandwidth", "memory_bandwidth", "nodes", "x 2", "x 0.5"} <= words
+
+
+def test_what_is_varied_is_drawn_over_the_range_that_was_asked_for(rankwise: Callable[..., Any]) -> None:
+    result = rankwise(*FRONTIER, "--vary", "link_bandwidth=0.5x:4x", "--plot", "varied.svg")
+    assert result.code == 0 and "written: varied.svg" in result.err
+    words = [element.text for element in ElementTree.parse("varied.svg").iter("{http://www.w3.org/2000/svg}text")]
+    assert {"12.5 GB/s", "100 GB/s", "memory", "network", "total"} <= set(words)  # both ends, and the legend
+    halo = ("project", "exchange", "--machine", "frontier", "--latency", "2us", "--vary", "link_bandwidth=0.5x:4x")
+    assert rankwise(*halo, "--plot", "varied.svg").code == 0 and "100 GB/s" in Path("varied.svg").read_text()
 
 
 def test_the_tornado_of_an_exchange_and_of_a_stencil(rankwise: Callable[..., Any]) -> None:

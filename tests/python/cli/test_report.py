@@ -56,6 +56,18 @@ def test_named_files_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert (folder / "sub" / "r.html").exists()
 
 
+def test_profiles_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sample_figures.profile()
+    before.save(folder / "a.json")
+    sample_figures.slower(before, 2).save(folder / "b.json")
+    assert main.run(["report", "a.json", "b.json", "-o", "both.html", "--json"]) == EXIT_OK
+    assert json.loads(capsys.readouterr().out)["profiles"][1]["name"] == "b.json"
+    assert "a.json to b.json" in (folder / "both.html").read_text(encoding="utf-8")
+    assert "stands alone" in complaint(capsys, "a.json")
+    assert "leave these out" in complaint(capsys, "a.json", "b.json", "--profile", "a.json")
+    assert "one of the inputs" in complaint(capsys, "a.json", "b.json", "-o", "b.json")
+
+
 def test_nothing_to_report_names_quick(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rankwise quick" in complaint(capsys)
 

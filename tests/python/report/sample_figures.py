@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -107,6 +108,15 @@ def profile(classes: Sequence[str] = ("same-socket",), hostname: str = "node17",
     }
     source = {"kind": "measured", "samples_file": "machine.samples.jsonl", "statistic": "median"}
     return Profile(machine, links, "2026-01-05T10:00:00+00:00", source, tuple(warnings))
+
+
+def slower(before: Profile, factor: float) -> Profile:
+    """The same machine when plain sends between its farthest ranks take so many times as long."""
+    name = list(before.links)[-1]
+    send = before.links[name].send
+    rows = tuple(replace(p, **{key: getattr(p, key) * factor for key in ("time_s", "time_lo_s", "time_hi_s")}) for p in send.table)
+    after = replace(send, table=rows, alpha_s=send.alpha_s * factor, alpha_ci_s=tuple(end * factor for end in send.alpha_ci_s or ()))
+    return replace(before, links={**before.links, name: replace(before.links[name], send=after)})
 
 
 def comparison(

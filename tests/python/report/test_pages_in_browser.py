@@ -23,7 +23,7 @@ from rankwise.health.changes import Change
 from rankwise.health.judge import Rules, judge
 from rankwise.machine.trust import Trust
 from rankwise.papers import PAPERS
-from rankwise.report import advice_page, health_page, paper_page
+from rankwise.report import advice_page, before_after, health_page, paper_page
 from rankwise.report.boxes import reduction_picture
 from rankwise.report.document import plain_page
 from rankwise.report.heat_map import traffic_map
@@ -31,6 +31,7 @@ from rankwise.report.inputs import mappings_from_record, validation_from_record
 from rankwise.report.page import Inputs, render
 from rankwise.report.reproduction import Picture, Reproduction, Section
 from rankwise.report.speedups import speedup_picture
+from sample_figures import slower
 from synthetic_events import ring
 
 pytestmark = pytest.mark.browser
@@ -74,6 +75,11 @@ def _matrix() -> str:
     return plain_page("rankwise observe show", ["6 ranks, 3 ms", "a ring"], traffic_map(matrix, ["a ring"]))
 
 
+def _before_after() -> str:
+    before = replace(sample_figures.profile(("same-socket", "other-node")), trust=GOOD)
+    return before_after.render(before_after.History([("old.json", before), ("new.json", slower(before, 1.5))]))
+
+
 def _hunold() -> str:
     """Return a page like that of hunold2020, whose own figures take half a minute: boxes, whiskers and outliers."""
     draw = random.Random(1)
@@ -87,6 +93,7 @@ def _hunold() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "report": _report, "advise": _advice, "health": _health, "matrix": _matrix, "hunold2020": _hunold,
+    "before-after": _before_after,
     **{name: _paper(name) for name in ("werner2023", "wagner2024", "czechowski2012")},
 }  # fmt: skip
 

@@ -1,0 +1,286 @@
+"""Profiles side by side in one page: before and after, or a history: what changed, by how much, and over the sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rankwise.machine.compare import Compared, Comparison, compare, in_words, name_of, ratio_interval
+from rankwise.machine.figures import LinkFigures, figures_of
+from rankwise.machine.link import Interval, Point
+from rankwise.machine.profile import LINK_CLASSES, Profile
+from rankwise.machine.trust import worst
+from rankwise.report.chart import (
+    INK,
+    LINES,
+    RATE,
+    TIME,
+    Chart,
+    SizeAxis,
+    Spec,
+    cursor,
+    emphasised,
+    field_of,
+    log_axis,
+    nearest,
+    rows,
+    series_scale,
+    zoom,
+)
+from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
+from rankwise.report.machine_boxes import between
+from rankwise.report.reproduction import Picture, Section
+from rankwise.report.words import point_time, with_interval
+from rankwise.units import format_bandwidth, format_size, format_time
+
+_BADGES: dict[str, tuple[Kind, str]] = {
+    "slower": ("bad", "Machine: slower"),
+    "faster": ("good", "Machine: faster"),
+    "same": ("good", "Machine: as before"),
+    "unclear": ("warn", "Machine: cannot be told"),
+    "unusable": ("unknown", "Machine: not judged"),
+}
+_TRUST: dict[str, tuple[Kind, str]] = {
+    "good": ("good", "Figures: good"),
+    "limited": ("warn", "Figures: indicative"),
+    "poor": ("bad", "Figures: poor"),
+    "unknown": ("unknown", "Figures: spread unknown"),
+}
+
+
+@dataclass(frozen=True)
+class History:
+    """Profiles of one machine by name, the oldest first; at least two. The last is held against the first."""
+
+    profiles: Sequence[tuple[str, Profile]]
+    tolerance: float = 0.1
+
+    def compared(self) -> Compared:
+        """Compare the last with the first. Raises InputError where they have no link in common."""
+        return compare(self.profiles[0][1], self.profiles[-1][1], self.tolerance)
+
+    def links(self) -> list[str]:
+        """Return the link classes that first and last have, nearer ones first."""
+        first, last = self.profiles[0][1], self.profiles[-1][1]
+        return [name for name in LINK_CLASSES if name in first.links and name in last.links]
+
+
+def render(history: History) -> str:
+    """Return the page. Raises InputError where the profiles have no link in common. The same figures give the same bytes."""
+    found = history.compared()
+    names = [name for name, _ in history.profiles]
+    kind, state = _BADGES[found.outcome]
+    slower, faster = found.of("slower"), found.of("faster")
+    told = f"{len(slower)} of {len(found.comparisons)} figures slower, {len(faster)} faster, beyond {100 * history.tolerance:g} %"
+    trust = worst(profile.trust.level for _, profile in history.profiles)
+    poor = ", ".join(found.poor) if found.poor else "of the profile that is known least"
+    sections = [
+        Section(
+            "ratio", _title(found, history), ["Band: 95 % interval; tinted: the tolerance. Above 1 the last profile takes longer."],
+            [Picture("ratios", f"{names[-1]} beside {names[0]}, plain sends.", partial(ratio_picture, history))],
+        ),
+        Section(
+            "history", "Latency and bandwidth, profile by profile", [f"{len(names)} profiles, the oldest first."],
+            [Picture("history-chart", "Bars are 95 % intervals.", partial(history_picture, history))],
+        ),
+        _all_figures(found),
+        Section("sources", "Where the figures come from", [f"{name}: of {profile.created}, {profile.trust.line()}." for name, profile in history.profiles] + [f"{note}." for note in found.notes], [], f"{len(names)} profiles"),
+    ]  # fmt: skip
+    return Document(
+        kind="rankwise report",
+        origin=f"{history.profiles[-1][1].machine.get('hostname') or 'a machine'} · {names[0]} to {names[-1]}",
+        headline=_headline(found, history),
+        why=[_why(found)] if _why(found) else [],
+        sections=sections,
+        badges=[Badge(kind, state, told), Badge(*_TRUST[trust], poor)],
+        figures=_figures(history),
+        next=_next(found, names),
+        record=f"rankwise report {' '.join(names)} --json",
+    ).html()
+
+
+def record(history: History) -> dict[str, Any]:
+    """Return the page's figures as JSON."""
+    found = history.compared()
+    return {
+        "headline": _headline(found, history),
+        "outcome": found.outcome,
+        "tolerance": history.tolerance,
+        "profiles": [
+            {"name": name, "created": profile.created, "links": {link: one.to_dict() for link, one in figures_of(profile.links).items()}}
+            for name, profile in history.profiles
+        ],
+        "comparisons": [comparison.to_dict() for comparison in found.comparisons],
+        "notes": found.notes,
+    }  # fmt: skip
+
+
+def ratio_picture(history: History) -> Chart:
+    """Draw how many times as long the last profile's messages take as the first's, over their size, a series a link."""
+    (first, before), (last, after) = history.profiles[0], history.profiles[-1]
+    links = history.links()
+    pairs = {link: _common(before.links[link].send.table, after.links[link].send.table) for link in links}
+    pairs = {link: found for link, found in pairs.items() if found}
+    sizes = SizeAxis.of([0, 1] if not pairs else {a.size_bytes for found in pairs.values() for a, _ in found} | {1})
+    order = sorted({a.size_bytes for found in pairs.values() for a, _ in found})
+    stops: list[str] = []
+    data: list[Spec] = []
+    for size in order:
+        said = [f"{link} {point_time(b)}, was {point_time(a)}" for link, found in pairs.items() for a, b in found if a.size_bytes == size]
+        stops.append(f"At {format_size(size)}: " + " | ".join(said))
+    for link, found in pairs.items():
+        for a, b in found:
+            ratio = b.time_s / a.time_s
+            low, high = ratio_interval(a.time_s, a.interval_s, b.time_s, b.interval_s) or (ratio, ratio)
+            data.append({
+                "link": link, "place": sizes.place(a.size_bytes), "ratio": ratio, "low": max(low, 0.01 * ratio), "high": high,
+                "stop": order.index(a.size_bytes), "part": f"{link} {a.size_bytes == 0}",
+                "tip": f"{link}, {format_size(a.size_bytes)}: {ratio:.3g} times as long ({low:.3g} to {high:.3g})",
+            })  # fmt: skip
+    ends = [1 + history.tolerance, 1 - history.tolerance, *(row[key] for row in data for key in ("low", "ratio", "high"))]
+    y = field_of("ratio", **log_axis([float(end) for end in ends], "format(datum.value,'.3~g')+' ×'", "", 1.05))
+    x, colour = sizes.encoding(), field_of("link", "nominal", scale=series_scale(links), legend=LINES)
+    tolerated = rows([{"low": 1 - history.tolerance, "high": 1 + history.tolerance}])
+    layers: list[Spec] = [
+        {"data": tolerated, "mark": {"type": "rect", "color": "#0072b2", "opacity": 0.08}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
+        {"data": rows([{"ratio": 1}]), "mark": {"type": "rule", "color": INK}, "encoding": {"y": y}},
+        {"params": [zoom()], "mark": {"type": "area", "opacity": 0.18, "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour, "detail": {"field": "part"}}},
+        {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("link", "nominal", scale=series_scale(links, "dash")), "detail": {"field": "part"}}},
+        {"mark": {"type": "point", "filled": True, "opacity": 1, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 18)}},
+        cursor(),
+        nearest("place", "ratio"),
+        *sizes.break_marks(),
+    ]  # fmt: skip
+    title = f"Time of a message: {last} / {first}"
+    return Chart("ratios", title, ". ".join(stops), [{"title": title, "height": 250, "data": rows(data), "layer": layers}], stops)
+
+
+def history_picture(history: History) -> Chart:
+    """Draw latency and bandwidth of each link, profile by profile."""
+    links = history.links()
+    names = [name for name, _ in history.profiles]
+    known = [figures_of({link: profile.links[link] for link in links if link in profile.links}) for _, profile in history.profiles]
+    stops = [
+        f"{name}: " + " | ".join(f"{link} {_latency(one)}, {_bandwidth(one)}" for link, one in of.items())
+        for name, of in zip(names, known, strict=True)
+    ]
+    panels: list[Spec] = []
+    for what, title, label in (("latency", "Latency", TIME), ("bandwidth", "Bandwidth", RATE)):
+        data: list[Spec] = []
+        for i, (name, of) in enumerate(zip(names, known, strict=True)):
+            for link, one in of.items():
+                value, ends = (one.latency_s, one.latency_ci_s) if what == "latency" else (one.bandwidth_bytes_per_s, one.bandwidth_ci_bytes_per_s)
+                low, high = ends or (value, value)
+                data.append({"profile": name, "link": link, "value": value, "low": max(low, 0.01 * value), "high": high, "stop": i, "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}"})
+        x = field_of("profile", "ordinal", sort=names, axis={"title": None, "labelAngle": 0 if len(names) < 4 else -30, "labelLimit": 140})
+        y = field_of("value", **log_axis([float(row[key]) for row in data for key in ("low", "value", "high")], label, ""))
+        colour = field_of("link", "nominal", scale=series_scale(links), legend=LINES)
+        panels.append({
+            "title": title, "height": 220, "data": rows(data), "encoding": {"x": x},
+            "layer": [
+                {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour, "strokeDash": field_of("link", "nominal", scale=series_scale(links, "dash"))}},
+                {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}},
+                {"mark": {"type": "point", "filled": True, "opacity": 1}, "encoding": {"y": y, "color": colour, "size": emphasised(130, 50)}},
+            ],
+        })  # fmt: skip
+    return Chart("history-chart", "Latency and bandwidth, profile by profile", ". ".join(stops), panels, stops, least_px=380, label_px=74)
+
+
+def _headline(found: Compared, history: History) -> str:
+    name = history.profiles[0][0]
+    words = in_words(found, history.tolerance)
+    if found.outcome == "slower":
+        return f"Slower than {name}: {_what(max(found.of('slower'), key=lambda c: c.ratio))}."
+    if found.outcome == "faster":
+        return f"Faster than {name}: {_what(min(found.of('faster'), key=lambda c: c.ratio))}."
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _what(worst: Comparison) -> str:
+    """Say of a figure how much longer it takes."""
+    of = "its start" if worst.quantity == "alpha" else "its bytes" if worst.quantity == "beta" else "it"
+    size = "" if worst.size_bytes is None else f" of {format_size(worst.size_bytes)}"
+    where = between(worst.link) if worst.link in LINK_CLASSES else worst.link
+    return f"a message{size} between {where} ({worst.sending}): {of} takes {worst.ratio:.2f} times as long{_ends(worst)}"
+
+
+def _title(found: Compared, history: History) -> str:
+    if not found.of("slower") and not found.of("faster"):
+        return f"No size takes longer beyond {100 * history.tolerance:g} % for certain"
+    return "How many times as long each size takes"
+
+
+def _why(found: Compared) -> str:
+    """Say where it changed most."""
+    changed = sorted(found.of("slower") or found.of("faster"), key=lambda c: -abs(c.ratio - 1))
+    if not changed:
+        return "; ".join(found.notes[:1])
+    by_link = {link: sum(c.link == link for c in changed) for link in dict.fromkeys(c.link for c in changed)}
+    return f"Changed for certain: {', '.join(f'{count} figures of {link}' for link, count in by_link.items())}."
+
+
+def _ends(comparison: Comparison) -> str:
+    return "" if comparison.ratio_ci is None else f" ({comparison.ratio_ci[0]:.3g} to {comparison.ratio_ci[1]:.3g})"
+
+
+def _figures(history: History) -> list[Figure]:
+    """Return latency and bandwidth of the farthest link as they are now, with what they were."""
+    link = history.links()[-1]
+    before, after = (LinkFigures.of(profile.links[link]) for profile in (history.profiles[0][1], history.profiles[-1][1]))
+    ratio = after.latency_s / before.latency_s
+    ends = ratio_interval(before.latency_s, before.latency_ci_s, after.latency_s, after.latency_ci_s)
+    found = [
+        _figure(f"Latency between {between(link)}, now", after.latency_s, after.latency_ci_s, format_time, f"was {_latency(before)}"),
+        _figure(
+            f"Bandwidth between {between(link)}, now", after.bandwidth_bytes_per_s, after.bandwidth_ci_bytes_per_s, format_bandwidth,
+            f"was {_bandwidth(before)}",
+        ),
+    ]  # fmt: skip
+    shares = None if ends is None else (ends[0] / ratio - 1, ends[1] / ratio - 1)
+    words = "– spread unknown" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"
+    return [Figure("Latency, times as long as before", f"{ratio:.2f}", "×", words, shares, "1 is as before"), *found]
+
+
+def _figure(name: str, value: float, interval: Interval | None, write: Any, note: str) -> Figure:
+    number, _, unit = write(value).partition(" ")
+    if interval is None:
+        return Figure(name, number, unit, "– spread unknown", None, note)
+    words = with_interval(value, interval, write).partition("(")[2].rstrip(")")
+    return Figure(name, number, unit, words if words.endswith(unit) else f"{words} {unit}", (interval[0] / value - 1, interval[1] / value - 1), note)  # fmt: skip
+
+
+def _latency(one: LinkFigures) -> str:
+    return with_interval(one.latency_s, one.latency_ci_s, format_time)
+
+
+def _bandwidth(one: LinkFigures) -> str:
+    return with_interval(one.bandwidth_bytes_per_s, one.bandwidth_ci_bytes_per_s, format_bandwidth)
+
+
+def _all_figures(found: Compared) -> Section:
+    lines = [
+        (name_of(c), "–" if c.size_bytes is None else format_size(c.size_bytes), f"{c.ratio:.3g} ×{_ends(c)}", c.verdict)
+        for c in found.comparisons
+    ]
+    counts: Mapping[str, int] = {verdict: len(found.of(verdict)) for verdict in ("slower", "faster", "same", "unclear")}
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    header = ("figure", "size", "last / first (95 %)", "verdict")
+    return Section("all", "All figures compared", [], [table("compared", "", header, lines)], said)
+
+
+def _next(found: Compared, names: Sequence[str]) -> list[Next]:
+    if found.outcome == "slower":
+        return [
+            Next("What is wrong with this environment", "rankwise doctor"),
+            Next("Which node, cable or direction", "rankwise doctor --nodes"),
+        ]
+    if found.outcome in ("unclear", "unusable"):
+        return [Next("Know the figures better", f"rankwise measure -o {names[-1]} --launches 20")]
+    return [Next("Be told when it becomes slower", "rankwise health")]
+
+
+def _common(a: Sequence[Point], b: Sequence[Point]) -> list[tuple[Point, Point]]:
+    of_size = {point.size_bytes: point for point in b}
+    return [(point, of_size[point.size_bytes]) for point in a if point.size_bytes in of_size]
