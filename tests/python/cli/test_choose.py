@@ -178,7 +178,7 @@ def test_open_grids_are_answered_for_every_algorithm(
     open_grid = _choose(capsys, *asked, "--periodic", "none")["candidates"]
     ring = _choose(capsys, *asked)["candidates"]
     of = lambda found, what: {(c["algorithm"], c["mode"], c["replication"]): c[what] for c in found}  # noqa: E731
-    assert {c["algorithm"] for c in open_grid} == {"direct", "neighbor-alltoall", "shift", "comb", "team-shift"}
+    assert {c["algorithm"] for c in open_grid} == {"direct", "neighbor-alltoall", "shift", "shift-posted", "comb", "team-shift"}
     for key, messages in of(open_grid, "messages_per_rank").items():
         assert messages <= of(ring, "messages_per_rank").get(key, messages)
 

@@ -124,7 +124,7 @@ def test_all_algorithms_and_modes_deliver_every_byte(rankwise: Callable[..., Any
     )  # fmt: skip
     assert result.code == 0, result.err
     rows = result.json["rows"]
-    assert len(rows) == (4 + 1 + 5 + 4 + 4) * 2 * 2
+    assert len(rows) == (4 + 1 + 5 + 2 + 4 + 4) * 2 * 2
     assert all(row["verified"] is True for row in rows)
 
 
@@ -202,7 +202,7 @@ def test_schedules_are_proved_on_demand(rankwise: Callable[..., Any]) -> None:
     result = rankwise("exchange", "check", "--dims", "3x2", "--cutoff", "1:2", "--shell", "full,eighth", "--json")
     assert result.code == 0
     rows = result.json["rows"]
-    assert len(rows) == (18 + 14) * 2
+    assert len(rows) == (20 + 16) * 2
     assert all(row["findings"] == [] for row in rows)
     assert rankwise("exchange", "check", "--dims", "5", "--ranks", "5").code == 2
 
