@@ -78,7 +78,9 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks&
   MPI_Comm_rank(comm, &rank);
   schedule_ = make_transpose(static_cast<Index>(sends.sizes.size()), rank);
   std::vector<SlotBuffer> slots;
-  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) slots.push_back({from + sends.offsets[peer], sends.sizes[peer]});
+  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
+    slots.push_back({from + sends.offsets[peer], sends.sizes[peer]});
+  }
   for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
     slots.push_back({into + receives.offsets[peer], receives.sizes[peer]});
   }

@@ -44,7 +44,8 @@ struct BlocksOfRanks {
 class BlockExchange final : public Transfer {
  public:
   // Sizes are in bytes, one a rank of comm, multiples of value_bytes. Buffers and communicator must outlive the exchange.
-  BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from, std::byte* into);
+  BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from,
+                std::byte* into);
   BlockExchange(MPI_Comm comm, const Way& way, const std::vector<std::size_t>& send_bytes,
                 const std::vector<std::size_t>& recv_bytes, std::byte* from, std::byte* into)
       : BlockExchange(comm, way, BlocksOfRanks::in_a_row(send_bytes), BlocksOfRanks::in_a_row(recv_bytes), from, into) {}

@@ -1,5 +1,5 @@
-// A transpose in three steps, one message from node to node: what a node has for another is gathered on one of its ranks, sent at
-// once, and handed out there. Fewer and longer messages between nodes, more copies within them.
+// A transpose in three steps, one message from node to node: what a node has for another is gathered on one of its ranks,
+// sent at once, and handed out there. Fewer and longer messages between nodes, more copies within them.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@ namespace rankwise {
 
 class NodeExchange {
  public:
-  // Collective. Blocks in bytes, by rank of comm: where they lie and how long they are. ranks_per_node: 0: nodes as MPI tells them;
-  // more: so many ranks of comm after each other stand for one.
+  // Collective. Blocks in bytes, by rank of comm: where they lie and how long they are. ranks_per_node: 0: nodes as MPI tells
+  // them; more: so many ranks of comm after each other stand for one.
   NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets, const std::vector<std::size_t>& send_bytes,
                const std::vector<std::size_t>& recv_offsets, const std::vector<std::size_t>& recv_bytes, const std::byte* from,
                std::byte* into, int ranks_per_node);

@@ -294,8 +294,8 @@ void Fft3d<Real>::forward(Stages& stages, bool transforms, const Ends& ends) {
   if (column_forward_) stages.add(*column_forward_, &phases_.exchange_s);
   stages.add([this, transforms, ends] {
     Value* const into = ends.into == nullptr ? data() : static_cast<Value*>(ends.into);
-    transform_first(is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>(), into, Direction::forward, transforms,
-                    ends.scale);
+    const Value* const from = is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>();
+    transform_first(from, into, Direction::forward, transforms, ends.scale);
   });
 }
 
@@ -303,8 +303,8 @@ template <typename Real>
 void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
   stages.add([this, transforms, ends] {
     const Value* const from = ends.from == nullptr ? data() : static_cast<const Value*>(ends.from);
-    transform_first(from, is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>(), Direction::backward, transforms,
-                    ends.scale);
+    Value* const into = is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>();
+    transform_first(from, into, Direction::backward, transforms, ends.scale);
   });
   if (column_backward_) stages.add(*column_backward_, &phases_.exchange_s);
   for (const auto& slice : slices_backward_) stages.launch(*slice, &phases_.exchange_s);
