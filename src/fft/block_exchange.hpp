@@ -28,7 +28,8 @@ struct Way {
   // Above 0: every block travels in pieces of so many bytes, straight, whatever the method; for blocks beyond what MPI can
   // count in int. Alike on all ranks.
   std::size_t piece_bytes = 0;
-  int ranks_per_node = 0;  // 0: as MPI tells
+  int ranks_per_node = 0;        // 0: as MPI tells
+  NodeMemory* memory = nullptr;  // of node_aware
 };
 
 // Blocks of a buffer, one a rank.
@@ -54,7 +55,6 @@ class BlockExchange final : public Transfer {
   BlockExchange& operator=(const BlockExchange&) = delete;
 
   void run() override;
-  [[nodiscard]] std::size_t memory_bytes() const { return nodes_ ? nodes_->memory_bytes() : 0; }
   void start() override;  // pairwise and node-aware: all messages at once, for their steps would advance only in wait
   [[nodiscard]] bool test() override;
   void wait() override;

@@ -22,8 +22,8 @@ int counted(std::size_t bytes) { return static_cast<int>(std::min(bytes, most));
 NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets,
                            const std::vector<std::size_t>& send_bytes, const std::vector<std::size_t>& recv_offsets,
                            const std::vector<std::size_t>& recv_bytes, const std::byte* from, std::byte* into,
-                           int ranks_per_node)
-    : comm_(comm), from_(from), into_(into) {
+                           int ranks_per_node, NodeMemory& memory)
+    : comm_(comm), from_(from), into_(into), memory_(memory) {
   int rank = 0;
   mpi(MPI_Comm_rank(comm, &rank));
   const auto ranks = send_bytes.size();
@@ -145,8 +145,8 @@ NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_o
     }
     close(arrive_, begin);
   }
-  packed_.resize(std::max({out_.total, outgoing, hand_out_.total}));
-  gathered_.resize(gather_.total + std::max(arrive_.total, incoming));
+  memory_.packed.resize(std::max({memory_.packed.size(), out_.total, outgoing, hand_out_.total}));
+  memory_.gathered.resize(std::max(memory_.gathered.size(), gather_.total + std::max(arrive_.total, incoming)));
   int good = fits && nodes.size() > 1 ? 1 : 0;
   mpi(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm));
   is_of_use_ = good != 0;
@@ -161,8 +161,8 @@ void NodeExchange::apply(const std::vector<Move>& moves, const std::byte* from, 
 }
 
 void NodeExchange::run() {
-  std::byte* const packed = packed_.data();
-  std::byte* const gathered = gathered_.data();
+  std::byte* const packed = memory_.packed.data();
+  std::byte* const gathered = memory_.gathered.data();
   std::byte* const behind = gathered + gather_.total;
   std::vector<MPI_Request> requests(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
   MPI_Request* request = requests.data();
