@@ -458,16 +458,16 @@ typedef struct rankwise_fft_options {
   int grid[2];        /* p1 x p2 ranks; 0, 0: auto; default 0, 0 */
   int64_t stride_in;  /* elements from one field to the next on the side in (of this rank); 0: one after the other */
   int64_t stride_out;
-  int chunks;         /* slices of a slab whose exchange is under way while the next ones are transformed, for a third array of memory;
-                         1: none, 0: auto; default 0 */
+  int chunks;         /* slices of a slab whose exchange is under way while the next ones are transformed, for a third array of
+                         memory; 1: none, 0: auto; default 0 */
 } rankwise_fft_options;
 
 RANKWISE_API rankwise_result rankwise_fft_options_init(rankwise_fft_options* options, size_t struct_size);
 #define rankwise_fft_options_default(options) rankwise_fft_options_init((options), sizeof(rankwise_fft_options))
 
 /* Makes a plan; collective. What EFFORT_TRIALS and EFFORT_PATIENT find out is kept for the next plan of the same kind, in
- * RANKWISE_FFT_KNOWLEDGE (a folder; empty: nothing is kept) or the user's cache, by processor. comm: any communicator of one group,
- * used only to duplicate it. n: points an axis. in, out: the
+ * RANKWISE_FFT_KNOWLEDGE (a folder; empty: nothing is kept) or the user's cache, by processor. comm: any communicator of one
+ * group, used only to duplicate it. n: points an axis. in, out: the
  * box that this rank holds of the array and of the spectrum, any that together cover all points once; NULL, on all ranks: as
  * the plan likes it, which costs no redistribution. *plan is NULL unless the call succeeds.
  * ARGUMENT: an axis without points or of more than 2^20, a batch below 1, boxes that overlap, reach beyond the axes or leave

@@ -68,8 +68,8 @@ FftMessages messages_of(TransposeMethod method) {
                                                : FftMessages::by_node;
 }
 
-// Every grid that leaves nobody idle, every method, and slabs in slices or whole, as far as the request leaves them open; those that
-// take the least time by the judge first, of equals the one with the most slabs. One where nothing is open.
+// Every grid that leaves nobody idle, every method, and slabs in slices or whole, as far as the request leaves them open; those
+// that take the least time by the judge first, of equals the one with the most slabs. One where nothing is open.
 std::vector<FftCandidate> candidates_of(const FftRequest& request, const Placement& placement, const Machine& machine) {
   const Index ranks = placement.ranks();
   const Decomposition whole{request.n, request.is_real, {1, 1}};
@@ -82,7 +82,8 @@ std::vector<FftCandidate> candidates_of(const FftRequest& request, const Placeme
   if (ranks == 1) methods.resize(1);
   const double value_bytes = request.is_double ? 16.0 : 8.0;
   const double bytes = static_cast<double>(whole.local_values(0)) / static_cast<double>(ranks) * value_bytes;
-  const double points = static_cast<double>(request.n[0]) * static_cast<double>(request.n[1]) * static_cast<double>(request.n[2]);
+  double points = 1.0;
+  for (const Index along : request.n) points *= static_cast<double>(along);
   const double local_s = 5.0 * points * std::log2(points + 1.0) / static_cast<double>(ranks) / guessed_flop_per_s;
   std::vector<FftCandidate> candidates;
   for (const auto& grid : grids) {

@@ -17,8 +17,8 @@ struct FftExchanges {
   Index chunks = 1;  // of a slab: slices under way while others are transformed
 };
 
-// The grids of so many ranks in which every rank has a pencil in every stage, the one with the most slabs first. complex_points: of
-// axis 2 of the spectrum.
+// The grids of so many ranks in which every rank has a pencil in every stage, the one with the most slabs first.
+// complex_points: of axis 2 of the spectrum.
 [[nodiscard]] std::vector<std::array<Index, 2>> fft_grids(const std::array<Index, 3>& n, Index complex_points,
                                                           Index ranks);
 
@@ -26,9 +26,9 @@ struct FftExchanges {
 // lacks a link.
 [[nodiscard]] double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine);
 
-// Of a whole transform whose local work takes local_s: the two, less what slices hide of them. Of the work two thirds come before the
-// last exchange, of which the first slice waits for nothing; within a node nothing is hidden, for messages are copied by the ranks
-// themselves.
+// Of a whole transform whose local work takes local_s: the two, less what slices hide of them. Of the work two thirds come before
+// the last exchange, of which the first slice waits for nothing; within a node nothing is hidden, for messages are copied by the
+// ranks themselves.
 [[nodiscard]] double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement,
                            const Machine& machine);
 

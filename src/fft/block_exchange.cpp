@@ -62,8 +62,9 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks&
   }
   if (in_pieces) return;
   if (way.method == TransposeMethod::node_aware) {
+    if (way.memory == nullptr) throw std::logic_error("node-aware exchanges need memory to share");
     nodes_ = std::make_unique<NodeExchange>(comm, sends.offsets, sends.sizes, receives.offsets, receives.sizes, from, into,
-                                            way.ranks_per_node);
+                                            way.ranks_per_node, *way.memory);
     if (!nodes_->is_of_use()) nodes_.reset();
     return;
   }
@@ -78,7 +79,9 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks&
   MPI_Comm_rank(comm, &rank);
   schedule_ = make_transpose(static_cast<Index>(sends.sizes.size()), rank);
   std::vector<SlotBuffer> slots;
-  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) slots.push_back({from + sends.offsets[peer], sends.sizes[peer]});
+  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
+    slots.push_back({from + sends.offsets[peer], sends.sizes[peer]});
+  }
   for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
     slots.push_back({into + receives.offsets[peer], receives.sizes[peer]});
   }

@@ -28,7 +28,8 @@ struct Way {
   // Above 0: every block travels in pieces of so many bytes, straight, whatever the method; for blocks beyond what MPI can
   // count in int. Alike on all ranks.
   std::size_t piece_bytes = 0;
-  int ranks_per_node = 0;  // 0: as MPI tells
+  int ranks_per_node = 0;        // 0: as MPI tells
+  NodeMemory* memory = nullptr;  // of node_aware
 };
 
 // Blocks of a buffer, one a rank.
@@ -44,7 +45,8 @@ struct BlocksOfRanks {
 class BlockExchange final : public Transfer {
  public:
   // Sizes are in bytes, one a rank of comm, multiples of value_bytes. Buffers and communicator must outlive the exchange.
-  BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from, std::byte* into);
+  BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from,
+                std::byte* into);
   BlockExchange(MPI_Comm comm, const Way& way, const std::vector<std::size_t>& send_bytes,
                 const std::vector<std::size_t>& recv_bytes, std::byte* from, std::byte* into)
       : BlockExchange(comm, way, BlocksOfRanks::in_a_row(send_bytes), BlocksOfRanks::in_a_row(recv_bytes), from, into) {}
@@ -53,7 +55,6 @@ class BlockExchange final : public Transfer {
   BlockExchange& operator=(const BlockExchange&) = delete;
 
   void run() override;
-  [[nodiscard]] std::size_t memory_bytes() const { return nodes_ ? nodes_->memory_bytes() : 0; }
   void start() override;  // pairwise and node-aware: all messages at once, for their steps would advance only in wait
   [[nodiscard]] bool test() override;
   void wait() override;

@@ -13,13 +13,17 @@ namespace rankwise {
 namespace {
 
 constexpr int node_tag = 10;
+constexpr std::size_t most = std::numeric_limits<int>::max();  // what MPI counts
+
+int counted(std::size_t bytes) { return static_cast<int>(std::min(bytes, most)); }
 
 }  // namespace
 
-NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets, const std::vector<std::size_t>& send_bytes,
-                           const std::vector<std::size_t>& recv_offsets, const std::vector<std::size_t>& recv_bytes,
-                           const std::byte* from, std::byte* into, int ranks_per_node)
-    : comm_(comm), from_(from), into_(into) {
+NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets,
+                           const std::vector<std::size_t>& send_bytes, const std::vector<std::size_t>& recv_offsets,
+                           const std::vector<std::size_t>& recv_bytes, const std::byte* from, std::byte* into,
+                           int ranks_per_node, NodeMemory& memory)
+    : comm_(comm), from_(from), into_(into), memory_(memory) {
   int rank = 0;
   mpi(MPI_Comm_rank(comm, &rank));
   const auto ranks = send_bytes.size();
@@ -53,14 +57,15 @@ NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_o
   const auto count = static_cast<int>(2 * ranks);
   mpi(MPI_Allgather(own.data(), count, MPI_UINT64_T, of_node.data(), count, MPI_UINT64_T, node_));
   const auto sent = [&](std::size_t s, std::size_t r) { return static_cast<std::size_t>(of_node[2 * ranks * s + r]); };
-  const auto received = [&](std::size_t d, std::size_t r) { return static_cast<std::size_t>(of_node[2 * ranks * d + ranks + r]); };
+  const auto received = [&](std::size_t d, std::size_t r) {
+    return static_cast<std::size_t>(of_node[2 * ranks * d + ranks + r]);
+  };
 
   bool fits = true;
   const auto close = [&fits](Counts& counts, std::size_t begin) {
-    constexpr std::size_t most = std::numeric_limits<int>::max();
     fits = fits && counts.total <= most;
-    counts.offsets.push_back(static_cast<int>(std::min(begin, most)));
-    counts.bytes.push_back(static_cast<int>(std::min(counts.total - begin, most)));
+    counts.offsets.push_back(counted(begin));
+    counts.bytes.push_back(counted(counts.total - begin));
   };
   // To rank l of this node: its own block, then those for the nodes that it is in charge of.
   for (std::size_t l = 0; l < locals; ++l) {
@@ -104,14 +109,14 @@ NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_o
       outgoing += move.bytes;
       if (move.bytes > 0) bundle_.push_back(move);
     }
-    if (outgoing > begin) sends_.push_back({peer, begin, static_cast<int>(std::min<std::size_t>(outgoing - begin, std::numeric_limits<int>::max()))});
+    if (outgoing > begin) sends_.push_back({peer, begin, counted(outgoing - begin)});
     landed[node] = incoming;
     for (const std::size_t r : nodes[node]) {
       for (std::size_t d = 0; d < locals; ++d) incoming += received(d, r);
     }
     const std::size_t bytes = incoming - landed[node];
-    if (bytes > 0) receives_.push_back({peer, landed[node], static_cast<int>(std::min<std::size_t>(bytes, std::numeric_limits<int>::max()))});
-    fits = fits && outgoing <= static_cast<std::size_t>(std::numeric_limits<int>::max()) && incoming <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+    if (bytes > 0) receives_.push_back({peer, landed[node], counted(bytes)});
+    fits = fits && outgoing <= most && incoming <= most;
   }
   // They hold, by sender, the blocks of all ranks of this node: handed out by rank, then node, then sender.
   for (std::size_t d = 0; d < locals; ++d) {
@@ -140,8 +145,8 @@ NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_o
     }
     close(arrive_, begin);
   }
-  packed_.resize(std::max({out_.total, outgoing, hand_out_.total}));
-  gathered_.resize(gather_.total + std::max(arrive_.total, incoming));
+  memory_.packed.resize(std::max({memory_.packed.size(), out_.total, outgoing, hand_out_.total}));
+  memory_.gathered.resize(std::max(memory_.gathered.size(), gather_.total + std::max(arrive_.total, incoming)));
   int good = fits && nodes.size() > 1 ? 1 : 0;
   mpi(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm));
   is_of_use_ = good != 0;
@@ -156,8 +161,8 @@ void NodeExchange::apply(const std::vector<Move>& moves, const std::byte* from, 
 }
 
 void NodeExchange::run() {
-  std::byte* const packed = packed_.data();
-  std::byte* const gathered = gathered_.data();
+  std::byte* const packed = memory_.packed.data();
+  std::byte* const gathered = memory_.gathered.data();
   std::byte* const behind = gathered + gather_.total;
   std::vector<MPI_Request> requests(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
   MPI_Request* request = requests.data();

@@ -1,5 +1,5 @@
-// A transpose in three steps, one message from node to node: what a node has for another is gathered on one of its ranks, sent at
-// once, and handed out there. Fewer and longer messages between nodes, more copies within them.
+// A transpose in three steps, one message from node to node: what a node has for another is gathered on one of its ranks,
+// sent at once, and handed out there. Fewer and longer messages between nodes, more copies within them.
 #pragma once
 
 #include <mpi.h>
@@ -9,20 +9,24 @@
 
 namespace rankwise {
 
+// What exchanges that never run at once share.
+struct NodeMemory {
+  std::vector<std::byte> packed, gathered;
+};
+
 class NodeExchange {
  public:
-  // Collective. Blocks in bytes, by rank of comm: where they lie and how long they are. ranks_per_node: 0: nodes as MPI tells them;
-  // more: so many ranks of comm after each other stand for one.
+  // Collective. Blocks in bytes, by rank of comm: where they lie and how long they are. ranks_per_node: 0: nodes as MPI tells
+  // them; more: so many ranks of comm after each other stand for one.
   NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets, const std::vector<std::size_t>& send_bytes,
                const std::vector<std::size_t>& recv_offsets, const std::vector<std::size_t>& recv_bytes, const std::byte* from,
-               std::byte* into, int ranks_per_node);
+               std::byte* into, int ranks_per_node, NodeMemory& memory);
   ~NodeExchange();
   NodeExchange(const NodeExchange&) = delete;
   NodeExchange& operator=(const NodeExchange&) = delete;
 
   // Whether it can serve: several nodes, and no count beyond MPI's int; the same on all ranks.
   [[nodiscard]] bool is_of_use() const { return is_of_use_; }
-  [[nodiscard]] std::size_t memory_bytes() const { return packed_.size() + gathered_.size(); }
   void run();
 
  private:
@@ -50,7 +54,7 @@ class NodeExchange {
   std::vector<Move> pack_, bundle_, split_, unpack_;
   Counts out_, gather_, hand_out_, arrive_;
   std::vector<Message> sends_, receives_;
-  std::vector<std::byte> packed_, gathered_;
+  NodeMemory& memory_;
 };
 
 }  // namespace rankwise

@@ -118,11 +118,8 @@ Box Fft3d<Real>::output_box() const {
 
 template <typename Real>
 std::size_t Fft3d<Real>::memory_bytes() const {
-  std::size_t bytes = array_.bytes() + work_.bytes() + late_.bytes() + panel_.bytes();
-  for (const auto* exchange : {&row_forward_, &row_backward_, &column_forward_, &column_backward_}) {
-    if (*exchange) bytes += (*exchange)->memory_bytes();
-  }
-  return bytes;
+  return array_.bytes() + work_.bytes() + late_.bytes() + panel_.bytes() + node_memory_.packed.size() +
+         node_memory_.gathered.size();
 }
 
 template <typename Real>
@@ -191,8 +188,8 @@ void Fft3d<Real>::progress() const {
 
 // The first rank has the most of everything, so that its largest blocks say it for all.
 template <typename Real>
-Way Fft3d<Real>::way() const {
-  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node};
+Way Fft3d<Real>::way() {
+  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &node_memory_};
   const Decomposition& d = spec_.decomposition;
   constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
   const Box natural = d.natural(0);
@@ -294,8 +291,8 @@ void Fft3d<Real>::forward(Stages& stages, bool transforms, const Ends& ends) {
   if (column_forward_) stages.add(*column_forward_, &phases_.exchange_s);
   stages.add([this, transforms, ends] {
     Value* const into = ends.into == nullptr ? data() : static_cast<Value*>(ends.into);
-    transform_first(is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>(), into, Direction::forward, transforms,
-                    ends.scale);
+    const Value* const from = is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>();
+    transform_first(from, into, Direction::forward, transforms, ends.scale);
   });
 }
 
@@ -303,8 +300,8 @@ template <typename Real>
 void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
   stages.add([this, transforms, ends] {
     const Value* const from = ends.from == nullptr ? data() : static_cast<const Value*>(ends.from);
-    transform_first(from, is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>(), Direction::backward, transforms,
-                    ends.scale);
+    Value* const into = is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>();
+    transform_first(from, into, Direction::backward, transforms, ends.scale);
   });
   if (column_backward_) stages.add(*column_backward_, &phases_.exchange_s);
   for (const auto& slice : slices_backward_) stages.launch(*slice, &phases_.exchange_s);

@@ -146,7 +146,7 @@ class Fft3d {
   // Lines along axis 2 from and to the caller's memory; those of real data may lie apart there.
   void load_lines(const Ends& ends, Index first, Index count, Value* into) const;
   void store_lines(const Value* from, Index first, Index count, const Ends& ends) const;
-  [[nodiscard]] Way way() const;
+  [[nodiscard]] Way way();
 
   FftSpec spec_;
   MPI_Comm comm_;
@@ -162,6 +162,7 @@ class Fft3d {
   Buffer panel_;
   std::unique_ptr<LocalFft<Real>> all_[2];  // one rank, where it is faster than planes and panels: the whole transform
   Planned planes_, middle_, first_;
+  NodeMemory node_memory_;
   std::optional<BlockExchange> row_forward_, row_backward_, column_forward_, column_backward_;
   std::vector<std::unique_ptr<BlockExchange>> slices_forward_, slices_backward_;
   PhaseTimes phases_;
