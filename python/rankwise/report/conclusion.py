@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankwise.machine.compare import ratio_interval
@@ -20,7 +21,8 @@ from rankwise.units import format_bandwidth, format_size, format_time, format_vo
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
-_CURE = "rankwise measure -o machine.json"
+_USUAL = "machine.json"
+_CURE = f"rankwise measure -o {_USUAL}"
 _BLOCKING = ("ssend", "send")
 _CAUSES = {
     "ssend": "ssend returns only when its partner has begun to receive, so that a rank's messages wait for one another",
@@ -79,9 +81,20 @@ class Conclusion:
 
 
 def conclude(
+    profile: Profile | None,
+    validation: Validation | None,
+    mappings: Sequence[MappingInstance] | None,
+    profile_name: str = _USUAL,
+) -> Conclusion:
+    """Return what was found, the most useful first; figures that are poor give no advice. Commands name the profile's file."""
+    found = _conclude(profile, validation, mappings)
+    named = tuple(replace(step, command=step.command.replace(_USUAL, shlex.quote(profile_name))) for step in found.next)
+    return replace(found, next=named)
+
+
+def _conclude(
     profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None
 ) -> Conclusion:
-    """Return what was found, the most useful first; figures that are poor give no advice."""
     links = {} if profile is None else figures_of({name: profile.links[name] for name in LINK_CLASSES if name in profile.links})
     case = None if validation is None else _Case.of(validation)
     figures = _figures(links, case)
@@ -282,7 +295,8 @@ def _next(
     elif profile.trust.level in ("limited", "unknown"):
         found.append(Next("Know the figures better", f"{_CURE} --launches 20"))
     if case is not None and case.example and profile is not None:
-        shape = "x".join(map(str, case.now.exchange.grid))
+        grid = case.now.exchange.grid
+        shape = "x".join(map(str, grid)) if len(grid) > 1 else f"1 --ranks {grid[0]}"
         found.append(Next("Try an exchange of your own shape", f"rankwise validate exchange --dims {shape} --bytes 16kB --profile machine.json -o validate.json"))  # fmt: skip
     if validation is None and profile is not None:
         found.append(Next("Put an exchange to the test", VALIDATION_COMMAND))

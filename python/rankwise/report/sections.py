@@ -72,7 +72,7 @@ def all_sections(
         mapped = _mapping(mappings)
         (folded if mapped.fold is not None else open_ones).append(mapped)
     remarks = _remarks(profile, validation)
-    first = remarks[0][:90] + ("…" if len(remarks[0]) > 90 else "") if remarks else ""
+    first = remarks[0].partition(":")[0] if remarks else ""
     said = "nothing was noticed" if not remarks else f"1 remark: {first}" if len(remarks) == 1 else f"{len(remarks)} remarks: {first}"
     folded.append(Section("remarks", "What may spoil these figures", remarks, [], said))
     if profile is not None:
