@@ -33,8 +33,8 @@ PLATFORM = """<?xml version='1.0'?>
 </platform>
 """
 # A rank's own copy of the globals, of which these programs have none, takes SimGrid seconds a rank. Detached sends (those below a
-# threshold) stand in one list for all ranks, in which each is looked for from its beginning: quadratic in the ranks.
-MOST_DETACHED = 128
+# threshold) stand in one list for all ranks, in which each is looked for from its beginning: quadratic in the ranks. Without them a receiver pays nothing for its processor.
+MOST_DETACHED = 64
 CONFIGURATION = (
     "network/crosstraffic:0", "smpi/simulate-computation:no", "smpi/wtime:0", "contexts/stack-size:256",
     "smpi/allreduce:redbcast", "smpi/reduce:binomial", "smpi/bcast:binomial_tree", "smpi/barrier:ompi_recursivedoubling", "smpi/os:0:5e-7:0",
@@ -42,8 +42,10 @@ CONFIGURATION = (
 )  # fmt: skip
 
 
-def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp") -> str:
-    """Return what a program of this folder prints on simulated nodes, each filled with ranks in their order."""
+def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", preloaded: str = "") -> str:
+    """Return what a program of this folder prints on simulated nodes, each filled with ranks in their order.
+
+    ``preloaded``: a source that is built as a library and preloaded."""
     from rankwise.launch.build import build_library
 
     nodes, ranks = map(int, shape.split("x"))
@@ -53,13 +55,18 @@ def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp") -> st
         language = ["-x", "c++", "-std=c++20"] if source.endswith(".cpp") else []
         command = ["smpicxx", *language, "-O2", f"-I{ROOT / 'include'}", str(ROOT / "benchmarks" / source), "-x", "none"]
         subprocess.run([*command, str(library), f"-Wl,-rpath,{library.parent}", "-o", str(made)], check=True)
+        environment = {**os.environ, "RELAYS": "1"}
+        if preloaded:
+            environment["LD_PRELOAD"] = f"{scratch}/preloaded.so"
+            command = ["c++", "-std=c++20", "-O2", "-shared", "-fPIC", str(ROOT / "benchmarks" / preloaded)]
+            subprocess.run([*command, "-o", environment["LD_PRELOAD"]], check=True)
         platform.write_text(PLATFORM.format(last=nodes - 1, cores=ranks))
         hosts.write_text("".join(f"n{node}\n" for node in range(nodes) for _ in range(ranks)))
         threshold = 65536 if nodes * ranks <= MOST_DETACHED else 0
         configuration = (*CONFIGURATION, f"smpi/send-is-detached-thresh:{threshold}")
         command = ["smpirun", "-no-privatize", *(f"--cfg={each}" for each in configuration), "--log=root.thresh:critical"]
         command += ["-platform", str(platform), "-hostfile", str(hosts), "-np", str(nodes * ranks), str(made), *words]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "RELAYS": "1"}).stdout
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
 def on_this_machine(arguments: argparse.Namespace, cells: list[str]) -> str:

@@ -72,7 +72,7 @@ static void make_lists(system_t* s) {
     recv[e].index = NULL;
     s->start[e + 1] = s->start[e] + recv[e].count;
   }
-  check(rankwise_neighbors_lists(s->halo, send, recv));
+  check(rankwise_neighbors_places(s->halo, recv));
   free(index);
   s->position = realloc(s->position, (3 * s->start[edges] + 1) * sizeof(double));
   s->force = realloc(s->force, (3 * s->start[edges] + 1) * sizeof(double));

@@ -36,7 +36,7 @@ static void make_lists(Atoms* s, int a) {
     s->all += (int)axis->recv[e].count;
   }
   if (s->all > s->room) MPI_Abort(s->cart, 4);
-  check(rankwise_neighbors_lists(axis->halo, axis->send, axis->recv));
+  check(rankwise_neighbors_places(axis->halo, axis->recv));
 }
 
 void port(void* atoms, void* what) {

@@ -349,6 +349,10 @@ RANKWISE_API rankwise_result rankwise_neighbors_algorithm(rankwise_halo halo, in
 RANKWISE_API rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const rankwise_list send[],
                                                       const rankwise_list recv[]);
 
+/* Says where what comes is put, from now on: after rankwise_neighbors_lists, which tells how many that are on each edge
+ * (rankwise_halo_received). Local: nothing is told. ARGUMENT: a count that is another one. */
+RANKWISE_API rankwise_result rankwise_neighbors_places(rankwise_halo halo, const rankwise_list recv[]);
+
 /* From now on the counts may be others in every exchange: they travel inside the messages, and what comes stays in the
  * plan's memory. bytes: of each receive edge, as much as usually comes. All ranks call it; partners tell each other, a
  * small message each. More than the capacity is right, too: it takes a second message, once, for both ends then raise the
@@ -431,7 +435,8 @@ typedef enum rankwise_fft_order {
 typedef enum rankwise_fft_method {
   RANKWISE_FFT_AUTO = 0,
   RANKWISE_FFT_ALLTOALL = 1, /* MPI's collective */
-  RANKWISE_FFT_PAIRWISE = 2  /* one message a step */
+  RANKWISE_FFT_PAIRWISE = 2, /* one message a step */
+  RANKWISE_FFT_NODE_AWARE = 3 /* one message from node to node, gathered and handed out within them; on one node as ALLTOALL */
 } rankwise_fft_method;
 typedef enum rankwise_fft_effort {
   RANKWISE_FFT_EFFORT_MODEL = 0,  /* ways by the cost model, local FFTs by a guess; memory at the first transform */
@@ -453,12 +458,16 @@ typedef struct rankwise_fft_options {
   int grid[2];        /* p1 x p2 ranks; 0, 0: auto; default 0, 0 */
   int64_t stride_in;  /* elements from one field to the next on the side in (of this rank); 0: one after the other */
   int64_t stride_out;
+  int chunks;         /* slices of a slab whose exchange is under way while the next ones are transformed, for a third array of memory;
+                         1: none, 0: auto; default 0 */
 } rankwise_fft_options;
 
 RANKWISE_API rankwise_result rankwise_fft_options_init(rankwise_fft_options* options, size_t struct_size);
 #define rankwise_fft_options_default(options) rankwise_fft_options_init((options), sizeof(rankwise_fft_options))
 
-/* Makes a plan; collective. comm: any communicator of one group, used only to duplicate it. n: points an axis. in, out: the
+/* Makes a plan; collective. What EFFORT_TRIALS and EFFORT_PATIENT find out is kept for the next plan of the same kind, in
+ * RANKWISE_FFT_KNOWLEDGE (a folder; empty: nothing is kept) or the user's cache, by processor. comm: any communicator of one group,
+ * used only to duplicate it. n: points an axis. in, out: the
  * box that this rank holds of the array and of the spectrum, any that together cover all points once; NULL, on all ranks: as
  * the plan likes it, which costs no redistribution. *plan is NULL unless the call succeeds.
  * ARGUMENT: an axis without points or of more than 2^20, a batch below 1, boxes that overlap, reach beyond the axes or leave

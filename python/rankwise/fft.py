@@ -24,7 +24,7 @@ from rankwise.library import call, library_of_all
 
 _PRECISIONS = ("double", "single")
 _ORDERS = ("transposed", "natural")
-_METHODS = ("auto", "alltoall", "pairwise")
+_METHODS = ("auto", "alltoall", "pairwise", "node-aware")
 _EFFORTS = ("model", "trials", "patient")
 
 
@@ -52,6 +52,7 @@ class _Options(ctypes.Structure):
         ("struct_size", ctypes.c_size_t), ("kind", ctypes.c_int), ("precision", ctypes.c_int), ("order", ctypes.c_int),
         ("method", ctypes.c_int), ("effort", ctypes.c_int), ("in_place", ctypes.c_int), ("batch", ctypes.c_int),
         ("grid", ctypes.c_int * 2), ("stride_in", ctypes.c_int64), ("stride_out", ctypes.c_int64),
+        ("chunks", ctypes.c_int),
     ]  # fmt: skip
 
 
@@ -62,7 +63,8 @@ class Fft:
     that every call transforms, the first axis of the arrays; None: one, without that axis. in_box, out_box: (lower, size) of
     this rank's part of array and spectrum, any that together cover all points once; None: as the plan likes it. order: of a
     spectrum without boxes, "transposed" or "natural" (divided as the array is, for twice the messages). grid: p1 x p2 ranks.
-    method: "auto", "alltoall" or "pairwise". effort: "model" (quick to make), "trials" or "patient". in_place: array and
+    method: "auto", "alltoall", "pairwise" or "node-aware" (one message from node to node). chunks: slices of a slab whose exchange is
+    under way while the next ones are transformed; 1: none, 0: auto. effort: "model" (quick to make), "trials" or "patient". in_place: array and
     spectrum are the same memory, which `arrays` gives.
 
     Raises InputError, on all ranks, for arguments that have no meaning or do not fit together and where no FFT library is
@@ -72,7 +74,7 @@ class Fft:
     def __init__(
         self, comm: Any, shape: Sequence[int], *, real: bool = False, precision: str = "double", batch: int | None = None,
         in_box: Any = None, out_box: Any = None, order: str = "transposed", grid: Sequence[int] | None = None,
-        method: str = "auto", effort: str = "trials", in_place: bool = False,
+        method: str = "auto", chunks: int = 0, effort: str = "trials", in_place: bool = False,
     ) -> None:  # fmt: skip
         if len(shape) != 3 or (grid is not None and len(grid) != 2):
             raise InputError(f"shape is {tuple(shape)}, grid {grid}: give the points of three axes, and two numbers of ranks")
@@ -85,6 +87,7 @@ class Fft:
         options.method = _number(method, _METHODS, "method")
         options.effort = _number(effort, _EFFORTS, "effort")
         options.in_place, options.batch = int(in_place), 1 if batch is None else batch
+        options.chunks = chunks
         options.grid[:] = (0, 0) if grid is None else grid
         points = (ctypes.c_int64 * 3)(*shape)
         boxes = [None if box is None else ctypes.byref(_Box(tuple(box[0]), tuple(box[1]))) for box in (in_box, out_box)]

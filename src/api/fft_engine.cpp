@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "fft/knowledge.hpp"
+
 namespace rankwise::api {
 
 Box own_field_box(const Decomposition& decomposition, Index rank) {
@@ -73,7 +75,9 @@ std::unique_ptr<FftEngine> make_fft_engine(MPI_Comm comm, const FftRequest& requ
                      .order = request.order,
                      .method = way.method,
                      .planning = request.planning(),
-                     .may_idle = true};
+                     .may_idle = true,
+                     .chunks = way.chunks,
+                     .knowledge = knowledge_file(request.is_double ? "wisdom-double" : "wisdom-single")};
   if (request.is_double) return std::make_unique<Engine<double>>(comm, spec, bricks, library);
   return std::make_unique<Engine<float>>(comm, spec, bricks, library);
 }

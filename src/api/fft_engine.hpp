@@ -19,6 +19,7 @@ struct FftBricks {
 struct FftWay {
   std::array<Index, 2> grid{1, 1};
   TransposeMethod method = TransposeMethod::alltoall;
+  Index chunks = 1;
   bool operator==(const FftWay&) const = default;
 };
 

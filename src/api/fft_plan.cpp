@@ -242,7 +242,7 @@ std::string FftPlan::explain() const {
                      (request_.is_real ? " reals" : " complex values") + (request_.is_double ? ", double" : ", single") +
                      " precision, " + std::to_string(request_.batch) + (request_.batch == 1 ? " field\n" : " fields\n");
   text += "grid " + words(way_.grid) + (way_.grid[1] == 1 ? " (slabs)" : " (pencils)") + ", transposes by " +
-          to_string(way_.method) + ": " + why_ + "\n";
+          to_string(way_.method) + (way_.chunks > 1 ? " in " + std::to_string(way_.chunks) + " slices" : "") + ": " + why_ + "\n";
   text += "local FFTs by " + local_library().version() + "\n";
   for (const auto& [side, is_own, name] : {std::tuple{&in_, !bricks_.in, "in"}, {&out_, !bricks_.out, "out"}}) {
     text += std::string(name) + ": " + words(side->box) + (is_own ? "" : ", redistributed") + "\n";

@@ -25,7 +25,7 @@ FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options*
   for (const auto& [value, most, name, values] : {std::tuple{options.kind, 1, "kind", "rankwise_fft_kind"},
                                                   {options.precision, 1, "precision", "rankwise_fft_precision"},
                                                   {options.order, 1, "order", "rankwise_fft_order"},
-                                                  {options.method, 2, "method", "rankwise_fft_method"},
+                                                  {options.method, 3, "method", "rankwise_fft_method"},
                                                   {options.effort, 2, "effort", "rankwise_fft_effort"},
                                                   {options.in_place, 1, "in_place", "0 and 1"}}) {
     if (value < 0 || value > most) {
@@ -40,6 +40,11 @@ FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options*
   request.order = options.order == RANKWISE_FFT_NATURAL ? Order::natural : Order::transposed;
   if (options.method == RANKWISE_FFT_ALLTOALL) request.method = TransposeMethod::alltoall;
   if (options.method == RANKWISE_FFT_PAIRWISE) request.method = TransposeMethod::pairwise;
+  if (options.method == RANKWISE_FFT_NODE_AWARE) request.method = TransposeMethod::node_aware;
+  if (options.chunks < 0 || options.chunks > 1024) {
+    refuse_argument("options.chunks is " + std::to_string(options.chunks) + ": give 1 to 1024 slices, or 0");
+  }
+  request.chunks = options.chunks;
   request.effort = options.effort;
   request.in_place = options.in_place == 1;
   request.batch = options.batch;
@@ -59,7 +64,8 @@ void add_alike(Agreement& agreement, const FftRequest& request) {
   agreement.alike("the kind", request.is_real);
   agreement.alike("the precision", !request.is_double);
   agreement.alike("the order", request.order == Order::natural);
-  agreement.alike("the method", !request.method ? 0 : *request.method == TransposeMethod::alltoall ? 1 : 2);
+  agreement.alike("the method", !request.method ? 0 : 1 + static_cast<int>(*request.method));
+  agreement.alike("the chunks", request.chunks);
   agreement.alike("the grid's first number", request.grid[0]);
   agreement.alike("the effort", request.effort);
   agreement.alike("in_place", request.in_place);

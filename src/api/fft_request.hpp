@@ -18,6 +18,7 @@ struct FftRequest {
   Order order = Order::transposed;
   std::optional<TransposeMethod> method;  // nothing: choose
   std::array<Index, 2> grid{0, 0};        // 0, 0: choose
+  Index chunks = 0;                       // 0: choose
   int effort = RANKWISE_FFT_EFFORT_TRIALS;
   bool in_place = false;
   Index batch = 1;

@@ -297,9 +297,10 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   });
   MPI_Comm made = MPI_COMM_NULL;
   if (!reorder) {
-    check_mpi(MPI_Dist_graph_create_adjacent(oldcomm, given.indegree, given.sources, or_unweighted(given.source_weights),
-                                             given.outdegree, given.destinations, or_unweighted(given.destination_weights), info,
-                                             0, &made),
+    const int* const into = or_unweighted(given.source_weights);
+    const int* const out = or_unweighted(given.destination_weights);
+    check_mpi(MPI_Dist_graph_create_adjacent(oldcomm, given.indegree, given.sources, into, given.outdegree,
+                                             given.destinations, out, info, 0, &made),
               "MPI_Dist_graph_create_adjacent");
     errors.hand_over(made);
     return made;

@@ -119,6 +119,10 @@ rankwise_result rankwise_neighbors_lists(rankwise_halo halo, const rankwise_list
   return guarded([&] { halo_of(halo).set_lists(send, recv); });
 }
 
+rankwise_result rankwise_neighbors_places(rankwise_halo halo, const rankwise_list recv[]) {
+  return guarded([&] { halo_of(halo).set_places(recv); });
+}
+
 rankwise_result rankwise_neighbors_capacity(rankwise_halo halo, const size_t bytes[]) {
   return guarded([&] { halo_of(halo).set_capacity(bytes); });
 }

@@ -189,15 +189,27 @@ void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::stri
   edge.listed = true;
   if (list.count == 0) return;
   if (list.index == nullptr) {
-    edge.runs.push_back({static_cast<Index>(list.first), static_cast<Index>(list.count)});
+    edge.low = static_cast<Index>(list.first);
+    edge.high = edge.low + static_cast<Index>(list.count);
+    edge.runs.push_back({edge.low, static_cast<Index>(list.count)});
     return;
   }
   const std::span index(list.index, list.count);
+  // Loops of vectors.
+  int least = index[0];
+  int most_index = index[0];
   std::size_t runs = 1;
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    if (index[i] < 0) refuse_argument(name + ".index[" + std::to_string(i) + "] is below 0: give numbers of elements");
-    if (i > 0 && index[i] != index[i - 1] + 1) ++runs;
+  for (const int element : index) {
+    least = std::min(least, element);
+    most_index = std::max(most_index, element);
   }
+  if (least < 0) {
+    const auto at = std::ranges::find_if(index, [](int element) { return element < 0; }) - index.begin();
+    refuse_argument(name + ".index[" + std::to_string(at) + "] is below 0: give numbers of elements");
+  }
+  for (std::size_t i = 1; i < index.size(); ++i) runs += static_cast<std::size_t>(index[i] - index[i - 1] != 1);
+  edge.low = least;
+  edge.high = Index{most_index} + 1;
   if (4 * runs > index.size() && runs > 1) {
     edge.single.assign(index.begin(), index.end());
     return;
@@ -218,6 +230,7 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
     if (varies_ && recv != nullptr) {
       refuse_argument("recv is given, but the counts come with the messages: pass NULL and ask rankwise_halo_received");
     }
+    listed_ = false;
     for (std::size_t e = 0; e < sends_.size(); ++e) take_list(sends_[e], send[e], "send[" + std::to_string(e) + "]");
     for (std::size_t e = 0; e < receives_.size(); ++e) {
       if (recv == nullptr) {
@@ -232,7 +245,6 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
     listed_ = true;
     return;
   }
-  listed_ = false;
   std::vector<std::uint64_t> counts;
   for (const Edge& edge : sends_) counts.push_back(edge.count);
   const std::vector<std::uint64_t> come = tell(counts, false);
@@ -259,42 +271,23 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
   listed_ = true;
 }
 
-void HaloLists::find_stretches() {
-  Index low = std::numeric_limits<Index>::max();
-  Index high = 0;
-  for (const Edge& edge : receives_) {
-    edge.each_run([&](const Run& run) {
-      low = std::min(low, run.first);
-      high = std::max(high, run.first + run.count);
-    });
-  }
-  bool apart = !varies_;
-  for (const Edge& edge : sends_) {
-    edge.each_run([&](const Run& run) { apart = apart && (run.first >= high || run.first + run.count <= low); });
-  }
-  const auto find = [&](Partner& partner, const std::vector<Edge>& edges) {
-    Index next = -1;
-    bool one = apart;
-    partner.first = -1;
-    for (const std::size_t e : partner.edges) {
-      edges[e].each_run([&](const Run& run) {
-        one = one && (next < 0 || run.first == next);
-        if (next < 0) partner.first = run.first;
-        next = run.first + run.count;
-      });
+void HaloLists::set_places(const rankwise_list recv[]) {
+  checked([&] {
+    require_idle("rankwise_neighbors_places");
+    if (varies_) refuse_usage("the counts come with the messages, what comes stays where rankwise_halo_received says");
+    if (!listed_) refuse_usage("the lists are not set: call rankwise_neighbors_lists first");
+    if (recv == nullptr && !receives_.empty()) refuse_argument("recv is NULL: give one list a receive edge");
+    for (std::size_t e = 0; e < receives_.size(); ++e) {
+      const Edge& edge = receives_[e];
+      if (edge.rank == MPI_PROC_NULL || recv[e].count == edge.count) continue;
+      refuse_argument(edge_of(edge.rank, comm_.rank(), edge.key) + " sends " + std::to_string(edge.count) +
+                      " elements, but its receiver takes " + std::to_string(recv[e].count) + ": give lists of the same length");
     }
-    if (!one) partner.first = -1;
-  };
-  for (Partner& partner : to_) find(partner, sends_);
-  for (Partner& partner : from_) find(partner, receives_);
-  find(from_self_, receives_);
-}
-
-std::byte* HaloLists::in_place(const Partner& partner) const {
-  if (partner.first < 0 || !std::has_single_bit(active_)) return nullptr;
-  const Taken& field = fields_[static_cast<std::size_t>(std::countr_zero(active_))];
-  if (field.stride != static_cast<Bytes>(field.element_bytes)) return nullptr;
-  return field.data + partner.first * field.stride;
+    listed_ = false;
+    for (std::size_t e = 0; e < receives_.size(); ++e) take_list(receives_[e], recv[e], "recv[" + std::to_string(e) + "]");
+  });
+  find_stretches();
+  listed_ = true;
 }
 
 void HaloLists::set_capacity(const std::size_t bytes[]) {
@@ -348,18 +341,40 @@ std::size_t HaloLists::payload(const Partner& partner, const std::vector<Edge>& 
 }
 
 void HaloLists::pack(const Partner& partner, const std::vector<Edge>& edges, std::byte* into) const {
-  each_part(partner, edges, [&](std::size_t e, std::size_t f, std::size_t at) {
-    const Taken& field = fields_[f];
-    std::byte* next = into + at;
-    if (!edges[e].single.empty()) {
-      gather(field.element_bytes, edges[e].single, field.data, field.stride, next);
-      return;
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    if ((active_ >> f & 1) != 0) into = pack_field(partner, edges, f, into);
+  }
+}
+
+std::byte* HaloLists::pack_field(const Partner& partner, const std::vector<Edge>& edges, std::size_t f, std::byte* into) const {
+  const Taken& field = fields_[f];
+  const auto size = static_cast<Bytes>(field.element_bytes);
+  for (const std::size_t e : partner.edges) {
+    if (const std::vector<int>& single = edges[e].single; !single.empty()) {
+      gather(field.element_bytes, single, field.data, field.stride, into);
+      into += static_cast<Bytes>(single.size()) * size;
+      continue;
     }
     for (const Run& run : edges[e].runs) {
-      gather(field.element_bytes, run.count, field.data + run.first * field.stride, field.stride, next);
-      next += run.count * static_cast<Bytes>(field.element_bytes);
+      gather(field.element_bytes, run.count, field.data + run.first * field.stride, field.stride, into);
+      into += run.count * size;
     }
-  });
+  }
+  return into;
+}
+
+bool HaloLists::pack_self_in_place() const {
+  if (from_self_.first < 0) return false;
+  const auto has_gaps = [&](std::size_t f) {
+    return (active_ >> f & 1) != 0 && fields_[f].stride != static_cast<Bytes>(fields_[f].element_bytes);
+  };
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    if (has_gaps(f)) return false;
+  }
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    if ((active_ >> f & 1) != 0) pack_field(to_self_, sends_, f, fields_[f].data + from_self_.first * fields_[f].stride);
+  }
+  return true;
 }
 
 void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, const std::byte* from,
@@ -443,10 +458,7 @@ void HaloLists::begin(std::uint64_t active) {
   for (std::size_t i = 0; i < to_self_.edges.size(); ++i) {
     receives_[from_self_.edges[i]].count = sends_[to_self_.edges[i]].count;
   }
-  if (std::byte* into = in_place(from_self_); into != nullptr) {
-    pack(to_self_, sends_, into);
-    return;
-  }
+  if (pack_self_in_place()) return;
   const std::size_t own = payload(to_self_, sends_);
   if (self_bytes_.size() < own) self_bytes_.resize(own);
   pack(to_self_, sends_, self_bytes_.data());

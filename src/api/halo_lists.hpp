@@ -20,6 +20,7 @@ class HaloLists : public HaloPlan {
   HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives);
   [[nodiscard]] std::string explain() const override;
   void set_lists(const rankwise_list send[], const rankwise_list recv[]) override;
+  void set_places(const rankwise_list recv[]) override;
   void set_capacity(const std::size_t bytes[]) override;
   void set_algorithm(int algorithm) override;
   void received(int edge, int field, std::size_t* elements, const void** where) const override;
@@ -37,9 +38,12 @@ class HaloLists : public HaloPlan {
     bool listed = false;    // a receive edge that puts its elements where a list says
     std::vector<Run> runs;
     std::vector<int> single;  // instead, where most runs would be short: lengths that vary cost more than they save
+    Index low = 0;            // all its elements lie from here
+    Index high = 0;           // to before this one
     void take_none() {
       runs.clear();
       single.clear();
+      low = high = 0;
     }
     template <class Each>
     void each_run(Each each) const {
@@ -117,6 +121,10 @@ class HaloLists : public HaloPlan {
     }
   }
   void pack(const Partner& partner, const std::vector<Edge>& edges, std::byte* into) const;
+  // One field of it; where the next begins.
+  std::byte* pack_field(const Partner& partner, const std::vector<Edge>& edges, std::size_t f, std::byte* into) const;
+  // Copies straight to where the own elements of the own rank go; false where they do not lie in one piece.
+  [[nodiscard]] bool pack_self_in_place() const;
   void unpack(const Partner& partner, const std::vector<Edge>& edges, const std::byte* from, const Reduction* reduction) const;
   void write_head(const Partner& partner, std::byte* into) const;
   // What came from a source: its counts, and whether its elements follow in a second message.

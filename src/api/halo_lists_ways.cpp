@@ -1,4 +1,8 @@
 // Which way the messages of lists take.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
 #include "api/halo_choice.hpp"
 #include "api/halo_lists.hpp"
 #include "api/halo_request.hpp"
@@ -87,6 +91,46 @@ void HaloLists::settle(std::size_t way, bool few) {
   std::swap(ways_.front(), ways_[way]);
   ways_.resize(1);
   now_ = 0;
+}
+
+void HaloLists::find_stretches() {
+  Index low = std::numeric_limits<Index>::max();
+  Index high = 0;
+  for (const Edge& edge : receives_) {
+    if (edge.low == edge.high) continue;
+    low = std::min(low, edge.low);
+    high = std::max(high, edge.high);
+  }
+  bool apart = !varies_;
+  for (const Edge& edge : sends_) {
+    if (edge.low >= high || edge.high <= low) continue;
+    edge.each_run([&](const Run& run) { apart = apart && (run.first >= high || run.first + run.count <= low); });
+  }
+  const auto find = [&](Partner& partner, const std::vector<Edge>& edges) {
+    Index next = -1;
+    bool one = apart;
+    partner.first = -1;
+    for (const std::size_t e : partner.edges) {
+      one = one && edges[e].single.empty();
+      if (!one) break;
+      edges[e].each_run([&](const Run& run) {
+        one = one && (next < 0 || run.first == next);
+        if (next < 0) partner.first = run.first;
+        next = run.first + run.count;
+      });
+    }
+    if (!one) partner.first = -1;
+  };
+  for (Partner& partner : to_) find(partner, sends_);
+  for (Partner& partner : from_) find(partner, receives_);
+  find(from_self_, receives_);
+}
+
+std::byte* HaloLists::in_place(const Partner& partner) const {
+  if (partner.first < 0 || !std::has_single_bit(active_)) return nullptr;
+  const Taken& field = fields_[static_cast<std::size_t>(std::countr_zero(active_))];
+  if (field.stride != static_cast<Bytes>(field.element_bytes)) return nullptr;
+  return field.data + partner.first * field.stride;
 }
 
 }  // namespace rankwise::api

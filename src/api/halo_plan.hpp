@@ -70,6 +70,7 @@ class HaloPlan {
 
   // Of lists only; boxes refuse.
   virtual void set_lists(const rankwise_list send[], const rankwise_list recv[]);
+  virtual void set_places(const rankwise_list recv[]);
   virtual void set_capacity(const std::size_t bytes[]);
   virtual void set_algorithm(int algorithm);
   virtual void received(int edge, int field, std::size_t* elements, const void** where) const;

@@ -390,9 +390,10 @@ void bind_mapping(nb::module_& m) {
   m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"),
         nb::arg("sizes"), nb::arg("starts"), nb::arg("objective"), nb::arg("search"),
         "Divide any graph into parts of these sizes, by a search from the best of starts (the part of each vertex). search: "
-        "its steps, seed, seconds and threads; where seconds is not 0, the clock ends it instead. The graph in compressed rows (int32): where each vertex's edges begin (one entry more than vertices), their "
-        "other ends, and the weights that go there and come from there; each edge stands at both ends, all weights together "
-        "come to less than 2^31. Return the part of each vertex. Raises ValueError.");
+        "its steps, seed, seconds and threads; where seconds is not 0, the clock ends it instead. The graph in compressed "
+        "rows (int32): where each vertex's edges begin (one entry more than vertices), their other ends, and the weights that "
+        "go there and come from there; each edge stands at both ends, all weights together come to "
+        "less than 2^31. Return the part of each vertex. Raises ValueError.");
   m.def("map_graph", &map_graph, nb::arg("first"), nb::arg("others"), nb::arg("weights"), nb::arg("sizes"), nb::arg("units"),
         nb::arg("costs"), nb::arg("search"),
         "Return the node of each vertex of any graph, with exactly so many vertices on each node: recursive multisection, then "

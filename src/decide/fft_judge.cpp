@@ -15,6 +15,38 @@ std::vector<std::array<Index, 2>> fft_grids(const std::array<Index, 3>& n, Index
   return grids;
 }
 
+namespace {
+
+// One message from node to node, gathered and handed out within them: three exchanges. Nodes are taken as equally full.
+double by_node_s(const Grid& grid, int axis, double block, const Placement& placement, const Machine& machine) {
+  const auto& shape = grid.dims();
+  // The ranks along the axis and their nodes, as the first of them sees it.
+  const Index ranks = shape[static_cast<std::size_t>(axis)];
+  const Index step = axis == 0 ? shape[1] : 1;
+  std::vector<std::int32_t> nodes;
+  for (Index i = 0; i < ranks; ++i) nodes.push_back(static_cast<std::int32_t>(placement.node(i * step)));
+  std::vector<std::int32_t> distinct = nodes;
+  std::ranges::sort(distinct);
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  const auto many = static_cast<Index>(distinct.size());
+  const Index each = (ranks + many - 1) / many;
+  double time_s = 0.0;
+  const auto add = [&](Index count, Index on_node, double bytes) {
+    if (count < 2) return;
+    const Placement there = Placement::blocked(count, on_node);
+    const Grid row({count}, {false});
+    const Walk walk = walk_of(transpose_program(row, {0}, false), Layout(row, there));
+    time_s += walk.cost(std::max<Index>(1, static_cast<Index>(bytes)), machine).time_s();
+  };
+  const double on_all = block * static_cast<double>(ranks) / static_cast<double>(each);
+  add(each, each, on_all);
+  add(many, 1, block * static_cast<double>(each * each));
+  add(each, each, on_all);
+  return time_s;
+}
+
+}  // namespace
+
 double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
   const Grid grid({way.grid[0], way.grid[1]}, {false, false});
   const Layout layout(grid, placement);
@@ -22,10 +54,23 @@ double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& p
   for (const int axis : {1, 0}) {
     const Index ranks = way.grid[static_cast<std::size_t>(axis)];
     if (ranks == 1) continue;
-    const Walk walk = walk_of(transpose_program(grid, {axis}, way.pairwise), layout);
-    time_s += walk.cost(std::max<Index>(1, static_cast<Index>(bytes / static_cast<double>(ranks))), machine).time_s();
+    const auto slices = static_cast<double>(axis == 0 && way.grid[1] == 1 ? way.chunks : 1);
+    const double block = bytes / static_cast<double>(ranks) / slices;
+    if (way.messages == FftMessages::by_node) {
+      time_s += slices * by_node_s(grid, axis, block, placement, machine);
+      continue;
+    }
+    const Walk walk = walk_of(transpose_program(grid, {axis}, way.messages == FftMessages::pairwise), layout);
+    time_s += slices * walk.cost(std::max<Index>(1, static_cast<Index>(block)), machine).time_s();
   }
   return time_s;
+}
+
+double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement, const Machine& machine) {
+  const double exchanges_s = fft_exchanges_s(way, bytes, placement, machine);
+  const bool hides = way.chunks > 1 && way.grid[1] == 1 && placement.nodes() > 1;
+  const double share = hides ? 2.0 / 3.0 * (1.0 - 1.0 / static_cast<double>(way.chunks)) : 0.0;
+  return local_s + exchanges_s - share * std::min(local_s, exchanges_s);
 }
 
 }  // namespace rankwise

@@ -44,20 +44,29 @@ BlocksOfRanks BlocksOfRanks::in_a_row(const std::vector<std::size_t>& sizes) {
 TransposeMethod parse_transpose_method(const std::string& name) {
   if (name == "alltoall") return TransposeMethod::alltoall;
   if (name == "pairwise") return TransposeMethod::pairwise;
-  invalid("transpose method '" + name + "' is unknown: choose alltoall or pairwise");
+  if (name == "node-aware") return TransposeMethod::node_aware;
+  invalid("transpose method '" + name + "' is unknown: choose alltoall, pairwise or node-aware");
 }
 
-std::string to_string(TransposeMethod method) { return method == TransposeMethod::alltoall ? "alltoall" : "pairwise"; }
+std::string to_string(TransposeMethod method) {
+  return method == TransposeMethod::alltoall ? "alltoall" : method == TransposeMethod::pairwise ? "pairwise" : "node-aware";
+}
 
 BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives,
                              std::byte* from, std::byte* into)
     : comm_(comm), from_(from), into_(into) {
   const bool in_pieces = way.piece_bytes > 0;
-  if (in_pieces || way.method == TransposeMethod::pairwise) {
+  if (in_pieces || way.method != TransposeMethod::alltoall) {
     pieces_ = std::make_unique<LongBlocks>(comm, long_blocks(sends), long_blocks(receives), from, into,
                                         in_pieces ? way.piece_bytes : LongBlocks::usual_piece_bytes);
   }
   if (in_pieces) return;
+  if (way.method == TransposeMethod::node_aware) {
+    nodes_ = std::make_unique<NodeExchange>(comm, sends.offsets, sends.sizes, receives.offsets, receives.sizes, from, into,
+                                            way.ranks_per_node);
+    if (!nodes_->is_of_use()) nodes_.reset();
+    return;
+  }
   if (way.method == TransposeMethod::alltoall) {
     lay_out(sends, way.value_bytes, send_counts_, send_offsets_);
     lay_out(receives, way.value_bytes, recv_counts_, recv_offsets_);
@@ -82,6 +91,7 @@ BlockExchange::~BlockExchange() {
 
 void BlockExchange::run() {
   if (pairwise_) return pairwise_->run();
+  if (nodes_) return nodes_->run();
   if (pieces_) return pieces_->run();
   mpi(MPI_Alltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(),
                     recv_offsets_.data(), value_, comm_));

@@ -10,12 +10,14 @@
 
 #include "exchange/executor.hpp"
 #include "fft/long_blocks.hpp"
+#include "fft/node_exchange.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
 
-// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/transpose.hpp).
-enum class TransposeMethod { alltoall, pairwise };
+// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/transpose.hpp). node_aware: one message from
+// node to node (node_exchange.hpp).
+enum class TransposeMethod { alltoall, pairwise, node_aware };
 [[nodiscard]] TransposeMethod parse_transpose_method(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(TransposeMethod method);
 
@@ -26,6 +28,7 @@ struct Way {
   // Above 0: every block travels in pieces of so many bytes, straight, whatever the method; for blocks beyond what MPI can
   // count in int. Alike on all ranks.
   std::size_t piece_bytes = 0;
+  int ranks_per_node = 0;  // 0: as MPI tells
 };
 
 // Blocks of a buffer, one a rank.
@@ -50,7 +53,8 @@ class BlockExchange final : public Transfer {
   BlockExchange& operator=(const BlockExchange&) = delete;
 
   void run() override;
-  void start() override;  // pairwise: all messages at once, for its steps would advance only in wait
+  [[nodiscard]] std::size_t memory_bytes() const { return nodes_ ? nodes_->memory_bytes() : 0; }
+  void start() override;  // pairwise and node-aware: all messages at once, for their steps would advance only in wait
   [[nodiscard]] bool test() override;
   void wait() override;
 
@@ -63,6 +67,7 @@ class BlockExchange final : public Transfer {
   MPI_Request request_ = MPI_REQUEST_NULL;
   RankSchedule schedule_;
   std::unique_ptr<Executor> pairwise_;
+  std::unique_ptr<NodeExchange> nodes_;
   std::unique_ptr<LongBlocks> pieces_;
 };
 

@@ -44,6 +44,11 @@ std::string knowledge_folder() {
   return folder + "/rankwise/fft-" + this_machine();
 }
 
+std::string knowledge_file(const std::string& name) {
+  const std::string folder = knowledge_folder();
+  return folder.empty() ? "" : folder + "/" + name;
+}
+
 std::string read_file(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) return "";

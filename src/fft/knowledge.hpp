@@ -9,6 +9,9 @@ namespace rankwise {
 // cache ($XDG_CACHE_HOME or ~/.cache, rankwise/fft-...). Empty where nothing is kept. It need not exist.
 [[nodiscard]] std::string knowledge_folder();
 
+// A file of it; empty where nothing is kept.
+[[nodiscard]] std::string knowledge_file(const std::string& name);
+
 // A file's text; empty where it cannot be read or belongs to another user.
 [[nodiscard]] std::string read_file(const std::string& path);
 

@@ -118,7 +118,11 @@ Box Fft3d<Real>::output_box() const {
 
 template <typename Real>
 std::size_t Fft3d<Real>::memory_bytes() const {
-  return array_.bytes() + work_.bytes() + late_.bytes() + panel_.bytes();
+  std::size_t bytes = array_.bytes() + work_.bytes() + late_.bytes() + panel_.bytes();
+  for (const auto* exchange : {&row_forward_, &row_backward_, &column_forward_, &column_backward_}) {
+    if (*exchange) bytes += (*exchange)->memory_bytes();
+  }
+  return bytes;
 }
 
 template <typename Real>
@@ -188,7 +192,7 @@ void Fft3d<Real>::progress() const {
 // The first rank has the most of everything, so that its largest blocks say it for all.
 template <typename Real>
 Way Fft3d<Real>::way() const {
-  Way way{spec_.method, sizeof(Value), spec_.piece_bytes};
+  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node};
   const Decomposition& d = spec_.decomposition;
   constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
   const Box natural = d.natural(0);

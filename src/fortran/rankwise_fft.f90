@@ -22,7 +22,7 @@ module rankwise_fft
 
   integer, parameter, public :: RANKWISE_FFT_COMPLEX = 0, RANKWISE_FFT_REAL = 1, RANKWISE_FFT_DOUBLE = 0, &
       RANKWISE_FFT_SINGLE = 1, RANKWISE_FFT_TRANSPOSED = 0, RANKWISE_FFT_NATURAL = 1, RANKWISE_FFT_AUTO = 0, &
-      RANKWISE_FFT_ALLTOALL = 1, RANKWISE_FFT_PAIRWISE = 2, RANKWISE_FFT_EFFORT_MODEL = 0, RANKWISE_FFT_EFFORT_TRIALS = 1, &
+      RANKWISE_FFT_ALLTOALL = 1, RANKWISE_FFT_PAIRWISE = 2, RANKWISE_FFT_NODE_AWARE = 3, RANKWISE_FFT_EFFORT_MODEL = 0, RANKWISE_FFT_EFFORT_TRIALS = 1, &
       RANKWISE_FFT_EFFORT_PATIENT = 2
 
   type, public :: rankwise_fft_box
@@ -42,6 +42,7 @@ module rankwise_fft
     integer(c_int) :: grid(2) = 0
     integer(c_int64_t) :: stride_in = 0
     integer(c_int64_t) :: stride_out = 0
+    integer(c_int) :: chunks = 0
   end type
 
   type, bind(c) :: c_box

@@ -18,7 +18,8 @@ module rankwise_halo
   private
   public :: rankwise_halo_field, rankwise_halo_options_default, rankwise_halo_create, rankwise_halo_start, &
       rankwise_halo_reduce_start, rankwise_halo_wait, rankwise_halo_test, rankwise_halo_destroy, rankwise_neighbors_create, &
-      rankwise_neighbors_lists, rankwise_neighbors_algorithm, rankwise_halo_alloc, rankwise_halo_free, rankwise_halo_save
+      rankwise_neighbors_lists, rankwise_neighbors_places, rankwise_neighbors_algorithm, rankwise_halo_alloc, &
+      rankwise_halo_free, rankwise_halo_save
 
   integer, parameter, public :: RANKWISE_MAX_DIMS = 6
   integer, parameter, public :: RANKWISE_HALO_AUTO = 0, RANKWISE_HALO_DIRECT = 1, RANKWISE_HALO_STAGED = 2, &
@@ -112,6 +113,12 @@ module rankwise_halo
       type(rankwise_list), intent(in) :: send(*), recv(*)
       integer(c_int) :: code
     end function
+    function places_c(halo, recv) result(code) bind(c, name="rankwise_neighbors_places")
+      import :: c_int, c_ptr, rankwise_list
+      type(c_ptr), value :: halo
+      type(rankwise_list), intent(in) :: recv(*)
+      integer(c_int) :: code
+    end function
     function start_c(halo, nfields, fields, active) result(code) bind(c, name="rankwise_halo_start")
       import :: c_int, c_ptr
       type(c_ptr), value :: halo, fields, active
@@ -183,6 +190,13 @@ contains
     type(rankwise_list), intent(in) :: send(:), recv(:)
     integer, intent(out) :: ierror
     ierror = lists_c(halo, send, recv)
+  end subroutine
+
+  subroutine rankwise_neighbors_places(halo, recv, ierror)
+    type(c_ptr), intent(in) :: halo
+    type(rankwise_list), intent(in) :: recv(:)
+    integer, intent(out) :: ierror
+    ierror = places_c(halo, recv)
   end subroutine
 
   ! fields: other arrays than those of create; for lists, those to exchange. active: which of them move now.

@@ -56,6 +56,7 @@ FftSpec parse_spec(Arguments& arguments) {
   spec.chunks = arguments.integer("chunks", 1);
   if (spec.chunks < 1 || spec.chunks > 1024) throw std::invalid_argument("--chunks must be 1 to 1024");
   spec.planning = parse_planning(arguments.text("planning", "measure"));
+  spec.ranks_per_node = static_cast<int>(arguments.integer("ranks-per-node", 0));
   spec.knowledge = arguments.text("knowledge", "");
   return spec;
 }

@@ -373,14 +373,15 @@ namespace {
 // There are e(B, outside A) = (c(B) + c(A) - c(A without B)) / 2 of these, and c(A without B) <= 8 (s_1 - s_t). So
 //   cut >= 18 s_1 + c(s_1) + sum_{t > 1} [c(s_t) + max(0, c(s_t) + c(s_1) - 8 (s_1 - s_t))],
 // and it is at least 2 s_1 + 3 sum_t c(s_t), as are all mixtures of both. Given s_1 a level's share depends on its own size
-// alone. Empty where that would take long.
-Least least_of_steep_sides(const std::vector<Index>& plane) {
+// alone. tallest: so many levels at most, 0: any. Empty where that would take long.
+Least least_of_steep_sides(const std::vector<Index>& plane, Index tallest) {
   constexpr Index mixes = 5;
   constexpr Index largest = 200;
   const auto most = static_cast<Index>(plane.size()) - 1;
   if (most > largest) return {};
   std::vector<std::vector<Index>> lowest(at_size(mixes), std::vector<Index>(plane.size(), infinite));
   std::vector<Index> levels(plane.size());
+  std::vector<Index> fewer(plane.size());
   std::vector<Index> share(plane.size());
   for (Index first = 1; first <= most; ++first) {
     for (Index mix = 1; mix <= mixes; ++mix) {
@@ -392,12 +393,21 @@ Least least_of_steep_sides(const std::vector<Index>& plane) {
       for (Index s = 1; s <= first; ++s) share[at_size(s)] = level(s);
       std::ranges::fill(levels, infinite);
       levels[0] = 0;
-      for (Index rest = 0; first + rest <= most; ++rest) {
-        for (Index s = 1; s <= std::min(first, rest); ++s) {
-          levels[at_size(rest)] = std::min(levels[at_size(rest)], share[at_size(s)] + levels[at_size(rest - s)]);
+      const auto add_level = [&](const std::vector<Index>& below) {
+        for (Index rest = 1; first + rest <= most; ++rest) {
+          for (Index s = 1; s <= std::min(first, rest); ++s) {
+            levels[at_size(rest)] = std::min(levels[at_size(rest)], share[at_size(s)] + below[at_size(rest - s)]);
+          }
         }
+      };
+      if (tallest == 0) add_level(levels);
+      for (Index level = 1; level < tallest; ++level) {
+        fewer = levels;
+        add_level(fewer);
+      }
+      for (Index rest = 0; first + rest <= most; ++rest) {
         Index& least = lowest[at_size(mix - 1)][at_size(first + rest)];
-        least = std::min(least, own + levels[at_size(rest)]);
+        least = std::min(least, std::min(infinite, own + levels[at_size(rest)]));
       }
     }
   }
@@ -439,27 +449,47 @@ Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index mo
   const Grid section(sides, around);
   const auto width = at_size(most) + 1;
   std::vector<Index> plane(width, 0);
+  std::vector<Index> lines(width, 0);
+  for (std::size_t side = 0; side < 2; ++side) {  // both ways look alike to the stencil
+    if (around[side] || sides[side] * sides[side] >= 2 * most) continue;
+    const Least along = least_by_lines(nine, sides[side], most);
+    for (std::size_t s = 0; s < along.size(); ++s) lines[s] = std::max(lines[s], along[s]);
+  }
   for (Index s = 1; s <= most; ++s) {
     auto root = static_cast<Index>(std::sqrt(static_cast<double>(28 * s - 12)));
     while (root * root < 28 * s - 12) ++root;
     while ((root - 1) * (root - 1) >= 28 * s - 12) --root;
-    plane[at_size(s)] = std::min(root, least_around(nine, section, s));
+    plane[at_size(s)] = std::min(std::max(root, lines[at_size(s)]), least_around(nine, section, s));
   }
-  const Least steep = least_of_steep_sides(plane);
+  // A flat grid holds few levels; how many counts where that is soon reached.
+  const Index length = grid.dims()[axis];
+  const Index tallest = length <= 12 && length * length * length < 4 * most ? length : 0;
+  const Least steep = least_of_steep_sides(plane, tallest);
   std::vector<Index> sums(width * width, infinite);  // [cells][largest level]
   for (std::size_t s = 0; s < width; ++s) sums[s] = 0;
+  for (Index level = 0; level < tallest; ++level) {
+    const std::vector<Index> fewer = sums;
+    for (Index n = 1; n <= most; ++n) {
+      for (Index s = 1; s <= most; ++s) {
+        Index& sum = sums[at_size(n) * width + at_size(s)];
+        sum = sums[at_size(n) * width + at_size(s - 1)];
+        if (s <= n) sum = std::min(sum, plane[at_size(s)] + fewer[at_size(n - s) * width + at_size(s)]);
+      }
+    }
+  }
   Least least(width, 0);
-  const Index length = grid.dims()[axis];
   for (Index n = 1; n <= most; ++n) {
     Index* const row = &sums[at_size(n) * width];
-    for (Index s = 1; s <= most; ++s) {
+    for (Index s = 1; s <= most && tallest == 0; ++s) {
       row[s] = row[s - 1];
       if (s <= n) row[s] = std::min(row[s], plane[at_size(s)] + sums[at_size(n - s) * width + at_size(s)]);
     }
     Index best = 0;
     for (Index mix = 0; mix <= 20; ++mix) {
       Index lowest = infinite;
-      for (Index s = 1; s <= n; ++s) lowest = std::min(lowest, (60 - 2 * mix) * row[s] + (20 + 8 * mix) * s);
+      for (Index s = 1; s <= n; ++s) {
+        if (row[s] < infinite) lowest = std::min(lowest, (60 - 2 * mix) * row[s] + (20 + 8 * mix) * s);
+      }
       best = std::max(best, (lowest + 19) / 20);
     }
     if (!steep.empty()) best = std::max(best, steep[at_size(n)]);

@@ -390,9 +390,11 @@ std::vector<std::vector<Index>> lines_along(const Grid& grid, const Coords& step
     for (Index first = 0; first < grid.size(); ++first) {
       if (is_done[static_cast<std::size_t>(first)] || (begins && !is_begin[static_cast<std::size_t>(first)])) continue;
       lines.emplace_back();
-      for (Index cell = first; cell >= 0 && !is_done[static_cast<std::size_t>(cell)]; cell = next[static_cast<std::size_t>(cell)]) {
+      Index cell = first;
+      while (cell >= 0 && !is_done[static_cast<std::size_t>(cell)]) {
         is_done[static_cast<std::size_t>(cell)] = true;
         lines.back().push_back(cell);
+        cell = next[static_cast<std::size_t>(cell)];
       }
     }
   }
@@ -406,7 +408,9 @@ std::vector<NodeId> deal_lines(const MappingProblem& problem, const Coords& step
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
   Pool nodes;
   Pool left;
-  for (Index node = problem.nodes.nodes(); node-- > 0;) nodes[problem.nodes.size(node)].push_back(static_cast<std::size_t>(node));
+  for (Index node = problem.nodes.nodes(); node-- > 0;) {
+    nodes[problem.nodes.size(node)].push_back(static_cast<std::size_t>(node));
+  }
   for (std::size_t i = lines.size(); i-- > 0;) left[static_cast<Index>(lines[i].size())].push_back(i);
   const auto put = [&](const std::vector<std::size_t>& from, const std::vector<std::size_t>& onto) {
     std::size_t at = 0;

@@ -43,7 +43,8 @@ std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& 
 // A bound ends the search where nothing is left to gain; it must not take the search's time.
 Index quick_bound(const MappingProblem& problem, Index steps) {
   const Index size = problem.nodes.largest();
-  return size * size * problem.grid.ndim() * 40 < steps ? lower_bound(problem).j_sum : 0;
+  const bool is_thick = problem.grid.ndim() == 3 && problem.stencil.offsets().size() >= 26;  // by level sets
+  return size * size * (problem.grid.ndim() * 40 + (is_thick ? 40 * size : 0)) < steps ? lower_bound(problem).j_sum : 0;
 }
 
 std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
@@ -108,7 +109,7 @@ std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, const AsGrap
   const bool is_short = effort < steps_per_second / 5;
   // Much of a short effort is well spent on it, unless strips are better anyway; without a clock it comes on top of one.
   const Index free = left.left_s ? 0 : std::min(effort * 2, steps_per_second / 50);
-  const Index most = left.left_s && is_short ? left.steps * (suits_strips(problem) ? 3 : 9) / 10 : left.steps / 4;
+  const Index most = left.left_s && is_short ? left.steps * (suits_strips(problem) ? 3 : 10) / 10 : left.steps / 4;
   if (division - free > std::max<Index>(0, most)) return nullptr;
   // With little time what is found is better searched as a grid.
   MappingOptions share{.steps = is_short ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed};
@@ -209,7 +210,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   if (edges * (options.left_s ? 8 : 1) > options.steps) return only(std::move(plans.front()));
   Ranked maps(problem, options.objective);
   for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
-  if (auto strips = lattice_strips(problem, options.objective, options.steps / (suits_strips(problem) ? 2 : 8))) maps.add(std::move(strips));
+  const Index strips_work = options.steps / (suits_strips(problem) ? 2 : 8);
+  if (auto strips = lattice_strips(problem, options.objective, strips_work)) maps.add(std::move(strips));
   for (auto& plan : plans) maps.add(std::move(plan));
   // Tubes are one cell thick along further axes than three.
   if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem) < options.steps / 2) {
@@ -225,7 +227,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     graph.emplace(problem);
     if (options.objective == Objective::j_sum) {
       if (auto divided = graph_start(problem, *graph, options.steps, left)) maps.add(std::move(divided));
-      maps.add(smoothed(problem, *graph, maps.nodes()));
+      // A long search comes further from a regular start.
+      if (options.steps < steps_per_second / 5) maps.add(smoothed(problem, *graph, maps.nodes()));
     }
   }
   by_the_clock();

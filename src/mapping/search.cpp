@@ -20,9 +20,9 @@ constexpr std::array<Recipe, 4> recipes{{{1500, 512, 1536}, {600, 512, 1536}, {1
 constexpr std::int64_t cold = 150;
 constexpr Index most_rounds = 40;
 // With so few rounds there is no time to cool down from a melt.
-constexpr Index few_rounds = 6;
+constexpr Index few_rounds = 2;
 constexpr std::int64_t melting = 5000;
-constexpr Recipe touch_up{900, 512, 1536};
+constexpr Recipe touch_up{700, 512, 1536};
 constexpr Index probe = 32'768;
 // A ceiling at the least j_max so far, with this price for each unit above it, and no more heat than that.
 constexpr std::int64_t peak_price = 1024;
@@ -53,7 +53,7 @@ class Rounds {
  public:
   // A round too short to cool slowly is of no use: little effort means fewer rounds.
   Rounds(const Partition& start, std::uint64_t seed, Effort& effort)
-      : effort_(effort), shortest_(600 * sweep_of(start.graph())), steps_(effort.left()) {
+      : effort_(effort), shortest_(200 * sweep_of(start.graph())), steps_(effort.left()) {
     if (effort.has_clock()) {  // how fast is this machine, with this graph?
       Partition trial = start;
       Random random(seed);

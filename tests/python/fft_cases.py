@@ -51,7 +51,8 @@ def case(rng):
         "in_box": boxes_in[world.rank] if has_in else None,
         "out_box": boxes_out[world.rank] if has_out else None,
         "order": ("transposed", "natural")[rng.integers(2)],
-        "method": ("auto", "alltoall", "pairwise")[rng.integers(3)],
+        "method": ("auto", "alltoall", "pairwise", "node-aware")[rng.integers(4)],
+        "chunks": (0, 1, 2, 5)[rng.integers(4)],
         "grid": shapes[rng.integers(len(shapes))] if rng.integers(2) else None,
     }
     begins = bool(rng.integers(2))

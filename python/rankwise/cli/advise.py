@@ -31,6 +31,9 @@ def advise(
     profile: Annotated[Path | None, typer.Option(help="The machine's profile: without it only bytes are known.")] = None,
     nodes: Annotated[int | None, typer.Option(help="Number of nodes. Default: those observed.")] = None,
     ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
+    node_sizes: Annotated[
+        str | None, typer.Option(help="Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
+    ] = None,
     hosts: Annotated[str | None, typer.Option(help="Names of the nodes: n[001-050], or a file.")] = None,
     levels: LevelsText = None,
     topology: TopologyText = None,
@@ -59,13 +62,14 @@ def advise(
     if path is None:
         return code
     evidence = evidence_of(read_record(path), str(path))
-    sizes, names = nodes_asked(evidence.traffic, nodes, ppn, None, hosts)
+    sizes, names = nodes_asked(evidence.traffic, nodes, ppn, node_sizes, hosts)
     known = None if profile is None else open_profile(profile)
     on = None if known is None else Model(known)
     given = Levels.read(levels, topology, known)
     above = given.above(names, on)
     asked = (
-        ("nodes", nodes), ("ppn", ppn), ("hosts", hosts), ("levels", levels), ("topology", topology), ("profile", profile)
+        ("nodes", nodes), ("ppn", ppn), ("node-sizes", node_sizes), ("hosts", hosts), ("levels", levels),
+        ("topology", topology), ("profile", profile),
     )  # fmt: skip
     target = {name: value for name, value in asked if value is not None}
     poor = known is not None and _is_poor(known)

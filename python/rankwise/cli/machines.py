@@ -85,11 +85,58 @@ def show(
         tell(f"note: {note}")
     missing = [
         key
-        for key in ("nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency")
+        for key in ("nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency", "overhead", "message_rate", "eager_limit")
         if key not in described.figures
     ]
     if missing:
         tell(f"not known: {', '.join(missing)}; what needs them asks for them")
+
+
+@verb(
+    "check",
+    """
+    rankwise machines check
+    rankwise machines check ./my-machine.toml --json
+    """,
+    under=machines_verbs,
+)
+def check(
+    machine: Annotated[str | None, typer.Argument(help="A name or a TOML description. Default: all known machines.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Recompute what follows from what (peak = nodes x node peak, memory = devices x device memory ...) and compare.
+
+    Exit code 1 where a figure does not follow.
+    """
+    from rankwise.machine.derived import CLOSE, check_all
+    from rankwise.machine.description import QUANTITIES, format_quantity
+    from rankwise.machine.library import all_machines, load_machine
+
+    machines = all_machines() if machine is None else [load_machine(machine)]
+    found = check_all(machines)
+    wrong = [finding for finding in found if not finding.agrees]
+    if as_json:
+        print_json({"findings": [finding.to_dict() for finding in found], "agree": len(found) - len(wrong)})
+    else:
+        print(
+            f"{len(found) - len(wrong)} of {len(found)} figures that follow from others agree to {CLOSE:.0%} "
+            f"({len(machines)} machines)"
+        )
+        for finding in wrong:
+            unit = QUANTITIES[finding.key].unit
+            low, high = (format_quantity(end, unit) for end in finding.follows)
+            follows = low if low == high else f"{low} … {high}"
+            print(f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}")
+    if wrong:
+        raise typer.Exit(1)
+
+
+@verb("schema", "rankwise machines schema > machine.schema.json", under=machines_verbs)
+def schema() -> None:
+    """Print the JSON schema of machine files (for editors, read as TOML)."""
+    from rankwise.machine import derived
+
+    print_json(derived.schema())
 
 
 def _summary(machine: Description) -> dict[str, object]:

@@ -12,6 +12,7 @@ import typer
 from rankwise.cli.base import Json, flattened, print_json, tell, verb
 from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_vary, project_verbs, write_tornado, write_varied
 from rankwise.cli.rows import line, show_table, tell_notes
+from rankwise.engines.beside import MachineTime
 from rankwise.errors import InputError
 from rankwise.units import format_size, format_time, parse_ints, parse_shape
 from rankwise.workloads.base import Row
@@ -27,9 +28,15 @@ Latency = Annotated[
 ]
 
 
+Against = Annotated[
+    str | None, typer.Option(help="Machines to set beside it, separated by commas; --plot then draws them together.")
+]
+
+
 def project_exchange(
     asked: ExchangeOptions,
     machine: Machine,
+    against: Against = None,
     ranks_per_node: Annotated[int, typer.Option(help="Ranks on each node, which share its memory and its card.")] = 1,
     latency: Latency = None,
     settings: Set = None,
@@ -54,12 +61,24 @@ def project_exchange(
         return project_halo.project_exchange(described, cases, ranks_per_node)
 
     described = _machine(machine, latency, settings)
+    last = f"{cases[-1].way}, k = {cases[-1].cutoff}, {format_size(cases[-1].message_bytes)}"
+    if against is not None:
+        found = _beside(rows_of, described, against, vary)
+        times = [MachineTime(name, row.time_s, *(row.interval_s or (row.time_s, row.time_s))) for name, (*_, row) in found.items()]
+        told = _conclude(times, last, plot)
+        if as_json:
+            print_json({"workload": "exchange", "conclusion": told, "rows": [r.to_dict() for rows in found.values() for r in rows]})
+            return
+        print(f"{told}.")
+        show_table([{"machine": name} | line(WORKLOAD, row) for name, rows in found.items() for row in rows])
+        tell_notes([row for rows in found.values() for row in rows])
+        return
     plain = rows_of(described)
     parameters = plain[-1].figures["parameters"]
     rows = _varied(rows_of, plain, described, vary or [], parameters)
-    last = f"{cases[-1].way}, k = {cases[-1].cutoff}, {format_size(cases[-1].message_bytes)}"
     if plot is not None and vary:
-        write_varied([(found["varied"], found["value"], {"time": row.time_s}) for found, row in rows if row.case == plain[-1].case], f"{described.name}, {last}", plot)
+        last_times = [(found["varied"], found["value"], {"time": row.time_s}) for found, row in rows if row.case == plain[-1].case]
+        write_varied(last_times, f"{described.name}, {last}", plot)
     else:
         _plot(plot, lambda on: rows_of(on)[-1].time_s, described, parameters, last)
     if as_json:
@@ -76,6 +95,7 @@ verb(
     "exchange",
     """
     rankwise project exchange --machine frontier --latency 2us --cutoff 1:4 --bytes 1kB,100kB
+    rankwise project exchange --machine frontier --against alps,lumi-g,jupiter --cutoff 1 --bytes 1MB --plot machines.svg
     rankwise project exchange --machine machine.json --algorithm all --mode all --ranks-per-node 4 --cutoff 2
     """,
     under=project_verbs,
@@ -94,6 +114,7 @@ def project_stencil(
     machine: Machine,
     cells: Annotated[str, typer.Option(help="Cells of the whole grid, or of each node with --weak: 8192x8192x8192.")],
     nodes: Annotated[str, typer.Option(help="Numbers of nodes: 64,512,4096 or 1:8.")],
+    against: Against = None,
     weak: Annotated[bool, typer.Option("--weak", help="Weak scaling: --cells are those of each node.")] = False,
     width: Annotated[int, typer.Option(help="Interaction range in cells; blocks narrower than it make the cutoff grow.")] = 1,
     cell_bytes: Annotated[float, typer.Option(help="Bytes that travel for a halo cell.")] = 8.0,
@@ -132,6 +153,19 @@ def project_stencil(
         return project_halo.project_stencil(described, code, shape, counts, weak, overlap)
 
     described = _machine(machine, latency, settings)
+    if against is not None:
+        found = _beside(rows_of, described, against, vary)
+        times = [
+            MachineTime(name, *(float(row["results"]["total_s"][end]) for end in ("value", "low", "high")))
+            for name, (*_, row) in found.items()
+        ]
+        told = _conclude(times, f"a step on {counts[-1]:,} nodes", plot)
+        if as_json:
+            print_json({"workload": "stencil", "conclusion": told, "rows": [row for rows in found.values() for row in rows]})
+            return
+        print(f"{told}.")
+        _show_steps([({}, row) for rows in found.values() for row in rows])
+        return
     plain = rows_of(described)
     parameters = plain[-1]["parameters"]
     rows = _varied(rows_of, plain, described, vary or [], parameters)
@@ -151,6 +185,10 @@ def project_stencil(
     if as_json:
         print_json({"workload": "stencil", "rows": [varied | row for varied, row in rows]})
         return
+    _show_steps(rows)
+
+
+def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
     lines = []
     for varied, row in rows:
         results = row["results"]
@@ -173,8 +211,41 @@ def project_stencil(
             }
         )
     show_table(lines)
-    for note in dict.fromkeys(note for row in plain for note in row["notes"]):
+    for note in dict.fromkeys(note for _, row in rows for note in row["notes"]):
         tell(f"note: {note}")
+
+
+def _beside(
+    rows_of: Callable[[Description], list[Answer]], machine: Description, against: str, vary: Sequence[str] | None
+) -> dict[str, list[Answer]]:
+    """The rows of each machine; one whose description lacks a figure is left out, with what it lacks. Raises InputError."""
+    from rankwise.engines.beside import load_all
+
+    if vary:
+        raise InputError("--vary and --against are too much for one table: leave one of the two out")
+    found = {}
+    for one in load_all(machine, against):
+        try:
+            found[one.name] = rows_of(one)
+        except InputError as error:
+            if one is machine:
+                raise
+            tell(f"left out: {error}")
+    return found
+
+
+def _conclude(times: Sequence[MachineTime], what: str, plot: Path | None) -> str:
+    """Say what machines beside each other come to, and draw it."""
+    from rankwise.engines.beside import conclusion
+
+    told = conclusion(times, what)
+    if plot is not None:
+        from rankwise.files import write_whole
+        from rankwise.report.beside import beside_picture
+
+        write_whole(plot, beside_picture(times, told).file())
+        tell(f"written: {plot}")
+    return told
 
 
 def _machine(reference: str, latency: str | None, settings: list[str] | None) -> Description:

@@ -50,8 +50,10 @@ def validate_choose(
     """
     from rankwise.decide.choice import Question
     from rankwise.decide.regret import measure_regret, simulate_regret
+    from rankwise.engines.ledger import keep_trials, machine_of
     from rankwise.engines.run import Here
     from rankwise.files import write_json
+    from rankwise.machine.profile import open_profile
 
     if engine not in ("run", "simgrid"):
         raise InputError(f"--engine {engine} is unknown: choose run or simgrid")
@@ -79,6 +81,7 @@ def validate_choose(
         print_json(regret.to_dict())
     else:
         _show(regret)
+    keep_trials(machine_of(open_profile(profile)), regret.engine, regret.trials)
 
 
 def _show(regret: Regret) -> None:

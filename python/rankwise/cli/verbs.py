@@ -15,6 +15,7 @@ MODULES = {
     "validate": ("workloads", "validate_choose"),
     "fit": ("fit",),
     "health": ("health",),
+    "ledger": ("ledger",),
     "machines": ("machines",),
     "map": ("map",),
     "measure": ("measure",),

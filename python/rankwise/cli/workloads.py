@@ -89,6 +89,7 @@ def _predict(workload: Workload) -> Callable[..., None]:
         loaded: Loaded = False,
         as_json: Json = False,
     ) -> None:
+        from rankwise.engines.ledger import keep_rows, machine_of
         from rankwise.engines.placement import profile_placement
         from rankwise.engines.session import predict_rows
         from rankwise.machine.profile import open_profile
@@ -97,6 +98,7 @@ def _predict(workload: Workload) -> Callable[..., None]:
         cases, machine = workload.cases(asked, site), open_profile(profile)
         rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
         show_rows(workload, rows, as_json, machine)
+        keep_rows("predict", machine_of(machine), rows)
 
     predict.__doc__ = f"Predict how long {workload.title} takes, with the interval that the profile's uncertainty gives."
     return predict
@@ -117,12 +119,14 @@ def _simulate(workload: Workload) -> Callable[..., None]:
         jobs: Jobs = None,
         as_json: Json = False,
     ) -> None:
+        from rankwise.engines.ledger import keep_rows, machine_of
         from rankwise.engines.session import simulate_rows
 
         cases = workload.cases(asked, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
         system = make_system_asked(profile, machine, settings, hop_latency)
         rows = simulate_rows(system, cases, topology, nodes, system.placement(ranks_per_node, placement), output, jobs)
         show_rows(workload, rows, as_json, system.profile)
+        keep_rows("simulate", system.name if system.profile is None else machine_of(system.profile), rows)
         fail_unless_verified(workload, rows)
 
     simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: the kernels of 'rankwise run' under SimGrid.
@@ -188,8 +192,10 @@ def _validate(workload: Workload) -> Callable[..., None]:
         output: Output = None,
         as_json: Json = False,
     ) -> None:
+        from rankwise.engines.ledger import keep_comparisons, machine_of
         from rankwise.engines.session import compare_engines, require_engines, why_not_paired
         from rankwise.files import write_json
+        from rankwise.machine.profile import open_profile
 
         names = [name.strip() for name in engines.split(",")]
         require_engines(names)
@@ -201,6 +207,7 @@ def _validate(workload: Workload) -> Callable[..., None]:
         if output is not None:
             write_json(output, validation.to_dict())
         show_validation(validation, as_json)
+        keep_comparisons(machine_of(open_profile(profile)), validation.comparisons)
         fail_unless_verified(workload, [comparison.measured for comparison in validation.comparisons])
 
     validate.__doc__ = f"""Predict {workload.title}, run it on this machine, and say how far the prediction was off.

@@ -8,6 +8,7 @@ launches are made, and the interval is that in which a further launch should lie
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -31,7 +32,7 @@ from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell
 from rankwise.workloads.base import Case, Pricer, Span
-from rankwise.workloads.fft3d import CALIBRATED, PHASES, TIMED, FftCase, Ingredients, fitting_grids
+from rankwise.workloads.fft3d import CALIBRATED, METHODS, PHASES, TIMED, FftCase, Ingredients, fitting_grids
 from rankwise.workloads.fft3d_model import exchanges_s
 
 LAUNCHES = 3
@@ -40,7 +41,7 @@ _TERMS = (*PHASES, "imbalance")
 _MOST_KEPT = 40  # samples of a launch
 _LEAST_POOLED = 40  # launches of other lengths, for quantiles of what launches differ by
 _LEAST_WIDTH = 0.03  # what transforms of one launch repeat to
-_MOST_GRIDS = 5  # of one question are timed, those whose exchanges take least
+_MOST_TIMED = 5  # candidates for one question, those whose exchanges take least
 
 
 def knowledge_folder() -> Path | None:
@@ -184,11 +185,16 @@ def timed(profile: Profile, cases: Sequence[Case], placement: Placement, pricer:
     asked = [case for case in cases if isinstance(case, FftCase) and case.reading == TIMED]
     if not asked:
         return list(cases)
+    # Of several candidates those that pay between nodes only are none on one.
+    if len(asked) > 1 and not all(case.needs_nodes for case in asked):
+        is_here = is_of_here(profile)
+        cases = [case for case in cases if not isinstance(case, FftCase) or not case.needs_nodes or (is_here and _spans(case, placement))]
+        asked = [case for case in asked if case in cases]
     if not is_of_here(profile):
-        return [replace(case, reading=CALIBRATED) if isinstance(case, FftCase) else case for case in cases]
+        return [replace(case, reading=CALIBRATED) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases]
     lengths = Lengths(lengths_file())
     wanted: dict[str, tuple[FftCase, int, bool]] = {}
-    for case in _chosen(asked, pricer):
+    for case in _chosen(asked, placement, pricer):
         key, ranks, alone = _what(case, placement)
         wanted[key] = (case, ranks, alone)
     missing = [(key, *what) for key, what in wanted.items() if key not in lengths.launches]
@@ -201,18 +207,22 @@ def timed(profile: Profile, cases: Sequence[Case], placement: Placement, pricer:
     return [_with(case, lengths, placement) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases]
 
 
-def _chosen(cases: Sequence[FftCase], pricer: Pricer) -> Iterator[FftCase]:
+def _spans(case: FftCase, placement: Placement) -> bool:
+    """Tell whether a case's ranks fill several nodes, of several ranks each where its exchanges know nodes."""
+    each = placement.of(case).most_on_a_node
+    return each < case.ranks and (case.method != "node-aware" or (each > 1 and case.ranks % each == 0))
+
+
+def _chosen(cases: Sequence[FftCase], placement: Placement, pricer: Pricer) -> Iterator[FftCase]:
     questions: dict[Any, list[FftCase]] = {}
     for case in cases:
         grids = fitting_grids(case.n, case.real, case.ranks) if case.open_grid else [case.grid]
         for grid in grids:
             questions.setdefault((case.question, case.keys_of_local), []).append(replace(case, grid=grid))
     for of_question in questions.values():
-        found: list[tuple[int, int]] = []
-        for case in sorted(of_question, key=lambda one: exchanges_s(one, pricer)) if len(of_question) > 1 else of_question:
-            if case.grid not in found and len(found) < _MOST_GRIDS:
-                found.append(case.grid)
-                yield case
+        few = len(of_question) <= _MOST_TIMED
+        on_node = placement.of(of_question[0]).most_on_a_node
+        yield from of_question if few else sorted(of_question, key=lambda one: exchanges_s(one, pricer, on_node))[:_MOST_TIMED]
 
 
 def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
@@ -226,7 +236,7 @@ def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
     ranks = min(on_node, len(_here().cpus))
     key = {
         "n": list(case.n), "grid": list(case.grid), "real": case.real, "precision": case.precision, "order": case.order,
-        "direction": case.direction, "library": case.library, "planning": case.planning, "ranks": ranks,
+        "direction": case.direction, "chunks": 1 if alone else case.chunks, "library": case.library, "planning": case.planning, "ranks": ranks,
         "method": None if alone else case.method, "mpi": None if alone else _here().mpi.kernels_path.name,
     }  # fmt: skip
     return json.dumps(key, sort_keys=True), ranks, alone
@@ -235,8 +245,9 @@ def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
 def _launch(case: FftCase, ranks: int, alone: bool) -> Launch:
     here = _here()
     arguments = case.arguments([()], (0,) * ranks, simulated=False)
-    if "--turns" in arguments:
-        arguments = [word for at, word in enumerate(arguments) if "--turns" not in (word, arguments[at - 1])]
+    arguments[arguments.index("--chunks") + 1] = "1"
+    if alone:
+        arguments[arguments.index("--method") + 1] = "alltoall"
     kernel = ["fft3d-stages", *arguments] if alone else ["fft3d", *arguments, "--turns", "1"]
     start = here.start(replace(case, grid=(ranks, 1)))
     record: Mapping[str, Any] = {}
@@ -259,12 +270,13 @@ def _with(case: FftCase, lengths: Lengths, placement: Placement) -> FftCase:
     for grid in grids:
         key, _, alone = _what(replace(case, grid=grid), placement)
         if key in lengths.launches:
-            found[grid] = replace(lengths.ingredients(key), alone=alone)
+            found[grid] = replace(lengths.ingredients(key), alone=alone, on_node=placement.of(case).most_on_a_node)
     if not found:  # of a candidate: the grid that was timed and is nearest
-        others = [other for other in fitting_grids(case.n, case.real, case.ranks) if other != case.grid]
-        for grid in sorted(others, key=lambda other: abs(math.log(other[0] / case.grid[0]))):
-            key, _, alone = _what(replace(case, grid=grid), placement)
+        near = sorted(fitting_grids(case.n, case.real, case.ranks), key=lambda other: abs(math.log(other[0] / case.grid[0])))
+        for grid, method in itertools.product(near, METHODS):
+            key, _, _ = _what(replace(case, grid=grid, method=method), placement)
             if key in lengths.launches:
-                found[case.grid] = replace(lengths.ingredients(key), alone=True, of_grid=grid)
+                on_node = placement.of(case).most_on_a_node
+                found[case.grid] = replace(lengths.ingredients(key), alone=True, of_grid=grid, on_node=on_node)
                 break
     return replace(case, ingredients=found)

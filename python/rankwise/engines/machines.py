@@ -51,20 +51,37 @@ def machine_of_description(
     card = min(limits) if limits else machine.need("link_bandwidth", "a message between nodes").value
     lane = card if all_links else min(card, link or card)
     memory = figure("memory_bandwidth")
-    links = {OTHER_NODE: {"send": [(0, latency_s, 1 / lane)]}}
+    between = {"send": [(0, latency_s, 1 / lane)]}
+    for way, key in (("overhead", "overhead"), ("exchange-gap", "gap"), ("rendezvous", "eager_limit")):
+        if (known := figure(key)) is not None:
+            between[way] = [(0, known, 0.0)]
+    links = {OTHER_NODE: between}
     shared = {"card": {"bytes_per_s": card}}
+    if (rate := figure("message_rate")) is not None:
+        shared["card"]["messages_per_s"] = rate
+    levels = [
+        (int(nodes), nodes * card * share)
+        for nodes, share in ((figure("leaf_nodes"), figure("leaf_taper")), (figure("group_nodes"), figure("taper")))
+        if nodes is not None and share is not None
+    ]
     if memory is not None:
         shared["memory"] = {"bytes_per_s": memory}
     notes = []
     if inside is None:
-        links["same-socket"] = {"send": [(0, latency_s / 2, 1 / max(lane, (memory or 0) / 8))]}
-        notes.append(_HALF_LATENCY)
+        inside_s, copied = figure("latency_inside"), figure("shared_memory_bandwidth")
+        rate = copied if copied is not None else max(lane, (memory or 0) / 8)
+        links["same-socket"] = {"send": [(0, latency_s / 2 if inside_s is None else inside_s, 1 / rate)]}
+        if inside_s is None:
+            notes.append(_HALF_LATENCY)
+        if (sockets := figure("socket_bandwidth")) is not None:
+            links["other-socket"] = {"send": [(0, links["same-socket"]["send"][0][1], 1 / min(rate, sockets))]}
+            shared["sockets"] = {"bytes_per_s": sockets}
     else:
         links |= {name: {"send": inside.lines(name)} for name in LINK_CLASSES if name != OTHER_NODE and inside.has(name)}
         if inside.memory_bytes_per_s is not None:
             shared["memory"] = {"bytes_per_s": inside.memory_bytes_per_s}
     try:
-        return _core.Machine(links, shared), notes
+        return _core.Machine(links, shared, levels), notes
     except ValueError as error:
         raise InputError(f"machine {machine.name}: {error}") from None
 

@@ -20,7 +20,10 @@ from rankwise.models.uncertain import Range, bounds
 from rankwise.workloads.base import Case, Row, Span, require_known
 from rankwise.workloads.exchange import balanced_grid, names
 
-_NETWORK = ("latency", "link_bandwidth", "links", "injection_bandwidth")
+_NETWORK = ("latency", "link_bandwidth", "links", "injection_bandwidth", "message_rate", "overhead", "gap", "eager_limit",
+            "leaf_taper", "taper")  # fmt: skip
+_INSIDE = ("memory_bandwidth", "latency_inside", "shared_memory_bandwidth", "socket_bandwidth")
+_LEVELS = {"leaf_taper": "leaf_nodes", "taper": "group_nodes"}  # what a taper needs to count
 _Values = Mapping[str, float]
 
 
@@ -35,7 +38,8 @@ class Described:
     def parameters(self) -> dict[str, Range]:
         """The figures that matter. Raises InputError when latency or bandwidth is missing."""
         self.with_figures({})
-        keys = _NETWORK if self.ranks_per_node == 1 else (*_NETWORK, "memory_bandwidth")
+        keys = [key for key in _NETWORK if key not in _LEVELS or _LEVELS[key] in self.machine.figures]
+        keys += _INSIDE if self.ranks_per_node > 1 else ()
         return {key: figure_range(self.machine.figures[key]) for key in keys if key in self.machine.figures}
 
     def with_figures(self, values: _Values) -> _core.Machine:

@@ -28,6 +28,8 @@ UNITS: dict[str, dict[str, float]] = {
     "B": {f"{p}B": f for p, f in (_DECIMAL | _BINARY).items()},
     "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "1": {"1": 1.0, "": 1.0},
+    "1/s": {"1/s": 1.0, "k/s": 1e3, "M/s": 1e6, "G/s": 1e9},
+    "W": {"W": 1.0, "kW": 1e3, "MW": 1e6},
 }
 
 
@@ -54,6 +56,24 @@ QUANTITIES: dict[str, QuantityKind] = {
     "io_bus_bandwidth": QuantityKind("B/s", "bus between host and accelerator, one direction (beta_PCIe)"),
     "latency": QuantityKind("s", "time of an empty message between two nodes (alpha)"),
     "taper": QuantityKind("1", "share of the injection bandwidth that the upper network level carries"),
+    "leaf_nodes": QuantityKind("1", "nodes of a leaf switch", whole=True),
+    "leaf_taper": QuantityKind("1", "share of what a leaf switch's nodes inject that leaves it"),
+    "group_nodes": QuantityKind("1", "nodes of a group or island, whose traffic to others the taper limits", whole=True),
+    "message_rate": QuantityKind("1/s", "messages a second that a node's cards send"),
+    "eager_limit": QuantityKind("B", "size from which on plain sends wait for their receivers"),
+    "overhead": QuantityKind("s", "processor time for a message, at either end (o)"),
+    "gap": QuantityKind("s", "time between two messages of one rank (g)"),
+    "latency_inside": QuantityKind("s", "time of an empty message inside a node"),
+    "shared_memory_bandwidth": QuantityKind("B/s", "one message inside a node"),
+    "socket_bandwidth": QuantityKind("B/s", "between two sockets of a node, one direction"),
+    "devices": QuantityKind("1", "accelerators of a node, as programs see them", whole=True),
+    "device_peak": QuantityKind("flop/s", "peak of one accelerator in double precision"),
+    "device_memory": QuantityKind("B", "memory of one accelerator"),
+    "device_link_bandwidth": QuantityKind("B/s", "between two accelerators of a node (NVLink, Infinity Fabric), one direction"),
+    "scale_up_devices": QuantityKind("1", "accelerators that share one scale-up fabric, over several nodes", whole=True),
+    "node_power": QuantityKind("W", "power of a node"),
+    "machine_peak": QuantityKind("flop/s", "peak of the whole machine, as published"),
+    "bisection_bandwidth": QuantityKind("B/s", "of the whole machine, as published, one direction"),
 }
 
 TOPOLOGIES = ("fully-connected", "torus", "fat-tree", "dragonfly")
@@ -122,7 +142,7 @@ class Description:
         if key not in self.figures:
             raise InputError(
                 f"machine {self.name} has no {key} ({QUANTITIES[key].meaning}), so {what} cannot be computed: "
-                f"give it with --set {key}=VALUE or add it to the description"
+                f"its description knows of no published one; give it with --set {key}=VALUE or add it to the description"
             )
         return self.figures[key]
 
@@ -144,8 +164,9 @@ class Description:
         return together if together is not None else injection
 
     def unverified(self) -> list[str]:
-        """Keys of the figures that nobody has checked against a source."""
-        return [key for key, figure in self.figures.items() if figure.kind == UNVERIFIED]
+        """Keys of the figures that nobody has checked against a source; ``topology`` among them where it is one."""
+        topology = ["topology"] if self.topology is not None and self.topology.kind == UNVERIFIED else []
+        return [*topology, *(key for key, figure in self.figures.items() if figure.kind == UNVERIFIED)]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -214,7 +235,8 @@ def set_figures(machine: Description, settings: list[str]) -> Description:
         value = low if low == high else value
         figure = Figure(value, low, high, QUANTITIES[key].unit, PROJECTED, "given on the command line", "now")
         machine = machine.with_figure(key, figure)
-    _check_taper(machine.get("taper"), "--set taper")
+    for key in ("taper", "leaf_taper"):
+        _check_taper(machine.get(key), f"--set {key}")
     return machine
 
 
@@ -222,7 +244,9 @@ def format_quantity(value: float, unit: str) -> str:
     """Write a figure with three significant digits and a fitting unit: ``1.60 TB/s``, ``191 TF/s``."""
     if unit == "1":
         return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:.3g}"
-    if unit == "s":
+    if unit in ("1/s", "W"):
+        scales = [(f"{p}{unit.removeprefix('1')}", f) for p, f in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))]
+    elif unit == "s":
         scales = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
     else:
         base = {"flop/s": "F/s"}.get(unit, unit)
@@ -267,7 +291,8 @@ def parse_description(text: str, where: str) -> Description:
         where=where,
         notes=tuple(notes),
     )
-    _check_taper(described.get("taper"), f"machine file {where}: figures.taper")
+    for key in ("taper", "leaf_taper"):
+        _check_taper(described.get(key), f"machine file {where}: figures.{key}")
     return described
 
 
@@ -372,4 +397,4 @@ def _some_units(unit: str) -> str:
 
 
 def _example(unit: str) -> str:
-    return {"B/s": "25GB/s", "flop/s": "30TF/s", "B": "8MiB", "s": "2us", "1": "4096"}[unit]
+    return {"B/s": "25GB/s", "flop/s": "30TF/s", "B": "8MiB", "s": "2us", "1": "4096", "1/s": "100M/s", "W": "2kW"}[unit]

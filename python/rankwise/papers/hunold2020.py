@@ -19,7 +19,7 @@ from rankwise.mapping import map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers import hunold2020_measured as measured
-from rankwise.papers.hunold2020_simgrid import kept_section
+from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import published_times
 from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
@@ -331,6 +331,8 @@ def reproduce() -> Reproduction:
             "instances": [_instance_record(row) for row in results],
             "throughput_grids": [_instance_record(row) for row in large],
             **measured.record(times, seconds),
+            "kept": len(kept()),
+            "campaign": whole(),
         },
         sources=[
             "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "

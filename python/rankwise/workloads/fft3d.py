@@ -28,7 +28,8 @@ from rankwise.workloads.base import (
 PHASES = ("compute", "shuffle", "exchange")
 PRECISIONS = ("double", "single")
 ORDERS = ("transposed", "natural")
-METHODS = ("alltoall", "pairwise")
+METHODS = ("alltoall", "pairwise", "node-aware")
+SLICES = 8  # of a slab that is asked about in slices
 DIRECTIONS = ("forward", "backward")
 LIBRARIES = ("auto", "fftw", "mkl")
 PLANNINGS = ("measure", "estimate", "patient")
@@ -45,7 +46,8 @@ _LOST, _LEAST_QUIET = 0.02, 5
 class Ingredients:
     """What a transform is made of, timed on this machine (engines/fft_lengths.py): the phases and the imbalance in seconds.
 
-    ``span``: of a further launch. ``alone``: nothing was exchanged. ``of_grid``: another grid than the case's stands for it.
+    ``span``: of a further launch. ``alone``: nothing was exchanged. ``on_node``: ranks a node. ``of_grid``: another grid than the
+    case's stands for it.
     """
 
     times_s: Mapping[str, float]
@@ -55,6 +57,7 @@ class Ingredients:
     disturbed: bool = False
     alone: bool = False
     of_grid: tuple[int, int] | None = None
+    on_node: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class FftCase(Case):
     order: str = "transposed"
     method: str = "alltoall"
     direction: str = "forward"
+    chunks: int = 1
     library: str = field(default="auto", compare=False)
     planning: str = field(default="measure", compare=False)
     reading: str = field(default=CALIBRATED, compare=False)
@@ -93,7 +97,13 @@ class FftCase(Case):
 
     @property
     def way(self) -> str:
-        return f"{self.grid[0]}x{self.grid[1]}, {self.method}"
+        slices = f", {self.chunks} slices" if self.chunks > 1 else ""
+        return f"{self.grid[0]}x{self.grid[1]}, {self.method}{slices}"
+
+    @property
+    def needs_nodes(self) -> bool:
+        """Whether it is a way that pays between nodes only."""
+        return self.chunks > 1 or self.method == "node-aware"
 
     @property
     def question(self) -> Hashable:
@@ -140,6 +150,7 @@ class FftCase(Case):
             "order": self.order,
             "method": self.method,
             "direction": self.direction,
+            "chunks": self.chunks,
         }
 
     def cells(self) -> dict[str, str]:
@@ -189,6 +200,7 @@ class FftCase(Case):
             "--order", self.order,
             "--method", self.method,
             "--direction", self.direction,
+            "--chunks", str(self.chunks),
             "--library", self.library,
             # Where computing takes no time there is nothing to plan for.
             "--planning", "estimate" if node_of_rank is None else self.planning,
@@ -210,8 +222,10 @@ class FftCase(Case):
 
         shortened = {name: np.asarray(times) for name, times in record["shortened"][0].items() if name.endswith("_s")}
         of_shortened = sum(shortened.values()) + np.asarray(record["imbalance_s"])
+        # Of local work alone there are no whole transforms.
+        times_s, lost_s = record.get("time_s", of_shortened), record.get("lost_s", record["shortened_lost_s"])
         quiet = [
-            np.asarray(record["lost_s"]) <= _LOST * np.asarray(record["time_s"]),
+            np.asarray(lost_s) <= _LOST * np.asarray(times_s),
             np.asarray(record["shortened_lost_s"]) <= _LOST * of_shortened,
         ]
         if min(map(np.count_nonzero, quiet)) < _LEAST_QUIET:
@@ -226,8 +240,8 @@ class FftCase(Case):
 
         return {
             **record,
-            "time_s": kept(record["time_s"], 0),
-            "phases": [of_rank(rank, 0) for rank in record["phases"]],
+            "time_s": kept(times_s, 0),
+            "phases": [of_rank(rank, 0) for rank in record.get("phases", ())],
             "shortened": [of_rank(rank, 1) for rank in record["shortened"]],
             "imbalance_s": kept(record["imbalance_s"], 1),
         }, None
@@ -333,8 +347,9 @@ class FftOptions(Options):
     real: bool = option(False, "Real data: forward to half a spectrum, backward from it.", "--real")
     precision: str = option("double", "double or single.")
     order: str = option("transposed", "Order out: transposed (fewer exchanges) or natural (as it came in).")
-    method: str = option("alltoall", "Exchanges: alltoall (MPI's collective) or pairwise (ours).")
+    method: str = option("alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (ours).")
     direction: str = option("forward", "forward or backward.")
+    chunks: int = option(1, "Slices of a slab whose exchange is under way while the next ones are transformed.")
     library: str = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
     planning: str = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
     reading: str | None = option(
@@ -390,13 +405,17 @@ class FftWorkload(Workload):
             (o.planning, PLANNINGS, "--planning"), (reading, READINGS, "--reading"), (o.network or WALK, NETWORKS, "--network"),
         ):  # fmt: skip
             require_known(name, known, what)
+        if not 1 <= o.chunks <= 1024:
+            raise InputError(f"--chunks {o.chunks} is not a number of slices: give 1 to 1024")
+        if by_turns and o.chunks > 1:
+            raise InputError("--chunks: parts of a transform in slices overlap and cannot be timed by turns: leave it out")
         asked = None if o.grid is None else _process_grid(o.grid)
         # Rates are of few numbers of ranks.
         counts = parse_ints(o.ranks, "--ranks") if o.ranks is not None else [site.ranks or (math.prod(asked) if asked else 2)]
         return [
             FftCase(
                 n, fft_grid(n, o.real, ranks, asked), o.real, o.precision, o.order, o.method, o.direction,
-                o.library, o.planning, reading, o.network, open_grid=asked is None and site.verb == "predict",
+                o.chunks, o.library, o.planning, reading, o.network, open_grid=asked is None and site.verb == "predict",
             )
             for n in map(_axes, o.n.split(","))
             for ranks in counts
@@ -404,10 +423,12 @@ class FftWorkload(Workload):
 
     def candidates(self, options: FftOptions, site: Site) -> list[FftCase]:
         return [
-            replace(case, grid=grid, method=method)
+            replace(case, grid=grid, method=method, chunks=chunks)
             for case in self.cases(options, site)
             for grid in ([case.grid] if options.grid is not None else fitting_grids(case.n, case.real, case.ranks))
             for method in METHODS
+            for chunks in ((1, SLICES) if grid[1] == 1 and case.ranks > 1 else (1,))
+            if method != "node-aware" or grid[1] == 1
         ]
 
     def columns(self, row: Row) -> dict[str, str]:

@@ -33,6 +33,8 @@ def predicted(case: FftCase, model: Pricer) -> Row:
             f"the profile's FFT rates are of {known} ranks, not of {case.ranks}: "
             f"add them with 'rankwise measure fft3d --ranks {case.ranks}'"
         )
+    if case.needs_nodes:
+        raise InputError("slices and node-aware exchanges are not among the profile's rates: leave out --reading and --network")
     network = case.network or (MEASURED if case.method == "alltoall" else WALK)
     terms = _terms(case, fft3d, rates)
     parts = {
@@ -64,8 +66,12 @@ def _of_ingredients(case: FftCase, model: Pricer) -> Row:
     span = made_of.span
     notes = [f"timed here in {made_of.launches} launches"]
     if made_of.alone:
-        parts["exchange"] = _walk(case, model, pairwise=case.method != "alltoall")
+        parts["exchange"] = _exchanges(case, model, made_of.on_node)
         span = _sum([span, parts["exchange"]])
+        if case.chunks > 1:
+            hidden = 2 / 3 * (1 - 1 / case.chunks) * min(made_of.span.time_s, parts["exchange"].time_s)
+            span = Span(span.time_s - hidden, span.ends_s[0] - hidden, span.ends_s[1] - hidden)
+            notes.append(f"{case.chunks} slices hide {100 * hidden / (span.time_s + hidden):.0f} % of it")
         notes.append("exchanges are the judge's")
     if made_of.of_grid is not None:
         notes.append(f"local work as of grid {made_of.of_grid[0]}x{made_of.of_grid[1]}, whose exchanges take less")
@@ -81,9 +87,20 @@ def _of_ingredients(case: FftCase, model: Pricer) -> Row:
     )  # fmt: skip
 
 
-def exchanges_s(case: FftCase, model: Pricer) -> float:
-    """Return the time of a case's exchanges by the judge."""
-    return _walk(case, model, pairwise=case.method != "alltoall").time_s
+def exchanges_s(case: FftCase, model: Pricer, on_node: int) -> float:
+    """Return the time of a case's exchanges by the judge, with so many ranks a node."""
+    return _exchanges(case, model, on_node).time_s
+
+
+def _exchanges(case: FftCase, model: Pricer, on_node: int) -> Span:
+    if case.method != "node-aware":
+        return _walk(case, model, pairwise=case.method == "pairwise")
+    # Slabs on full nodes: gathered within them, node to node, handed out; what one rank of a node sends another node goes at once.
+    nodes, passes = case.ranks // on_node, (2 if case.order == "natural" else 1) * case.chunks
+    block = case.bytes_per_rank / case.ranks / case.chunks
+    within = model.price(case, Program(Transpose((nodes, on_node), (1,), False)), round(block * nodes)).span
+    between = model.price(case, Program(Transpose((nodes, on_node), (0,), False)), round(block * on_node)).span
+    return _sum([within, between, within] * passes)
 
 
 def modelled(case: FftCase, row: Row) -> Row:
@@ -182,9 +199,10 @@ def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, floa
 def _walk(case: FftCase, model: Pricer, pairwise: bool = True) -> Span:
     """Return the time of all exchanges by the judge, rows or columns of ranks all at once."""
     p1, p2 = case.grid
-    passes = 2 if case.order == "natural" else 1
+    slices = case.chunks if p2 == 1 else 1
+    passes = (2 if case.order == "natural" else 1) * slices
     spans = [
-        model.price(case, Program(Transpose((p1, p2), (axis,), pairwise)), round(case.bytes_per_rank / ranks)).span
+        model.price(case, Program(Transpose((p1, p2), (axis,), pairwise)), round(case.bytes_per_rank / ranks / slices)).span
         for axis, ranks in ((1, p2), (0, p1))
         if ranks > 1
     ]

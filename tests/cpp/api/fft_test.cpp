@@ -1,6 +1,9 @@
 // 3-D FFTs through the C API: plane waves, whose spectrum is one value, there and back in every form that a plan has; and
 // what is refused, on all ranks alike.
 #include <complex>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numbers>
 
 #include "fixture.hpp"
@@ -156,7 +159,8 @@ TEST(ApiFft, EveryFormThereAndBack) {
           Form form{fft_options(kind), bricks % 2 == 1, bricks / 2 == 1, turn % 3 == 1};
           form.options.in_place = in_place;
           form.options.order = turn / 2 % 2 == 0 ? RANKWISE_FFT_TRANSPOSED : RANKWISE_FFT_NATURAL;
-          form.options.method = static_cast<int>(turn / 3 % 3);
+          form.options.method = static_cast<int>(turn / 3 % 4);
+          form.options.chunks = static_cast<int>(turn % 3);
           form.options.batch = 1 + static_cast<int>(turn % 5 % 2);
           if (turn % 4 == 3) form.options.grid[0] = 1, form.options.grid[1] = world_size();
           form.options.precision = turn % 7 < 4 ? RANKWISE_FFT_DOUBLE : RANKWISE_FFT_SINGLE;
@@ -168,7 +172,44 @@ TEST(ApiFft, EveryFormThereAndBack) {
   }
 }
 
+std::string explained(const FftHandle& plan) {
+  char text[4000] = "";
+  ok(rankwise_fft_explain(plan.handle, text, sizeof text, nullptr));
+  return text;
+}
+
+TEST(ApiFft, KeepsWhatTrialsFound) {
+  char folder[] = "/tmp/rankwise-fft-XXXXXX";
+  if (world_rank() == 0) ASSERT_NE(mkdtemp(folder), nullptr);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  setenv("RANKWISE_FFT_KNOWLEDGE", folder, 1);
+  rankwise_fft_options o = fft_options();
+  o.effort = RANKWISE_FFT_EFFORT_TRIALS;
+  const bool has_choice = world_size() > 1;
+  for (const char* part : {has_choice ? "tried for" : "nothing to choose", has_choice ? "kept from trials before" : "nothing"}) {
+    const FftHandle plan({12, 8, 10}, o);
+    ASSERT_EQ(plan.result, RANKWISE_SUCCESS) << rankwise_last_error();
+    EXPECT_NE(explained(plan).find(part), std::string::npos) << explained(plan);
+  }
+  // What nobody can have written there is passed over.
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0 && has_choice) {
+    const std::string path = std::string(folder) + "/choices";
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    std::ofstream(path) << line.substr(0, line.find('\t')) << "\t-1 7 9 0\n";
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const FftHandle plan({12, 8, 10}, o);
+  if (has_choice) EXPECT_NE(explained(plan).find("tried for"), std::string::npos) << explained(plan);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) std::filesystem::remove_all(folder);
+  setenv("RANKWISE_FFT_KNOWLEDGE", "", 1);
+}
+
 TEST(ApiFft, ExplainsAndKeepsItsOrder) {
+  setenv("RANKWISE_FFT_KNOWLEDGE", "", 1);
   rankwise_fft_options o = fft_options();
   o.effort = RANKWISE_FFT_EFFORT_TRIALS;
   const FftHandle plan({8, 8, 8}, o);
@@ -199,6 +240,9 @@ TEST(ApiFft, CreateRefusesOnAllRanks) {
   o = plain;
   o.grid[0] = o.grid[1] = world_size() + 1;
   expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "ranks: give a grid of as many");
+  o = plain;
+  o.chunks = is_last ? -1 : 1;
+  expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "options.chunks is -1");
   o = plain;
   o.effort = 7;
   expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "options.effort is 7");

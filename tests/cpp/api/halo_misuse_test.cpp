@@ -112,6 +112,7 @@ TEST_F(HaloMisuse, CallsMustComeInOrder) {
   expect_on_all(reduce(MPI_LONG_DOUBLE, MPI_SUM), RANKWISE_ERROR_ARGUMENT, "not made of");
   expect_on_all(reduce(MPI_DOUBLE, MPI_OP_NULL), RANKWISE_ERROR_ARGUMENT, "MPI_OP_NULL");
   expect_on_all(rankwise_neighbors_lists(halo, nullptr, nullptr), RANKWISE_ERROR_USAGE, "halos of lists");
+  expect_on_all(rankwise_neighbors_places(halo, nullptr), RANKWISE_ERROR_USAGE, "halos of lists");
   rankwise_field other = field;
   other.extent[0] = 3;
   expect_on_all(rankwise_halo_start(halo, 1, &other, nullptr), RANKWISE_ERROR_ARGUMENT, "not that of create");
@@ -182,9 +183,18 @@ TEST_F(HaloMisuse, ListsMustMatchAtBothEnds) {
   const int below[1] = {-1};
   const rankwise_list bad = {1, 0, below};
   expect_on_all(rankwise_neighbors_lists(halo, &bad, &recv), RANKWISE_ERROR_ARGUMENT, "below 0");
+  // Lists that were refused are not there.
+  expect_on_all(rankwise_neighbors_places(halo, &recv), RANKWISE_ERROR_USAGE, "rankwise_neighbors_lists first");
   ok(rankwise_neighbors_lists(halo, &send, nullptr));
   expect_on_all(rankwise_halo_reduce_start(halo, 1, &list, nullptr, MPI_DOUBLE, MPI_SUM), RANKWISE_ERROR_USAGE,
                 "recv lists");
+  recv.count = 2;
+  expect_on_all(rankwise_neighbors_places(halo, &recv), RANKWISE_ERROR_ARGUMENT, "sends 3 elements, but its receiver takes 2");
+  expect_on_all(rankwise_neighbors_places(halo, nullptr), RANKWISE_ERROR_ARGUMENT, "recv is NULL");
+  recv.count = 3;
+  ok(rankwise_neighbors_places(halo, &recv));
+  ok(rankwise_halo_start(halo, 1, &list, nullptr));
+  ok(rankwise_halo_wait(halo));
   ok(rankwise_halo_destroy(&halo));
 }
 

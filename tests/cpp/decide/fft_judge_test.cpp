@@ -20,7 +20,7 @@ TEST(FftJudge, TakesTimeForEveryExchange) {
   const Machine machine = default_machine();
   const auto time_s = [&](std::array<Index, 2> grid, bool pairwise, double bytes) {
     const Index ranks = grid[0] * grid[1];
-    return fft_exchanges_s({grid, pairwise}, bytes, Placement::blocked(ranks, ranks), machine);
+    return fft_exchanges_s({grid, pairwise ? FftMessages::pairwise : FftMessages::at_once}, bytes, Placement::blocked(ranks, ranks), machine);
   };
   for (const bool pairwise : {false, true}) {
     EXPECT_EQ(time_s({1, 1}, pairwise, 16384.0), 0.0);
@@ -29,6 +29,25 @@ TEST(FftJudge, TakesTimeForEveryExchange) {
     EXPECT_GT(time_s({2, 2}, pairwise, 16384.0), 1.5 * time_s({2, 1}, pairwise, 16384.0));  // one exchange more
   }
   EXPECT_GT(time_s({4, 1}, true, 16384.0), time_s({4, 1}, false, 16384.0));  // three steps in place of one
+}
+
+TEST(FftJudge, SlicesHideWorkBetweenNodesOnly) {
+  const Machine machine = default_machine();
+  const auto time_s = [&](Index chunks, Index per_node, double local_s) {
+    return fft_s({{4, 1}, FftMessages::at_once, chunks}, 4e6, local_s, Placement::blocked(4, per_node), machine);
+  };
+  EXPECT_LT(time_s(8, 1, 2e-3), time_s(1, 1, 2e-3));
+  EXPECT_GE(time_s(8, 4, 2e-3), time_s(1, 4, 2e-3));
+  EXPECT_GE(time_s(8, 1, 0.0), time_s(1, 1, 0.0));  // more messages, nothing to hide
+}
+
+TEST(FftJudge, ByNodeSavesMessagesWhereTheyAreShort) {
+  const Machine machine = default_machine();
+  const auto time_s = [&](FftMessages messages, double bytes) {
+    return fft_exchanges_s({{16, 1}, messages}, bytes, Placement::blocked(16, 8), machine);
+  };
+  EXPECT_LT(time_s(FftMessages::by_node, 512.0), time_s(FftMessages::pairwise, 512.0));
+  EXPECT_GT(time_s(FftMessages::by_node, 4e6), time_s(FftMessages::at_once, 4e6));
 }
 
 }  // namespace

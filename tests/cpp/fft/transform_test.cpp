@@ -39,8 +39,9 @@ const FftLibrary& library() {
   return loaded;
 }
 
+// arrays: of memory, beside what a column of a tiny array takes.
 template <typename Real>
-void expect_transform(const FftSpec& spec) {
+void expect_transform(const FftSpec& spec, double arrays = 2.2) {
   const Decomposition& d = spec.decomposition;
   SCOPED_TRACE(std::to_string(d.n[0]) + "x" + std::to_string(d.n[1]) + "x" + std::to_string(d.n[2]) + " on " +
                std::to_string(d.grid[0]) + "x" + std::to_string(d.grid[1]) + (d.real ? " real " : " complex ") +
@@ -55,7 +56,7 @@ void expect_transform(const FftSpec& spec) {
   fft.run(Direction::backward);
   const double points = static_cast<double>(d.n[0] * d.n[1] * d.n[2]);
   EXPECT_LE(check_field(MPI_COMM_WORLD, d, points, fft.data()), bound);
-  EXPECT_LE(static_cast<double>(fft.memory_bytes()), 2.2 * static_cast<double>(fft.array_bytes()) + 512);  // a column of a tiny array
+  EXPECT_LE(static_cast<double>(fft.memory_bytes()), arrays * static_cast<double>(fft.array_bytes()) + 512);  // a column of a tiny array
 }
 
 TEST(Fft3d, TransformsEveryKindOfArrayOnEveryGrid) {
@@ -102,6 +103,39 @@ TEST(Fft3d, LongBlocksTravelInPieces) {
       expect_transform<double>(spec);
     }
   }
+}
+
+TEST(Fft3d, SlicesAndNodesGiveTheSameValues) {
+  for (const auto& grid : grids()) {
+    for (const bool real : {false, true}) {
+      FftSpec spec{.decomposition = {{13, 6, 10}, real, grid}, .planning = Planning::estimate, .may_idle = true};
+      for (const Order order : {Order::natural, Order::transposed}) {
+        spec.order = order;
+        for (const TransposeMethod method : {TransposeMethod::alltoall, TransposeMethod::pairwise}) {
+          spec.method = method;
+          spec.chunks = real ? 3 : 20;  // fewer and more than a rank has planes
+          expect_transform<double>(spec, 3.2);
+        }
+        spec.chunks = 1;
+        spec.method = TransposeMethod::node_aware;
+        for (const int ranks_per_node : {0, 1, 2, 3}) {
+          spec.ranks_per_node = ranks_per_node;
+          expect_transform<double>(spec, 8.0);
+        }
+      }
+    }
+  }
+}
+
+TEST(Fft3d, DoesTheLocalWorkOfALargerGridAlone) {
+  const FftSpec spec{.decomposition = {{24, 30, 20}, false, {4, world_size()}},
+                     .planning = Planning::estimate,
+                     .may_idle = true,
+                     .alone = true};
+  Fft3d<double> fft(MPI_COMM_WORLD, spec, library());
+  const ShortenedTimes times = fft.run_shortened(Direction::forward);
+  EXPECT_GT(times.phases.compute_s, 0.0);
+  EXPECT_EQ(times.phases.exchange_s, 0.0);
 }
 
 // Every stage on at most four of its units; afterwards transforms are as they were.

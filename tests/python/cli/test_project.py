@@ -252,7 +252,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*FRONTIER, "--machine", "no.json"], "does not exist"),
         (["project", "fft3d", "--machine", "h100-cluster", "--n", "4096"], "--nodes"),
         (["project", "table", "--year", "1066"], "between 1950 and 2100"),
-        (["project", "exchange", "--machine", "frontier"], "has no latency"),
+        (["project", "exchange", "--machine", "keeneland"], "has no latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2"], "needs a unit of latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "sned"], "send mode 'sned' is unknown"),
         (
@@ -260,7 +260,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
             "algorithm 'shft' is unknown",
         ),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
+        (["project", "exchange", "--machine", "summit", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks-per-node", "0"], "at least 1"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--cutoff", "0"], "at least 1"),
@@ -271,7 +271,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--flops-per-cell", "-1"], "0 or above"),
         ([*STENCIL, "--cells", "8x8", "--nodes", "0"], "at least 1"),
         ([*STENCIL, "--cells", "8x8", "--nodes", "4", "--mode", "sned"], "send mode 'sned' is unknown"),
-        (["project", "stencil", "--machine", "frontier", "--cells", "8x8", "--nodes", "4"], "has no latency"),
+        (["project", "stencil", "--machine", "keeneland", "--cells", "8x8", "--nodes", "4"], "has no latency"),
         (["reproduce", "czechowski2012", "-o", "a-file"], "is a file: name a folder"),
         (["reproduce", "gauss1805"], "gauss1805"),
     ],
@@ -311,3 +311,21 @@ def test_project_fft3d_starts_without_heavy_libraries() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.strip() == "0"
     assert time.perf_counter() - start < 5  # a generous bound for a busy machine; benchmarks/startup.py holds it to 300 ms
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["exchange", "--dims", "3", "--cutoff", "1", "--bytes", "1kB"],
+        ["stencil", "--cells", "2048x2048x2048", "--nodes", "64"],
+    ],
+)
+def test_machines_beside_each_other(rankwise: Callable[..., Any], asked: list[str]) -> None:
+    command = ["project", *asked, "--machine", "fugaku", "--against", "frontier,aws-efa,keeneland"]
+    result = rankwise(*command, "--plot", "machines.svg", "--json")
+    assert result.code == 0 and "left out: machine keeneland has no latency" in result.err
+    assert len(result.json["rows"]) == 3
+    picture = Path("machines.svg").read_text()
+    assert result.json["conclusion"] in picture.replace("\n", " ") and "aws-efa" in picture
+    assert rankwise(*command).out.startswith(result.json["conclusion"])
+    assert rankwise(*command, "--vary", "latency=1us:2us").code == 2

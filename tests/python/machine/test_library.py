@@ -1,15 +1,20 @@
 """Machine descriptions: every figure has value, unit, source, date and kind; what a bad file is told."""
 
 import json
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rankwise.engines.project_halo import project_exchange
 from rankwise.errors import InputError
 from rankwise.machine import description
+from rankwise.machine.derived import check, check_all, schema
 from rankwise.machine.description import KINDS, QUANTITIES, Description, parse_description, parse_range, set_figures
 from rankwise.machine.library import all_machines, files, load_machine
 from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.workloads.exchange import Asked, make_cases
 
 MACHINES = all_machines()
 
@@ -59,12 +64,63 @@ def test_figures_are_in_si_units(machine: Description) -> None:
     """A slip in a unit is a factor of 8 or of 1000: figures must lie where such machines lie."""
     plausible = {
         "node_peak": (1e10, 1e15), "memory_bandwidth": (1e10, 1e14), "cache": (1e6, 1e9), "link_bandwidth": (1e9, 1e12),
-        "injection_bandwidth": (1e9, 1e12), "latency": (1e-7, 1e-5), "nodes": (64, 1e7), "taper": (0.1, 1), "line": (32, 512),
+        "injection_bandwidth": (1e9, 1e12), "latency": (1e-7, 3e-5), "nodes": (64, 1e7), "taper": (0.1, 1), "line": (32, 512),
         "memory": (1e9, 1e13), "io_bus_bandwidth": (1e9, 1e12),
     }  # fmt: skip
     for key, (low, high) in plausible.items():
         value = machine.get(key)
         assert value is None or low <= value <= high, key
+
+
+def test_what_follows_from_others_does() -> None:
+    found = check_all(MACHINES)
+    assert len(found) > 30 and [f for f in found if not f.agrees] == []
+    perlmutter = load_machine("perlmutter-gpu")
+    wrong = perlmutter.with_figure("nodes", replace(perlmutter.figures["nodes"], value=900, low=900, high=900))
+    assert [f.key for f in check(wrong) if not f.agrees] == ["machine_peak"]
+
+
+def test_the_schema_knows_what_the_reader_does() -> None:
+    figures = schema()["properties"]["figures"]["properties"]
+    assert set(figures) == set(QUANTITIES)
+    for path in files().values():
+        record = tomllib.loads(path.read_text())
+        assert set(record) <= set(schema()["properties"])
+        for key, figure in record["figures"].items():
+            assert set(figures[key]["required"]) <= set(figure) <= set(figures[key]["properties"])
+            assert figure["unit"] in figures[key]["properties"]["unit"]["enum"]
+
+
+def test_every_machine_answers_or_says_what_nobody_published() -> None:
+    (case,) = make_cases(Asked(["shift"], ["isend"], [1], [1000]), [4, 4, 4], [True] * 3)
+    silent = []
+    for machine in MACHINES:
+        try:
+            (row,) = project_exchange(machine, [case])
+        except InputError as error:
+            assert "knows of no published one" in str(error)
+            silent.append(machine.name)
+            continue
+        assert row.interval_s is not None and row.interval_s[0] < row.time_s < row.interval_s[1], machine.name
+    assert sorted(silent) == ["keeneland", "paper-cpu-2010", "paper-cpu-2020", "paper-gpu-2010", "paper-gpu-2020"]
+
+
+def test_figures_inside_a_node_and_tapers_by_level_reach_the_judge() -> None:
+    (case,) = make_cases(Asked(["shift"], ["isend"], [1], [1_000_000]), [4, 4, 4], [True] * 3)
+
+    def time_s(*settings: str, ranks_per_node: int = 1) -> float:
+        (row,) = project_exchange(set_figures(load_machine("archer2"), list(settings)), [case], ranks_per_node)
+        return row.time_s
+
+    assert time_s("overhead=500us") > time_s() and time_s("message_rate=1k/s") > time_s()
+    assert time_s("group_nodes=8", "taper=0.1") > 2 * time_s("group_nodes=8", "taper=1")
+    assert time_s("leaf_nodes=8", "leaf_taper=0.1") > 2 * time_s()
+    assert time_s("latency_inside=900us", ranks_per_node=64) > time_s(ranks_per_node=64)
+    assert time_s("shared_memory_bandwidth=100MB/s", ranks_per_node=64) > time_s(ranks_per_node=64)
+
+
+def test_unverified_counts_the_topology() -> None:
+    assert load_machine("jureca").unverified()[0] == "topology" and "topology" not in load_machine("archer2").unverified()
 
 
 def test_published_sums() -> None:

@@ -187,3 +187,22 @@ def test_rates_survive_the_file(tmp_path: Path) -> None:
 def test_cachegrinds_summary_is_read() -> None:
     text = "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw\nfn=main\n1 2\nsummary: 9 8 7 6 5 4321 3 2 1\n"
     assert _loads_missed(text) == 4321
+
+
+def test_transforms_that_were_interrupted_do_not_count() -> None:
+    """Planted: a third of whole transforms lose half of their time to others; of too few quiet ones a note says so."""
+    case = FftCase((8, 8, 8), (1, 1), reading="shortened")
+    times = [1.0, 2.0, 1.0] * 6
+    zeros = [0.0] * 18
+    phases = {"rank": 0, "compute_s": times, "shuffle_s": zeros, "exchange_s": zeros}
+    shortened = {"compute_s": [1.0] * 18, "shuffle_s": zeros, "exchange_s": zeros}
+    record = {
+        "time_s": times, "lost_s": [0.0, 1.0, 0.0] * 6, "phases": [phases], "shortened": [shortened], "imbalance_s": zeros,
+        "shortened_lost_s": [0.0] * 12 + [0.1] * 6,
+    }  # fmt: skip
+    quiet, note = case.undisturbed(record)
+    assert note is None and quiet["time_s"] == [1.0] * 12 == quiet["phases"][0]["compute_s"]
+    assert len(quiet["shortened"][0]["compute_s"]) == 12 == len(quiet["imbalance_s"])
+    busy, note = case.undisturbed({**record, "shortened_lost_s": [0.5] * 18})
+    assert busy["time_s"] == times and note is not None and "other programs interrupted all but 0 %" in note
+    assert case.undisturbed({"time_s": times}) == ({"time_s": times}, None)

@@ -1,0 +1,96 @@
+"""How good the FFT plans are that `auto` takes: its time over that of the best of all plans.
+
+On every rank, under mpiexec, with mpi4py: for each length a plan by auto (its trials included), then every process grid with every
+method, in slices and whole, by turns: in nine rounds in which who begins changes. The regret is auto's way over the best, by least
+times. The bar: at most 1.05 in at least 90 % of the cases. Shaped nodes: start it on them by the launcher's own options.
+
+    mpiexec -n 2 python benchmarks/fft3d_regret.py
+    mpiexec -n 4 python benchmarks/fft3d_regret.py --draw 3 --seed 7
+"""
+
+import argparse
+import os
+import random
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import rankwise
+
+LENGTHS = (32, 48, 61, 64, 96, 100, 128, 192, 256)
+METHODS = ("alltoall", "pairwise", "node-aware")
+GOAL, SHARE, ROUNDS = 1.05, 0.9, 9
+
+
+def ways(comm: MPI.Comm, n: int, nodes: int) -> list[dict]:
+    """Return every plan of so many ranks; slices and node-aware transposes where there are several nodes."""
+    found = []
+    for p1 in range(1, comm.size + 1):
+        if comm.size % p1 or max(p1, comm.size // p1) > n:
+            continue
+        for method in METHODS if comm.size > 1 else METHODS[:1]:
+            for chunks in (1, 4, 8, 16) if nodes > 1 and p1 == comm.size else (1,):
+                if method != "node-aware" or 1 < nodes < comm.size:
+                    found.append({"grid": (p1, comm.size // p1), "method": method, "chunks": chunks})
+    return found
+
+
+def timed(comm: MPI.Comm, fft: rankwise.Fft, arrays: tuple) -> float:
+    """Return the time of a forward transform on the slowest rank."""
+    comm.Barrier()
+    start = MPI.Wtime()
+    fft.forward(*arrays)
+    return comm.allreduce(MPI.Wtime() - start, MPI.MAX)
+
+
+def regret(comm: MPI.Comm, n: int, nodes: int) -> tuple[float, str]:
+    """Return auto's time over the best plan's, and in words."""
+    plans = [rankwise.Fft(comm, (n, n, n))]
+    words = [line for line in plans[0].explain().splitlines() if line.startswith("grid")][0]
+    others = ways(comm, n, nodes)
+    plans += [rankwise.Fft(comm, (n, n, n), **way) for way in others]
+    arrays = [plan.arrays() for plan in plans]
+    least = np.full(len(plans), np.inf)
+    for turn in range(ROUNDS + 1):
+        for place in range(len(plans)):
+            which = (place + turn) % len(plans)
+            time_s = timed(comm, plans[which], arrays[which])
+            if turn > 0:  # the first one warms up
+                least[which] = min(least[which], time_s)
+    for plan in plans:
+        plan.free()
+    best = int(np.argmin(least[1:]))
+    return float(least[0] / least[1:].min()), f"{1e3 * least[0]:9.3f} ms  best {others[best]} {1e3 * least[1 + best]:.3f} ms; auto: {words[:60]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draw", type=int, default=len(LENGTHS), help="so many of the lengths, drawn at random")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", default=None, help="numbers of ranks, none beyond those started (default: all of them)")
+    arguments = parser.parse_args()
+    os.environ["RANKWISE_FFT_KNOWLEDGE"] = ""  # every choice anew
+    world = MPI.COMM_WORLD
+    lengths = sorted(random.Random(arguments.seed).sample(LENGTHS, min(arguments.draw, len(LENGTHS))))
+    regrets = []
+    for ranks in map(int, (arguments.ranks or str(world.size)).split(",")):
+        comm = world.Split(0 if world.rank < ranks else MPI.UNDEFINED)
+        if comm == MPI.COMM_NULL:
+            continue
+        node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        nodes = comm.allreduce(int(node.rank == 0), MPI.SUM)
+        for n in lengths:
+            found, words = regret(comm, n, nodes)
+            regrets.append(found)
+            if world.rank == 0:
+                print(f"{n:4} on {ranks} ranks, {nodes} nodes: {found:.3f}  {words}", flush=True)
+    if world.rank != 0:
+        return 0
+    good = float(np.mean(np.array(regrets) <= GOAL))
+    print(f"load {os.getloadavg()[0]:.1f}; at most {GOAL} of the best in {100 * good:.0f} % of {len(regrets)} (bar {100 * SHARE:.0f} %), worst {max(regrets):.2f}")
+    return 0 if good >= SHARE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

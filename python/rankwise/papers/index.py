@@ -1,0 +1,235 @@
+"""Every numbered equation, table, figure and stated future work of the four papers: the command, the result, the verdict.
+
+``docs/papers.md`` is made from this and from the reproductions; a test makes it anew and compares. Results are computed from the
+records of the reproductions wherever they have figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+REPRODUCED, DIFFERS, CANNOT, ELSEWHERE = "reproduced", "differs", "cannot be done", "done here"
+Record = Mapping[str, Any]
+Result = Callable[[Record], tuple[str, str]]  # the result in words, and the verdict with its reason
+
+
+@dataclass(frozen=True)
+class Item:
+    """One numbered thing of a paper."""
+
+    paper: str
+    number: str
+    what: str
+    command: str
+    result: Result
+
+
+def _said(result: str, verdict: str) -> Result:
+    return lambda record: (result, verdict)
+
+
+def _if(holds: bool, why: str) -> str:
+    return REPRODUCED if holds else f"{DIFFERS}: {why}"
+
+
+W, A, H, C = "werner2023", "wagner2024", "hunold2020", "czechowski2012"
+_WERNER, _WAGNER, _HUNOLD, _CZECHOWSKI = (f"`rankwise reproduce {paper}`" for paper in (W, A, H, C))
+
+
+def _werner_rows(record: Record) -> tuple[str, str]:
+    difference = record["published_prediction_max_abs_diff_ns"]
+    return f"all {record['rows_count']} predictions, to {difference:.0f} ns", _if(difference < 20, "more than rounding")
+
+
+def _werner_inside(record: Record) -> tuple[str, str]:
+    inside, median = record["share_inside_sigma_published"], record["median_sigma_of_mean"]
+    return (
+        f"{inside:.0%} of the predictions lie within one deviation, whose median is {median:.0%} of the mean; off by "
+        f"{record['mape_published']:.2f} % in the mean",
+        _if(inside == 1.0, "some lie outside"),
+    )
+
+
+def _werner_models(record: Record) -> tuple[str, str]:
+    errors = {model["model"]: model["mape"] for model in record["models"]}
+    return (
+        f"one alpha and beta fitted to Table 1: {errors['hockney']:.1f} % off, by two points {errors['two-point']:.1f} %",
+        ELSEWHERE,
+    )
+
+
+def _werner_tradeoff(record: Record) -> tuple[str, str]:
+    found = [c for c in record["tradeoff"]["crossovers"] if c["reading"] == "pooled" and c["message_bytes"] == 1000]
+    told = "; ".join(f"{c['order']} from k = {c['always']}" for c in found)
+    return f"pooled teams win, blocks of 1000 B: {told}", f"{ELSEWHERE}: the model that the paper announces"
+
+
+def _werner_traffic(record: Record) -> tuple[str, str]:
+    factor = next(m for m in record["models"] if m["model"] == "max-rate")["parameters"]["contention_factor"]
+    return (
+        f"one factor of {factor:.2f} for large messages; `--engine run` measures beside traffic",
+        f"{ELSEWHERE}, on other machines",
+    )
+
+
+def _remarks(*starts: str) -> Result:
+    def result(record: Record) -> tuple[str, str]:
+        found = [r for r in record["remarks"] if any(start in r["says"] for start in starts)]
+        wrong = [r for r in found if not r["holds"]]
+        told = f"{len(found) - len(wrong)} of {len(found)} remarks on it hold"
+        return told, _if(not wrong, "; ".join(f"'{r['says']}', but {r['figures']}" for r in wrong))
+
+    return result
+
+
+def _wagner_fit(record: Record) -> tuple[str, str]:
+    told = "; ".join(f"{p['link']} alpha {1e6 * p['alpha_s']:.2f} us" for p in record["placements"])
+    return told, f"{REPRODUCED}, with fits beside it"
+
+
+def _claims(*keys: str) -> Result:
+    def result(record: Record) -> tuple[str, str]:
+        found = [claim for claim in record["claims"] if any(claim["key"].endswith(key) or key in claim["key"] for key in keys)]
+        wrong = [claim for claim in found if not claim["holds"]]
+        return f"{len(found) - len(wrong)} of {len(found)} sentences on it hold", _if(
+            not wrong, "; ".join(f"{claim['says']} Here {claim['numbers']}" for claim in wrong)
+        )
+
+    return result
+
+
+def _law(machine: str) -> Result:
+    def result(record: Record) -> tuple[str, str]:
+        line = next(line for line in record["lines"] if line["machine"] == machine)
+        told = [one for one in record["speedups_said"] if one["machine"] == machine]
+        wrong = [one for one in told if not one["holds"]]
+        words = (
+            f"published beside a + b J_max: {line['explained_log_variance']:.0%} of the variance; {len(told) - len(wrong)} of "
+            f"{len(told)} sentences on speed-ups hold"
+        )
+        why = "; ".join(
+            f"'up to {one['says']:g}' ({one['stencil']}, N = {one['nodes']}), printed {one['largest']:.1f}" for one in wrong
+        )
+        return words, _if(not wrong, why)
+
+    return result
+
+
+def _simulated(record: Record) -> tuple[str, str]:
+    share = record["kept"] / record["campaign"]
+    return f"{record['kept']} of {record['campaign']} times kept", _if(
+        share == 1, f"{share:.0%} of the campaign is simulated so far"
+    )
+
+
+def _prediction(number: int) -> Result:
+    def result(record: Record) -> tuple[str, str]:
+        rows = record["predictions"][number - 1]["figures"]
+        literal, effective = (
+            sum(bool(row[f"{name}_within_5_percent"]) for row in rows) for name in ("literal", "paper_effective")
+        )
+        words = (
+            f"{literal} of {len(rows)} figures within 5 % by the text, {effective} by the memory term that the figures imply"
+        )
+        return words, _if(literal == len(rows), "the text and its figures contradict each other")
+
+    return result
+
+
+def _figure6(record: Record) -> tuple[str, str]:
+    agree = [row["trend_agrees"] for row in record["figure6_statements"]]
+    return f"{sum(agree)} of {len(agree)} trends as the text says", _if(all(agree), "trends")
+
+
+def _table1(record: Record) -> tuple[str, str]:
+    slips = record["table1"]["slips"]
+    return f"{len(record['table1']['cells'])} cells recomputed", _if(
+        not slips, f"{len(slips)} figures do not follow from each other"
+    )
+
+
+def _sensitivity(record: Record) -> tuple[str, str]:
+    grown = record["balance"]["sensitivity_to_twice_the_node_peak"]
+    told = ", ".join(f"{name} x {value:.2f}" for name, value in grown.items())
+    values = list(grown.values())
+    return f"nodes twice as fast at the same peak: {told}", _if(values[0] == max(values), "T_mem is not the most sensitive")
+
+
+def _stacked(record: Record) -> tuple[str, str]:
+    known = [one for one in record["balance"]["balance"] if one["excess"] is not None]
+    beyond = sum(one["excess"] > 1 for one in known)
+    return (
+        f"{beyond} of {len(known)} machines with a known cache are beyond it",
+        f"{ELSEWHERE}, with the constants of Eq. 1 and 2",
+    )
+
+
+def _measured(record: Record) -> tuple[str, str]:
+    told = [one for one in record["measured"]["statements"] if one["literal_agrees"] is not None]
+    agree = sum(bool(one["literal_agrees"]) for one in told)
+    words = f"{agree} of {len(told)} things that are said of them follow from the equations; the times are printed nowhere"
+    return words, _if(agree == len(told), "the rest does not follow from the equations")
+
+
+def items() -> list[Item]:
+    """All numbered things, in the order of the papers."""
+    fft = "`rankwise project fft3d`"
+    found = [
+        Item(W, "Eq. 1", "the Shift on one axis", _WERNER, _werner_rows),
+        Item(W, "Eqs. 2, 3", "the Shift in 3-D, and in turns", "`rankwise predict exchange --algorithm shift,shift-posted --mode ssend --dims 3`", _said("the walk gives both: ssend takes turns, shift-posted does not", REPRODUCED)),
+        Item(W, "Table 1", "ping-pong, five betas", _WERNER, _werner_models),
+        Item(W, "Tables 2 to 6", "the Shift measured and predicted", _WERNER, _werner_inside),
+        Item(W, "Figures 1 to 5", "neighbours, Shift, Team Shift, even-odd order", "`rankwise exchange show`", _said("the schedules, proved by `exchange check`", REPRODUCED)),
+        Item(W, "6.2.1", "future: MPI_Send, MPI_Isend, self-synchronising", "`rankwise reproduce werner2023 --engine simgrid`", _said("all send modes, modelled and simulated", ELSEWHERE)),
+        Item(W, "6.2.2", "future: alpha and beta beside traffic", _WERNER, _werner_traffic),
+        Item(W, "6.2.3", "future: the smallest 20 %", "`rankwise reproduce werner2023 --engine run`", _said("the same experiment on your machine; of JURECA only bounds", f"{CANNOT} for JURECA: no samples were published")),
+        Item(W, "6.2.4", "future: a model of Team Shift, the tradeoff points", _WERNER, _werner_tradeoff),
+        Item(A, "Figures 1, 2, 6", "Slurm jobs, scripts, display-map", "`rankwise slurm script`", _said("scripts as readable files; each rank's place is read back from inside it", ELSEWHERE)),
+        Item(A, "Table 1, Figures 3, 4", "one run on one node", _WAGNER, _remarks("Table 1", "128 bytes", "759", "grows exponentially", "peaks", "drops", "above 130")),
+        Item(A, "Figure 5", "lstopo of a node", _WAGNER, _remarks("Figure 5")),
+        Item(A, "Table 2, Figures 7, 8", "one run by placement", _WAGNER, _remarks("Table 2")),
+        Item(A, "Table 3, Figures 9, 10", "ten runs by placement", _WAGNER, _wagner_fit),
+        Item(H, "Figures 1 to 3, Theorem IV.3", "the problem, stencils, NP-hardness", "`rankwise map --stencil ...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
+        Item(H, "Algorithms 1 to 3, Theorems V.1, V.2, Figures 4, 5", "hyperplane, k-d tree, stencil strips", "`rankwise map --algorithm all`", _said("all three, balanced on every instance; readings of the pseudo-code in docs/mapping.md", REPRODUCED)),
+        Item(H, "Table I", "machines", "`rankwise machines show vsc-4`", _said("VSC-4, SuperMUC-NG and JUWELS as descriptions", REPRODUCED)),
+        Item(H, "Figures 6, 7 (scores)", "two throughput grids", _HUNOLD, _claims("-50", "-100")),
+        Item(H, "Figure 8", "reduction over blocked, 432 instances", _HUNOLD, _claims("beats-nodecart", "like-nodecart", "strips-like-viem")),
+        *(Item(H, f"Tables {tables}", f"times on {machine}", _HUNOLD, _law(machine))
+          for tables, machine in (("II, III", "VSC4"), ("IV, V", "SuperMUC-NG"), ("VI, VII", "JUWELS"))),
+        Item(H, "Figures 6, 7 (speed-ups)", "the campaign", "`rankwise reproduce hunold2020 --engine simgrid`", _simulated),
+        Item(H, "Figure 9", "instantiation", _HUNOLD, _said("our times beside the three published ratios and VieM's 7.95 s", f"{DIFFERS}: the figure prints no numbers, and ours place all ranks at once")),
+        Item(H, "Conclusion", "future: release in MPI implementations", "`rankwise preload`", _said("Cartesian communicators of unmodified programs are reordered", ELSEWHERE)),
+        Item(C, "Eqs. 1 to 5", "flops, memory, network", fft, _said("each term by name", f"{REPRODUCED}; Eq. 5's constant is eight times what is needed")),
+        Item(C, "Eqs. 6, 7", "both at a given peak", _CZECHOWSKI, _sensitivity),
+        Item(C, "Eqs. 8, 9", "shuffle and I/O bus", "`rankwise project fft3d --artifacts`", _said("counted when asked for", REPRODUCED)),
+        Item(C, "Eq. 10, Figure 6", "T_mem / T_net over the years", _CZECHOWSKI, _figure6),
+        Item(C, "Eq. 11", "balance with stacked memory", _CZECHOWSKI, _stacked),
+        Item(C, "Table 1", "trends", "`rankwise project table`", _table1),
+        Item(C, "Figure 1", "pencils", "`rankwise run fft3d`", _said("the same transposes, run and checked", REPRODUCED)),
+        Item(C, "Figures 2 to 4", "P3DFFT on Hopper, DiGPUFFT on Keeneland", _CZECHOWSKI, _measured),
+        *(Item(C, f"Prediction {number}" + (", Figure 5" if number == 2 else ""), what, _CZECHOWSKI, _prediction(number))
+          for number, what in ((1, "0.08 % of peak"), (2, "CPU-like against GPU-like"), (3, "memory against network"))),
+        Item(C, "Appendix", "announced: raw data and code", _CZECHOWSKI, _said("recomputed from the printed Table 1", f"{CANNOT}: neither is with the paper")),
+    ]  # fmt: skip
+    return found
+
+
+def page(records: Mapping[str, Record]) -> str:
+    """Return docs/papers.md: a table a paper, from the records of its reproduction by paper."""
+    lines = [
+        "# The four papers",
+        "",
+        "Every numbered equation, table, figure and stated future work: the command, the result, the verdict. This page is made from",
+        "`rankwise reproduce` by a test (`RANKWISE_WRITE_GOLDEN=1 pytest tests/python/papers/test_index.py` writes it); nothing in the",
+        "columns of results is typed in where the reproduction has a figure.",
+    ]
+    for paper, title in ((W, "Werner et al. 2023, the Shift"), (A, "Wagner 2024, OSU by placement"),
+                         (H, "Hunold et al. 2020, stencil mapping"), (C, "Czechowski et al. 2012, the 3-D FFT")):  # fmt: skip
+        lines += ["", f"## {title}", "", "| number | what | command | result | verdict |", "|---|---|---|---|---|"]
+        for item in items():
+            if item.paper == paper:
+                result, verdict = item.result(records[paper])
+                lines.append(f"| {item.number} | {item.what} | {item.command} | {result} | {verdict} |")
+    return "\n".join(lines) + "\n"
