@@ -56,7 +56,7 @@ def script() -> str:
             return text
     text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script") + _END
     with suppress(OSError):  # where it cannot be kept it is made again
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as stream:
             stream.write(text)
         os.replace(stream.name, kept)
