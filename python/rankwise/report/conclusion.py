@@ -32,7 +32,8 @@ _CAUSES = {
     "persistent": "persistent requests are set up once and started again each time",
 }
 _CODE = {
-    "ssend": "MPI_Ssend(…)", "send": "MPI_Send(…)", "isend": "MPI_Isend(…)", "persistent": "MPI_Startall(…)  // made once by MPI_Send_init",
+    "ssend": "MPI_Ssend(…)", "send": "MPI_Send(…)", "isend": "MPI_Isend(…)",
+    "persistent": "MPI_Startall(…)  // made once by MPI_Send_init",
     "isend-self": "MPI_Isend(…)  // as each message arrives",
 }  # fmt: skip
 
@@ -101,8 +102,10 @@ def _conclude(
     poor = is_poor(profile, validation)
     if poor is not None:
         return Conclusion(
-            "These figures are too poor to build on.", f"Why: {poor}. No change is advised, and candidates cannot be told apart.",
-            figures, (), (Next("See what disturbs", "rankwise doctor"), Next("Measure again, undisturbed", _cure(validation, profile))),
+            "These figures are too poor to build on.",
+            f"Why: {poor}. No change is advised, and candidates cannot be told apart.",
+            figures, (), (Next("See what disturbs", "rankwise doctor"),
+                Next("Measure again, undisturbed", _cure(validation, profile))),
         )  # fmt: skip
     following = _next(profile, validation, mappings, case)
     if case is not None:
@@ -262,7 +265,8 @@ def _figures(links: Mapping[str, LinkFigures], case: _Case | None) -> tuple[Figu
         ))  # fmt: skip
         faster = f". Nearer: {_range([f.bandwidth_bytes_per_s for f in inside], format_bandwidth)}" if inside else ""
         found.append(_figure(
-            f"Bandwidth between {between(name)}", farthest.bandwidth_bytes_per_s, farthest.bandwidth_ci_bytes_per_s, format_bandwidth,
+            f"Bandwidth between {between(name)}", farthest.bandwidth_bytes_per_s, farthest.bandwidth_ci_bytes_per_s,
+                format_bandwidth,
             f"one message of {format_size(farthest.bandwidth_bytes)} at a time{faster}",
         ))  # fmt: skip
     return tuple(found)
@@ -297,7 +301,8 @@ def _next(
     if case is not None and case.example and profile is not None:
         grid = case.now.exchange.grid
         shape = "x".join(map(str, grid)) if len(grid) > 1 else f"1 --ranks {grid[0]}"
-        found.append(Next("Try an exchange of your own shape", f"rankwise validate exchange --dims {shape} --bytes 16kB --profile machine.json -o validate.json"))  # fmt: skip
+        found.append(Next("Try an exchange of your own shape",
+            f"rankwise validate exchange --dims {shape} --bytes 16kB --profile machine.json -o validate.json"))  # fmt: skip
     if validation is None and profile is not None:
         found.append(Next("Put an exchange to the test", VALIDATION_COMMAND))
     if profile is not None:
