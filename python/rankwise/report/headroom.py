@@ -23,7 +23,7 @@ def headroom_picture(advice: Advice, title: str) -> Chart:
         for i, (name, size) in enumerate(ends)
     ]
     y: Spec = {"value": 96}
-    bars = [
+    bars: list[Spec] = [
         {"low": room.best_bytes, "high": room.now_bytes, "part": "to gain by another placement"},
         {"low": room.now_bytes, "high": room.worst_bytes, "part": "could be lost by a bad placement"},
     ]
@@ -32,7 +32,7 @@ def headroom_picture(advice: Advice, title: str) -> Chart:
         "layer": [
             {
                 "data": rows(bar for bar in bars if bar["high"] > bar["low"]),
-                "mark": {"type": "bar", "height": 18},  # type: ignore[operator]
+                "mark": {"type": "bar", "height": 18},
                 "encoding": {
                     "y": y, "x": field_of("low", **axis), "x2": {"field": "high"},
                     "color": field_of("part", "nominal", scale={"domain": [bar["part"] for bar in bars],
