@@ -38,7 +38,7 @@ struct FftSpec {
   Index chunks = 1;             // of slabs: slices of planes whose exchange is under way while the next ones are transformed
   int ranks_per_node = 0;       // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
   bool alone = false;           // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
-  std::string knowledge;        // a file: what planning finds out is read from it and kept in it; none: not kept
+  std::string knowledge = {};   // a file: what planning finds out is read from it and kept in it; none: not kept
   std::size_t piece_bytes = 0;  // 0: messages travel in pieces only where MPI could not count them
 };
 

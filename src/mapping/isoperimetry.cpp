@@ -401,7 +401,7 @@ Least least_of_steep_sides(const std::vector<Index>& plane, Index tallest) {
         }
       };
       if (tallest == 0) add_level(levels);
-      for (Index level = 1; level < tallest; ++level) {
+      for (Index number = 1; number < tallest; ++number) {
         fewer = levels;
         add_level(fewer);
       }

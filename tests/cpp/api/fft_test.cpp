@@ -180,7 +180,9 @@ std::string explained(const FftHandle& plan) {
 
 TEST(ApiFft, KeepsWhatTrialsFound) {
   char folder[] = "/tmp/rankwise-fft-XXXXXX";
-  if (world_rank() == 0) ASSERT_NE(mkdtemp(folder), nullptr);
+  if (world_rank() == 0) {
+    ASSERT_NE(mkdtemp(folder), nullptr);
+  }
   MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
   setenv("RANKWISE_FFT_KNOWLEDGE", folder, 1);
   rankwise_fft_options o = fft_options();
@@ -202,7 +204,9 @@ TEST(ApiFft, KeepsWhatTrialsFound) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   const FftHandle plan({12, 8, 10}, o);
-  if (has_choice) EXPECT_NE(explained(plan).find("tried for"), std::string::npos) << explained(plan);
+  if (has_choice) {
+    EXPECT_NE(explained(plan).find("tried for"), std::string::npos) << explained(plan);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank() == 0) std::filesystem::remove_all(folder);
   setenv("RANKWISE_FFT_KNOWLEDGE", "", 1);
