@@ -28,7 +28,8 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a figure: link_bandwidth=50GB/s, a range =25GB/s:50GB/s, or =0.5x:2x."),
 ]
-Plot = Annotated[Path | None, typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
+Plot = Annotated[Path | None,
+    typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
 _TIMES = ("memory_s", "network_s", "total_s")
 Vary = Annotated[
     list[str] | None, typer.Option(help="Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
@@ -356,7 +357,8 @@ def value_words(key: str, value: float) -> str:
     """Write a value of a parameter with its unit."""
     from rankwise.machine.description import QUANTITIES, format_quantity
 
-    return f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value, QUANTITIES[key].unit if key in QUANTITIES else "1")
+    return f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value,
+        QUANTITIES[key].unit if key in QUANTITIES else "1")
 
 
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:

@@ -64,10 +64,12 @@ def project_exchange(
     last = f"{cases[-1].way}, k = {cases[-1].cutoff}, {format_size(cases[-1].message_bytes)}"
     if against is not None:
         found = _beside(rows_of, described, against, vary)
-        times = [MachineTime(name, row.time_s, *(row.interval_s or (row.time_s, row.time_s))) for name, (*_, row) in found.items()]
+        times = [MachineTime(name, row.time_s, *(row.interval_s or (row.time_s, row.time_s))) for name,
+            (*_, row) in found.items()]
         told = _conclude(times, last, plot)
         if as_json:
-            print_json({"workload": "exchange", "conclusion": told, "rows": [r.to_dict() for rows in found.values() for r in rows]})
+            print_json({"workload": "exchange", "conclusion": told,
+                "rows": [r.to_dict() for rows in found.values() for r in rows]})
             return
         print(f"{told}.")
         show_table([{"machine": name} | line(WORKLOAD, row) for name, rows in found.items() for row in rows])
@@ -77,7 +79,8 @@ def project_exchange(
     parameters = plain[-1].figures["parameters"]
     rows = _varied(rows_of, plain, described, vary or [], parameters)
     if plot is not None and vary:
-        last_times = [(found["varied"], found["value"], {"time": row.time_s}) for found, row in rows if row.case == plain[-1].case]
+        last_times = [(found["varied"], found["value"], {"time": row.time_s}) for found,
+            row in rows if row.case == plain[-1].case]
         write_varied(last_times, f"{described.name}, {last}", plot)
     else:
         _plot(plot, lambda on: rows_of(on)[-1].time_s, described, parameters, last)
@@ -177,7 +180,8 @@ def project_stencil(
         of_last = [(found, row["results"]) for found, row in rows if row["nodes"] == counts[-1]]
         terms = ("flops", "memory", "exchange", "total")
         write_varied(
-            [(found["varied"], found["value"], {term: float(times[f"{term}_s"]["value"]) for term in terms}) for found, times in of_last],
+            [(found["varied"], found["value"], {term: float(times[f"{term}_s"]["value"]) for term in terms}) for found,
+                times in of_last],
             f"{described.name}, {counts[-1]:,} nodes", plot,
         )  # fmt: skip
     else:

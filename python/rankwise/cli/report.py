@@ -110,6 +110,7 @@ def read_inputs(profile_file: Path | None, validation_file: Path | None, mapping
         load_validation(validation_file) if validation_file else None,
         load_mappings(mapping_file) if mapping_file else None,
         launches_of(profile, profile_file.parent) if profile is not None and profile_file is not None else None,
+        str(profile_file or _PROFILE),
     )
 
 

@@ -91,7 +91,8 @@ def timeline_of(events: Mapping[int, NDArray[Any]], steps: Steps) -> Timeline:
         done: list[Span] = []
         at = seconds(began[rank])
         for start, end, late in zip(call.start, call.end, found.latest[rank].late, strict=True):
-            pieces: tuple[tuple[Kind, float], ...] = (("computing", seconds(start)), ("waiting", seconds(start + late)), ("moving", seconds(end)))
+            pieces: tuple[tuple[Kind, float], ...] = (("computing", seconds(start)), ("waiting", seconds(start + late)),
+                ("moving", seconds(end)))
             for kind, until in pieces:
                 if until > at:
                     done.append(Span(rank, at, until, kind))

@@ -28,7 +28,8 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         note = f"Bytes between nodes a {evidence.per}: {words}. Worst: the worst placement known."
         sections.append(Section("headroom", title, [note], [Picture("room", "", lambda: headroom_picture(advice, title))]))
     title, caption = _step_title(evidence), _step_caption(evidence)
-    sections.append(Section("step", title, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.", lambda: step_picture(evidence, title, caption))]))  # fmt: skip
+    sections.append(Section("step", title, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.",
+        lambda: step_picture(evidence, title, caption))]))  # fmt: skip
     if evidence.timeline is not None and evidence.timeline.path:
         line = evidence.timeline
         title = timeline_title(line, evidence.per)
@@ -39,7 +40,8 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         start, best = start_of(advice.mappings), advice.mappings.best
         shown = [("now", start), ("placed by the file", best)] if best is not start else [("now", start)]
         panels = [(f"{words}: {format_volume(result.j_sum)} between nodes", result.node_of_cell) for words, result in shown]
-        picture = Picture("matrix", _matrix_caption(advice), lambda: matrix_picture(evidence.traffic, panels, hosts, _matrix_caption(advice)))  # fmt: skip
+        picture = Picture("matrix", _matrix_caption(advice), lambda: matrix_picture(evidence.traffic, panels, hosts,
+            _matrix_caption(advice)))  # fmt: skip
         title_of_pairs = f"Who sends to whom: {evidence.pattern.words}"
         sections.append(Section("messages", title_of_pairs, [], [picture]))
         placements = _placements_table(advice)
@@ -105,12 +107,14 @@ def _figures(advice: Advice) -> list[Figure]:
     waits = f"{100 * shares.share(shares.waiting_s):.0f} % waiting for late partners" if shares.split else "waiting is not told from moving bytes"
     per_rank = (shares.total_s - shares.computing_s) / shares.total_s.clip(1e-12)
     low, high = float(per_rank.min()), float(per_rank.max())
-    found.append(Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{100 * low:.0f} to {100 * high:.0f} % by rank", None, waits))
+    found.append(Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{100 * low:.0f} to {100 * high:.0f} % by rank",
+        None, waits))
     room = advice.headroom
     if room.now_bytes:
         value, unit = format_volume(room.now_bytes).split(" ")
         found.append(Figure(
-            f"Between nodes, a {evidence.per}", value, unit, f"best known {format_volume(room.best_bytes)}, worst {format_volume(room.worst_bytes)}",
+            f"Between nodes, a {evidence.per}", value, unit,
+                f"best known {format_volume(room.best_bytes)}, worst {format_volume(room.worst_bytes)}",
             None, "counted, exact",
         ))  # fmt: skip
     return found

@@ -78,7 +78,8 @@ def render(history: History) -> str:
     poor = ", ".join(found.poor) if found.poor else "of the profile that is known least"
     sections = [
         Section(
-            "ratio", _title(found, history), ["Band: 95 % interval; tinted: the tolerance. Above 1 the last profile takes longer."],
+            "ratio", _title(found, history),
+            ["Band: 95 % interval; tinted: the tolerance. Above 1 the last profile takes longer."],
             [Picture("ratios", f"{names[-1]} beside {names[0]}, plain sends.", partial(ratio_picture, history))],
         ),
         Section(
@@ -86,7 +87,8 @@ def render(history: History) -> str:
             [Picture("history-chart", "Bars are 95 % intervals.", partial(history_picture, history))],
         ),
         _all_figures(found),
-        Section("sources", "Where the figures come from", [f"{name}: of {profile.created}, {profile.trust.line()}." for name, profile in history.profiles] + [f"{note}." for note in found.notes], [], f"{len(names)} profiles"),
+        Section("sources", "Where the figures come from", [f"{name}: of {profile.created}, {profile.trust.line()}." for name,
+            profile in history.profiles] + [f"{note}." for note in found.notes], [], f"{len(names)} profiles"),
     ]  # fmt: skip
     return Document(
         kind="rankwise report",
@@ -109,7 +111,8 @@ def record(history: History) -> dict[str, Any]:
         "outcome": found.outcome,
         "tolerance": history.tolerance,
         "profiles": [
-            {"name": name, "created": profile.created, "links": {link: one.to_dict() for link, one in figures_of(profile.links).items()}}
+            {"name": name, "created": profile.created, "links": {link: one.to_dict() for link,
+                one in figures_of(profile.links).items()}}
             for name, profile in history.profiles
         ],
         "comparisons": [comparison.to_dict() for comparison in found.comparisons],
@@ -128,7 +131,8 @@ def ratio_picture(history: History) -> Chart:
     stops: list[str] = []
     data: list[Spec] = []
     for size in order:
-        said = [f"{link} {point_time(b)}, was {point_time(a)}" for link, found in pairs.items() for a, b in found if a.size_bytes == size]
+        said = [f"{link} {point_time(b)}, was {point_time(a)}" for link, found in pairs.items() for a,
+            b in found if a.size_bytes == size]
         stops.append(f"At {format_size(size)}: " + " | ".join(said))
     for link, found in pairs.items():
         for a, b in found:
@@ -144,24 +148,32 @@ def ratio_picture(history: History) -> Chart:
     x, colour = sizes.encoding(), field_of("link", "nominal", scale=series_scale(links), legend=LINES)
     tolerated = rows([{"low": 1 - history.tolerance, "high": 1 + history.tolerance}])
     layers: list[Spec] = [
-        {"data": tolerated, "mark": {"type": "rect", "color": "#0072b2", "opacity": 0.08}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
+        {"data": tolerated, "mark": {"type": "rect", "color": "#0072b2", "opacity": 0.08},
+            "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
         {"data": rows([{"ratio": 1}]), "mark": {"type": "rule", "color": INK}, "encoding": {"y": y}},
-        {"params": [zoom()], "mark": {"type": "area", "opacity": 0.18, "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour, "detail": {"field": "part"}}},
-        {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("link", "nominal", scale=series_scale(links, "dash")), "detail": {"field": "part"}}},
-        {"mark": {"type": "point", "filled": True, "opacity": 1, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 18)}},
+        {"params": [zoom()], "mark": {"type": "area", "opacity": 0.18, "clip": True},
+            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour,
+                "detail": {"field": "part"}}},
+        {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
+            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("link", "nominal",
+                scale=series_scale(links, "dash")), "detail": {"field": "part"}}},
+        {"mark": {"type": "point", "filled": True, "opacity": 1, "clip": True},
+            "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 18)}},
         cursor(),
         nearest("place", "ratio"),
         *sizes.break_marks(),
     ]  # fmt: skip
     title = f"Time of a message: {last} / {first}"
-    return Chart("ratios", title, ". ".join(stops), [{"title": title, "height": 250, "data": rows(data), "layer": layers}], stops)
+    return Chart("ratios", title, ". ".join(stops), [{"title": title, "height": 250, "data": rows(data), "layer": layers}],
+        stops)
 
 
 def history_picture(history: History) -> Chart:
     """Draw latency and bandwidth of each link, profile by profile."""
     links = history.links()
     names = [name for name, _ in history.profiles]
-    known = [figures_of({link: profile.links[link] for link in links if link in profile.links}) for _, profile in history.profiles]
+    known = [figures_of({link: profile.links[link] for link in links if link in profile.links}) for _,
+        profile in history.profiles]
     stops = [
         f"{name}: " + " | ".join(f"{link} {_latency(one)}, {_bandwidth(one)}" for link, one in of.items())
         for name, of in zip(names, known, strict=True)
@@ -171,21 +183,28 @@ def history_picture(history: History) -> Chart:
         data: list[Spec] = []
         for i, (name, of) in enumerate(zip(names, known, strict=True)):
             for link, one in of.items():
-                value, ends = (one.latency_s, one.latency_ci_s) if what == "latency" else (one.bandwidth_bytes_per_s, one.bandwidth_ci_bytes_per_s)
+                value, ends = (one.latency_s, one.latency_ci_s) if what == "latency" else (one.bandwidth_bytes_per_s,
+                    one.bandwidth_ci_bytes_per_s)
                 low, high = ends or (value, value)
-                data.append({"profile": name, "link": link, "value": value, "low": max(low, 0.01 * value), "high": high, "stop": i, "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}"})
-        x = field_of("profile", "ordinal", sort=names, axis={"title": None, "labelAngle": 0 if len(names) < 4 else -30, "labelLimit": 140})
+                data.append({"profile": name, "link": link, "value": value, "low": max(low, 0.01 * value), "high": high,
+                    "stop": i, "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}"})
+        x = field_of("profile", "ordinal", sort=names, axis={"title": None, "labelAngle": 0 if len(names) < 4 else -30,
+            "labelLimit": 140})
         y = field_of("value", **log_axis([float(row[key]) for row in data for key in ("low", "value", "high")], label, ""))
         colour = field_of("link", "nominal", scale=series_scale(links), legend=LINES)
         panels.append({
             "title": title, "height": 220, "data": rows(data), "encoding": {"x": x},
             "layer": [
-                {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour, "strokeDash": field_of("link", "nominal", scale=series_scale(links, "dash"))}},
-                {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}},
-                {"mark": {"type": "point", "filled": True, "opacity": 1}, "encoding": {"y": y, "color": colour, "size": emphasised(130, 50)}},
+                {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour,
+                    "strokeDash": field_of("link", "nominal", scale=series_scale(links, "dash"))}},
+                {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"},
+                    "color": colour}},
+                {"mark": {"type": "point", "filled": True, "opacity": 1},
+                    "encoding": {"y": y, "color": colour, "size": emphasised(130, 50)}},
             ],
         })  # fmt: skip
-    return Chart("history-chart", "Latency and bandwidth, profile by profile", ". ".join(stops), panels, stops, least_px=380, label_px=74)
+    return Chart("history-chart", "Latency and bandwidth, profile by profile", ". ".join(stops), panels, stops, least_px=380,
+        label_px=74)
 
 
 def _headline(found: Compared, history: History) -> str:
@@ -232,9 +251,11 @@ def _figures(history: History) -> list[Figure]:
     ratio = after.latency_s / before.latency_s
     ends = ratio_interval(before.latency_s, before.latency_ci_s, after.latency_s, after.latency_ci_s)
     found = [
-        _figure(f"Latency between {between(link)}, now", after.latency_s, after.latency_ci_s, format_time, f"was {_latency(before)}"),
+        _figure(f"Latency between {between(link)}, now", after.latency_s, after.latency_ci_s, format_time,
+            f"was {_latency(before)}"),
         _figure(
-            f"Bandwidth between {between(link)}, now", after.bandwidth_bytes_per_s, after.bandwidth_ci_bytes_per_s, format_bandwidth,
+            f"Bandwidth between {between(link)}, now", after.bandwidth_bytes_per_s, after.bandwidth_ci_bytes_per_s,
+                format_bandwidth,
             f"was {_bandwidth(before)}",
         ),
     ]  # fmt: skip
@@ -248,7 +269,8 @@ def _figure(name: str, value: float, interval: Interval | None, write: Any, note
     if interval is None:
         return Figure(name, number, unit, "– spread unknown", None, note)
     words = with_interval(value, interval, write).partition("(")[2].rstrip(")")
-    return Figure(name, number, unit, words if words.endswith(unit) else f"{words} {unit}", (interval[0] / value - 1, interval[1] / value - 1), note)  # fmt: skip
+    return Figure(name, number, unit, words if words.endswith(unit) else f"{words} {unit}",
+        (interval[0] / value - 1, interval[1] / value - 1), note)  # fmt: skip
 
 
 def _latency(one: LinkFigures) -> str:

@@ -37,7 +37,8 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
                 "high": high, "most": inside[-1],
             }  # fmt: skip
             boxes.append({
-                "mapper": mapper, **{name: min(float(end), edge) for name, end in ends.items()}, "stop": len(stops), "tip": words,
+                "mapper": mapper, **{name: min(float(end), edge) for name, end in ends.items()}, "stop": len(stops),
+                "tip": words,
                 "beyond": f"{beyond} beyond →" if beyond else "", "edge": edge,
             })  # fmt: skip
             outliers += [
@@ -47,16 +48,21 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
         y = field_of("mapper", "nominal", sort=mappers, title=None, axis={"labelLimit": 110})
         x: Spec = {"scale": {"domain": [0, edge], "nice": False}, "title": "relative to blocked"}
         layers: list[Spec] = [
-            {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": field_of("one", **x)}},
-            {"data": rows(outliers), "mark": {"type": "point", "filled": True, "size": 7, "color": MUTED, "opacity": 0.7}, "encoding": {"y": y, "x": field_of("value", **x)}},
+            {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "strokeDash": [2, 3]},
+                "encoding": {"x": field_of("one", **x)}},
+            {"data": rows(outliers), "mark": {"type": "point", "filled": True, "size": 7, "color": MUTED, "opacity": 0.7},
+                "encoding": {"y": y, "x": field_of("value", **x)}},
             {"mark": {"type": "rule"}, "encoding": {"y": y, "x": field_of("least", **x), "x2": {"field": "most"}}},
             {
                 "mark": {"type": "bar", "height": 13, "fill": SURFACE, "stroke": colour},
                 "encoding": {"y": y, "x": field_of("low", **x), "x2": {"field": "high"}, "strokeWidth": emphasised(2.5, 1.2)},
             },
-            {"mark": {"type": "bar", "height": 7, "color": colour, "opacity": 0.4}, "encoding": {"y": y, "x": field_of("notch_low", **x), "x2": {"field": "notch_high"}}},
-            {"mark": {"type": "tick", "color": INK, "thickness": 2, "height": 13}, "encoding": {"y": y, "x": field_of("middle", **x)}},
-            {"mark": {"type": "text", "align": "right", "dx": -2, "fontSize": 10.5}, "encoding": {"y": y, "x": field_of("edge", **x), "text": {"field": "beyond"}}},
+            {"mark": {"type": "bar", "height": 7, "color": colour, "opacity": 0.4},
+                "encoding": {"y": y, "x": field_of("notch_low", **x), "x2": {"field": "notch_high"}}},
+            {"mark": {"type": "tick", "color": INK, "thickness": 2, "height": 13},
+                "encoding": {"y": y, "x": field_of("middle", **x)}},
+            {"mark": {"type": "text", "align": "right", "dx": -2, "fontSize": 10.5},
+                "encoding": {"y": y, "x": field_of("edge", **x), "text": {"field": "beyond"}}},
         ]  # fmt: skip
         drawn.append({"title": title, "height": {"step": 21}, "data": rows(boxes), "layer": layers})
     return Chart(

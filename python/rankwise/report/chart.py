@@ -41,7 +41,8 @@ CONFIG: Spec = {
     "view": {"stroke": None},
     "axis": {
         "labelColor": INK, "labelFontSize": 12, "titleColor": INK, "titleFontSize": 12, "titleFontWeight": "normal",
-        "gridColor": RULE, "domainColor": MUTED, "tickColor": MUTED, "labelOverlap": "parity", "labelLimit": 170, "titlePadding": 8,
+        "gridColor": RULE, "domainColor": MUTED, "tickColor": MUTED, "labelOverlap": "parity", "labelLimit": 170,
+        "titlePadding": 8,
     },
     "title": {"anchor": "start", "color": INK, "fontSize": 13, "fontWeight": 600, "offset": 6},
     "header": {"labelColor": INK, "titleColor": INK},

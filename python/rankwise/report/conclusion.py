@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankwise.machine.compare import ratio_interval
@@ -20,7 +21,8 @@ from rankwise.units import format_bandwidth, format_size, format_time, format_vo
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
-_CURE = "rankwise measure -o machine.json"
+_USUAL = "machine.json"
+_CURE = f"rankwise measure -o {_USUAL}"
 _BLOCKING = ("ssend", "send")
 _CAUSES = {
     "ssend": "ssend returns only when its partner has begun to receive, so that a rank's messages wait for one another",
@@ -30,7 +32,8 @@ _CAUSES = {
     "persistent": "persistent requests are set up once and started again each time",
 }
 _CODE = {
-    "ssend": "MPI_Ssend(…)", "send": "MPI_Send(…)", "isend": "MPI_Isend(…)", "persistent": "MPI_Startall(…)  // made once by MPI_Send_init",
+    "ssend": "MPI_Ssend(…)", "send": "MPI_Send(…)", "isend": "MPI_Isend(…)",
+    "persistent": "MPI_Startall(…)  // made once by MPI_Send_init",
     "isend-self": "MPI_Isend(…)  // as each message arrives",
 }  # fmt: skip
 
@@ -79,17 +82,30 @@ class Conclusion:
 
 
 def conclude(
+    profile: Profile | None,
+    validation: Validation | None,
+    mappings: Sequence[MappingInstance] | None,
+    profile_name: str = _USUAL,
+) -> Conclusion:
+    """Return what was found, the most useful first; figures that are poor give no advice. Commands name the profile's file."""
+    found = _conclude(profile, validation, mappings)
+    named = tuple(replace(step, command=step.command.replace(_USUAL, shlex.quote(profile_name))) for step in found.next)
+    return replace(found, next=named)
+
+
+def _conclude(
     profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None
 ) -> Conclusion:
-    """Return what was found, the most useful first; figures that are poor give no advice."""
     links = {} if profile is None else figures_of({name: profile.links[name] for name in LINK_CLASSES if name in profile.links})
     case = None if validation is None else _Case.of(validation)
     figures = _figures(links, case)
     poor = is_poor(profile, validation)
     if poor is not None:
         return Conclusion(
-            "These figures are too poor to build on.", f"Why: {poor}. No change is advised, and candidates cannot be told apart.",
-            figures, (), (Next("See what disturbs", "rankwise doctor"), Next("Measure again, undisturbed", _cure(validation, profile))),
+            "These figures are too poor to build on.",
+            f"Why: {poor}. No change is advised, and candidates cannot be told apart.",
+            figures, (), (Next("See what disturbs", "rankwise doctor"),
+                Next("Measure again, undisturbed", _cure(validation, profile))),
         )  # fmt: skip
     following = _next(profile, validation, mappings, case)
     if case is not None:
@@ -249,7 +265,8 @@ def _figures(links: Mapping[str, LinkFigures], case: _Case | None) -> tuple[Figu
         ))  # fmt: skip
         faster = f". Nearer: {_range([f.bandwidth_bytes_per_s for f in inside], format_bandwidth)}" if inside else ""
         found.append(_figure(
-            f"Bandwidth between {between(name)}", farthest.bandwidth_bytes_per_s, farthest.bandwidth_ci_bytes_per_s, format_bandwidth,
+            f"Bandwidth between {between(name)}", farthest.bandwidth_bytes_per_s, farthest.bandwidth_ci_bytes_per_s,
+                format_bandwidth,
             f"one message of {format_size(farthest.bandwidth_bytes)} at a time{faster}",
         ))  # fmt: skip
     return tuple(found)
@@ -282,8 +299,10 @@ def _next(
     elif profile.trust.level in ("limited", "unknown"):
         found.append(Next("Know the figures better", f"{_CURE} --launches 20"))
     if case is not None and case.example and profile is not None:
-        shape = "x".join(map(str, case.now.exchange.grid))
-        found.append(Next("Try an exchange of your own shape", f"rankwise validate exchange --dims {shape} --bytes 16kB --profile machine.json -o validate.json"))  # fmt: skip
+        grid = case.now.exchange.grid
+        shape = "x".join(map(str, grid)) if len(grid) > 1 else f"1 --ranks {grid[0]}"
+        found.append(Next("Try an exchange of your own shape",
+            f"rankwise validate exchange --dims {shape} --bytes 16kB --profile machine.json -o validate.json"))  # fmt: skip
     if validation is None and profile is not None:
         found.append(Next("Put an exchange to the test", VALIDATION_COMMAND))
     if profile is not None:

@@ -75,9 +75,11 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
             {
                 "params": [zoom(f"zoom_{what}")],
                 "mark": {"type": "area", "opacity": 0.18, "clip": True},
-                "encoding": {"y": {**y, "field": low}, "y2": {"field": high}, "color": series["color"], "detail": {"field": "part"}},
+                "encoding": {"y": {**y, "field": low}, "y2": {"field": high}, "color": series["color"],
+                    "detail": {"field": "part"}},
             },
-            {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True}, "encoding": {"y": y, **series, "detail": {"field": "part"}}},
+            {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
+                "encoding": {"y": y, **series, "detail": {"field": "part"}}},
             {
                 "mark": {"type": "point", "filled": True, "clip": True},
                 "encoding": {"y": y, "color": series["color"], "size": emphasised(80, 16)},
@@ -133,7 +135,8 @@ def link_picture(link_class: str, link: Link) -> Chart:
         f"models {', '.join(models)}" + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
         panels,
         [_stop_of_ways(size, curves) for size in order],
-        {"resolve": {"legend": {"color": "independent", "strokeDash": "independent", "shape": "independent"}, "scale": {"color": "independent", "strokeDash": "independent", "shape": "independent"}}},
+        {"resolve": {"legend": {"color": "independent", "strokeDash": "independent", "shape": "independent"},
+            "scale": {"color": "independent", "strokeDash": "independent", "shape": "independent"}}},
         least_px=430, legend_px=130, label_px=76,
     )  # fmt: skip
 
@@ -144,7 +147,8 @@ def _models_panel(
     lines = [row for name in models for row in _model_rows(curve.models[name], sizes)]
     measured = [
         {
-            "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p), "stop": stop_of[p.size_bytes],
+            "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
+            "stop": stop_of[p.size_bytes],
             "tip": f"measured, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples",
         }
         for p in curve.table
@@ -160,8 +164,10 @@ def _models_panel(
                 "strokeDash": field_of("model", "nominal", scale=series_scale(models, "dash")), "detail": {"field": "segment"},
             },
         },
-        {"mark": {"type": "rule", "color": INK, "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}},
-        {"mark": {"type": "point", "filled": True, "color": INK, "opacity": 1, "clip": True}, "encoding": {"x": x, "y": y, "size": emphasised(90, 22)}},
+        {"mark": {"type": "rule", "color": INK, "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"},
+            "y2": {"field": "high"}}},
+        {"mark": {"type": "point", "filled": True, "color": INK, "opacity": 1, "clip": True},
+            "encoding": {"x": x, "y": y, "size": emphasised(90, 22)}},
         cursor(),
         nearest("place", "time", "near_models"),
         *sizes.break_marks(),
@@ -192,10 +198,13 @@ def _ways_panel(curves: Mapping[str, Curve], sizes: SizeAxis, stop_of: Mapping[i
             {
                 "params": [zoom("zoom_ways")],
                 "mark": {"type": "line", "strokeWidth": 1.2, "clip": True},
-                "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("way", "nominal", scale=series_scale(names, "dash"))},
+                "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("way", "nominal",
+                    scale=series_scale(names, "dash"))},
             },
-            {"mark": {"type": "rule", "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}},
-            {"mark": {"type": "point", "filled": True, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 16)}},
+            {"mark": {"type": "rule", "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
+                "color": colour}},
+            {"mark": {"type": "point", "filled": True, "clip": True},
+                "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 16)}},
             cursor(),
             nearest("place", "time", "near_ways"),
             *sizes.break_marks(),

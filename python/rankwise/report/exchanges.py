@@ -67,7 +67,8 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
             for kind, timed in zip(_BOTH, (row.measured, row.predicted), strict=True)
         ]  # fmt: skip
         errors = [
-            {"place": _place(row, by_size), "time": max(_times(row)), "words": f"{100 * row.error:+.0f} %", "stop": i, "tip": stops[i]}
+            {"place": _place(row, by_size), "time": max(_times(row)), "words": f"{100 * row.error:+.0f} %", "stop": i,
+            "tip": stops[i]}
             for i, row in of_mode
         ]
         title = "bytes of each rank's block" if by_size else "cutoff k (layers of neighbours)"

@@ -120,7 +120,8 @@ def _figures(last: Session, judgement: Judgement) -> list[Figure]:
         ends = (row.usual - row.limit, row.usual + row.limit)
         shares = tuple(math.expm1(end - row.value) for end in ends)
         words = f"usual {shown(figure, ends[0])} to {shown(figure, ends[1])}"
-        found.append(Figure(name_of(figure), value, unit, words, (shares[0], shares[1]), f"{percent(row.difference)} from the usual"))
+        found.append(Figure(name_of(figure), value, unit, words, (shares[0], shares[1]),
+            f"{percent(row.difference)} from the usual"))
     return found[:3]
 
 
@@ -133,37 +134,46 @@ def trend_picture(
     label = "format(1e9*datum.value,'.3~g')+' ns/B'" if split(figure)[1] == "s_per_byte" else TIME
     stops = [f"{day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
     data: list[Spec] = [
-        {"when": _millis(s.began), "value": math.exp(s.value[figure]), "verdict": _of_figure(s, figure), "stop": i, "tip": stops[i]}
+        {"when": _millis(s.began), "value": math.exp(s.value[figure]), "verdict": _of_figure(s, figure), "stop": i,
+        "tip": stops[i]}
         for i, s in enumerate(known)
     ]
     held = [row_["value"] for row_ in data if row_["verdict"] != "unusable"] or [row_["value"] for row_ in data]
     # Of few sessions no limit is known.
-    ends = [] if row is None or not row.limit < _MOST_LIMIT else [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
+    ends = [] if row is None or not row.limit < _MOST_LIMIT else [math.exp(row.usual - row.limit), math.exp(row.usual),
+        math.exp(row.usual + row.limit)]
     low, high = min([*held, *ends]), max([*held, *ends])
     margin = 0.12 * (high - low) or 0.1 * high
-    y = field_of("value", scale={"domain": [max(0.0, low - margin), high + 1.5 * margin], "nice": False, "zero": False}, axis={"labelExpr": label, "tickCount": 5, "title": None})
-    x = field_of("when", "temporal", axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y", "labelOverlap": "greedy"}, scale={"type": "utc", "nice": False, "padding": 12})
+    y = field_of("value", scale={"domain": [max(0.0, low - margin), high + 1.5 * margin], "nice": False, "zero": False},
+        axis={"labelExpr": label, "tickCount": 5, "title": None})
+    x = field_of("when", "temporal", axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y",
+        "labelOverlap": "greedy"}, scale={"type": "utc", "nice": False, "padding": 12})
     marks = list(_MARKS)
     layers: list[Spec] = []
     if row is not None and ends:
         band = [{"low": ends[0], "high": ends[2]}]
         layers += [
-            {"data": rows(band), "mark": {"type": "rect", "color": SERIES[0], "opacity": 0.1}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
+            {"data": rows(band), "mark": {"type": "rect", "color": SERIES[0], "opacity": 0.1},
+                "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
             {"data": rows([{"value": ends[1], "words": "usual"}]), "mark": {"type": "rule"}, "encoding": {"y": y}},
-            {"data": rows([{"value": ends[2]}]), "mark": {"type": "rule", "color": SERIES[1], "strokeDash": [6, 3]}, "encoding": {"y": y}},
+            {"data": rows([{"value": ends[2]}]), "mark": {"type": "rule", "color": SERIES[1], "strokeDash": [6, 3]},
+                "encoding": {"y": y}},
             {
-                "data": rows([{"value": ends[1], "words": "usual"}, {"value": ends[2], "words": f"alarm from {percent(row.limit)}"}]),
+                "data": rows([{"value": ends[1], "words": "usual"},
+                    {"value": ends[2], "words": f"alarm from {percent(row.limit)}"}]),
                 "mark": {"type": "text", "align": "right", "dx": -4, "dy": -7, "fontSize": 11, "color": MUTED},
                 "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "words"}},
             },
         ]  # fmt: skip
     for change in (change for change in changes if change.figure == figure):
-        at: list[Spec] = [{"when": _millis(datetime.fromisoformat(change.at)), "words": f"{percent(math.log(change.ratio))} since {day(change.at)}"}]
+        at: list[Spec] = [{"when": _millis(datetime.fromisoformat(change.at)),
+            "words": f"{percent(math.log(change.ratio))} since {day(change.at)}"}]
         late = at[0]["when"] > (data[0]["when"] + data[-1]["when"]) / 2
         layers += [
             {"data": rows(at), "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": x}},
             {
-                "data": rows(at), "mark": {"type": "text", "align": "right" if late else "left", "dx": -4 if late else 4, "baseline": "top", "fontSize": 11},
+                "data": rows(at), "mark": {"type": "text", "align": "right" if late else "left", "dx": -4 if late else 4,
+                    "baseline": "top", "fontSize": 11},
                 "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "words"}},
             },
         ]  # fmt: skip
@@ -175,13 +185,16 @@ def trend_picture(
                 "x": x, "y": y, "size": emphasised(190, 70),
                 "color": field_of("verdict", "nominal", scale={"domain": marks, "range": [_MARKS[m][1] for m in marks]}),
                 "shape": field_of("verdict", "nominal", scale={"domain": marks, "range": [_MARKS[m][0] for m in marks]}),
-                "fill": {"condition": {"test": "datum.verdict==='same'||datum.verdict==='slower'", "field": "verdict", "type": "nominal", "scale": {"domain": marks, "range": [_MARKS[m][1] for m in marks]}, "legend": None}, "value": "transparent"},
+                "fill": {"condition": {"test": "datum.verdict==='same'||datum.verdict==='slower'", "field": "verdict",
+                    "type": "nominal", "scale": {"domain": marks, "range": [_MARKS[m][1] for m in marks]}, "legend": None},
+                        "value": "transparent"},
             },
         },
         nearest("when", "value", f"near_{number}", "temporal"),
     ]  # fmt: skip
     panel = {"title": _heading(figure, row, known[-1]), "height": 170, "data": rows(data), "layer": layers}
-    return Chart(f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement), [panel], stops, label_px=70, legend_px=110)
+    return Chart(f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement), [panel], stops,
+        label_px=70, legend_px=110)
 
 
 def _millis(when: datetime) -> int:

@@ -36,7 +36,8 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
             said = f"{hosts[sender]} to {hosts[receiver]}, streams of {format_size(size)}: {times:.2f} times the usual time"
             shade = min(1.0, abs(math.log(times)) / math.log(_MOST_RATIO))
             cells.append({
-                "from": hosts[sender], "to": hosts[receiver], "kind": "slower" if times > 1 else "faster", "shade": 0.06 + 0.94 * shade,
+                "from": hosts[sender], "to": hosts[receiver], "kind": "slower" if times > 1 else "faster",
+                "shade": 0.06 + 0.94 * shade,
                 "tip": said, **({"stop": len(stops)} if len(stops) < _MOST_STOPS else {}),
             })  # fmt: skip
             if len(stops) < _MOST_STOPS:
@@ -46,7 +47,8 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
             "title": f"streams of {format_size(size)}: rows send, columns receive", "height": _SIDE_PX, "data": rows(cells),
             "mark": {"type": "rect"},
             "encoding": {
-                "x": field_of("to", "nominal", sort=names, title=None, axis={"labelAngle": -90, "labelOverlap": "greedy", "orient": "top", "domain": False}),
+                "x": field_of("to", "nominal", sort=names, title=None,
+                    axis={"labelAngle": -90, "labelOverlap": "greedy", "orient": "top", "domain": False}),
                 "y": field_of("from", "nominal", sort=names, title=None, axis={"labelOverlap": "greedy", "domain": False}),
                 "color": field_of("kind", "nominal", scale={"domain": ["slower", "faster"], "range": [WORSE, BETTER]}),
                 "opacity": field_of("shade", scale={"domain": [0, 1], "range": [0, 1]}, legend=None),
@@ -54,7 +56,8 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
             },
         })  # fmt: skip
     title = "Times as slow as usual; the full colour: 2 times and more, or half and less"
-    return Chart("slow-nodes", title, " ".join(words), panels, stops, {"title": title}, least_px=460, most_columns=2, label_px=80)
+    return Chart("slow-nodes", title, " ".join(words), panels, stops, {"title": title}, least_px=460, most_columns=2,
+        label_px=80)
 
 
 def traffic_map(matrix: NDArray[np.float64], words: Sequence[str], each: int = 1) -> Chart:
@@ -71,7 +74,8 @@ def traffic_map(matrix: NDArray[np.float64], words: Sequence[str], each: int = 1
     for i, (source, peer) in enumerate(zip(sources.tolist(), peers.tolist(), strict=True)):
         sent = float(matrix[source, peer])
         found.append({
-            "x": peer, "x2": peer + 1, "y": source, "y2": source + 1, "shade": 0.15 + 0.85 * math.log(sent / least) / math.log(heaviest / least),
+            "x": peer, "x2": peer + 1, "y": source, "y2": source + 1,
+            "shade": 0.15 + 0.85 * math.log(sent / least) / math.log(heaviest / least),
             "tip": f"{ranks(source)} to {ranks(peer)}: {format_volume(int(sent))}", **({"stop": i} if i < _MOST_STOPS else {}),
         })  # fmt: skip
     panel = {

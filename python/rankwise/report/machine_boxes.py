@@ -119,7 +119,8 @@ def _cache_words(machine: Mapping[str, Any]) -> str:
 
 def _small(machine: Mapping[str, Any]) -> str:
     memory = machine.get("memory_bytes")
-    known = [str(machine.get("cpu_model") or ""), f"{memory / 2**30:.0f} GiB memory" if isinstance(memory, int) and memory else ""]
+    known = [str(machine.get("cpu_model") or ""), f"{memory / 2**30:.0f} GiB memory" if isinstance(memory,
+        int) and memory else ""]
     return f"<small>{html.escape(', '.join(' '.join(part.split()) for part in known if part))}</small>"
 
 

@@ -167,7 +167,8 @@ class NodeMap:
             left = i * (columns + self._gap)
             for node, x, y, width, height in rectangles_of(cells):
                 found.append({
-                    "x": left + x, "x2": left + x + width, "y": y, "y2": y + height, "node": node, "colour": palette[self.colours[node]],
+                    "x": left + x, "x2": left + x + width, "y": y, "y2": y + height, "node": node,
+                    "colour": palette[self.colours[node]],
                     "area": width * height, "stop": stop_of[node],
                 })  # fmt: skip
             borders += [{"x": left + x, "x2": left + x2, "y": y, "y2": y2} for x, y, x2, y2 in borders_of(cells, down, columns)]
@@ -189,7 +190,9 @@ class NodeMap:
         y_of = field_of("y", axis=None, scale={"domain": [0, down], "nice": False, "reverse": True})
         fits = f"datum.wide*{WIDE}/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
         return {
-            "title": {"text": self.result.algorithm, "subtitle": f"{self.result.j_sum} messages between nodes, {self.result.j_max} of the busiest{note}", "subtitleColor": MUTED, "subtitleFontSize": 11.5},
+            "title": {"text": self.result.algorithm,
+                "subtitle": f"{self.result.j_sum} messages between nodes, {self.result.j_max} of the busiest{note}",
+                    "subtitleColor": MUTED, "subtitleFontSize": 11.5},
             "height": height_px,
             "layer": [
                 {
@@ -198,7 +201,8 @@ class NodeMap:
                     "encoding": {
                         "x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"},
                         "color": field_of("colour", "nominal", scale=None),
-                        "opacity": {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1}, "value": 0.35},
+                        "opacity": {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1},
+                            "value": 0.35},
                     },
                 },
                 {
@@ -208,7 +212,8 @@ class NodeMap:
                 {
                     "data": rows(numbers), "transform": [{"filter": fits}],
                     "mark": {"type": "text", "fontSize": 11, "baseline": "middle"},
-                    "encoding": {"x": x_of, "y": y_of, "text": {"field": "node"}, "color": field_of("ink", "nominal", scale=None)},
+                    "encoding": {"x": x_of, "y": y_of, "text": {"field": "node"},
+                        "color": field_of("ink", "nominal", scale=None)},
                 },
             ],
         }  # fmt: skip
@@ -243,11 +248,14 @@ def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
             "title": grid + _short(item.stencil), "height": {"step": 26, "for": "position"}, "data": rows(data),
             "encoding": {
                 "y": field_of("mapping", "nominal", sort=names, title=None, axis={"labelLimit": 100}),
-                "x": field_of("share", title="of blocked", scale={"domain": [0, max(1.0, ceiling) * 1.15]}, axis={"format": ".0%", "tickCount": 4}),
+                "x": field_of("share", title="of blocked", scale={"domain": [0, max(1.0, ceiling) * 1.15]},
+                    axis={"format": ".0%", "tickCount": 4}),
             },
             "layer": [
-                {"mark": {"type": "rule", "strokeDash": [2, 3]}, "data": {"values": [{"share": 1}]}, "encoding": {"y": {"value": 0}, "y2": {"value": "height"}}},
-                {"mark": {"type": "bar", "height": 8}, "encoding": {"color": colour, "yOffset": field_of("kind", "nominal", sort=list(kinds)), "opacity": emphasised(1, 0.82)}},
+                {"mark": {"type": "rule", "strokeDash": [2, 3]}, "data": {"values": [{"share": 1}]},
+                    "encoding": {"y": {"value": 0}, "y2": {"value": "height"}}},
+                {"mark": {"type": "bar", "height": 8}, "encoding": {"color": colour,
+                    "yOffset": field_of("kind", "nominal", sort=list(kinds)), "opacity": emphasised(1, 0.82)}},
             ],
         })  # fmt: skip
     return Chart(

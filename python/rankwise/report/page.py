@@ -25,6 +25,7 @@ class Inputs:
     validation: Validation | None = None
     mappings: Sequence[MappingInstance] | None = None
     launches: Launches | None = None
+    profile_name: str = "machine.json"
 
     def section_names(self) -> list[str]:
         """Return the ids of the sections for which there are figures, in order of reading."""
@@ -34,7 +35,7 @@ class Inputs:
 
 def conclusion_of(inputs: Inputs) -> Conclusion:
     """Return what the report concludes."""
-    return conclude(inputs.profile, inputs.validation, inputs.mappings)
+    return conclude(inputs.profile, inputs.validation, inputs.mappings, inputs.profile_name)
 
 
 def render(inputs: Inputs) -> str:

@@ -10,6 +10,8 @@ from rankwise.files import write_whole
 from rankwise.report.document import Document, Next
 from rankwise.report.reproduction import Reproduction, Section, Table
 
+_MOST_WHY = 2  # sentences below the headline
+
 
 def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write page, tables and pictures into a folder; return the files, the page first. Raises OSError."""
@@ -29,12 +31,13 @@ def render(reproduction: Reproduction) -> str:
     """Return the page; the same figures give the same bytes."""
     sources = Section("sources", "Where the figures come from", reproduction.sources)
     first, *rest = reproduction.answer
+    more = [Section("answer", "What else was found", rest[_MOST_WHY:])] if len(rest) > _MOST_WHY else []
     return Document(
         kind=f"rankwise reproduce {reproduction.paper}",
         origin=reproduction.title,
         headline=first,
-        why=rest,
-        sections=[*reproduction.sections, sources],
+        why=rest[:_MOST_WHY],
+        sections=[*more, *reproduction.sections, sources],
         next=[Next("Go on from here", reproduction.next_command)],
         record=f"rankwise reproduce {reproduction.paper} --json",
     ).html()

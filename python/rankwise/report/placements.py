@@ -39,18 +39,21 @@ def latency_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
         low = np.maximum(series.latency_s - series.latency_sigma_s, series.latency_s / 10)
         for size, time_s, least, sigma in zip(series.sizes, series.latency_s, low, series.latency_sigma_s, strict=True):
             data.append({
-                "series": one.words, "size": int(size), "value": float(time_s), "low": float(least), "high": float(time_s + sigma),
+                "series": one.words, "size": int(size), "value": float(time_s), "low": float(least),
+                "high": float(time_s + sigma),
                 "said": f"{format_time(float(time_s))} ± {format_time(float(sigma))}",
             })  # fmt: skip
         grid = np.unique(np.geomspace(sizes.first, sizes.last, 120).astype(np.int64))
-        lines += [{"series": one.words, "place": sizes.place(int(size)), "value": one.pieces.time_s(int(size))} for size in grid]
+        lines += [{"series": one.words, "place": sizes.place(int(size)),
+            "value": one.pieces.time_s(int(size))} for size in grid]
     words = "Both axes are logarithmic. " + " ".join(
         f"Between {one.words}: {format_time(float(one.series.latency_s[0]))} for the smallest message, "
         f"{format_time(float(one.series.latency_s[-1]))} for the largest."
         for one in fitted
     )
     names = [one.words for one in fitted]
-    return _chart(f"{prefix}latency", "Latency by placement", words, (names, sizes, data, lines), (TIME, "latency of one message"))
+    return _chart(f"{prefix}latency", "Latency by placement", words, (names, sizes, data, lines),
+        (TIME, "latency of one message"))
 
 
 def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
@@ -94,10 +97,13 @@ def _chart(
         "layer": [
             {
                 "params": [zoom()], "data": rows(lines), "mark": {"type": "line", "strokeWidth": 1.3, "clip": True},
-                "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("series", "nominal", scale=series_scale(names, "dash"))},
+                "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("series", "nominal",
+                    scale=series_scale(names, "dash"))},
             },
-            {"mark": {"type": "rule", "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}},
-            {"mark": {"type": "point", "filled": True, "opacity": 1, "clip": True}, "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(90, 26)}},
+            {"mark": {"type": "rule", "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
+                "color": colour}},
+            {"mark": {"type": "point", "filled": True, "opacity": 1, "clip": True},
+                "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(90, 26)}},
             cursor(),
             nearest("place", "value"),
             *sizes.break_marks(),

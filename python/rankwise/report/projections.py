@@ -47,12 +47,14 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
             stops.append(words)
         gpu = designs[0]
         x = field_of("design", "nominal", sort=names, axis={"labelAngle": -25, "title": None, "labelOverlap": False})
-        scale: Spec = {"scale": {"domain": [0, top], "nice": False}, "axis": {"title": "time of one transform, s", "tickCount": 5}}
+        scale: Spec = {"scale": {"domain": [0, top], "nice": False},
+            "axis": {"title": "time of one transform, s", "tickCount": 5}}
         y = field_of("end", **scale)
         panels.append({
             "title": reading, "height": 230,
             "layer": [
-                {"data": rows({"end": level} for level in (gpu.sequential_s, gpu.overlapped_s)), "mark": {"type": "rule", "strokeDash": [5, 4]}, "encoding": {"y": y}},
+                {"data": rows({"end": level} for level in (gpu.sequential_s, gpu.overlapped_s)),
+                    "mark": {"type": "rule", "strokeDash": [5, 4]}, "encoding": {"y": y}},
                 {
                     "data": rows(data), "mark": {"type": "bar", "stroke": INK, "strokeWidth": 0.5},
                     "encoding": {
@@ -60,7 +62,8 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
                         "color": field_of("part", "nominal", scale={"domain": list(_PARTS), "range": [SERIES[1], SERIES[0]]}),
                     },
                 },
-                {"data": rows(totals), "mark": {"type": "text", "dy": -7, "fontSize": 11}, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+                {"data": rows(totals), "mark": {"type": "text", "dy": -7, "fontSize": 11},
+                    "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
             ],
         })  # fmt: skip
     words = " ".join(
@@ -82,23 +85,28 @@ def figure6_picture(curves: Mapping[str, Mapping[str, Sequence[tuple[int, float]
         years = sorted({year for curve in lines.values() for year, _ in curve})
         first = len(stops)
         stops += [
-            f"{reading}, {year}: " + ", ".join(f"{name} {dict(curve)[year]:.2f}" for name, curve in lines.items() if year in dict(curve))
+            f"{reading}, {year}: " + ", ".join(f"{name} {dict(curve)[year]:.2f}" for name,
+                curve in lines.items() if year in dict(curve))
             for year in years
         ]
         data = [
-            {"year": year, "name": name, "ratio": value, "stop": first + years.index(year), "tip": f"{name}, {year}: {value:.2f}"}
+            {"year": year, "name": name, "ratio": value, "stop": first + years.index(year),
+            "tip": f"{name}, {year}: {value:.2f}"}
             for name, curve in lines.items()
             for year, value in curve
         ]
-        x = field_of("year", scale={"domain": [years[0], years[-1]], "nice": False, "zero": False}, axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False})
+        x = field_of("year", scale={"domain": [years[0], years[-1]], "nice": False, "zero": False},
+            axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False})
         y = field_of("ratio", **log_axis(everything, NUMBER, "T_mem / T_net; above 1 memory takes longer"))
         colour = field_of("name", "nominal", scale=series_scale(names), legend=LINES)
         panels.append({
             "title": reading, "height": 230, "data": rows(data),
             "layer": [
                 {"data": {"values": [{"ratio": 1}]}, "mark": {"type": "rule", "color": INK}, "encoding": {"y": y}},
-                {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("name", "nominal", scale=series_scale(names, "dash"))}},
-                {"mark": {"type": "point", "filled": True, "opacity": 1}, "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 22)}},
+                {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"x": x, "y": y, "color": colour,
+                    "strokeDash": field_of("name", "nominal", scale=series_scale(names, "dash"))}},
+                {"mark": {"type": "point", "filled": True, "opacity": 1},
+                    "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 22)}},
                 cursor("year"),
                 nearest("year", "ratio", f"near_{number}"),
             ],
@@ -118,18 +126,21 @@ def since_picture(figures: Mapping[str, Any]) -> Chart:
     for name, entry in figures["doubling"].items():
         words = f"{name}: doubles in {entry['shortest']:.1f} to {entry['longest']:.1f} years, assumed or predicted {entry['assumed']:g}"
         came = f"{entry['shortest']:.1f} – {entry['longest']:.1f}"
-        doubling.append({"name": name, "low": entry["shortest"], "high": entry["longest"], "assumed": entry["assumed"], "words": came, "stop": len(stops), "tip": words})
+        doubling.append({"name": name, "low": entry["shortest"], "high": entry["longest"], "assumed": entry["assumed"],
+            "words": came, "stop": len(stops), "tip": words})
         stops.append(words)
     panels = [
         _ranges("years to double; the square: assumed or predicted in 2012", doubling, None),
         _ranges("T_mem / T_net", _measured(figures["ratio"], lambda value: f"{value:.2f}", stops), NUMBER),
-        _ranges("fraction of peak", _measured(figures["fraction"], lambda value: f"{100 * value:.2g} %", stops), "format(100*datum.value,'.2~g')+' %'"),
+        _ranges("fraction of peak", _measured(figures["fraction"], lambda value: f"{100 * value:.2g} %", stops),
+            "format(100*datum.value,'.2~g')+' %'"),
     ]  # fmt: skip
     words = " ".join(
         f"{name}: {entry['assumed']:g} years assumed, {entry['shortest']:.1f} to {entry['longest']:.1f} real."
         for name, entry in figures["doubling"].items()
     )
-    return Chart("since", "What was predicted in 2012 and what came of it", words, panels, stops, least_px=330, label_px=120, most_columns=3)
+    return Chart("since", "What was predicted in 2012 and what came of it", words, panels, stops, least_px=330, label_px=120,
+        most_columns=3)
 
 
 def _measured(ranges: Mapping[str, tuple[float, float]], write: Callable[[float], str], stops: list[str]) -> list[Spec]:
@@ -139,7 +150,8 @@ def _measured(ranges: Mapping[str, tuple[float, float]], write: Callable[[float]
         text = write(low) if low == high or write(low) == write(high) else f"{write(low)} – {write(high)}"
         predicted = "predicted" in name or "ours" in name
         row: Spec = {"name": name, "words": text, "stop": len(stops), "tip": f"{name}: {text}"}
-        found.append(row | ({"assumed": low, "low": low, "high": low} if predicted else {"low": low, "high": high, "assumed": None}))
+        found.append(row | ({"assumed": low, "low": low, "high": low} if predicted else {"low": low, "high": high,
+            "assumed": None}))
         stops.append(f"{name}: {text}")
     return found
 
@@ -152,18 +164,23 @@ def _ranges(title: str, data: list[Spec], label: str | None) -> Spec:
     if label is not None:
         axis = log_axis([*ends, most * (most / min(ends)) ** 0.8], label, "")
     data = [{**row, "edge": max(row["high"], row["assumed"] or 0)} for row in data]
-    y = field_of("name", "nominal", sort=[row["name"] for row in data], title=None, axis={"labelLimit": 116, "labelOverlap": False})
+    y = field_of("name", "nominal", sort=[row["name"] for row in data], title=None,
+        axis={"labelLimit": 116, "labelOverlap": False})
     return {
         "title": {"text": title, "fontSize": 12}, "height": {"step": 30}, "data": rows(data),
         "layer": [
-            {"mark": {"type": "bar", "height": 7, "color": SERIES[0]}, "encoding": {"y": y, "x": field_of("low", **axis), "x2": {"field": "high"}, "opacity": emphasised(1, 0.85)}},
-            {"mark": {"type": "point", "filled": True, "size": 26, "color": SERIES[0], "opacity": 1}, "encoding": {"y": y, "x": field_of("low", **axis)}},
+            {"mark": {"type": "bar", "height": 7, "color": SERIES[0]},
+                "encoding": {"y": y, "x": field_of("low", **axis), "x2": {"field": "high"}, "opacity": emphasised(1, 0.85)}},
+            {"mark": {"type": "point", "filled": True, "size": 26, "color": SERIES[0], "opacity": 1},
+                "encoding": {"y": y, "x": field_of("low", **axis)}},
             {
                 "transform": [{"filter": "datum.assumed!=null"}],
-                "mark": {"type": "point", "shape": "square", "filled": True, "size": 75, "color": SERIES[1], "stroke": INK, "strokeWidth": 0.6, "opacity": 1},
+                "mark": {"type": "point", "shape": "square", "filled": True, "size": 75, "color": SERIES[1], "stroke": INK,
+                    "strokeWidth": 0.6, "opacity": 1},
                 "encoding": {"y": y, "x": field_of("assumed", **axis)},
             },
-            {"mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 11, "color": MUTED}, "encoding": {"y": y, "x": field_of("edge", **axis), "text": {"field": "words"}}},
+            {"mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 11, "color": MUTED},
+                "encoding": {"y": y, "x": field_of("edge", **axis), "text": {"field": "words"}}},
         ],
     }  # fmt: skip
 

@@ -72,7 +72,7 @@ def all_sections(
         mapped = _mapping(mappings)
         (folded if mapped.fold is not None else open_ones).append(mapped)
     remarks = _remarks(profile, validation)
-    first = remarks[0][:90] + ("…" if len(remarks[0]) > 90 else "") if remarks else ""
+    first = remarks[0].partition(":")[0] if remarks else ""
     said = "nothing was noticed" if not remarks else f"1 remark: {first}" if len(remarks) == 1 else f"{len(remarks)} remarks: {first}"
     folded.append(Section("remarks", "What may spoil these figures", remarks, [], said))
     if profile is not None:
@@ -82,7 +82,8 @@ def all_sections(
     return [*open_ones, *folded]
 
 
-def _curves(links: Mapping[str, Link], figures: Mapping[str, LinkFigures], launches: Launches | None, own: int | None) -> Section:
+def _curves(links: Mapping[str, Link], figures: Mapping[str, LinkFigures], launches: Launches | None,
+    own: int | None) -> Section:
     name = list(links)[-1]
     title = f"Between {between(name)} latency decides below {volume(figures[name].balanced_bytes)}, bandwidth above"
     behind = " Ticks: the launches behind the point that is shown." if launches else ""
@@ -252,7 +253,8 @@ def _all_exchanges(validation: Validation) -> Section:
             ))  # fmt: skip
         repetitions = span([row.measured.repetitions or 0 for row in group])
         caption = f"{group_label(group)}; {repetitions} repetitions each; messages and bytes are per rank."
-        header = ("mode", "k", "block", "measured (95 %)", "predicted (95 %)", "off", "off, at present speed", "times as fast", "messages", "bytes", "checked")
+        header = ("mode", "k", "block", "measured (95 %)", "predicted (95 %)", "off", "off, at present speed",
+            "times as fast", "messages", "bytes", "checked")
         parts.append(table(f"exchanges-{i}", caption, header, rows))
     notes = [
         "Off: predicted / measured - 1. At present speed is the error that is left when the prediction is scaled by how much longer a "
@@ -261,7 +263,8 @@ def _all_exchanges(validation: Validation) -> Section:
     ]  # fmt: skip
     inside = sum(row.inside_interval for row in validation.comparisons)
     count = len(validation.comparisons)
-    return Section("exchanges", "All exchanges compared", notes, parts, f"{count} compared; {inside} measured times lie in the predicted interval")
+    return Section("exchanges", "All exchanges compared", notes, parts,
+        f"{count} compared; {inside} measured times lie in the predicted interval")
 
 
 def _mapping(mappings: Sequence[MappingInstance]) -> Section:
@@ -269,7 +272,8 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
     notes: list[str] = []
     skipped: dict[tuple[str, str], list[str]] = {}
     if cost_picture(mappings) is not None:
-        parts.append(Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.", partial(_cost, mappings)))
+        parts.append(Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.",
+            partial(_cost, mappings)))
     for i, item in enumerate(mappings):
         label = f"{grid_words(item)[0].upper()}{grid_words(item)[1:]}"
         if can_draw(item):
@@ -310,7 +314,8 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
     ]
     first = mappings[0]
     if all(item.example for item in mappings):
-        return Section("mapping", "Where to put the ranks, on an example grid", notes, parts, f"{grid_words(first)}: {mapping_words(first)}")
+        return Section("mapping", "Where to put the ranks, on an example grid", notes, parts,
+            f"{grid_words(first)}: {mapping_words(first)}")
     return Section("mapping", mapping_words(first), [f"{grid_words(first)[0].upper()}{grid_words(first)[1:]}.", *notes], parts)
 
 

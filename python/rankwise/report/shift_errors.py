@@ -31,9 +31,11 @@ def errors_picture(study: Study) -> Chart:
                 + ", ".join(f"{name} {errors[name][i]:+.1f} %" for name in names)
                 + f"; one standard deviation of the measurement is {deviation[i]:.1f} %"
             )
-            bars.append({"k": k, "low": -min(float(deviation[i]), _SHOWN), "high": min(float(deviation[i]), _SHOWN), "stop": len(stops), "tip": words})
+            bars.append({"k": k, "low": -min(float(deviation[i]), _SHOWN), "high": min(float(deviation[i]), _SHOWN),
+                "stop": len(stops), "tip": words})
             data += [
-                {"k": k, "model": name, "error": max(-_SHOWN, min(_SHOWN, float(errors[name][i]))), "stop": len(stops), "tip": words}
+                {"k": k, "model": name, "error": max(-_SHOWN, min(_SHOWN, float(errors[name][i]))), "stop": len(stops),
+                "tip": words}
                 for name in names
             ]  # fmt: skip
             stops.append(words)
@@ -43,15 +45,18 @@ def errors_picture(study: Study) -> Chart:
         panels.append({
             "title": format_size(size), "height": 200,
             "layer": [
-                {"data": rows(bars), "mark": {"type": "bar", "color": RULE, "width": {"band": 0.8}}, "encoding": {"x": x, "y": field_of("low", **scale), "y2": {"field": "high"}}},
+                {"data": rows(bars), "mark": {"type": "bar", "color": RULE, "width": {"band": 0.8}},
+                    "encoding": {"x": x, "y": field_of("low", **scale), "y2": {"field": "high"}}},
                 {"data": {"values": [{"error": 0}]}, "mark": {"type": "rule", "color": INK}, "encoding": {"y": y}},
                 {
                     "data": rows(data), "mark": {"type": "line", "strokeWidth": 1.2},
-                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names), legend=LINES), "strokeDash": field_of("model", "nominal", scale=series_scale(names, "dash"))},
+                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names),
+                        legend=LINES), "strokeDash": field_of("model", "nominal", scale=series_scale(names, "dash"))},
                 },
                 {
                     "data": rows(data), "mark": {"type": "point", "filled": True, "opacity": 1},
-                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names), legend=LINES), "size": emphasised(90, 22)},
+                    "encoding": {"x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(names),
+                        legend=LINES), "size": emphasised(90, 22)},
                 },
             ],
         })  # fmt: skip
@@ -69,20 +74,25 @@ def by_size_picture(study: Study) -> Chart:
     series.append(("noise floor", study.floor_by_size))
     names, sizes = [name for name, _ in series], [format_size(size) for size in study.sizes]
     stops = [
-        f"{format_size(size)}: " + ", ".join(f"{name} {by_size[size]:.1f} %" for name, by_size in series) for size in study.sizes
+        f"{format_size(size)}: " + ", ".join(f"{name} {by_size[size]:.1f} %" for name,
+            by_size in series) for size in study.sizes
     ]
     data = [
-        {"size": format_size(size), "model": name, "error": float(by_size[size]), "words": f"{by_size[size]:.1f}", "stop": i, "tip": stops[i]}
+        {"size": format_size(size), "model": name, "error": float(by_size[size]), "words": f"{by_size[size]:.1f}", "stop": i,
+        "tip": stops[i]}
         for name, by_size in series
         for i, size in enumerate(study.sizes)
     ]
     x = field_of("size", "ordinal", sort=sizes, axis={"labelAngle": 0, "title": "bytes of each rank's block"})
-    y, shift = field_of("error", axis={"title": "mean absolute error, %", "tickCount": 5}), field_of("model", "nominal", sort=names)
+    y, shift = field_of("error", axis={"title": "mean absolute error, %", "tickCount": 5}), field_of("model", "nominal",
+        sort=names)
     panel = {
         "height": 210, "data": rows(data),
         "layer": [
-            {"mark": "bar", "encoding": {"x": x, "y": y, "xOffset": shift, "color": field_of("model", "nominal", scale=series_scale(names)), "opacity": emphasised(1, 0.85)}},
-            {"mark": {"type": "text", "dy": -6, "fontSize": 10.5}, "encoding": {"x": x, "y": y, "xOffset": shift, "text": {"field": "words"}}},
+            {"mark": "bar", "encoding": {"x": x, "y": y, "xOffset": shift,
+                "color": field_of("model", "nominal", scale=series_scale(names)), "opacity": emphasised(1, 0.85)}},
+            {"mark": {"type": "text", "dy": -6, "fontSize": 10.5},
+                "encoding": {"x": x, "y": y, "xOffset": shift, "text": {"field": "words"}}},
         ],
     }  # fmt: skip
     words = " ".join(

@@ -22,7 +22,8 @@ def speedup_picture(pairs: Mapping[str, Mapping[str, Sequence[tuple[float, float
             for ours, theirs in points:
                 words = f"{machine}, {mapping}: simulated {ours:.2f}, published {theirs:.2f} times as fast as blocked"
                 data.append({
-                    "mapping": mapping, "ours": min(max(ours, low), high), "theirs": min(max(theirs, low), high), "stop": len(stops), "tip": words,
+                    "mapping": mapping, "ours": min(max(ours, low), high), "theirs": min(max(theirs, low), high),
+                    "stop": len(stops), "tip": words,
                 })  # fmt: skip
                 stops.append(words)
         scale = {"type": "log", "domain": [low * 0.95, high * 1.05], "nice": False}
@@ -40,11 +41,13 @@ def speedup_picture(pairs: Mapping[str, Mapping[str, Sequence[tuple[float, float
                     "mark": {"type": "point", "filled": True, "opacity": 0.75, "size": 26, "clip": True},
                     "encoding": {
                         "x": x, "y": y, "color": field_of("mapping", "nominal", scale=series_scale(names)),
-                        "shape": field_of("mapping", "nominal", scale={"domain": names, "range": [SHAPES[i % len(SHAPES)] for i in range(len(names))]}),
+                        "shape": field_of("mapping", "nominal", scale={"domain": names,
+                            "range": [SHAPES[i % len(SHAPES)] for i in range(len(names))]}),
                     },
                 },
                 {
-                    "data": rows(data), "transform": [{"filter": "datum.stop === stop"}], "mark": {"type": "point", "size": 160, "color": INK, "clip": True},
+                    "data": rows(data), "transform": [{"filter": "datum.stop === stop"}],
+                    "mark": {"type": "point", "size": 160, "color": INK, "clip": True},
                     "encoding": {"x": x, "y": y},
                 },
             ],

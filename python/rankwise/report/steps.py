@@ -34,7 +34,8 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
     if shares.split:
         parts.append(("waiting for a late partner", shares.waiting_s, WAITS))
     stops = [
-        f"rank {rank}: " + ", ".join(f"{format_time(float(seconds[rank]))} {name}" for name, seconds, _ in parts) for rank in order
+        f"rank {rank}: " + ", ".join(f"{format_time(float(seconds[rank]))} {name}" for name, seconds,
+            _ in parts) for rank in order
     ]
     data = []
     for i, rank in enumerate(order):
@@ -48,10 +49,14 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
         "height": (17 if len(order) <= 32 else 12) * len(order), "data": rows(data),
         "mark": {"type": "bar", "height": 12 if len(order) <= 32 else 9},
         "encoding": {
-            "y": field_of("rank", "nominal", sort=names, title=None, axis={"labelOverlap": "greedy", "domain": False, "ticks": False}),
-            "x": field_of("start", axis={"labelExpr": TIME, "tickCount": 5, "title": None}, scale={"nice": False}), "x2": {"field": "end"},
-            "color": field_of("part", "nominal", scale={"domain": [name for name, _, _ in parts], "range": [colour for *_, colour in parts]}),
-            "stroke": {"condition": {"test": f"datum.part==='{parts[-1][0]}'", "value": "#e69f01" if shares.split else None}, "value": None},
+            "y": field_of("rank", "nominal", sort=names, title=None,
+                axis={"labelOverlap": "greedy", "domain": False, "ticks": False}),
+            "x": field_of("start", axis={"labelExpr": TIME, "tickCount": 5, "title": None}, scale={"nice": False}),
+            "x2": {"field": "end"},
+            "color": field_of("part", "nominal", scale={"domain": [name for name, _, _ in parts],
+                "range": [colour for *_, colour in parts]}),
+            "stroke": {"condition": {"test": f"datum.part==='{parts[-1][0]}'", "value": "#e69f01" if shares.split else None},
+                "value": None},
             "opacity": emphasised(1, 0.9),
         },
     }  # fmt: skip
@@ -79,7 +84,8 @@ def _matrix(words: str, traffic: Traffic, node_of_rank: Any, hosts: Sequence[str
         np.add.at(matrix, (cell_of[traffic.source[of_kind]], cell_of[traffic.peer[of_kind]]), traffic.bytes[of_kind])
         most = float(matrix.max()) or 1.0
         for y, x in zip(*(found_at.tolist() for found_at in np.nonzero(matrix)), strict=True):
-            row: Spec = {"x": x, "x2": x + 1, "y": y, "y2": y + 1, "kind": kind, "shade": 0.3 + 0.7 * float(matrix[y, x]) / most}
+            row: Spec = {"x": x, "x2": x + 1, "y": y, "y2": y + 1, "kind": kind,
+                "shade": 0.3 + 0.7 * float(matrix[y, x]) / most}
             if cells == len(order):
                 sender, receiver = int(order[y]), int(order[x])
                 places = f"{hosts[int(node_of_rank[sender])]} to {hosts[int(node_of_rank[receiver])]}"
@@ -110,10 +116,13 @@ def _matrix(words: str, traffic: Traffic, node_of_rank: Any, hosts: Sequence[str
                 "data": rows(found), "mark": {"type": "rect"},
                 "encoding": {
                     **axes, "opacity": field_of("shade", scale={"domain": [0, 1], "range": [0, 1]}, legend=None),
-                    "color": field_of("kind", "nominal", scale={"domain": ["between nodes", "inside a node"], "range": [SERIES[1], COMPUTING]}),
-                    "stroke": {"condition": {"test": "datum.stop === stop", "value": MUTED}, "value": None}, "strokeWidth": {"value": 3},
+                    "color": field_of("kind", "nominal", scale={"domain": ["between nodes", "inside a node"],
+                        "range": [SERIES[1], COMPUTING]}),
+                    "stroke": {"condition": {"test": "datum.stop === stop", "value": MUTED}, "value": None},
+                    "strokeWidth": {"value": 3},
                 },
             },
-            {"data": rows(frames), "mark": {"type": "rect", "filled": False, "stroke": MUTED, "strokeWidth": 1}, "encoding": axes},
+            {"data": rows(frames), "mark": {"type": "rect", "filled": False, "stroke": MUTED, "strokeWidth": 1},
+                "encoding": axes},
         ],
     }  # fmt: skip

@@ -61,7 +61,8 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
         totals = {kind: sum(span.length_s for span in spans if span.kind == kind) for kind in _WORDS}
         said = ", ".join(f"{_WORDS[kind]} {format_time(seconds)}" for kind, seconds in totals.items() if seconds > 0)
         data += [
-            _bar(span, row_of[rank], _WORDS[span.kind], len(stops), f"rank {rank}, {format_time(span.start_s)} to {format_time(span.end_s)}: {_WORDS[span.kind]}")
+            _bar(span, row_of[rank], _WORDS[span.kind], len(stops),
+                f"rank {rank}, {format_time(span.start_s)} to {format_time(span.end_s)}: {_WORDS[span.kind]}")
             for span in spans[:_MOST_SPANS]
         ]  # fmt: skip
         stops.append(f"rank {rank} in all: {said}")
@@ -70,7 +71,8 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
     shown = [message for message in line.messages if message.source in row_of and message.dest in row_of and message.source != message.dest]
     arrows = [
         {
-            "start": m.sent_s, "end": m.arrived_s, "row": row_of[m.source] + 0.5, "to": row_of[m.dest] + 0.5, "down": m.dest > m.source,
+            "start": m.sent_s, "end": m.arrived_s, "row": row_of[m.source] + 0.5, "to": row_of[m.dest] + 0.5,
+            "down": m.dest > m.source,
             "tip": f"{format_volume(m.bytes)} from rank {m.source}, {format_time(m.sent_s)}, to rank {m.dest}, {format_time(m.arrived_s)}",
         }
         for m in shown[:_MOST_ARROWS]
@@ -79,7 +81,8 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
     x: Spec = {"axis": {"labelExpr": TIME, "tickCount": 6, "title": None}, "scale": {"domain": [0, last], "nice": False}}
     labels = {f"{i + 0.5:.1f}": f"rank {rank}" for i, rank in enumerate(ranks)}
     y: Spec = {
-        "axis": {"values": [i + 0.5 for i in range(len(ranks))], "labelExpr": looked_up(labels, "datum.value", 1), "title": None, "grid": False, "domain": False, "ticks": False, "labelOverlap": False},
+        "axis": {"values": [i + 0.5 for i in range(len(ranks))], "labelExpr": looked_up(labels, "datum.value", 1),
+            "title": None, "grid": False, "domain": False, "ticks": False, "labelOverlap": False},
         "scale": {"domain": [0, len(ranks)], "reverse": True, "nice": False},
     }  # fmt: skip
     kinds = [_CRITICAL, *_WORDS.values()]
@@ -91,18 +94,22 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
                 "params": [zoom()], "data": rows(data), "mark": {"type": "rect", "clip": True, "strokeWidth": 0.7},
                 "encoding": {
                     "x": field_of("start", **x), "x2": {"field": "end"}, "y": field_of("top", **y), "y2": {"field": "bottom"},
-                    "color": field_of("kind", "nominal", scale={"domain": kinds, "range": [CRITICAL, COMPUTING, MOVING, WAITS]}),
+                    "color": field_of("kind", "nominal", scale={"domain": kinds,
+                        "range": [CRITICAL, COMPUTING, MOVING, WAITS]}),
                     "stroke": {"condition": {"test": f"datum.kind==='{_WORDS['waiting']}'", "value": "#e69f01"}, "value": None},
                     "opacity": emphasised(1, 0.88),
                 },
             },
             {
                 "data": rows(arrows), "mark": {"type": "rule", "color": MUTED, "strokeWidth": 1, "clip": True},
-                "encoding": {"x": field_of("start", **x), "x2": {"field": "end"}, "y": field_of("row", **y), "y2": {"field": "to"}},
+                "encoding": {"x": field_of("start", **x), "x2": {"field": "end"}, "y": field_of("row", **y),
+                    "y2": {"field": "to"}},
             },
             {
-                "data": rows(arrows), "mark": {"type": "point", "filled": True, "size": 45, "color": MUTED, "opacity": 1, "clip": True},
-                "encoding": {**arrow_end, "shape": {"condition": {"test": "datum.down", "value": "triangle-down"}, "value": "triangle-up"}},
+                "data": rows(arrows), "mark": {"type": "point", "filled": True, "size": 45, "color": MUTED, "opacity": 1,
+                    "clip": True},
+                "encoding": {**arrow_end, "shape": {"condition": {"test": "datum.down", "value": "triangle-down"},
+                    "value": "triangle-up"}},
             },
         ],
     }  # fmt: skip

@@ -33,7 +33,8 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
         for (from_bytes, name), end in zip(row.winners, ends, strict=True):
             words = f"cutoff {row.cutoff}, {format_size(from_bytes)} to {format_size(end)}: {name}"
             bars.append({
-                "cutoff": str(row.cutoff), "place": axis.place(from_bytes), "end": axis.place(end), "name": name, "stop": len(stops),
+                "cutoff": str(row.cutoff), "place": axis.place(from_bytes), "end": axis.place(end), "name": name,
+                "stop": len(stops),
                 "tip": words, "border": "" if from_bytes <= winners.least_bytes else f"{format_size(from_bytes)} →",
             })  # fmt: skip
             stops.append(words)
@@ -50,7 +51,8 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
             "data": rows(bars), "mark": {"type": "bar", "height": _ROW_PX - 2, "stroke": "#ffffff"},
             "encoding": {
                 "x": x, "x2": {"field": "end"}, "y": y, "opacity": emphasised(1, 0.86),
-                "color": field_of("name", "nominal", scale={"domain": names, "range": [_COLOURS[i % len(_COLOURS)] for i in range(len(names))]}),
+                "color": field_of("name", "nominal", scale={"domain": names,
+                    "range": [_COLOURS[i % len(_COLOURS)] for i in range(len(names))]}),
             },
         },
         {
@@ -63,7 +65,8 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
             "encoding": {"x": x, "y": y, "text": {"field": "border"}},
         },
         {
-            "data": rows(bars), "transform": [{"calculate": "(datum.place+datum.end)/2", "as": "place"}, {"filter": f"2*{room}>7*length(datum.name)"}],
+            "data": rows(bars), "transform": [{"calculate": "(datum.place+datum.end)/2", "as": "place"},
+                {"filter": f"2*{room}>7*length(datum.name)"}],
             "mark": {"type": "text", "dy": 6, "color": _TEXT}, "encoding": {"x": x, "y": y, "text": {"field": "name"}},
         },
     ]  # fmt: skip
@@ -72,7 +75,8 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
         asked = f"; the triangle is what was asked for, {format_size(question.block_bytes)} at cutoff {question.cutoff}"
         layers.append({
             "data": {"values": [{"cutoff": str(question.cutoff), "place": axis.place(question.block_bytes)}]},
-            "mark": {"type": "point", "shape": "triangle-down", "filled": True, "size": 150, "color": INK, "opacity": 1, "stroke": "#ffffff", "yOffset": -6},
+            "mark": {"type": "point", "shape": "triangle-down", "filled": True, "size": 150, "color": INK, "opacity": 1,
+                "stroke": "#ffffff", "yOffset": -6},
             "encoding": {"x": x, "y": y},
         })  # fmt: skip
     grid = "x".join(map(str, question.grid))

@@ -26,7 +26,8 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
     width, height = (re.search(rf'\b{side}="([\d.]+)"', attributes) for side in ("width", "height"))
     assert width is not None and height is not None
     # Groups of plots begin with empty paths for frames that are not drawn.
-    body = re.sub(r'<path class="(?:background|foreground)"[^>]*(?:d=""|d="M0(?:\.5)?,0(?:\.5)?h0v0h0Z")[^>]*/?>(?:</path>)?', "", body)
+    body = re.sub(r'<path class="(?:background|foreground)"[^>]*(?:d=""|d="M0(?:\.5)?,0(?:\.5)?h0v0h0Z")[^>]*/?>(?:</path>)?',
+        "", body)
     body = re.sub(r' (?:aria-\w+|role|class|pointer-events|display)="[^"]*"', "", body)
     # The library counts on from picture to picture: here ids follow each other from 0.
     known = {old: f"{name}-{number}" for number, old in enumerate(dict.fromkeys(re.findall(r' id="([\w.-]+)"', body)))}
@@ -56,7 +57,7 @@ def script() -> str:
             return text
     text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script") + _END
     with suppress(OSError):  # where it cannot be kept it is made again
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as stream:
             stream.write(text)
         os.replace(stream.name, kept)

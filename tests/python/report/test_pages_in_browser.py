@@ -52,7 +52,8 @@ def _report() -> str:
 
 def _advice() -> str:
     ranks = observed_rings.RANKS
-    record = observed_rings.record_of(ring(ranks, observed_rings.STEPS, 100_000, observed_rings.SIZE), [r % 4 for r in range(ranks)])
+    record = observed_rings.record_of(ring(ranks, observed_rings.STEPS, 100_000, observed_rings.SIZE),
+        [r % 4 for r in range(ranks)])
     question = Question((2, 2, 2, 2), observed_rings.HOSTS[:4], Model(observed_rings.PROFILE))
     return advice_page.render(advise(evidence_of(record, "app.comm"), question), observed_rings.HOSTS[:4], GOOD)
 
@@ -84,11 +85,13 @@ def _hunold() -> str:
     """Return a page like that of hunold2020, whose own figures take half a minute: boxes, whiskers and outliers."""
     draw = random.Random(1)
     values = {name: [draw.lognormvariate(-0.3, 0.4) for _ in range(50)] for name in ("nodecart", "refined")}
-    boxes = Picture("figure8", "reductions", lambda: reduction_picture({"component, J_sum": values, "component, J_max": values}))
+    boxes = Picture("figure8", "reductions", lambda: reduction_picture({"component, J_sum": values,
+        "component, J_max": values}))
     scores = {"here": {"blocked": [(1.0, 1.1), (2.0, 1.8)]}, "there": {"blocked": [(0.7, 0.5)], "refined": [(3.0, 30.0)]}}
     speedups = Picture("speedups", "speed-ups", lambda: speedup_picture(scores))
     section = Section("figure", "A figure", ["words"], [boxes, speedups])
-    return paper_page.render(Reproduction("hunold2020", "a title", ["3 of 4 hold."], [section], {}, ["a source"], "rankwise map"))
+    return paper_page.render(Reproduction("hunold2020", "a title", ["3 of 4 hold."], [section], {}, ["a source"],
+        "rankwise map"))
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -187,7 +190,8 @@ def test_values_on_hover(opened: Callable[..., Any]) -> None:
     page.locator("#nodes-0 .live").scroll_into_view_if_needed()
     box = page.locator("#nodes-0 .live").bounding_box()
     page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.5 * box["height"])
-    assert re.fullmatch(r"blocked, node \d+: 48 ranks, of cells .*; \d+ messages leave it", page.locator("#nodes-0 output").inner_text())
+    assert re.fullmatch(r"blocked, node \d+: 48 ranks, of cells .*; \d+ messages leave it",
+        page.locator("#nodes-0 output").inner_text())
     edge = page.locator(".lk").first
     edge.hover()
     assert "latency" in page.locator(".tip.on").inner_text() and "samples" in page.locator(".tip.on").inner_text()

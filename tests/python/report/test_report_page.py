@@ -24,7 +24,8 @@ _VOID = {"meta", "br", "hr", "img", "link", "input"}
 # Of namespaces and messages in the library's script; nothing loads them.
 _NAMES = {
     "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", "http://www.w3.org/2000/xmlns/",
-    "https://github.com/vega/vega-lite/issues/2415", "https://vega.github.io/schema/vega/v6.json", "https://vega.github.io/editor/",
+    "https://github.com/vega/vega-lite/issues/2415", "https://vega.github.io/schema/vega/v6.json",
+    "https://vega.github.io/editor/",
 }  # fmt: skip
 
 
@@ -141,7 +142,8 @@ def test_every_subset_of_figures(
     page = checked(render(inputs))
     names = inputs.section_names()
     assert set(names) <= set(page.ids)
-    for there, command in ((with_profile, "rankwise measure -o machine.json"), (with_mappings, "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor --json")):  # fmt: skip
+    for there, command in ((with_profile, "rankwise measure -o machine.json"),
+        (with_mappings, "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor --json")):  # fmt: skip
         assert (command in page.text) != there
     assert ("latency" in names, "exchange" in names, "mapping" in names) == (
         with_profile,
@@ -163,7 +165,8 @@ def test_poor_figures_give_no_advice(profile: Profile, validation: Validation, m
 
 def test_nothing_to_gain_is_an_answer() -> None:
     rows = [
-        sample_figures.comparison(mode, 2, measured_time_s=time_s, measured_time_lo_s=time_s * 0.97, measured_time_hi_s=time_s * 1.03)
+        sample_figures.comparison(mode, 2, measured_time_s=time_s, measured_time_lo_s=time_s * 0.97,
+            measured_time_hi_s=time_s * 1.03)
         for mode, time_s in (("send", 5.0e-6), ("isend", 4.97e-6), ("persistent", 5.1e-6))
     ]
     found = conclusion_of(Inputs(validation=validation_from_record(sample_figures.validation_record(rows), "v.json")))
@@ -176,7 +179,8 @@ def test_nothing_to_gain_is_an_answer() -> None:
 @given(st.floats(1e-7, 1e-2), st.floats(0.2, 5), st.floats(0.001, 0.9), st.floats(0.001, 0.9))
 def test_a_gain_is_told_only_where_its_interval_leaves_out_none(now_s: float, ratio: float, a: float, b: float) -> None:
     rows = [
-        sample_figures.comparison(mode, 2, measured_time_s=time_s, measured_time_lo_s=time_s / (1 + width), measured_time_hi_s=time_s * (1 + width))
+        sample_figures.comparison(mode, 2, measured_time_s=time_s, measured_time_lo_s=time_s / (1 + width),
+            measured_time_hi_s=time_s * (1 + width))
         for mode, time_s, width in (("ssend", now_s, a), ("isend", now_s / ratio, b))
     ]  # fmt: skip
     validation = validation_from_record(sample_figures.validation_record(rows), "v.json")
