@@ -102,6 +102,8 @@ struct MappingOptions {
   // what that allows, plan the constructions only.
   std::function<double()> left_s = {};
   int threads = 1;
+  // A division that a search goes on from with little time: fewer tries each.
+  bool hasty = false;
 };
 // How many steps of a search a core of 2020 does in a second, roughly: turns an effort in seconds into steps.
 constexpr Index steps_per_second = 180'000'000;

@@ -296,7 +296,7 @@ class Multisection {
       : tree_(tree),
         seed_(options.seed),
         smallest_(smallest),
-        tries_(tree.nodes() > (options.steps == 0 && !options.left_s ? 100 : 2000) ? 4 : 10),
+        tries_(tree.nodes() > (options.hasty ? 100 : 2000) ? 4 : 10),
         node_(slot(graph.vertices())) {}
 
   void run(Share share, NodeId from, NodeId to, int threads) {

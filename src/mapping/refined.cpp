@@ -112,7 +112,7 @@ std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, const AsGrap
   const Index most = left.left_s && is_short ? left.steps * (suits_strips(problem) ? 3 : 10) / 10 : left.steps / 4;
   if (division - free > std::max<Index>(0, most)) return nullptr;
   // With little time what is found is better searched as a grid.
-  MappingOptions share{.steps = is_short ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed};
+  MappingOptions share{.steps = is_short ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed, .hasty = is_short};
   left.steps -= std::max<Index>(0, division - free) + share.steps;
   if (left.left_s && !is_short) share.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
   return table_mapping(problem.nodes, map_graph(graph.traffic, graph.tree, share));
