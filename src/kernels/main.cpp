@@ -17,6 +17,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
+#include "mpi/segments.hpp"
 #include "mpi/simulated.hpp"
 
 namespace {
@@ -124,7 +125,7 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
 
 int main(int argc, char** argv) {
   // A rank whose launcher's process on this node dies would wait for messages for ever, with a processor.
-  if (!rankwise::is_simulated) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::string name = argc > 1 ? argv[1] : "";
   if (name == "about") return about();
   const Kernel* chosen = nullptr;
@@ -142,6 +143,7 @@ int main(int argc, char** argv) {
     const std::vector<long long> cpus = arguments.integers("cpus", "");
     rankwise::pin_before_init(cpus);
     MPI_Init(&argc, &argv);
+    if (!rankwise::is_simulated) rankwise::forget_segment_names();
     const int code = run(*chosen, arguments, cpus);
     MPI_Finalize();
     return code;

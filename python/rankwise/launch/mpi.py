@@ -7,6 +7,7 @@ The default is the MPICH that pip installs beside us. ``RANKWISE_MPI=system`` ta
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -23,8 +24,11 @@ from rankwise.launch.allocation import find_allocation
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
 from rankwise.launch.process import Child, output_of
 from rankwise.launch.reach import Reach, require_hosts, seconds_of
+from rankwise.launch.remains import memory_kills
 
-_SILENCE_S = 300.0
+# Silence that no plan explains: so long, so many times what a record was to take, as long as its bytes take at so many a second,
+# and more where ranks take turns on a core.
+_SILENCE_S, _SILENCE_TIMES, _SLOWEST_BYTES_PER_S, _CROWDED_S = 30.0, 4.0, 3e7, 0.5
 _START_S, _START_OF_RANK_S = 60.0, 0.1
 # After such words of those who start its processes elsewhere MPICH's launcher waits for ever.
 _HOPELESS_S = 10.0
@@ -196,8 +200,8 @@ def stream_kernel(
     ``hosts`` holds the host of each rank; without it all run on this node.
 
     ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies, when the ranks
-    do not start in time, when a node does not answer any more, when nothing is heard for five minutes, or when the kernel's output
-    is not what it should be; InputError when the kernel refuses its arguments, or for a host that is not there.
+    do not start in time, when a node does not answer any more, when nothing is heard for longer than the arguments explain, or when
+    the kernel's output is not what it should be; InputError when the kernel refuses its arguments, or for a host that is not there.
     """
     mpi.require_match()
     allocation = find_allocation()
@@ -205,46 +209,78 @@ def stream_kernel(
     environment = {**mpi.launcher.environment(oversubscribed), **(allocation.environment() if allocation else {})}
     command = mpi.launcher.command(ranks, [str(mpi.kernels_path), *arguments], oversubscribed, hosts)
     start_s, begun_s = seconds_of("RANKWISE_START_S", _START_S + _START_OF_RANK_S * ranks), time.monotonic()
+    silence_s = seconds_of("RANKWISE_SILENCE_S", longest_silence_s(arguments, ranks, oversubscribed))
+    killed_before = memory_kills()
     with Reach(hosts) as reach, Child(command, environment) as child:
         started = ended = False
+
+        def ended_by_us(what: str, mend: str = "") -> RankwiseError:
+            child.end()
+            end = "were ended"
+            if child.left:
+                end = f"were killed, but of them {', '.join(map(str, child.left))} do not end on this node: see ps -p {child.left[0]}"
+            return RankwiseError(f"{what} and {end}{_because(child.error_line())}{_because(_loss())}{mend}")
 
         def meanwhile(quiet_s: float) -> None:
             waited_s = time.monotonic() - begun_s
             if not started and waited_s > (min(start_s, _HOPELESS_S) if _HOPELESS.search(child.complaint()) else start_s):
-                raise RankwiseError(
-                    f"the ranks did not start within {waited_s:.0f} s while {doing}, and the launcher was ended"
-                    f"{_because(child.error_line())}{_because(_loss())}: see that {_first_try(mpi, hosts)} works, or allow more "
-                    "with RANKWISE_START_S"
+                raise ended_by_us(
+                    f"the ranks did not start within {waited_s:.0f} s while {doing},",
+                    f": see that {_first_try(mpi, hosts)} works, or allow more with RANKWISE_START_S",
                 )
             if lost := reach.lost(quiet_s):
-                raise RankwiseError(
-                    f"nothing heard for {quiet_s:.0f} s while {doing}: {lost}; the ranks were ended{_because(_loss())}"
+                raise ended_by_us(f"nothing heard for {quiet_s:.0f} s while {doing}: {lost}; the ranks")
+            if started and quiet_s > silence_s:
+                raise ended_by_us(
+                    f"nothing heard for {quiet_s:.0f} s while {doing}, which was to take less: the ranks hang",
+                    ": go on from there, or allow more with RANKWISE_SILENCE_S",
                 )
 
-        try:
-            for line in child.lines(_SILENCE_S, meanwhile):
-                try:
-                    record = json.loads(line)
-                    kind = record["record"]
-                except (ValueError, TypeError, KeyError):
-                    continue  # a launcher's own words
-                started = True
-                if kind == "start" and record["ranks"] != ranks:
-                    raise UnusableEnvironmentError(
-                        f"{ranks} ranks were started but each finds {record['ranks']}: the launcher "
-                        f"{mpi.launcher_path} does not belong to the library: {mismatch_cure(mpi)}"
-                    )
-                ended = ended or kind == "end"
-                yield record
-        except TimeoutError:
-            raise RankwiseError(
-                f"nothing heard for {_SILENCE_S:.0f} s while {doing}: the ranks hang and were ended{_because(_loss())}"
-            ) from None
+        for line in child.lines(math.inf, meanwhile, all_count=False):
+            if (record := _record_of(line)) is None:
+                continue  # a launcher's own words
+            child.heard()
+            if not started and mpi.library_family != "mpich":  # of these the ranks themselves see to it
+                child.note_segments()
+            started = True
+            if record["record"] == "start" and record["ranks"] != ranks:
+                raise UnusableEnvironmentError(
+                    f"{ranks} ranks were started but each finds {record['ranks']}: the launcher "
+                    f"{mpi.launcher_path} does not belong to the library: {mismatch_cure(mpi)}"
+                )
+            ended = ended or record["record"] == "end"
+            yield record
         code = child.wait()
         if code == EXIT_USAGE and _REFUSAL in child.complaint():
             raise InputError(child.complaint().partition(_REFUSAL)[2].partition(" / ")[0])
         if code != 0 or not ended:
-            raise RankwiseError(_why_ended(child, code, started, doing) + _because(_loss()))
+            child.end()
+            why = _why_ended(child, code, started, doing)
+            if memory_kills() > killed_before:
+                why += "; meanwhile the kernel killed a process of this node for want of memory: take fewer ranks or smaller messages"
+            raise RankwiseError(why + _because(_loss()))
+
+
+def _record_of(line: str) -> dict[str, Any] | None:
+    """Return a kernel's record; None for a launcher's own words."""
+    try:
+        record = json.loads(line)
+        return record if isinstance(record["record"], str) else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def longest_silence_s(arguments: Sequence[str], ranks: int, oversubscribed: bool) -> float:
+    """Return for how long a kernel may print nothing: from the seconds that it was given and the bytes that it moves."""
+    given = dict(zip(arguments[1::2], arguments[2::2], strict=False))
+    planned_s = float(given.get("--seconds") or given.get("--budget-s") or 0.0) + float(given.get("--job-s") or 0.0)
+    words = [word for value in given.values() for word in re.split("[,:]", value)]
+    least = given.get("--least", "1")
+    points = math.prod(int(n) for n in given["--n"].split(",")) if "--n" in given else 0
+    largest = max(16 * points, *(int(word) for word in words if word.isdecimal() and len(word) < 19), 0)
+    moved_bytes = largest * ranks * int(least)
+    crowd_s = _CROWDED_S * ranks if oversubscribed else 0.0
+    return min(_SILENCE_S + _SILENCE_TIMES * planned_s + crowd_s + moved_bytes / _SLOWEST_BYTES_PER_S, 9e5)
 
 
 def _first_try(mpi: Mpi, hosts: Sequence[str]) -> str:
@@ -259,6 +295,8 @@ def _why_ended(child: Child, code: int, started: bool, doing: str) -> str:
     complaint, how = child.complaint(), describe_exit(code)
     if _REFUSAL in complaint:
         return f"the kernel gave up while {doing}: {complaint.partition(_REFUSAL)[2].partition(' / ')[0]}"
+    if code < 0 and not _DEATH.search(complaint):
+        return f"the launcher was killed while {doing} ({how})"
     # Hydra passes a rank's signal on without a word.
     if _DEATH.search(complaint) or (started and how.startswith("signal ")):
         return f"a rank died while {doing} ({how}{_because(complaint)})"

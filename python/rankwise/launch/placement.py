@@ -18,6 +18,9 @@ def require_placement(
     ``cpus`` and ``hosts`` hold what was asked for each rank: the CPU that it is bound to (none: not bound), and its host
     (none: all on one; ``*0``, ``*1``, ...: one that the launcher chose). Raises RankwiseError.
     """
+    for given in (cpus, hosts):
+        if given and len(given) != len(placements):
+            raise RankwiseError(f"{len(placements)} of {len(given)} ranks say where they are: see what the launcher starts")
     for placement, cpu in zip(placements, cpus, strict=bool(cpus)):
         if placement["cpus_allowed"] != [cpu] or placement["cpu"] != cpu:
             raise RankwiseError(

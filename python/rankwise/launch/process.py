@@ -1,4 +1,4 @@
-"""Child processes that are ended with us: their output line by line, their whole group killed when we leave."""
+"""Child processes that are ended with us: their output line by line, and all that they started killed when we leave."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from rankwise.errors import UnusableEnvironmentError
+from rankwise.launch.remains import MARK, Remains, new_mark
 
 _PR_SET_PDEATHSIG = 1
 _TAIL_BYTES = 8000
+_LONGEST_LINE_BYTES = 64 << 20
+_LAST_WORDS_S = 1.0  # after a command's end, of others who hold its stdout
+_LOOK_S = 0.05  # while lines come; a host must have been seen once before it is missed
 _TELLING = re.compile(
     r"error|cannot|could not|denied|unable|not found|no such|refused|no route|timed out|resolve|queued|retrying|not enough",
     re.IGNORECASE,
@@ -31,6 +36,16 @@ def _die_with_parent() -> None:
 _libc = ctypes.CDLL(None)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let signals that end us wait meanwhile: a second Ctrl-C must not leave half of a clean-up undone."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Child:
     """A running command. Use as a context manager: leaving it ends the command and everything it started."""
 
@@ -43,13 +58,14 @@ class Child:
         """
         self._log = log
         self.command = list(command)
+        mark = new_mark()
         try:
             self._process = subprocess.Popen(
                 self.command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **(environment or {})},
+                env={**os.environ, **(environment or {}), MARK: mark},
                 start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
@@ -58,34 +74,36 @@ class Child:
                 f"{Path(self.command[0]).name} cannot be started ({error.strerror}: {self.command[0]}): see 'rankwise doctor'"
             ) from None
         self._stderr = b""
+        self._remains = Remains(self._process.pid, mark)
+        self._ended = False
+        self.left: list[int] = []  # processes that did not end
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.end()
+        self.end(thoroughly=exception[0] is not None)
 
-    def lines(self, silence_s: float, meanwhile: Callable[[float], None] | None = None) -> Iterator[str]:
-        """Yield stdout line by line until the command ends.
+    def lines(
+        self, silence_s: float, meanwhile: Callable[[float], None] | None = None, all_count: bool = True
+    ) -> Iterator[str]:
+        """Yield stdout line by line until the command ends, whoever else still holds its stdout.
 
-        ``meanwhile`` is called about every second, with the seconds since something was printed. Raises TimeoutError when nothing
-        is printed for ``silence_s`` seconds, and what ``meanwhile`` raises.
+        ``meanwhile`` is called at least about every second, with the seconds since a line that counts: any, or without ``all_count`` those
+        after which :meth:`heard` was called. Raises TimeoutError when these are ``silence_s``, and what ``meanwhile`` raises.
         """
         assert self._process.stdout is not None and self._process.stderr is not None
         pending = b""
-        heard_s = time.monotonic()
+        self.heard()
+        looked_s = read_s = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             selector.register(self._process.stderr, selectors.EVENT_READ)
             while selector.get_map():
-                left_s = max(0.1, silence_s - (time.monotonic() - heard_s))
-                events = selector.select(timeout=left_s if meanwhile is None else min(1.0, left_s))
-                if meanwhile is not None:
-                    meanwhile(time.monotonic() - heard_s if not events else 0.0)
-                if not events and time.monotonic() - heard_s >= silence_s:
-                    raise TimeoutError
+                events = selector.select(timeout=max(0.1, min(1.0, silence_s - (time.monotonic() - self._heard_s))))
                 for key, _ in events:
                     chunk = os.read(key.fd, 1 << 16)
+                    read_s = time.monotonic()
                     if not chunk:
                         selector.unregister(key.fileobj)
                     elif key.fileobj is self._process.stderr:
@@ -93,12 +111,26 @@ class Child:
                         if self._log is not None:
                             self._log.write(chunk)
                     else:
-                        heard_s = time.monotonic()
                         *complete, pending = (pending + chunk).split(b"\n")
+                        pending = pending if len(pending) < _LONGEST_LINE_BYTES else b""
                         for line in complete:
+                            if all_count:
+                                self.heard()
                             yield line.decode("utf-8", "replace")
+                now_s = time.monotonic()
+                if meanwhile is not None and (not events or now_s - looked_s >= _LOOK_S):
+                    looked_s = now_s
+                    meanwhile(now_s - self._heard_s)
+                if now_s - self._heard_s >= silence_s:
+                    raise TimeoutError
+                if not events and now_s - read_s >= _LAST_WORDS_S and self._process.poll() is not None:
+                    break
         if pending:
             yield pending.decode("utf-8", "replace")
+
+    def heard(self) -> None:
+        """Begin the silence anew."""
+        self._heard_s = time.monotonic()
 
     def wait(self) -> int:
         """Wait for the end; return the exit code (negative: the signal that ended it)."""
@@ -114,23 +146,40 @@ class Child:
         lines = [line.strip() for line in self._stderr.decode("utf-8", "replace").splitlines() if line.strip()]
         return next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")[:300]
 
-    def end(self) -> None:
-        """End the command and its group, gently first; does nothing when it has ended."""
-        if self._process.poll() is None:
-            self._signal(signal.SIGTERM)
-            try:
-                self._process.wait(timeout=3)
-            except subprocess.TimeoutExpired:
-                pass
-        # The group may outlive its leader.
-        self._signal(signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+    def end(self, thoroughly: bool = True) -> None:
+        """End the command and all that it started on this node, gently first; does nothing when that is done.
+
+        A command that ended well by itself is believed to have left nothing but its group, unless ``thoroughly`` is set.
+        ``left`` then holds the processes that did not end.
+        """
+        with _undisturbed():
+            if self._ended:
+                return
+            self._ended = True
+            well = not thoroughly and self._process.poll() == 0
+            if not well:
+                self._remains.note_segments()
+            if self._process.poll() is None:
+                self._signal(signal.SIGTERM)
+                try:
+                    self._process.wait(timeout=3)
+                except subprocess.TimeoutExpired:
+                    pass
+            # The group may outlive its leader.
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+            if not well:
+                self.left = self._remains.end()
+            for stream in (self._process.stdout, self._process.stderr):
+                if stream is not None:
+                    stream.close()
+
+    def note_segments(self) -> None:
+        """Remember the shared memory that the ranks have by now, to be removed if they die."""
+        self._remains.note_segments()
 
     def kill(self) -> None:
-        """End the command and its group at once; another thread may be reading its lines, which then end."""
+        """End the command at once; another thread may be reading its lines, which then end, and ends the rest."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:

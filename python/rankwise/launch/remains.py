@@ -1,0 +1,146 @@
+"""What a launcher may leave behind when it dies: processes, found by a mark in their environment, and segments of shared memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "RANKWISE_CHILD"
+_ALL_PROCESSES = "pid:[4026531836]"  # the first namespace of processes, from which all are seen
+_PATIENCE_S = 5.0  # for the system to bury what was killed
+# How MPI libraries name their segments; a program's own are not ours to remove.
+_SEGMENT = re.compile(r"(/dev/shm/(?:mpich_sh|ucx_shm_posix_|vader_segment\.|sm_segment\.|Intel_MPI_|fi_shm_|psm[23]_shm)\S*)$")
+
+
+def new_mark() -> str:
+    """Return what all that one child starts has in its environment; those of children further up stay in it."""
+    own = f"{os.getpid()}-{time.monotonic_ns()}"
+    return f"{outer}:{own}" if (outer := os.environ.get(MARK)) else own
+
+
+class Remains:
+    """What there is of a child and all that it started on this node, wherever it was moved to: sessions, groups, parents."""
+
+    def __init__(self, leader: int, mark: str) -> None:
+        self._leader = leader
+        self._mark = f"{MARK}={mark}".encode()
+        self._begun = (_stat(leader) or (0, "", 0))[2]
+        self._begun_unix_s = time.time()
+        self.segments: set[Path] = set()
+
+    def processes(self) -> list[int]:
+        """Return the processes that live: those with the mark, and those that these have started."""
+        parents: dict[int, int] = {}
+        own: set[int] = set()
+        for pid, (parent, state, begun) in _all_processes():
+            if state in "ZX" or begun < self._begun:
+                continue
+            parents[pid] = parent
+            # A number that is used again is another process.
+            if self._is_marked(pid) or (pid, begun) == (self._leader, self._begun):
+                own.add(pid)
+        grown = True
+        while grown:
+            more = {pid for pid, parent in parents.items() if parent in own and pid not in own}
+            own |= more
+            grown = bool(more)
+        return sorted(own & parents.keys())
+
+    def note_segments(self) -> None:
+        """Remember the segments of MPI libraries that the processes have mapped: once they are dead nothing tells whose these are."""
+        for pid in self.processes():
+            for line in _lines(f"/proc/{pid}/maps"):
+                if "/dev/shm/" in line and (found := _SEGMENT.search(line)):
+                    self.segments.add(Path(found[1]))
+
+    def end(self) -> list[int]:
+        """Kill what is left, remove its segments, and return the processes that do not end."""
+        self.note_segments()
+        give_up_s = time.monotonic() + _PATIENCE_S
+        while (left := self.processes()) and time.monotonic() < give_up_s:
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    pass
+            time.sleep(0.01)
+        if not left:
+            for segment in self.segments | _orphans(self._begun_unix_s):
+                try:
+                    if segment.stat().st_uid == os.geteuid():
+                        segment.unlink()
+                except OSError:
+                    pass
+        return left
+
+    def _is_marked(self, pid: int) -> bool:
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return False  # another user's, or gone
+        at = environment.find(self._mark)
+        if at < 0 or environment[at + len(self._mark) : at + len(self._mark) + 1] not in (b"", b"\0", b":"):
+            return False
+        # A connection that ssh keeps for others is not ended with the one that opened it.
+        return b"[mux]" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def _orphans(since_unix_s: float) -> set[Path]:
+    """Return segments of MPI libraries that are ours, younger than that, and that no process has any more.
+
+    What ranks leave that die while they make them. Only where all processes of the node can be seen: not in a container, whose
+    /dev/shm may be others', too.
+    """
+    if os.readlink("/proc/self/ns/pid") != _ALL_PROCESSES:
+        return set()
+    found: dict[int, Path] = {}
+    for path in Path("/dev/shm").iterdir():
+        try:
+            stat = path.lstat()
+        except OSError:
+            continue
+        if _SEGMENT.search(str(path)) and stat.st_uid == os.geteuid() and stat.st_ctime >= since_unix_s - 1:
+            found[stat.st_ino] = path
+    for process in os.listdir("/proc") if found else ():
+        if not process.isdecimal():
+            continue
+        used = {int(words[4]) for line in _lines(f"/proc/{process}/maps") if "/dev/shm/" in line and (words := line.split())}
+        try:
+            used |= {os.stat(f"/proc/{process}/fd/{name}").st_ino for name in os.listdir(f"/proc/{process}/fd")}
+        except OSError:
+            pass
+        for inode in used & found.keys():
+            del found[inode]
+    return set(found.values())
+
+
+def memory_kills() -> int:
+    """Return how many processes the kernel has killed on this node for want of memory since it was started."""
+    words = (line.split() for line in _lines("/proc/vmstat"))
+    return next((int(line[1]) for line in words if line[0] == "oom_kill"), 0)
+
+
+def _all_processes() -> Iterator[tuple[int, tuple[int, str, int]]]:
+    for name in os.listdir("/proc"):
+        if name.isdecimal() and (stat := _stat(int(name))) is not None:
+            yield int(name), stat
+
+
+def _stat(pid: int) -> tuple[int, str, int] | None:
+    """Return the parent of a process, its state, and when it began (in ticks); None where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), fields[0].decode(), int(fields[19])
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
