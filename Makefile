@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test mpis test test-cpp test-cluster test-python lint sanitize bench clean
+.PHONY: quick install install-test mpis test test-cpp test-cluster test-python faults fuzz lint sanitize bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -61,6 +61,16 @@ test-cluster: $(VENV)/.installed-test
 
 test-python: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ignore=tests/python/cluster --junitxml=build/pytest.xml
+
+# Every fault of tests/python/faults/table.py, with what became of it in build/faults.txt.
+faults: $(VENV)/.installed-test
+	rm -f build/faults.txt
+	RANKWISE_FAULTS=all $(BIN)/python -m pytest tests/python/faults
+	cat build/faults.txt
+
+# Hours: RUNS=10000000 executions of the profile reader in C++, INPUTS=100000 files for each reader in Python.
+fuzz: $(VENV)/.installed-test
+	PYTHON=$(BIN)/python tests/fuzz/run.sh
 
 lint: $(VENV)/.installed-test
 	$(BIN)/python -m ruff check python tests benchmarks
