@@ -96,6 +96,7 @@ ReplayedStep read_step(const std::string& path) {
       int who = 0;
       double seconds = 0.0;
       text >> who >> seconds;
+      if (seconds < 0.0 || seconds > 1e6) text.setstate(std::ios::failbit);
       if (who == rank) phase.compute_s = seconds;
     }
     for (std::size_t i = 0; text && i < messages; ++i) {
@@ -105,7 +106,8 @@ ReplayedStep read_step(const std::string& path) {
       std::size_t row_bytes = 0;
       text >> from >> to >> bytes;
       if (version == 2) text >> row_bytes;
-      if (from < 0 || from >= size || to < 0 || to >= size || bytes > 0x7FFFFFFF) text.setstate(std::ios::failbit);
+      if (from < 0 || from >= size || to < 0 || to >= size || bytes > 0x7FFFFFFF || row_bytes > 0x7FFFFFFF)
+        text.setstate(std::ios::failbit);
       if (from == rank) {
         phase.sends.push_back({to, bytes, step.sent, row_bytes, step.sent_rows});
         step.sent += row_bytes > 0 ? rows_message(bytes, row_bytes) : bytes;

@@ -60,7 +60,7 @@ class Rounds {
       const double begun_s = effort.left_s();
       anneal(trial, {cold, cold, touch_up.hot_balance, touch_up.cold_balance, 0, 0, probe}, random, effort);
       pace_ = static_cast<double>(probe) / std::max(1e-6, begun_s - effort.left_s());
-      steps_ = static_cast<Index>(pace_ * effort.left_s());
+      steps_ = static_cast<Index>(std::min(1e18, pace_ * effort.left_s()));
     }
     count_ = std::clamp<Index>(steps_ / shortest_, 1, most_rounds);
     steps_ /= count_;

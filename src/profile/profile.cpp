@@ -11,6 +11,7 @@ namespace rankwise {
 namespace {
 
 constexpr int schema = 2;
+constexpr double most_bytes = 1e15;
 constexpr std::size_t least_sizes = 3;  // of a table: through two sizes any line is perfect
 
 [[noreturn]] void wrong(const Json& where, const std::string& what) {
@@ -19,7 +20,7 @@ constexpr std::size_t least_sizes = 3;  // of a table: through two sizes any lin
 
 Index size_of(const Json& value) {
   const double size = value.number();
-  if (size < 0 || size > 1e15 || size != std::floor(size)) wrong(value, "this is not a size in bytes");
+  if (size < 0 || size > most_bytes || size != std::floor(size)) wrong(value, "this is not a size in bytes");
   return static_cast<Index>(size);
 }
 
@@ -106,9 +107,13 @@ std::optional<double> parameter(const Json* owner, const char* key) {
 // From which size on MPI_Send waits for its receiver: as seen by its return, or else as LogGP's break tells.
 std::optional<Index> rendezvous_of(const Json& link) {
   if (const Json* limit = parameter_of(&link, "send_returns_up_to_bytes")) {
-    return static_cast<Index>(limit->at("value").number()) + 1;  // -1: not even an empty message
+    const double bytes = limit->at("value").number();
+    if (bytes < -1 || bytes > most_bytes) wrong(*limit, "send_returns_up_to_bytes is not a size in bytes, or -1 for none");
+    return static_cast<Index>(bytes) + 1;  // -1: not even an empty message
   }
-  const std::optional<double> found = parameter(link.at("models").find("loggp"), "rendezvous_from_bytes");
+  const Json* loggp = link.at("models").find("loggp");
+  const std::optional<double> found = parameter(loggp, "rendezvous_from_bytes");
+  if (found && *found > most_bytes) wrong(*loggp, "rendezvous_from_bytes is not a size in bytes");
   return found ? std::optional<Index>(static_cast<Index>(*found)) : std::nullopt;
 }
 
