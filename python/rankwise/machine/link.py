@@ -19,8 +19,10 @@ AT_ZERO = "time at 0 B"
 LOOK_UPS = ("pchip",)
 MOST_HALF_WIDTH = 3.0  # of an interval in logarithms: a factor of 20
 _SD_PER_MEAN_ERROR = 1.25  # the standard deviation of normal errors whose mean size is 1
-_MOST_ERROR = 100  # of a model, as a share
+_MOST_ERROR = 1e6  # of a model, as a share: a busy machine has had 190
 LEAST_SIZES = 3  # of a table: through two sizes any line is perfect
+# What a clock, or a person, can have meant: beyond these a fit has no figures any more.
+LEAST_TIME_S, MOST_TIME_S, MOST_BYTES = 1e-15, 1e9, 2**53
 
 
 @dataclass(frozen=True)
@@ -300,7 +302,7 @@ def _error_share(value: Any, what: str) -> float:
     """Return the relative error of a model; ValueError for what none can have."""
     error = finite(value, what)
     if not 0 <= error <= _MOST_ERROR:
-        raise ValueError(f"{what} {value!r} is no relative error between 0 and {_MOST_ERROR}")
+        raise ValueError(f"{what} {value!r} is no relative error between 0 and {_MOST_ERROR:g}")
     return error
 
 

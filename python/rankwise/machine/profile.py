@@ -10,6 +10,8 @@ one message each) and ``exchange-gap`` (each further message in flight with it).
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -34,6 +36,7 @@ LACKING = {  # what predictions assume where a resource is not known
     "card": "a node sends no faster than one of its messages, as nothing is known of its card: run 'rankwise measure'",
     "memory": "the memory of a node bounds nothing, as nothing is known of it: run 'rankwise measure'",
 }
+_CHECKSUMS, _PARTS = "checksums", ("shared", "fft3d", "work", "packing")
 _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
 
@@ -237,8 +240,9 @@ class Profile:
         }
 
     def save(self, path: Path) -> None:
-        """Write the profile as a whole file."""
-        write_json(path, self.to_dict())
+        """Write the profile as a whole file, with the checksums of its figures."""
+        record = self.to_dict()
+        write_json(path, {**record, _CHECKSUMS: _checksums(record)})
 
     @staticmethod
     def from_dict(record: Any, where: str) -> Profile:
@@ -266,7 +270,7 @@ class Profile:
             shared = Shared.from_dict(record.get("shared", {}))
             if schema == 1:
                 links, shared = _from_schema_1(links)
-            return Profile(
+            profile = Profile(
                 machine=dict(record["machine"]),
                 links=links,
                 created=str(record["created"]),
@@ -280,13 +284,40 @@ class Profile:
             )
         except KeyError as error:
             raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(f"profile {where}: {error}: {_MEND}") from None
+        _require_checksums(record, where)  # last: what cannot be is told by its name
+        return profile
 
     @staticmethod
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
         return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
+
+
+def _checksums(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the checksum of each part that holds figures, links one by one, as it reads in JSON whatever its layout."""
+    parts = {name: record[name] for name in _PARTS if name in record}
+    if isinstance(links := record.get("links"), Mapping):
+        parts |= {f"links {name}": link for name, link in links.items()}
+    return {
+        name: hashlib.sha256(json.dumps(json.loads(json.dumps(part)), sort_keys=True).encode()).hexdigest()[:16]
+        for name, part in parts.items()
+    }
+
+
+def _require_checksums(record: Mapping[str, Any], where: str) -> None:
+    """Refuse figures that are not those that were written; a profile without checksums is read. Raises InputError."""
+    if _CHECKSUMS not in record:
+        return
+    told, found = record[_CHECKSUMS], _checksums(record)
+    told = told if isinstance(told, dict) else {}
+    differing = sorted(name for name in {*told, *found} if told.get(name) != found.get(name))
+    if differing:
+        raise InputError(
+            f"profile {where}: {', '.join(differing)} do not fit the checksums: damaged, or edited since it was written: "
+            f"{_MEND}, or remove '{_CHECKSUMS}' from it where the change was meant"
+        )
 
 
 def open_profile(path: Path) -> Profile:
