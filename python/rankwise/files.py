@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from rankwise.errors import InputError
+
+_LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
 
 
 def require_folder(path: Path) -> None:
@@ -158,10 +164,48 @@ def read_json(path: Path, what: str, mend: str) -> Any:
     """Read a JSON file, as :func:`read_text` does."""
     text = read_text(path, what, mend)
     try:
-        return json.loads(text)
+        return load_json(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}") from None
-    except ValueError:
-        raise InputError(f"{what} {path} has a whole number of more than 4300 digits: {mend}") from None
+    except ValueError as error:
+        why = " has a whole number of more than 4300 digits" if "integer string" in str(error) else f": {error}"
+        raise InputError(f"{what} {path}{why}: {mend}") from None
     except RecursionError:
         raise InputError(f"{what} {path} is nested too deeply: {mend}") from None
+
+
+def load_json(text: str | bytes) -> Any:
+    """Read one JSON value whose numbers are finite, as JSON has them. Raises ValueError and RecursionError."""
+    if isinstance(text, bytes):
+        text = text.decode()
+    try:
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite if _LARGE.search(text) else None)
+    except _NoNumber as error:
+        found = re.search(r'"([^"\\]{1,60})"\s*:[^"{}]*?' + re.escape(error.word), text)
+        where = f"line {text.count(chr(10), 0, found.end()) + 1}, {found[1]}: " if found and "\n" in text.strip() else ""
+        raise ValueError(f"{where or (f'{found[1]} holds ' if found else '')}{error.word:.40}, which is not a finite number") from None
+
+
+class _NoNumber(Exception):
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+
+def _no_number(word: str) -> float:
+    raise _NoNumber(word)
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    return value if math.isfinite(value) else _no_number(word)
+
+
+@contextmanager
+def reading(what: str, mend: str) -> Iterator[None]:
+    """Turn what a reader of a file throws at what does not fit into an InputError: ``what`` names the file, and the line if known."""
+    try:
+        yield
+    except KeyError as error:
+        raise InputError(f"{what}: {error} is missing: {mend}") from error
+    except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError, AssertionError) as error:
+        raise InputError(f"{what} holds a figure that cannot be ({error}): {mend}") from error

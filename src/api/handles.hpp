@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "api/communicator.hpp"
 #include "api/failure.hpp"
 
 namespace rankwise::api {
@@ -69,8 +70,14 @@ class Handles {
     if (handle == nullptr) refuse_argument("plan is NULL: give the handle to destroy");
     if (*handle == nullptr) return;
     static_cast<void>(plan_of(*handle, maker));
-    const std::unique_ptr<Plan> taken = take(*handle);
+    std::unique_ptr<Plan> taken = take(*handle);
     *handle = nullptr;
+    try {
+      require_mpi();
+    } catch (const Failure&) {
+      static_cast<void>(taken.release());  // what it has of MPI cannot be freed any more
+      throw;
+    }
     taken->close();
   }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.files import append_json_line
+from rankwise.files import append_json_line, load_json
 from rankwise.health.record import SCHEMA, Session
 from rankwise.measure.samples import now
 from rankwise.progress import tell
@@ -34,7 +34,7 @@ def read(path: Path) -> list[Session]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = load_json(line)
             if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
                 raise ValueError(f"schema {record['schema']} is newer than this program's {SCHEMA}")
             if "accept" in record:

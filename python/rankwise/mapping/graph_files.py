@@ -137,7 +137,7 @@ def _matrix_market(text: _Text) -> tuple[int, _Triples]:
 
 def _metis(text: _Text) -> tuple[int, _Triples]:
     rows = text.rows("%", blank=True)
-    at, head = next(rows)
+    at, head = next(rows, (1, []))
     if not 2 <= len(head) <= 4:
         raise text.wrong(at, f"it is no graph that is understood: {_MEND}")
     ranks, edges = text.ranks(at, head[0]), text.whole(at, head[1], "the number of edges")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.files import read_text
+from rankwise.files import load_json, read_text
 
 
 def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare") -> dict[str, list[int]]:
@@ -28,7 +27,7 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
         raise InputError(f"{option} {path} is empty: {mend}")
     try:
         if lines[0].startswith(("{", "[")):
-            found = _from_json(json.loads(text), name)
+            found = _from_json(load_json(text), name)
         elif "node" in (header := [word.strip() for word in lines[0].split(",")]):
             column = header.index("node")
             found = {name: [int(row[column]) for row in csv.reader(lines[1:])]}

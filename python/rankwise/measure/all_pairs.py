@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.files import reading
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import node_name
@@ -335,8 +336,9 @@ def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int
 
 def load(path: Path) -> AllPairs:
     """Read the newest campaign of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
-    head, records = _newest(path)
-    return _campaign(head, records)
+    with reading(f"samples {path}", "measure anew"):
+        head, records = _newest(path)
+        return _campaign(head, records)
 
 
 def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:

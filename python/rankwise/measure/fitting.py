@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.errors import InputError
+from rankwise.files import reading
 from rankwise.machine.link import LEAST_SIZES, Parameter, Point
 from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, VARIANTS, Profile
 from rankwise.machine.shared import Resource, Shared
@@ -49,10 +50,8 @@ def fit_table(path: Path, link: str, model: str, method: str) -> Profile:
             raise InputError(f"table {path} has no ping-pong of {name}: a model needs one, give sending {SEND}")
         aside |= dict.fromkeys(way for way in ways if way not in (SEND, *VARIANTS))
         measured = {way: _way_of(table) for way, table in ways.items() if way in (SEND, *VARIANTS)}
-        try:
+        with reading(f"table {path}: {name}", "correct the lines of its largest and smallest figures"):
             links[name] = fit_link(measured, ways[SEND].statistic, model, method)
-        except ValueError as error:
-            raise InputError(f"table {path}: {error}") from None
     left_aside = f"{path.name}: {', '.join(aside)} left aside: no link model knows it"
     return Profile(
         machine={"hostname": path.stem},

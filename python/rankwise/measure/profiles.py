@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from rankwise.errors import InputError
+from rankwise.files import reading
 from rankwise.machine.profile import Profile
 from rankwise.machine.trust import worst
 from rankwise.measure.additions import added
@@ -27,6 +28,11 @@ def profile_of_samples(path: Path, statistic: str = "median", model: str = "auto
     campaigns = [campaign for campaign in read_campaigns(path) if "plan" in campaign.head]
     if not campaigns:
         raise InputError(f"{path} holds no campaign: measure without --resume first")
+    with reading(f"samples {path}", "measure anew, or remove the campaign's lines"):
+        return _of_campaigns(campaigns, path, statistic, model, method)
+
+
+def _of_campaigns(campaigns: Sequence[Campaign], path: Path, statistic: str, model: str, method: str) -> Profile:
     require_one_machine(campaigns, path)
     newest = newest_of_each_kind(campaigns)
     warnings = [

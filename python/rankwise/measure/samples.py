@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import re
 import time
@@ -21,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.files import lock
+from rankwise.files import load_json, lock
+from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 
 SCHEMA = 1
@@ -52,6 +52,8 @@ class SamplesFile:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one record, so that it is in the file before anything else happens. Raises RankwiseError."""
+        if os.fstat(self._stream.fileno()).st_nlink == 0:
+            raise RankwiseError(f"{self.path} was removed meanwhile, with what was measured: measure anew")
         line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         try:
             if self._stream.write(line) != len(line):
@@ -150,12 +152,14 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if not line.strip():
                 continue
             try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
+                record = load_json(line)
+            except json.JSONDecodeError:
                 if number == 1:
                     raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
                 tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
                 continue
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
             if not isinstance(record, dict) or not isinstance(record.get("record"), str):
                 raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
             yield number, record
@@ -175,6 +179,8 @@ def read_campaigns(path: Path) -> list[Campaign]:
             raise InputError(f"samples {path} hold a record of campaign {identity}, which never began: is it edited?")
         elif kind == "samples":
             _require_times(record, f"{path}, line {number}")
+            if "plan" in campaigns[str(identity)].head:
+                _require_cell(record, f"{path}, line {number}")
             campaigns[str(identity)].samples.append(record)
         elif kind == "start":
             campaigns[str(identity)].starts.append(record)
@@ -215,6 +221,16 @@ def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
         )
 
 
+def _require_cell(record: Mapping[str, Any], where: str) -> None:
+    """Refuse a record that says what cannot be of which cell of a campaign it is."""
+    for key, kind in (("class", str), ("operation", str), ("size_bytes", int), ("launch", int)):
+        if key not in record:
+            continue
+        value = record[key]
+        if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and not 0 <= value < 1 << 53):
+            raise InputError(f"{where}: {key} is {value!r:.40}: remove the line, the others remain")
+
+
 def _require_times(record: Mapping[str, Any], where: str) -> None:
     """Refuse a record whose raw times no clock can have given, or that names them in another unit."""
     times_s = record.get("time_s")
@@ -225,7 +241,7 @@ def _require_times(record: Mapping[str, Any], where: str) -> None:
             "convert or remove the line"
         )
     for time_s in times_s:
-        if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not 0 < time_s < math.inf:
+        if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not LEAST_TIME_S <= time_s <= MOST_TIME_S:
             raise InputError(
                 f"{where}: time_s holds {time_s!r}, which is not a time above 0: remove the line, the others remain"
             )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError
-from rankwise.files import write_whole
+from rankwise.files import load_json, write_whole
 
 MAGIC = b"RWcomm\r\n"
 SCHEMA = 1
@@ -121,7 +121,7 @@ def read_record(path: Path) -> Record:
     if len(content) < 16 or end > len(content):
         raise _damaged(where, "it ends within its header")
     try:
-        header = json.loads(content[16:end])
+        header = load_json(content[16:end])
     except (ValueError, RecursionError):
         raise _damaged(where, "its header is no JSON") from None
     if not isinstance(header, dict) or not isinstance(header.get("schema"), int):

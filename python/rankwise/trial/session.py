@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import shlex
@@ -14,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.files import append_json_line
+from rankwise.files import append_json_line, load_json, reading
 from rankwise.launch.command import Command
 from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
 from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
+from rankwise.machine.link import finite
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
@@ -70,14 +70,18 @@ class Trial:
         lines = []
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                lines.append(json.loads(line))
-            except ValueError:
+                lines.append(load_json(line))
+            except (ValueError, RecursionError):
                 continue  # cut off
         if not lines or lines[0] != self.header:
             raise InputError(f"{self.path} is of another trial: remove it, or name another file with --output")
-        for line in lines[1:]:
-            if isinstance(line, dict) and line.get("record") == "pair":
-                self.pairs.append(Pair(tuple(line["times_s"]), tuple(line["sent_bytes"])))
+        with reading(str(self.path), "remove that line, the other pairs remain"):
+            for line in lines[1:]:
+                if isinstance(line, dict) and line.get("record") == "pair":
+                    one_s, other_s = (finite(time_s, "times_s") for time_s in line["times_s"])
+                    if min(one_s, other_s) <= 0:
+                        raise ValueError(f"times_s {line['times_s']} are not above 0")
+                    self.pairs.append(Pair((one_s, other_s), tuple(line["sent_bytes"])))
         if self.pairs:
             tell(f"{len(self.pairs)} pairs are in {self.path} already: going on from there")
             self.meter.advance(len(self.pairs))

@@ -57,7 +57,7 @@ def test_a_full_disk_says_how_to_go_on() -> None:
         ("[1]\n", "not a record"),
         (_with_times('"time_s":[1e-6,0]'), "line 2: time_s holds 0,.*remove the line"),
         (_with_times('"time_s":[-1e-6]'), "line 2: time_s holds -1e-06"),
-        (_with_times('"time_s":[NaN]'), "line 2: time_s holds nan"),
+        (_with_times('"time_s":[NaN]'), "line 2: time_s holds NaN"),
         (_with_times('"time_s":["1 us"]'), "line 2: time_s holds '1 us'"),
         (_with_times('"time_s":[]'), "line 2: no times"),
         (_with_times('"time_us":[1.5]'), "line 2: no times in time_s but a time_us: samples are in seconds"),

@@ -102,6 +102,7 @@ def test_the_mapping_with_least_time_is_chosen(rankwise: Callable[..., Any], jur
     both = json.loads(Path("other-node.json").read_text())
     inside = json.loads(Path("same-socket.json").read_text())["links"]["same-socket"]
     both["links"]["same-socket"] = inside
+    del both["checksums"]
     for model in inside["models"].values():
         for segment in model["segments"]:
             segment["alpha_s"] /= 5

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.machine.link import LEAST_SIZES, Point
+from rankwise.machine.link import LEAST_SIZES, LEAST_TIME_S, MOST_BYTES, MOST_TIME_S, Point
 from rankwise.machine.profile import LINK_CLASSES
 from rankwise.measure.imports.table import SEND, Table
 
@@ -110,25 +110,25 @@ class _Header:
     def point(self, cells: list[str], where: str) -> Point:
         size = self._number(cells, self._size, where)
         time_s = self._number(cells, self._time, where) * self._scale
-        if size < 0 or size != int(size):
+        if not 0 <= size <= MOST_BYTES or size != int(size):
             raise InputError(f"{where}: message_bytes {cells[self._size]} is not a size: give whole bytes, at least 0")
-        if time_s <= 0:
+        if not LEAST_TIME_S <= time_s <= MOST_TIME_S:
             name = self._header[self._time]
             raise InputError(f"{where}: {name} {cells[self._time]} is not a time: give one above 0")
         low_s = high_s = time_s
         if self._low is not None and self._high is not None and (_text(cells, self._low) or _text(cells, self._high)):
             low_s = self._number(cells, self._low, where) * self._scale
             high_s = self._number(cells, self._high, where) * self._scale
-            if not 0 <= low_s <= high_s:
-                raise InputError(f"{where}: the interval {low_s:g} … {high_s:g} s is upside down: give low, then high")
+            if not 0 <= low_s <= high_s or high_s > MOST_TIME_S:
+                raise InputError(f"{where}: the interval {low_s:g} … {high_s:g} s is upside down, or no time: give low, then high")
         elif self._sigma is not None:
             half_width_s = 1.96 * self._number(cells, self._sigma, where) * self._scale
-            if half_width_s < 0:
+            if not 0 <= half_width_s <= MOST_TIME_S:
                 name = self._header[self._sigma]
-                raise InputError(f"{where}: {name} {cells[self._sigma]} is negative: give at least 0")
+                raise InputError(f"{where}: {name} {cells[self._sigma]} is negative, or no time: give at least 0")
             low_s, high_s = max(0.0, time_s - half_width_s), time_s + half_width_s
         samples = 1.0 if self._samples is None else self._number(cells, self._samples, where)
-        if samples < 1 or samples != int(samples):
+        if not 1 <= samples <= MOST_BYTES or samples != int(samples):
             raise InputError(f"{where}: samples {samples:g} is not a count: give whole numbers, at least 1")
         return Point(int(size), time_s, low_s, high_s, int(samples))
 

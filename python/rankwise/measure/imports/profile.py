@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwise.distributions import t_quantile
 from rankwise.errors import InputError
+from rankwise.files import reading
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.machine.shared import Resource, Shared
@@ -179,6 +180,11 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
         raise InputError(
             f"table {path} cannot be read ({error}): give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"
         ) from None
+    with reading(f"table {path}", "give the benchmark's output as it was written"):
+        return _tables_in(path, lines, window)
+
+
+def _tables_in(path: Path, lines: list[str], window: int | None) -> list[Table]:
     if recognises_osu(lines):
         tables, neighbours = read_osu(path, lines, window), False
     elif recognises_imb(lines):

@@ -1,0 +1,232 @@
+"""Floods every reader of a file with mutated ones: each is read, or refused with InputError, within two seconds.
+
+python tests/fuzz/readers.py [--inputs N] [--seed S] [READER ...]     (make fuzz: 100,000 of each)
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import os
+import random
+import re
+import resource
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+DATA = Path(__file__).parents[1] / "data"
+CORPUS = Path(__file__).parent / "corpus"
+HANG_S = 2.0
+Read = Callable[[Path], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reader:
+    """``read`` takes a file, named as ``suffix`` says, that was mutated from one of the ``seeds``."""
+
+    read: Read
+    seeds: Sequence[bytes]
+    suffix: str = ".txt"
+
+
+def readers() -> dict[str, Reader]:
+    from rankwise.health import history
+    from rankwise.machine import cpu_list, hosts, hwloc, switches
+    from rankwise.machine.description import load_description
+    from rankwise.mapping.graph_files import read_graph
+    from rankwise.mapping.levels import parse_levels
+    from rankwise.mapping.reading import read_mapping
+    from rankwise.measure import all_pairs
+    from rankwise.measure.fitting import fit_table
+    from rankwise.measure.imports.profile import read_tables
+    from rankwise.measure.profiles import profile_of_samples
+    from rankwise.observe.parts import merged
+    from rankwise.report.inputs import load_mappings, load_validation
+    from rankwise.slurm import jobs, states
+    from rankwise.workloads.saved_halo import read_saved
+
+    tables = {kind: [path.read_bytes() for path in sorted(DATA.glob(f"*-samples/{glob}"))]
+              for kind, glob in (("osu", "*osu*.txt"), ("imb", "imb*.txt"), ("mpi4py", "mpi4py*.txt"))}  # fmt: skip
+
+    def slurm_says(path: Path) -> object:
+        text = path.read_text(errors="replace")
+        with mock.patch.object(states, "try_slurm", lambda *words: text):
+            return [one.to_dict() for one in states.states_of(["12"])], states.log_of("12")
+
+    def parts(path: Path) -> object:
+        folder = path.parent / "parts"
+        folder.mkdir(exist_ok=True)
+        (folder / "0.node").write_bytes(path.read_bytes())
+        return merged(folder, {"schema": 1})
+
+    def words(parse: Callable[[str], object]) -> Read:
+        return lambda path: parse(path.read_text(errors="replace")[:2000])
+
+    def job(path: Path) -> object:
+        (path.parent / jobs.RECORD).write_bytes(path.read_bytes())
+        return jobs.read_submissions(path.parent)
+
+    return {
+        "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), *_corpus("profile")], ".json"),
+        "samples": Reader(profile_of_samples, _corpus("samples"), ".jsonl"),
+        "all-pairs": Reader(all_pairs.load, _corpus("all-pairs"), ".jsonl"),
+        "csv": Reader(lambda path: fit_table(path, "other-node", "auto", "regression"), [CSV], ".csv"),
+        "osu": Reader(read_tables, tables["osu"]),
+        "imb": Reader(read_tables, tables["imb"]),
+        "mpi4py": Reader(read_tables, tables["mpi4py"]),
+        "description": Reader(load_description, [path.read_bytes() for path in _library().glob("*.toml")], ".toml"),
+        "matrix": Reader(read_graph, [MATRIX], ".mtx"),
+        "metis": Reader(read_graph, [METIS], ".graph"),
+        "traffic": Reader(read_graph, [TRAFFIC], ".csv"),
+        "mapping": Reader(lambda path: read_mapping(path, [2, 2]), MAPPINGS),
+        "record": Reader(_record, _corpus("record"), ".comm"),
+        "parts": Reader(parts, [bytes(4096), *_corpus("parts")], ".node"),
+        "validation": Reader(load_validation, _corpus("validation"), ".json"),
+        "mappings": Reader(load_mappings, [MAP_JSON], ".json"),
+        "halo": Reader(read_saved, [HALO], ".json"),
+        "history": Reader(history.read, [b"".join((DATA / "health.jsonl").read_bytes().splitlines(True)[:12])], ".jsonl"),
+        "switches": Reader(switches.read_switches, SWITCHES),
+        "levels": Reader(words(parse_levels), [b"switch:4x8,socket:2", b"group:2,node,numa:4,l3:2"]),
+        "hosts": Reader(words(hosts.parse_hosts), [b"n[1-3,7],m[001-010]x,login"]),
+        "cpu-list": Reader(words(cpu_list.parse_cpu_list), [b"0-3,8,10-11"]),
+        "hwloc": Reader(lambda path: hwloc.parse_xml(path.read_text(errors="replace"), "lstopo"),
+                        [path.read_bytes() for path in DATA.glob("machines/one*.xml")], ".xml"),
+        "jobs": Reader(job, _corpus("jobs"), ".json"),
+        "slurm": Reader(slurm_says, [SLURM]),
+    }  # fmt: skip
+
+
+def _profile(path: Path) -> object:
+    from rankwise.machine.profile import Profile
+
+    profile = Profile.load(path)
+    return profile.to_dict()
+
+
+def _record(path: Path) -> object:
+    from rankwise.observe.record import read_record
+    from rankwise.observe.summary import call_table, coarse_matrix, pairs
+
+    record = read_record(path)
+    return pairs(record), call_table(record), coarse_matrix(record)
+
+
+def _corpus(name: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
+
+
+def _library() -> Path:
+    import rankwise.machine.library as library
+
+    return Path(library.__file__).parent
+
+
+CSV = b"message_bytes,latency_us,time_lo_us,time_hi_us,samples\n0,1.2,1.1,1.3,100\n8,1.25,1.2,1.3,100\n1024,2,1.9,2.2,50\n65536,20,18,22,9\n"
+CSV = CSV.replace(b"time_", b"latency_")
+MATRIX = b"%%MatrixMarket matrix coordinate integer general\n% a comment\n3 3 2\n1 2 70\n3 1 5\n"
+METIS = b"% a comment\n3 2 011\n9 2 70 3 5\n9 1 70\n9 1 5\n"
+TRAFFIC = b"0,70,5\n70,0,0\n5,0,0\n"
+MAPPINGS = [b'{"node_of_cell":[0,0,1,1]}', b"cell,node\n0,0\n1,0\n2,1\n3,1\n", b"0,1,2-3\n", b"n1\nn1:2\nn2\n",
+            b"rank 0=n1 slot=0\nrank 1=n1 slot=1\nrank 2=n2 slot=0\nrank 3=n2 slot=1\n",
+            b'{"results":[{"algorithm":"a","node_of_cell":[1,1,0,0]}]}']  # fmt: skip
+MAP_JSON = (b'{"grid":[2,2],"nodes":[2,2],"stencil":"nearest-neighbor","results":[{"algorithm":"blocked","j_sum":4,"j_max":2,'
+            b'"seconds":0.1,"node_of_cell":[0,0,1,1]}],"recommended":"blocked","skipped":[]}')  # fmt: skip
+HALO = b'{"schema":1,"kind":"halo","ranks":3,"fields":[8],"pairs":[{"source":0,"dest":1,"bytes":[64],"row_bytes":8},{"source":1,"dest":2,"bytes":[9]}]}'
+SWITCHES = [b"SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]\n", b"n1 top.s0\nn2 top.s1\n",
+            b"topology:\n - switch: s0\n   nodes: n[1-2]\n", b"BlockName=b0 Nodes=n[1-4]\nBlockSizes=4,8\n"]  # fmt: skip
+SLURM = b"12|RUNNING|None|n[1-2]|1:00|5:00\nJobId=12 JobState=RUNNING Restarts=1 ExitCode=0:9 StdOut=/x/log-12.txt\n12|FAILED|NonZeroExitCode|n1|1:00|5:00|1:0\n"
+
+WORDS = [b"1e400", b"-1", b"1e300", b"-1e300", b"1e-320", b"NaN", b"Infinity", b"-Infinity", b"null", b"[]", b"{}", b'""', b"0",
+         b"true", b"9" * 5000, b"9223372036854775808", b"\x1c", b"\x1d", b"\x85", "\u0663".encode(), b"\0", b"\xff", b"1_000", b"0x10",
+         b" ", b"\n", b",", b'"', b"]", b"}", b"1e", b"inf", b"1.5", b"4294967296", b"-0"]  # fmt: skip
+NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def mutated(draw: random.Random, seeds: Sequence[bytes]) -> bytes:
+    """Return one of the seeds with up to four things changed."""
+    text = draw.choice(seeds)
+    for _ in range(draw.randint(1, 4)):
+        at = draw.randint(0, len(text))
+        end = min(len(text), at + draw.randint(0, 12))
+        kind = draw.randrange(7)
+        if kind == 0:
+            text = text[:at] + text[end:]
+        elif kind == 1:
+            text = text[:at] + draw.choice(WORDS) + text[at:]
+        elif kind == 2:
+            text = text[:at] + text[at:end] * draw.randint(2, 4) + text[end:]
+        elif kind == 3:
+            text = text[:at] + draw.randbytes(1) + text[at + 1 :]
+        elif kind == 4:
+            lines = text.splitlines(True)
+            draw.shuffle(lines) if draw.random() < 0.2 else lines and lines.pop(draw.randrange(len(lines)))
+            text = b"".join(lines)
+        elif (found := NUMBER.search(text, at)) is not None:
+            text = text[: found.start()] + draw.choice(WORDS) + text[found.end() :]
+    return text
+
+
+def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> list[str]:
+    """Feed one reader; return what it broke on, with the input kept in the folder."""
+    from rankwise.errors import RankwiseError
+
+    draw, broken, slowest_s = random.Random(f"{name}/{seed}"), [], 0.0
+    path = folder / f"input{reader.suffix}"
+    begun_s = time.monotonic()
+    for number in range(inputs):
+        text = mutated(draw, reader.seeds)
+        path.write_bytes(text)
+        started_s = time.thread_time()
+        try:
+            with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                reader.read(path)
+        except RankwiseError:
+            pass
+        except Exception:
+            broken.append(f"{name}, input {number}: {traceback.format_exc(limit=-2)}")
+            (folder / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)
+        took_s = time.thread_time() - started_s
+        slowest_s = max(slowest_s, took_s)
+        if took_s > HANG_S:
+            broken.append(f"{name}, input {number}: took {took_s:.1f} s")
+            (folder / f"slow-{name}-{number}{reader.suffix}").write_bytes(text)
+    memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{name}: {inputs} inputs, {len(broken)} broken, slowest {slowest_s:.2f} s, {time.monotonic() - begun_s:.0f} s, "
+        f"at most {memory_mb:.0f} MB", flush=True,
+    )  # fmt: skip
+    return broken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("readers", nargs="*")
+    parser.add_argument("--inputs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="a folder for inputs that broke a reader")
+    given = parser.parse_args()
+    known = readers()
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chdir(folder)
+        for name in given.readers or known:
+            broken += flood(name, known[name], given.inputs, given.seed, folder)
+    print("\n".join(broken[:40]), file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
