@@ -15,9 +15,9 @@
 #include "exchange/neighborhood.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/segments.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
-#include "mpi/segments.hpp"
 #include "mpi/simulated.hpp"
 
 namespace {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -93,4 +94,20 @@ def main() -> NoReturn:
     for ends in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ends) is not signal.SIG_IGN:  # as nohup leaves SIGHUP
             signal.signal(ends, _terminated)
-    sys.exit(run(sys.argv[1:]))
+    atexit.register(_leave)
+    _code.append(run(sys.argv[1:]))
+    sys.exit(_code[-1])
+
+
+_code: list[int] = []  # to end with
+
+
+def _leave() -> None:
+    """End with our code after a signal, the last of all that is left to do.
+
+    Python itself ends by SIGINT once an interrupt has fallen into a string that it executed, whoever has caught it since.
+    """
+    if _signals and _code:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_code[-1])

@@ -75,7 +75,7 @@ def test_an_old_simgrid_is_told_from_a_usable_one(
         (["--profile", "jureca.json", "--ranks-per-node", "0"], "too small"),
         (["--profile", "jureca.json", "--set", "latency=1us"], "--machine"),
         (["--profile", "jureca.json", "--hop-latency", "1"], "--hop-latency"),
-        (["--machine", "frontier"], "no latency"),
+        (["--machine", "keeneland"], "no latency"),
         (["--machine", "nowhere"], "nowhere"),
         (["--profile", "jureca.json", "-o", "jureca.json"], "is a file: name a folder"),
         (["--profile", "jureca.json", "--ranks", "30000", "--nodes", "30000"], "stay below 20000"),
@@ -139,7 +139,7 @@ def test_engines_side_by_side_are_two_or_three(rankwise: Callable[..., Any], jur
 
 
 def test_what_has_no_simulation_says_so(rankwise: Callable[..., Any]) -> None:
-    assert "choose model or simgrid" in rankwise("reproduce", "werner2023", "--engine", "magic").err
+    assert "choose model, simgrid or run" in rankwise("reproduce", "werner2023", "--engine", "magic").err
     result = rankwise("reproduce", "czechowski2012", "--engine", "simgrid")
     assert result.code == 2
     assert "nothing of czechowski2012 is simulated" in result.err

@@ -257,7 +257,7 @@ def test_a_description_gives_links_and_says_what_it_does_not_know() -> None:
     assert machine.lines("other-node")[0][1] == pytest.approx(1e-6)
     assert any("inside a node" in note for note in notes)
     with pytest.raises(InputError, match="no latency"):
-        machine_of_description(load_machine("frontier"))
+        machine_of_description(load_machine("keeneland"))
     profile = import_profile([DATA / "werner2023_pingpong.csv"], "same-socket", "JURECA")
     mixed, notes = machine_of_description(load_machine("hopper"), machine_of_profile(profile))
     assert mixed.lines("same-socket") == machine_of_profile(profile).lines("same-socket")

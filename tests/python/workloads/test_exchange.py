@@ -50,7 +50,7 @@ def test_cases_are_all_combinations() -> None:
 def test_all_leaves_out_what_makes_no_sense() -> None:
     cases = make_cases(_asked(None, None, cutoffs=[1], sizes_bytes=[8]), [3, 2], [True, True])
     pairs = {(case.algorithm, case.mode) for case in cases}
-    assert len(pairs) == len(cases) == 4 + 1 + 5 + 4 + 4
+    assert len(pairs) == len(cases) == 4 + 1 + 5 + 4 + 4 + 2
     assert ("shift", "isend-self") in pairs
     assert not {("direct", "isend-self"), ("neighbor-alltoall", "ssend")} & pairs
     assert {case.replication for case in cases if case.algorithm == "team-shift"} == {2}

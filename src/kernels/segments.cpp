@@ -1,4 +1,4 @@
-#include "mpi/segments.hpp"
+#include "kernels/segments.hpp"
 
 #include <mpi.h>
 #include <unistd.h>
