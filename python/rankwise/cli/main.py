@@ -61,6 +61,11 @@ def run(arguments: Sequence[str]) -> int:
         # The reader of our output (head, say) has enough; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
+    except SystemExit as leave:
+        if not isinstance(leave.__context__, BrokenPipeError):  # as rich and typer end for such a reader
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
     except typer.Exit as leave:
         return int(leave.exit_code)
     except typer.Abort:

@@ -105,6 +105,17 @@ def test_an_internal_error_is_one_line(rankwise: Callable[..., Any], monkeypatch
     assert "internal error: KeyError" in result.err
 
 
+@pytest.mark.parametrize("verb", [["machines", "list"], ["map", "--grid", "7x11", "--nodes", "7", "--ppn", "11"]])
+def test_a_reader_that_has_enough_is_no_failure(verb: list[str]) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-m", "rankwise", *verb], stdout=pipe, stderr=pipe, text=True) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.close()
+        words = child.stderr.read()
+        assert child.wait(60) == 0
+        assert "Traceback" not in words and "Broken" not in words
+
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
