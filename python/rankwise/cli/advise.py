@@ -51,8 +51,8 @@ def advise(
     from rankwise.advise.evidence import evidence_of
     from rankwise.advise.findings import Question
     from rankwise.advise.findings import advise as advised
+    from rankwise.api.results import trust_record
     from rankwise.cli.map_traffic import nodes_asked
-    from rankwise.cli.rows import trust_record
     from rankwise.engines.model import Model
     from rankwise.machine.profile import open_profile
     from rankwise.mapping.traffic import Search

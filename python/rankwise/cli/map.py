@@ -237,7 +237,7 @@ def map_ranks(
         )
 
     mappings = run(algorithms, everything=True)
-    from rankwise.cli.rows import trust_record
+    from rankwise.api.results import trust_record
 
     record = {**mappings.to_dict(with_maps=with_mapping), **trust_record(known)}
     if switches is not None:
@@ -313,7 +313,7 @@ def _choose_grid(
 def _machine(profile: Path | None, machine: str | None, settings: list[str] | None) -> tuple[Priced | None, Profile | None]:
     """Return what prices a step of messages (None: nothing asked for), and the profile of the nodes where there is one."""
     if machine is not None or settings:
-        from rankwise.cli.workloads import make_system_asked
+        from rankwise.api.questions import make_system_asked
         from rankwise.engines.step import Described
 
         system = make_system_asked(profile, machine, settings, "0s")

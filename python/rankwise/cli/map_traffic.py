@@ -43,7 +43,7 @@ class Asked:
 
 def map_traffic(asked: Asked, on: Priced | None, known: Profile | None) -> None:
     """Read the traffic, place it, and tell. Raises InputError."""
-    from rankwise.cli.rows import trust_record
+    from rankwise.api.results import trust_record
     from rankwise.engines.step import traffic_pricer
     from rankwise.files import write_json
     from rankwise.mapping.formats import Placed, use_of, write_mapping

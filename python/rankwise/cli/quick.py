@@ -29,10 +29,10 @@ def quick(
     Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
     validate exchange, map, report.
     """
+    from rankwise.api.questions import default_ranks
     from rankwise.cli.doctor import show_findings
     from rankwise.cli.report import read_inputs, write_report
     from rankwise.cli.rows import show_validation
-    from rankwise.cli.workloads import default_ranks
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
