@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwise.api.levels import Levels, seats_of
 from rankwise.cli.base import Json, print_json, tell, verb, writable
-from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
+from rankwise.cli.levels import LevelsText, TopologyText
 from rankwise.units import format_time, format_volume
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def advise(
     from rankwise.advise.evidence import evidence_of
     from rankwise.advise.findings import Question
     from rankwise.advise.findings import advise as advised
+    from rankwise.api.placing import nodes_asked
     from rankwise.api.results import trust_record
-    from rankwise.cli.map_traffic import nodes_asked
     from rankwise.engines.model import Model
     from rankwise.machine.profile import open_profile
     from rankwise.mapping.traffic import Search

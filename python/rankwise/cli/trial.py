@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise.api.levels import Levels, seats_of
 from rankwise.cli.base import Json, print_json, tell, verb, writable
-from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
+from rankwise.cli.levels import LevelsText, TopologyText
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_time, format_volume
 
@@ -55,7 +56,7 @@ def try_placements(
     at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the same words,
     and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
     """
-    from rankwise.cli.map_traffic import nodes_asked, read_traffic
+    from rankwise.api.placing import nodes_asked, read_traffic
     from rankwise.engines.model import Model
     from rankwise.engines.step import traffic_pricer
     from rankwise.launch.command import read_command
