@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
@@ -70,7 +71,7 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
 
     def register(function: Verb) -> Verb:
         told = inspect.cleandoc(function.__doc__ or "").replace("[", "\\[")  # what stands in brackets is no markup
-        under.command(name, cls=WithExample, context_settings=settings, help=told or None)(flattened(function))
+        under.command(name, cls=WithExample, context_settings=settings, help=told or None)(flattened(function, verb=name))
         return function
 
     return register
@@ -99,7 +100,7 @@ def flattened(
         hints = get_type_hints(kind)
         parameters += [
             inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, field.default),
+                name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, _default(field)),
                 annotation=Annotated[hints[name], _parameter(name, field)],
             )
             for name, field in _asked_by(kind, verb, without).items()
@@ -127,6 +128,10 @@ def _asked_by(kind: type[Options], verb: str, without: Sequence[str]) -> dict[st
         for name, field in kind.__dataclass_fields__.items()
         if name not in without and (not field.metadata["verbs"] or verb in field.metadata["verbs"])
     }
+
+
+def _default(field: Any) -> Any:
+    return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
 def _parameter(name: str, field: Any) -> Any:
