@@ -13,6 +13,7 @@ from rankwise.decide.choice import MOST_BYTES, Choice, Question
 from rankwise.decide.ranking import Ranking
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile, open_profile
+from rankwise.progress import tell
 from rankwise.questions import Options
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
@@ -75,11 +76,10 @@ class Times(Result):
 
 @dataclass(frozen=True)
 class Validated(Result):
-    """Predictions beside what they were held against; ``validation`` has all of it, ``note`` why exchanges were not paired."""
+    """Predictions beside what they were held against; ``validation`` has all of it."""
 
     workload: Workload
     validation: Validation
-    note: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return self.validation.to_dict()
@@ -239,7 +239,7 @@ def run(pattern: Options, nodes: Nodes = Nodes(), seconds: float | None = None, 
         return Times(workload, (), aside=aside)
     here, site = nodes.here("run")
     kept = samples or Path(f"{workload.id}.samples.jsonl")
-    return Times(workload, run_rows(workload.cases(pattern, site), here, Path(kept), seconds or workload.seconds))
+    return Times(workload, run_rows(workload.cases(pattern, site), here, Path(kept), workload.seconds if seconds is None else seconds))
 
 
 def validate(
@@ -260,13 +260,14 @@ def validate(
     workload = workload_of(pattern)
     here, site = nodes.here("validate") if "run" in engines else (None, Site("validate"))
     cases = workload.cases(pattern, site)
-    why = why_not_paired(cases, engines, here) if effort.paired and here is not None else None
+    if effort.paired and here is not None and (why := why_not_paired(cases, engines, here)) is not None:
+        tell(f"note: not paired: {why}; a second run tells the noise")
     validation = compare_engines(
         Path(profile), cases, engines, here, effort.samples or Path(f"{workload.id}.samples.jsonl"),
-        effort.seconds or workload.seconds, effort.simulations, effort.launches if effort.paired else None,
+        workload.seconds if effort.seconds is None else effort.seconds, effort.simulations, effort.launches if effort.paired else None,
     )  # fmt: skip
     keep_comparisons(machine_of(open_profile(Path(profile))), validation.comparisons)
-    return Validated(workload, validation, why)
+    return Validated(workload, validation)
 
 
 def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Chosen | Ranked:

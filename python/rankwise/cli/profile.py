@@ -223,31 +223,34 @@ def _distance(comparison: Comparison) -> float:
 @verb(
     "export",
     """rankwise profile export machine.json --format csv -o machine.csv
+    rankwise profile export machine.json --format prometheus -o machine.prom
     rankwise profile export machine.json --format simgrid --link same-socket -o platform.xml""",
     under=profile_verbs,
 )
 def export(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
-    form: Annotated[str, typer.Option("--format", help="csv, osu or simgrid.")] = "csv",
+    form: Annotated[str, typer.Option("--format", help="csv, osu, simgrid, or prometheus (gauges for a collector that reads files).")] = "csv",
     link: Annotated[str | None, typer.Option(help="The link class, for osu and simgrid. Default: the only one.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write. Default: stdout.", callback=writable)
     ] = None,
 ) -> None:
-    """Write a profile for other programs: all tables as CSV, a link like osu_latency's output, or as SimGrid platform."""
+    """Write a profile for other programs: all tables as CSV, a link like osu_latency's output or as SimGrid platform, gauges."""
     from rankwise.files import write_whole
+    from rankwise.machine.metrics import text as prometheus_text
     from rankwise.machine.profile import open_profile
     from rankwise.measure.export import csv_text, osu_text, simgrid_text
 
-    if form not in ("csv", "osu", "simgrid"):
-        raise InputError(f"format '{form}' is unknown: choose csv, osu or simgrid")
+    if form not in ("csv", "osu", "simgrid", "prometheus"):
+        raise InputError(f"format '{form}' is unknown: choose csv, osu, simgrid or prometheus")
     profile = open_profile(path)
-    if link is None and len(profile.links) > 1 and form != "csv":
+    if link is None and len(profile.links) > 1 and form in ("osu", "simgrid"):
         raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
     if link is not None and link not in profile.links:
         raise InputError(f"{path} has no link {link}: choose one of {', '.join(profile.links)}")
-    if form == "csv":
-        text = csv_text(profile if link is None else replace(profile, links={link: profile.links[link]}))
+    if form in ("csv", "prometheus"):
+        write = csv_text if form == "csv" else prometheus_text
+        text = write(profile if link is None else replace(profile, links={link: profile.links[link]}))
     else:
         text = (osu_text if form == "osu" else simgrid_text)(profile, link or next(iter(profile.links)))
     if output is None:

@@ -36,7 +36,7 @@ def quick(
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.files import write_json
-    from rankwise.measure.session import measure_machine
+    from rankwise.measure.session import Measurement, measure_machine
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 
@@ -46,7 +46,7 @@ def quick(
     show_findings(here.topology)
 
     _step(2, "ping-pong between two ranks, 0 B to 4 MiB")
-    profile = measure_machine(profile_path, resume=False, seconds=seconds)
+    profile = measure_machine(profile_path, False, Measurement(seconds=seconds))
     _step(3, "models of its links")
     _show_links(profile)
 
