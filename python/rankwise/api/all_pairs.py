@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankwise.api.results import Result
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.questions import Options, option
@@ -41,6 +39,8 @@ class StreamTimes(Result):
         return {**campaign_json(self.campaign), "samples": str(self.samples), "figures": self.records()}
 
     def records(self) -> list[dict[str, Any]]:
+        import numpy as np
+
         campaign, rows = self.campaign, []
         for size in campaign.time_s:
             times_s = campaign.time_s[size][campaign.sweep >= 0] / campaign.messages[size]
@@ -86,6 +86,8 @@ def campaign_of(asked: Streams) -> AllPairs:
 
 def headline(campaign: AllPairs) -> str:
     """Say how much was measured."""
+    import numpy as np
+
     rounds = int(np.sum(campaign.sweep == 0))
     sweeps = int(campaign.sweep.max()) + 1
     return f"{len(campaign.hosts)} nodes, {rounds} rounds x {sweeps}, {campaign.seconds:.0f} s"
@@ -93,6 +95,8 @@ def headline(campaign: AllPairs) -> str:
 
 def campaign_json(campaign: AllPairs) -> dict[str, Any]:
     """Return as JSON what was measured between whom."""
+    import numpy as np
+
     return {
         "hosts": list(campaign.hosts),
         "silent": list(campaign.silent),

@@ -100,7 +100,7 @@ def test_export_writes_what_import_reads(rankwise: Callable[..., Any]) -> None:
     assert "# OSU MPI Latency Test" in rankwise("profile", "export", "a.json", "--format", "osu").out
     assert "<platform" in rankwise("profile", "export", "a.json", "--format", "simgrid", "--link", "other-node").out
     for arguments, says in (
-        (["--format", "pdf"], "choose csv, osu or simgrid"),
+        (["--format", "pdf"], "choose csv, osu, simgrid or prometheus"),
         (["--format", "osu", "--link", "same-core"], "no link same-core"),
     ):
         result = rankwise("profile", "export", "a.json", *arguments)
