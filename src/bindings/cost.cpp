@@ -148,9 +148,7 @@ auto history(const Judged& judged, Index block_bytes, const Machine& on) {
                                [](const Stretch& s) -> std::array<Index, 4> {
                                  return {s.rank, s.first, s.count, static_cast<Index>(s.term)};
                                }),
-      table<Stretch, double, 3>(history.steps, [](const Stretch& s) -> std::array<double, 3> {
-        return {s.begin_s, s.computed_s, s.end_s};
-      }));
+      table<Stretch, double, 2>(history.steps, [](const Stretch& s) -> std::array<double, 2> { return {s.begin_s, s.end_s}; }));
 }
 
 rankwise::Grid grid(std::vector<Index> dims, std::vector<bool> periodic) {
@@ -263,8 +261,7 @@ void bind_cost(nb::module_& m) {
       .def("history", &history, nb::arg("block_bytes"), nb::arg("machine"),
            "Return the cost, and when each rank did what, of a program whose ranks all stay at their places: of each message rank, "
            "peer, tag, sends, blocking, bytes, and when it was posted and done (s); of each step rank, first message, messages, term (0 a "
-           "message on its own, 1 further ones beside it, 2 what others send over its way, 3 the processor), and when it begins, until when "
-           "the rank computes, and when it ends (s).")
+           "message on its own, 1 further ones beside it, 2 what others send over its way, 3 the processor), and when it begins and ends (s).")
       .def_prop_ro("message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
                    "The numbers of blocks that messages have.")
       .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })

@@ -349,14 +349,11 @@ class Clock {
   }
 
   void note(Id rank, Id first, Id end, double begin_s) {
-    History::Stretch step{rank, static_cast<std::uint32_t>(history_->messages.size()), 0, begin_s, begin_s, ready_s_[rank], term_};
+    History::Stretch step{rank, static_cast<std::uint32_t>(history_->messages.size()), 0, begin_s, ready_s_[rank], term_};
     double last_s = begin_s;
     for (Id id = first; id < end; ++id) {
       const Passage& passage = part_.passages[id];
-      if (!passage.moves) {
-        step.computed_s = std::max(step.computed_s, done_s_[id]);
-        continue;
-      }
+      if (!passage.moves) continue;
       if (!is_together(id) && !passage.sends && done_s_[id] > last_s) {
         last_s = done_s_[id];
         step.term = wait_s(id) > 0 ? History::Term::shared : History::Term::message;

@@ -65,7 +65,6 @@ struct History {
     std::uint32_t first;  // of its messages
     std::uint32_t count;
     double begin_s;
-    double computed_s;  // until when the rank computes
     double end_s;
     Term term;
   };

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import Plot, Result, trust_record
+from rankwise.api.timelines import TimelinePlot, plotted
 from rankwise.decide.choice import MOST_BYTES, Choice, Question
 from rankwise.decide.ranking import Ranking
 from rankwise.errors import InputError
@@ -23,6 +24,7 @@ from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_gri
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Chooser
+    from rankwise.observe.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,15 @@ class Times(Result):
     rows: Sequence[Row]
     profile: Profile | None = None
     aside: Aside | None = None
+    trace: Callable[[Row], Timeline] | None = None
+
+    def timeline(self, row: Row | None = None) -> TimelinePlot:
+        """Draw a round of a row (None: the shortest): what each rank does when, and the critical path. What was simulated or run is done
+        once more, and traced. Raises InputError, RankwiseError and its kinds."""
+        if self.trace is None or not self.rows:
+            raise InputError("there is no row whose time line could be drawn")
+        of = row or min(self.rows, key=lambda row: row.time_s)
+        return plotted(self.trace(of), ", ".join([of.engine, *of.case.cells().values()]))
 
     def to_dict(self) -> dict[str, Any]:
         if self.aside is not None:
@@ -199,7 +210,14 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
     rows = predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded)
     keep_rows("predict", machine_of(machine), rows)
-    return Times(workload, rows, machine)
+
+    def trace(row: Row) -> Timeline:
+        from rankwise.engines.model import Model
+        from rankwise.engines.timelines import predicted
+
+        return predicted(Model(machine, ranks.link_model, ranks.loaded), row.case, placement.of(row.case))
+
+    return Times(workload, rows, machine, trace=trace)
 
 
 def simulate(
@@ -215,7 +233,7 @@ def simulate(
     Raises InputError, RankwiseError, and UnusableEnvironmentError without SimGrid.
     """
     from rankwise.engines.ledger import keep_rows, machine_of
-    from rankwise.engines.session import simulate_rows
+    from rankwise.engines.session import simulate_rows, trace_simulation
 
     workload = workload_of(pattern)
     cases = workload.cases(pattern, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
@@ -223,7 +241,11 @@ def simulate(
     placed = system.placement(ranks_per_node, placement)
     rows = simulate_rows(system, cases, platform.topology, platform.nodes, placed, Path(folder), jobs)
     keep_rows("simulate", system.name if system.profile is None else machine_of(system.profile), rows)
-    return Times(workload, rows, system.profile)
+
+    def trace(row: Row) -> Timeline:
+        return trace_simulation(system, row, platform.topology, platform.nodes, placed)
+
+    return Times(workload, rows, system.profile, trace=trace)
 
 
 def run(pattern: Options, nodes: Nodes = Nodes(), seconds: float | None = None, samples: Path | None = None) -> Times:
@@ -231,7 +253,7 @@ def run(pattern: Options, nodes: Nodes = Nodes(), seconds: float | None = None, 
 
     ``seconds``: to spend on each case; ``samples``: the file that raw samples are appended to. Raises RankwiseError and its kinds.
     """
-    from rankwise.engines.session import run_rows
+    from rankwise.engines.session import run_rows, trace_run
 
     workload = workload_of(pattern)
     aside = workload.instead(pattern)
@@ -239,7 +261,8 @@ def run(pattern: Options, nodes: Nodes = Nodes(), seconds: float | None = None, 
         return Times(workload, (), aside=aside)
     here, site = nodes.here("run")
     kept = samples or Path(f"{workload.id}.samples.jsonl")
-    return Times(workload, run_rows(workload.cases(pattern, site), here, Path(kept), workload.seconds if seconds is None else seconds))
+    rows = run_rows(workload.cases(pattern, site), here, Path(kept), workload.seconds if seconds is None else seconds)
+    return Times(workload, rows, trace=lambda row: trace_run(row, here))
 
 
 def validate(

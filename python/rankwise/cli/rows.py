@@ -12,6 +12,8 @@ from rankwise.errors import EXIT_FAILURE
 from rankwise.units import format_interval, format_percent, format_size, format_time
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankwise.api.asking import Ranked, Times, Validated
     from rankwise.workloads.base import Row, Workload
     from rankwise.workloads.comparison import Paired, Validation
@@ -41,6 +43,14 @@ def show_times(found: Times, as_json: bool) -> None:
     for remark in found.workload.remarks(found.rows):
         print(remark)
     tell_notes(found.rows)
+
+
+def write_timeline(found: Times, path: Path | None) -> None:
+    """Write the time line of the shortest row where one is wanted."""
+    if path is not None:
+        drawn = found.timeline()
+        drawn.save(path)
+        tell(f"time line: {path}: {drawn.words[-1]}")
 
 
 def line(workload: Workload, row: Row) -> dict[str, str]:

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from rankwise.api.questions import PLACED, Effort, Nodes, Platform, Ranks, writable
+from rankwise.api.timelines import HELP, checked
 from rankwise.cli.base import Json, flattened, group, verb
-from rankwise.cli.rows import fail_unless_verified, show_ranking, show_times, show_validation
+from rankwise.cli.rows import fail_unless_verified, show_ranking, show_times, show_validation, write_timeline
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Workload
 
@@ -30,14 +31,20 @@ Output = Annotated[
 Folder = Annotated[
     Path, typer.Option("--output", "-o", help="Folder that keeps samples, platform files and logs; runs in it are not redone.")
 ]
+TimelineFile = Annotated[Path | None, typer.Option("--timeline", help=HELP, callback=checked)]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Simulations at once. Default: one a core.")]
 
 
 def _predict(workload: Workload) -> Callable[..., None]:
-    def predict(asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), as_json: Json = False) -> None:
+    def predict(
+        asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), timeline: TimelineFile = None,
+        as_json: Json = False,
+    ) -> None:  # fmt: skip
         from rankwise.api.asking import predict
 
-        show_times(predict(asked, profile, ranks), as_json)
+        found = predict(asked, profile, ranks)
+        show_times(found, as_json)
+        write_timeline(found, timeline)
 
     predict.__doc__ = f"Predict how long {workload.title} takes, with the interval that the profile's uncertainty gives."
     return predict
@@ -54,12 +61,14 @@ def _simulate(workload: Workload) -> Callable[..., None]:
         placement: Annotated[str, typer.Option(help=PLACED)] = "blocked",
         output: Folder = Path("simulated"),
         jobs: Jobs = None,
+        timeline: TimelineFile = None,
         as_json: Json = False,
     ) -> None:
         from rankwise.api.asking import simulate
 
         found = simulate(asked, platform, ranks_per_node, placement, output, jobs)
         show_times(found, as_json)
+        write_timeline(found, timeline)
         fail_unless_verified(found)
 
     simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: the kernels of 'rankwise run' under SimGrid.
@@ -78,12 +87,14 @@ def _run(workload: Workload) -> Callable[..., None]:
         verify: Annotated[
             bool, typer.Option("--verify", help="Check every received byte (always done; kept for clarity).")
         ] = True,
+        timeline: TimelineFile = None,
         as_json: Json = False,
     ) -> None:
         from rankwise.api.asking import run
 
         found = run(asked, nodes, seconds, samples)
         show_times(found, as_json)
+        write_timeline(found, timeline)
         fail_unless_verified(found)
 
     run.__doc__ = f"""Run {workload.title}, under the launcher of this machine.

@@ -31,11 +31,12 @@ from rankwise.observe.record import (
 )
 from rankwise.observe.timeline import Sent, Span, Timeline, timeline_of_window
 from rankwise.units import format_size, format_time
-from rankwise.workloads.base import Case, Halo, Program, Transpose
+from rankwise.workloads.base import Case, Halo, Program, Row, Transpose
 
 MOST_RANKS = 1024
 _TICK_S = 1e-12  # of events that were computed
 _BETWEEN = ("Barrier", "Bcast", "Reduce", "Allreduce", "Gather")  # collectives by which kernels part their repetitions
+_COMPUTING = ("fft3d", "observed")  # workloads that do more in a round than send
 _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Recv", "Sendrecv")
 Events = dict[int, list[tuple[Any, ...]]]
 
@@ -52,28 +53,32 @@ def predicted(model: Model, case: Case, placement: _core.Placement) -> Timeline:
     events: Events = {rank: [] for rank in range(placement.ranks)}
     request = 0
     bounds: dict[int, list[tuple[float, int, int]]] = {}  # of each rank's steps: the end, the term, the messages
-    for (rank, first, count, term), (begin_s, computed_s, end_s) in zip(steps, ends, strict=True):
-        call_s, open_ones = max(begin_s, computed_s), []
-        for (_, peer, tag, sends, blocking, size), (posted_s, done_s) in zip(
-            columns[first : first + count], times[first : first + count], strict=True
-        ):
+    for (rank, first, count, term), (begin_s, *_, end_s) in zip(steps, ends, strict=True):
+        messages = list(zip(columns[first : first + count], times[first : first + count], strict=True))
+        forwards = any(posted_s > begin_s and not blocking for (*_, blocking, _), (posted_s, _) in messages)
+        open_ones: list[tuple[float, int, int, int, int]] = []  # when they are waited for until, and what they are
+        call_s = begin_s
+        for (_, peer, tag, sends, blocking, size), (posted_s, done_s) in messages:
             if blocking:
                 events[rank].append(_event(posted_s, done_s, size, peer, tag, 0, BLOCKING_SEND))
                 call_s = max(call_s, done_s)
                 continue
             request += 1
-            open_ones.append((peer, tag, size, request))
+            open_ones.append((done_s if forwards and not sends else end_s, size, peer, tag, request))
             events[rank].append(_event(posted_s, posted_s, size, peer, tag, request, SEND if sends else RECEIVE))
-        call_s = min(call_s, end_s)
-        events[rank] += [_event(call_s, end_s, size, peer, tag, open_one, COMPLETION) for peer, tag, size, open_one in open_ones]
+        # What is forwarded is waited for message after message, all else at once.
+        for until_s, size, peer, tag, open_one in sorted(open_ones):
+            until_s = min(max(call_s, until_s), end_s)
+            events[rank].append(_event(min(call_s, until_s), until_s, size, peer, tag, open_one, COMPLETION))
+            call_s = until_s if forwards else call_s
         if count:
             bounds.setdefault(rank, []).append((end_s, term, count))
     line = _line(events, dict.fromkeys(events, 0), _TICK_S)
     resource, _, held_s, _ = cost.busiest
 
-    def term_of(span: Span, message: Sent | None) -> str:
+    def term_of(span: Span, messages: Sequence[Sent]) -> str:
         end_s, term, count = min(bounds[span.rank], key=lambda step: (step[0] < span.end_s * (1 - 1e-9), step[0]))
-        words = _message_words(placement, model.machine, span.rank, message)
+        words = _message_words(placement, model.machine, span.rank, messages)
         if term == 1:
             return f"{words}, beside {count - 1} others"
         if term == 2:
@@ -86,8 +91,8 @@ def predicted(model: Model, case: Case, placement: _core.Placement) -> Timeline:
     return line
 
 
-def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, time_s: float) -> Timeline:
-    """Return the time line of the repetition that took ``time_s``, of a simulation that was traced."""
+def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, row: Row) -> Timeline:
+    """Return the time line of the repetition that a row is of, of a simulation that was traced."""
     events: Events = {rank: [] for rank in range(placement.ranks)}
     names: list[str] = []
     calls: dict[int, list[tuple[float, float, str]]] = {rank: [] for rank in events}
@@ -112,15 +117,18 @@ def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, 
             posted_s = min(start_s, message.sent_s)
             events[message.dest].append(_event(posted_s, posted_s, *peer_and_tag, request, RECEIVE))
             events[message.dest].append(_event(start_s, end_s, *peer_and_tag, request, COMPLETION))
-    line = _line(_round(_arrays(events), names, time_s, _TICK_S), None, _TICK_S)
-    return line.named(lambda span, message: _message_words(placement, machine, span.rank, message))
+    line = _line(_round(_arrays(events), names, row, _TICK_S), None, _TICK_S)
+    return line.named(lambda span, messages: _message_words(placement, machine, span.rank, messages))
 
 
-def traced(record: Record, placement: _core.Placement, time_s: float) -> Timeline:
-    """Return the time line of a repetition that took about ``time_s``, of a real run that was traced."""
+def traced(record: Record, placement: _core.Placement, row: Row) -> Timeline:
+    """Return the time line of a repetition that took about as long as a row, of a real run that was traced."""
     names = [str(name).removeprefix("MPI_") for name in record.header.get("calls", [])]
-    line = _line(_round(first_events(record), names, time_s, 1e-9), None, 1e-9)
-    return line.named(lambda span, message: _message_words(placement, None, span.rank, message))
+    events = _round(first_events(record), names, row, 1e-9)
+    if row.case.workload not in _COMPUTING:
+        events = {rank: _polled(of_rank) for rank, of_rank in events.items()}
+    line = _line(events, None, 1e-9)
+    return line.named(lambda span, messages: _message_words(placement, None, span.rank, messages))
 
 
 def _program(case: Case) -> Program:
@@ -205,27 +213,43 @@ def _line(events: Events | Mapping[int, Array], began: Mapping[int, int] | None,
     return timeline_of_window(arrays, starts, unit_s)
 
 
-def _round(events: Mapping[int, Array], names: Sequence[str], time_s: float, unit_s: float) -> dict[int, Array]:
-    """Cut out of all ranks' events that repetition whose length is nearest to ``time_s``; collectives part repetitions."""
+def _round(events: Mapping[int, Array], names: Sequence[str], row: Row, unit_s: float) -> dict[int, Array]:
+    """Cut out of all ranks' events the repetition that sends what a row says and whose length is nearest to the row's time.
+
+    Collectives part repetitions.
+    """
     parting = np.array([name in _BETWEEN for name in names] + [False])
-    pieces = {}
+    pieces: dict[int, list[Array]] = {}
     for rank, of_rank in events.items():
         at = np.nonzero((of_rank["kind"] == COLLECTIVE) & parting[np.minimum(of_rank["call"], len(names))])[0]
-        pieces[rank] = [of_rank[a + 1 : b] for a, b in zip(at, at[1:], strict=False)]
-    count = min(map(len, pieces.values()), default=0)
-    best, found = math.inf, None
-    for number in range(count):
-        piece = {rank: of_rank[number] for rank, of_rank in pieces.items()}
-        there = [rows for rows in piece.values() if len(rows)]
-        if len(there) < min(2, len(piece)):
+        pieces[rank] = [of_rank[a + 1 : b] for a, b in zip(at, at[1:], strict=False) if b > a + 1]
+    # Some ranks take part in more than the repetitions (ping-pongs, clocks): all ranks' pieces that meet one of the last rank's.
+    ends = {rank: np.array([(p["start_ns"].min(), p["end_ns"].max()) for p in of_rank]) for rank, of_rank in pieces.items() if of_rank}
+    found: list[tuple[bool, float, dict[int, Array]]] = []
+    for start, end in ends[max(ends)].tolist() if ends else ():
+        piece = {}
+        for rank, of_pieces in ends.items():
+            common = np.minimum(of_pieces[:, 1], end) - np.maximum(of_pieces[:, 0], start)
+            if common.max() >= 0:
+                piece[rank] = pieces[rank][int(common.argmax())]
+        if len(piece) < min(2, len(events)):
             continue
-        length_s = unit_s * (max(int(r["end_ns"].max()) for r in there) - min(int(r["start_ns"].min()) for r in there))
-        away = abs(math.log(max(length_s, unit_s) / time_s)) - 0.5 * (len(there) == len(piece))
-        if away < best:
-            best, found = away, piece
-    if found is None:
+        length_s = unit_s * (max(int(p["end_ns"].max()) for p in piece.values()) - min(int(p["start_ns"].min()) for p in piece.values()))
+        sent = [rows["bytes"][np.isin(rows["kind"], (SEND, BLOCKING_SEND))] for rows in piece.values()]
+        most = max(map(len, sent)), max(int(sizes.sum()) for sizes in sent)
+        found.append((most != (row.messages_per_rank, row.bytes_per_rank), abs(math.log(max(length_s, unit_s) / row.time_s)), piece))
+    if not found:
         raise InputError("no repetition was found in what was traced: ask for one case, and a longer run")
-    return found
+    return min(found, key=lambda one: one[:2])[2]
+
+
+def _polled(events: Array) -> Array:
+    """Return a rank's events with calls that wait from the call before on: in between it only asked whether they are over."""
+    waits = np.isin(events["kind"], (COMPLETION,))
+    before = np.maximum.accumulate(np.where(waits, 0, events["end_ns"]))
+    polled = events.copy()
+    polled["start_ns"] = np.where(waits & (before > 0), np.minimum(events["start_ns"], np.maximum(before, 0)), events["start_ns"])
+    return polled
 
 
 def _call_at(calls: Sequence[tuple[float, float, str]], time_s: float, names: Sequence[str]) -> tuple[float, float, str]:
@@ -237,17 +261,26 @@ def _call_at(calls: Sequence[tuple[float, float, str]], time_s: float, names: Se
     return next((call for call in there if call[2] in names), (time_s, time_s, ""))
 
 
-def _message_words(placement: _core.Placement, machine: _core.Machine | None, rank: int, message: Sent | None) -> str:
-    """Say what a message waits for: its start or its bytes, over which link."""
-    if message is None:
-        return "sending"
-    link = placement.link_between(message.source, rank)
-    about = f"{format_size(message.bytes)} from rank {message.source} over {link}"
-    lines = [] if machine is None else machine.lines(link)
-    known = [line for line in lines if line[0] <= message.bytes]
-    if not known:
+def _message_words(placement: _core.Placement, machine: _core.Machine | None, rank: int, messages: Sequence[Sent]) -> str:
+    """Say what the longest of some messages waits for: its start or its bytes, over which link."""
+    if not messages:
+        return "passing a message on"
+
+    def line_of(message: Sent) -> tuple[float, float]:
+        lines = [] if machine is None else machine.lines(placement.link_between(message.source, message.dest))
+        known = [line for line in lines if line[0] <= message.bytes]
+        return known[-1][1:] if known else (0.0, 0.0)
+
+    def longest(message: Sent) -> tuple[float, int]:
+        alpha_s, beta_s_per_byte = line_of(message)
+        return alpha_s + beta_s_per_byte * message.bytes, message.bytes
+
+    message = max(messages, key=longest)
+    where = f"from rank {message.source}" if message.dest == rank else f"to rank {message.dest}"
+    about = f"{format_size(message.bytes)} {where} over {placement.link_between(message.source, message.dest)}"
+    alpha_s, beta_s_per_byte = line_of(message)
+    if alpha_s == beta_s_per_byte == 0:
         return about
-    _, alpha_s, beta_s_per_byte = known[-1]
     return f"{'latency' if alpha_s > beta_s_per_byte * message.bytes else 'bytes'} of {about}"
 
 

@@ -6,7 +6,7 @@ when that one came; so its pieces follow each other without a gap, and what they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -73,15 +73,21 @@ class Timeline:
             found[span.rank, span.kind] = found.get((span.rank, span.kind), 0.0) + span.length_s
         return dict(sorted(found.items(), key=lambda term: -term[1]))
 
-    def named(self, term_of: Callable[[Span, Sent | None], str]) -> Timeline:
-        """Return it with the term that bounds each piece of the critical path in which bytes move; the message is that which ends it."""
-        arrivals: dict[int, list[Sent]] = {}
+    def named(self, term_of: Callable[[Span, Sequence[Sent]], str]) -> Timeline:
+        """Return it with the term that bounds each piece of the critical path in which bytes move; the messages are those that end it, or
+        that are sent meanwhile."""
+        received: dict[int, list[Sent]] = {}
+        sent: dict[int, list[Sent]] = {}
         for message in self.messages:
-            arrivals.setdefault(message.dest, []).append(message)
+            received.setdefault(message.dest, []).append(message)
+            sent.setdefault(message.source, []).append(message)
 
         def name(span: Span) -> Span:
-            there = [m for m in arrivals.get(span.rank, []) if span.start_s < m.arrived_s <= span.end_s * (1 + 1e-9)]
-            last = max(there, key=lambda m: (m.arrived_s, m.sent_s, m.bytes), default=None)
+            low_s, high_s = span.start_s * (1 - 1e-9), span.end_s * (1 + 1e-9)
+            there = [m for m in received.get(span.rank, []) if span.start_s < m.arrived_s <= high_s]
+            there = there or [m for m in sent.get(span.rank, []) if low_s <= m.sent_s < span.end_s]
+            last_s = max((m.arrived_s for m in there), default=0.0)
+            last = [m for m in there if m.arrived_s >= last_s * (1 - 1e-9)]
             return replace(span, term=term_of(span, last)) if span.kind == "moving" else span
 
         return replace(self, path=tuple(name(span) for span in self.path))
