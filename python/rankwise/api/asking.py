@@ -44,7 +44,8 @@ class Times(Result):
         if self.trace is None or not self.rows:
             raise InputError("there is no row whose time line could be drawn")
         of = row or min(self.rows, key=lambda row: row.time_s)
-        return plotted(self.trace(of), ", ".join([of.engine, *of.case.cells().values()]))
+        cells = [f"{name} {value}" for name, value in of.case.cells().items()]
+        return plotted(self.trace(of), f"{of.case.ranks} ranks by the {of.engine} engine, {', '.join(cells)}")
 
     def to_dict(self) -> dict[str, Any]:
         if self.aside is not None:
