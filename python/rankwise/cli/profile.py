@@ -13,7 +13,10 @@ from rankwise.errors import InputError, exit_code
 from rankwise.units import format_bandwidth, format_size, format_time
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from rankwise.machine.compare import Comparison
+    from rankwise.machine.profile import Profile
 
 profile_verbs = group("profile", "Look at a machine's profile, import, compare and export.")
 
@@ -22,13 +25,12 @@ profile_verbs = group("profile", "Look at a machine's profile, import, compare a
 def show(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
     everything: Annotated[
-        bool, typer.Option("--all", help="Other ways of sending too: ssend, both directions at once.")
+        bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a profile knows: alpha (time of an empty message) and beta (time per byte) of each link class."""
-    from rankwise.cli.link_words import link_in_words, shared_table
-    from rankwise.machine.link import LOOK_UPS
+    """Show what a profile knows: the latency (of the smallest message) and bandwidth (size / time of the largest) of each link class."""
+    from rankwise.cli.link_words import link_in_words, links_table, shared_table
     from rankwise.machine.profile import open_profile
     from rankwise.machine.shared import Shared
 
@@ -36,14 +38,36 @@ def show(
     if as_json:
         print_json(profile.to_dict())
         return
-    from rich.table import Table
-
     machine = profile.machine
     origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
     print(f"{machine.get('hostname', '?')}: {machine.get('cpu_model', 'no description')} ({origin})")
+    console().print(links_table(profile))
+    if everything:
+        console().print(_models_table(profile))
+        print("* the model that predictions use; a model's segment holds from its size to the next segment's")
+    for name, link in profile.links.items():
+        for line in link_in_words(link)[1:]:
+            print(f"{name}: {line}")
+    if profile.shared != Shared():
+        console().print(shared_table(profile.shared))
+    if profile.fft3d is not None:
+        from rankwise.cli.fft_rates import show_rates
+
+        show_rates(profile.fft3d)
+    for note in profile.notes():
+        tell(f"note: {note}")
+    for warning in profile.warnings:
+        tell(f"warning: {warning}")
+
+
+def _models_table(profile: Profile) -> Table:
+    from rich.table import Table
+
+    from rankwise.machine.link import LOOK_UPS
+
     table = Table("link", "sending", "model", "from", "alpha", "95 % interval", "1/beta", "95 % interval", "fit error")
     for name, link in profile.links.items():
-        for sending, curve in (("send", link.send), *(link.variants.items() if everything else ())):
+        for sending, curve in (("send", link.send), *link.variants.items()):
             for model in curve.models.values():
                 if model.name in LOOK_UPS:
                     star = " *" if model.name == curve.model else ""
@@ -66,21 +90,7 @@ def show(
                         f"{_bandwidth(beta_ci[1])} … {_bandwidth(beta_ci[0])}" if beta_ci else "–",
                         f"{100 * model.relative_error:.1f} %",
                     )
-    console().print(table)
-    for name, link in profile.links.items():
-        for line in link_in_words(link)[1:]:
-            print(f"{name}: {line}")
-    print("* the model that predictions use; a model's segment holds from its size to the next segment's")
-    if profile.shared != Shared():
-        console().print(shared_table(profile.shared))
-    if profile.fft3d is not None:
-        from rankwise.cli.fft_rates import show_rates
-
-        show_rates(profile.fft3d)
-    for note in profile.notes():
-        tell(f"note: {note}")
-    for warning in profile.warnings:
-        tell(f"warning: {warning}")
+    return table
 
 
 @verb(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankwise.cli.base import console, tell, verb
-from rankwise.units import format_bandwidth, format_percent, format_size, format_time
+from rankwise.units import format_percent
 
 if TYPE_CHECKING:
-    from rankwise.machine.profile import Profile
+    pass
 
 _STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 _GRID, _NODES, _PPN = (50, 48), 50, 48
@@ -31,6 +31,7 @@ def quick(
     """
     from rankwise.api.questions import default_ranks
     from rankwise.cli.doctor import show_findings
+    from rankwise.cli.link_words import links_table
     from rankwise.cli.report import read_inputs, write_report
     from rankwise.cli.rows import show_validation
     from rankwise.engines.run import Here
@@ -48,7 +49,7 @@ def quick(
     _step(2, "ping-pong between two ranks, 0 B to 4 MiB")
     profile = measure_machine(profile_path, False, Measurement(seconds=seconds))
     _step(3, "models of its links")
-    _show_links(profile)
+    console().print(links_table(profile))
 
     _step(4, "the Shift of werner2023, predicted and run")
     cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))
@@ -72,24 +73,6 @@ def quick(
 
 def _step(number: int, what: str) -> None:
     tell(f"\n[{number}/6] {what}")
-
-
-def _show_links(profile: Profile) -> None:
-    from rich.table import Table
-
-    from rankwise.machine.figures import figures_of
-    from rankwise.report.words import with_interval
-
-    table = Table("link", "latency (95 %)", "bandwidth (95 %)", "of", "model")
-    for name, figures in figures_of(profile.links).items():
-        table.add_row(
-            name,
-            with_interval(figures.latency_s, figures.latency_ci_s, format_time),
-            with_interval(figures.bandwidth_bytes_per_s, figures.bandwidth_ci_bytes_per_s, format_bandwidth),
-            format_size(figures.bandwidth_bytes),
-            profile.links[name].send.model,
-        )
-    console().print(table)
 
 
 def _map_all() -> list[dict[str, Any]]:

@@ -116,6 +116,6 @@ def test_a_line_that_meets_0_bytes_below_zero_has_no_alpha(rankwise: Callable[..
     slower = limited(link.send, Parameter(1e8))  # a card of a tenth of the rate
     assert slower.models["hockney"].segments[-1].alpha_s < 0
     replace(profile, links={"other-node": replace(link, send=slower)}).save(Path("machine.json"))
-    shown = rankwise("profile", "show").out.splitlines()
+    shown = rankwise("profile", "show", "--all").out.splitlines()
     beyond = [line for line in shown if "100 MB/s" in line]
     assert beyond and all("│ 4 KiB │ –  " in line for line in beyond)
