@@ -230,7 +230,7 @@ def _round(profile: Profile, row: Comparison) -> Section | None:
         return None
     title = timeline_title(line, "round")
     words = f"A round of {way(row)}, k = {row.exchange.cutoff}, as predicted: ranks down, time across, messages as arrows."
-    return Section("timeline", "Where the time of a round goes", [words], [Picture("timeline", path_words(line),
+    return Section("round", "Where the time of a round goes", [words], [Picture("timeline", path_words(line),
         partial(timeline_picture, line, title))], title)  # fmt: skip
 
 
