@@ -109,6 +109,11 @@ def format_interval(ends: tuple[float, float] | None) -> str:
     return "–" if ends is None else f"{format_time(ends[0])} … {format_time(ends[1])}"
 
 
+def format_number(value: float) -> str:
+    """Write a plain number with three significant digits, never in powers of ten: ``1.22``, ``1090``, ``0.031``."""
+    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.7f}"
+
+
 def format_percent(fraction: float) -> str:
     """Write a signed relative difference: ``+3.1 %``."""
     return f"{100 * fraction:+.1f} %"

@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb, writable
 from rankwise.errors import InputError, exit_code
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.units import format_bandwidth, format_number, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Comparison
@@ -202,7 +202,7 @@ def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
             _bandwidth(c.a) if bandwidth else format_time(c.a),
             _bandwidth(c.b) if bandwidth else format_time(c.b),
             f"{c.ratio:.3f}",
-            f"{c.ratio_ci[0]:.3f} … {c.ratio_ci[1]:.3g}" if c.ratio_ci else "–",
+            f"{format_number(c.ratio_ci[0])} … {format_number(c.ratio_ci[1])}" if c.ratio_ci else "–",
             c.verdict,
         )
     console().print(table)

@@ -12,7 +12,7 @@ import typer
 
 from rankwise.cli.base import Json, console, group, print_json, tell, verb
 from rankwise.errors import InputError
-from rankwise.units import format_time
+from rankwise.units import format_number, format_time
 
 if TYPE_CHECKING:
     from rankwise.engines.project import FftAnswer, Sensitivity
@@ -292,7 +292,7 @@ def _show_varied(rows: list[dict[str, Any]]) -> None:
             value_words(key, row["value"]),
             *(format_time(results[name]["value"]) for name in ("memory_s", "network_s", "total_s")),
             format_quantity(results["performance_flop_per_s"]["value"], "flop/s"),
-            f"{100 * results['fraction_of_peak']['value']:.3g} %",
+            f"{format_number(100 * results['fraction_of_peak']['value'])} %",
             row["bounded_by"],
         )
     console().print(table)
@@ -310,7 +310,7 @@ def _show_matched(rows: list[dict[str, Any]]) -> None:
             row["machine"],
             row["criterion"],
             f"{row['nodes']:,.0f}",
-            f"x {row['nodes_ratio']:.3g}",
+            f"x {format_number(row['nodes_ratio'])}",
             "–" if available is None else f"{available:,.0f}",
             format_quantity(row["peak_flop_per_s"], "flop/s"),
             *(format_time(row[name]) for name in ("memory_s", "network_s", "total_s")),
@@ -449,5 +449,5 @@ def _time_range(value: Range) -> str:
 
 
 def _percent(value: Range) -> str:
-    point = f"{100 * value.value:.3g} %"
-    return point + (f" ({100 * value.low:.3g} … {100 * value.high:.3g} %)" if value.wide else "")
+    point = f"{format_number(100 * value.value)} %"
+    return point + (f" ({format_number(100 * value.low)} … {format_number(100 * value.high)} %)" if value.wide else "")

@@ -11,7 +11,7 @@ import typer
 from rankwise.cli.base import Json, print_json, tell, verb, writable
 from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.errors import InputError
-from rankwise.units import format_percent, format_time, format_volume
+from rankwise.units import format_number, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings
@@ -142,12 +142,12 @@ def _interval(judgement: Judgement) -> str:
 
     if judgement.low <= 0:
         return f"too few pairs for an interval: {least_pairs()} have one"
-    return f"{judgement.low:.3g} … {judgement.high:.3g}"
+    return f"{format_number(judgement.low)} … {format_number(judgement.high)}"
 
 
 def _conclusion(trial: Trial, judgement: Judgement) -> str:
     now, new = (way.name for way in trial.ways)
-    told = f"{judgement.ratio:.3g} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
+    told = f"{format_number(judgement.ratio)} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
     if judgement.verdict == "cannot tell":
         more = f", some {judgement.more} more pairs needed" if judgement.more else ""
         return f"Cannot tell{more}: {new} looks {told}."

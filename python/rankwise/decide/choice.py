@@ -48,16 +48,16 @@ class Candidate:
     case: ExchangeCase
     name: str
     time_s: float
-    time_lo_s: float | None
-    time_hi_s: float | None
+    time_lo_s: float
+    time_hi_s: float
     empty_s: float
     messages_per_rank: int
     bytes_per_rank: int
     notes: tuple[str, ...]
 
     @property
-    def interval_s(self) -> tuple[float, float] | None:
-        return None if self.time_lo_s is None or self.time_hi_s is None else (self.time_lo_s, self.time_hi_s)
+    def interval_s(self) -> tuple[float, float]:
+        return self.time_lo_s, self.time_hi_s
 
     @property
     def auto(self) -> bool:
@@ -186,7 +186,7 @@ class Chooser:
         return Choice(
             question,
             candidates,
-            _core.reason(ranked),
+            _core.reason(ranked, [c.interval_s for c in candidates]),
             (*self._crossover_sizes(question), *self._crossover_cutoffs(question)),
             tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
             self._model.profile.trust,

@@ -9,8 +9,13 @@ from typing import Any
 from rankwise.engines.model import Model, doubt
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
-from rankwise.units import format_time
+from rankwise.units import format_number, format_time
 from rankwise.workloads.base import Case, Row
+
+
+def meet(quicker: tuple[float, float] | None, slower: tuple[float, float] | None) -> bool:
+    """Tell whether two intervals have a time in common, so that who is quicker cannot be told; False where one is not known."""
+    return quicker is not None and slower is not None and slower[0] <= quicker[1] and quicker[0] <= slower[1]
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,11 @@ class Ranking:
             )
         alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
         also = f", as {' and '.join(alike)} are" if alike else ""
-        return f"{first}{also}; {slower.case.way} takes {100 * (slower.time_s / self.best.time_s - 1):.1f} % longer"
+        if meet(self.best.interval_s, slower.interval_s):
+            return f"{first}{also}; {slower.case.way} takes {format_time(slower.time_s)}, which cannot be told apart with this profile"
+        ratio = slower.time_s / self.best.time_s
+        longer = f"{100 * (ratio - 1):.1f} % longer" if ratio < 2 else f"{format_number(ratio)} times as long"
+        return f"{first}{also}; {slower.case.way} takes {longer}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
