@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from rankwise.errors import InputError
 
@@ -104,9 +105,19 @@ def format_bandwidth(bytes_per_s: float) -> str:
     return f"{_three(bytes_per_s)} B/s"
 
 
+def format_ends(ends: tuple[float, float] | None, write: Callable[[float], str]) -> str:
+    """Write an interval: ``2.28–2.35 us``, ``980 ns–1.02 us``; ``–`` where nothing is known of the spread."""
+    if ends is None:
+        return "–"
+    low, high = map(write, ends)
+    number, _, unit = low.partition(" ")
+    to = " to " if low[0] in "+-" or high[0] in "+-" else "–"
+    return f"{number if unit == high.partition(' ')[2] else low}{to}{high}"
+
+
 def format_interval(ends: tuple[float, float] | None) -> str:
-    """Write an interval of times: ``2.28 us … 2.35 us``; ``–`` where nothing is known of the spread."""
-    return "–" if ends is None else f"{format_time(ends[0])} … {format_time(ends[1])}"
+    """Write an interval of times."""
+    return format_ends(ends, format_time)
 
 
 def format_number(value: float) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, flattened, print_json, tell, verb
+from rankwise.cli.base import Json, flattened, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, Placed, ProfileFile, RanksPerNode
 from rankwise.errors import InputError
 from rankwise.units import format_interval, format_size, format_time, parse_ints, parse_periodic, parse_sizes
@@ -93,8 +94,6 @@ def _question(asked: ExchangeOptions) -> Question:
 
 
 def _show(choice: Choice) -> None:
-    from rich.table import Table
-
     if choice.doubt is not None:
         print(f"{choice.doubt}.")
     print(f"{choice.reason}.")
@@ -122,7 +121,7 @@ def _show(choice: Choice) -> None:
             str(candidate.messages_per_rank),
             format_size(candidate.bytes_per_rank),
         )
-    console().print(table)
+    table.show()
     if (more := len(rows) - _MOST_SHOWN) > 0:
         print(f"and {more} slower ones (--json has them)")
     for axis, what in (("bytes", f"at cutoff {choice.question.cutoff}"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
 from rankwise.progress import meter
 from rankwise.units import parse_seconds
@@ -230,8 +231,6 @@ def _in_brief(session: Session) -> dict[str, object]:
 
 
 def _print(sessions: list[Session], found: Judgement, seen: list[Change], rules: Rules, trend: bool) -> None:
-    from rich.table import Table
-
     from rankwise.health import words
 
     last, before = sessions[-1], sessions[:-1]
@@ -247,7 +246,7 @@ def _print(sessions: list[Session], found: Judgement, seen: list[Change], rules:
                 words.percent(row.difference), words.between(row.difference - row.half_width, row.difference + row.half_width),
                 words.percent(row.limit), mark,
             )  # fmt: skip
-        console().print(table)
+        table.show()
         left = len(found.rows) - len(rows)
         more = f" {len(rows)} of {len(found.rows)} figures, those that moved most;" if left else ""
         print(f"+ is slower;{more} usual: {found.sessions} earlier sessions")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.cli.table import Table
+from rankwise.units import format_bandwidth, format_ends, format_size, format_time
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rankwise.machine.link import Parameter
     from rankwise.machine.profile import Link
     from rankwise.machine.shared import Shared
@@ -58,15 +57,13 @@ def link_in_words(link: Link) -> list[str]:
 
 def shared_table(shared: Shared) -> Table:
     """Show what ranks share: how much of it there is, a row for each resource and each level above the nodes."""
-    from rich.table import Table
-
     table = Table("shared", "bytes/s", "95 % interval", "messages/s", "both ways", "pairs at once")
     for kind, resource in shared.resources():
         both, most = resource.both_ways_bytes_per_s, resource.most_pairs
         table.add_row(
             _RESOURCES[kind],
             format_bandwidth(resource.bytes_per_s),
-            " … ".join(map(format_bandwidth, resource.ci)) if resource.ci else "–",
+            format_ends(resource.ci, format_bandwidth),
             f"{float(f'{resource.messages_per_s:.3g}'):,.0f}" if resource.messages_per_s is not None else "–",
             "–" if both is None else format_bandwidth(both) + (" (half duplex)" if resource.half_duplex else ""),
             "–" if most is None else "1 only" if most == 1 else f"up to {most}",

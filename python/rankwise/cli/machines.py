@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
+from rankwise.units import format_ends
 
 if TYPE_CHECKING:
     from rankwise.machine.description import Description
@@ -24,8 +26,6 @@ def list_machines(as_json: Json = False) -> None:
     if as_json:
         print_json({"machines": [_summary(machine) for machine in machines]})
         return
-    from rich.table import Table
-
     table = Table("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
     for machine in machines:
 
@@ -43,7 +43,7 @@ def list_machines(as_json: Json = False) -> None:
             machine.topology.label() if machine.topology else "–",
             str(len(machine.unverified())),
         )
-    console().print(table)
+    table.show()
     tell("next: rankwise machines show NAME gives the source of each figure")
 
 
@@ -67,8 +67,6 @@ def show(
     if as_json:
         print_json(described.to_dict())
         return
-    from rich.table import Table
-
     print(f"{described.name}: {described.title}")
     table = Table("figure", "value", "kind", "source", "date", "meaning")
     topology = described.topology
@@ -77,10 +75,10 @@ def show(
     for key, figure in described.figures.items():
         value = format_quantity(figure.value, figure.unit)
         if figure.low != figure.high:
-            value += f" ({format_quantity(figure.low, figure.unit)} … {format_quantity(figure.high, figure.unit)})"
+            value += f" ({format_ends((figure.low, figure.high), lambda end, unit=figure.unit: format_quantity(end, unit))})"
         source = f"{figure.source} ({figure.note})" if figure.note else figure.source
         table.add_row(key, value, figure.kind, source, figure.date, QUANTITIES[key].meaning)
-    console().print(table)
+    table.show()
     for note in described.notes:
         tell(f"note: {note}")
     missing = [
@@ -125,7 +123,7 @@ def check(
         for finding in wrong:
             unit = QUANTITIES[finding.key].unit
             low, high = (format_quantity(end, unit) for end in finding.follows)
-            follows = low if low == high else f"{low} … {high}"
+            follows = low if low == high else f"{low} to {high}"
             print(f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}")
     if wrong:
         raise typer.Exit(1)

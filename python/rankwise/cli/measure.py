@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb, writable
+from rankwise.cli.base import Json, print_json, tell, verb, writable
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_bandwidth, format_size, parse_seconds, parse_sizes
 
@@ -124,7 +125,7 @@ def measure(
         for line in link_in_words(link):
             print(f"{name}: {line}")
     if profile.shared != Shared():
-        console().print(shared_table(profile.shared))
+        shared_table(profile.shared).show()
     for note in profile.notes():
         tell(f"note: {note}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
@@ -136,12 +137,10 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def show_packing(packing: Packing, as_json: bool) -> None:
     """Print what packing takes."""
-    from rich.table import Table
-
     if as_json:
         print_json(packing.to_dict())
         return
     table = Table("message", *(f"rows of {rows} B" for rows in packing.curves))
     for size, _ in next(iter(packing.curves.values())):
         table.add_row(format_size(size), *(format_bandwidth(size / packing.time_s(size, rows)) for rows in packing.curves))
-    console().print(table)
+    table.show()

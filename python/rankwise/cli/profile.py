@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb, writable
+from rankwise.cli.base import Json, group, print_json, tell, verb, writable
+from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
-from rankwise.units import format_bandwidth, format_number, format_size, format_time
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Comparison
@@ -36,8 +37,6 @@ def show(
     if as_json:
         print_json(profile.to_dict())
         return
-    from rich.table import Table
-
     machine = profile.machine
     origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
     print(f"{machine.get('hostname', '?')}: {machine.get('cpu_model', 'no description')} ({origin})")
@@ -61,18 +60,18 @@ def show(
                         model.name + (" *" if model.name == curve.model else ""),
                         format_size(segment.from_bytes),
                         format_time(segment.latency_s),
-                        f"{format_time(alpha_ci[0])} … {format_time(alpha_ci[1])}" if alpha_ci and segment.alpha_s > 0 else "–",
+                        format_interval(alpha_ci if segment.alpha_s > 0 else None),
                         format_bandwidth(1 / beta) if beta > 0 else "–",
-                        f"{_bandwidth(beta_ci[1])} … {_bandwidth(beta_ci[0])}" if beta_ci else "–",
+                        format_ends(beta_ci and (beta_ci[1], beta_ci[0]), _bandwidth),
                         f"{100 * model.relative_error:.1f} %",
                     )
-    console().print(table)
+    table.show()
     for name, link in profile.links.items():
         for line in link_in_words(link)[1:]:
             print(f"{name}: {line}")
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
     if profile.shared != Shared():
-        console().print(shared_table(profile.shared))
+        shared_table(profile.shared).show()
     if profile.fft3d is not None:
         from rankwise.cli.fft_rates import show_rates
 
@@ -182,8 +181,6 @@ def compare_profiles(
 
 
 def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
-    from rich.table import Table
-
     farthest: dict[tuple[str, str], Comparison] = {}
     for c in comparisons:
         if c.size_bytes is not None:
@@ -202,10 +199,10 @@ def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
             _bandwidth(c.a) if bandwidth else format_time(c.a),
             _bandwidth(c.b) if bandwidth else format_time(c.b),
             f"{c.ratio:.3f}",
-            f"{format_number(c.ratio_ci[0])} … {format_number(c.ratio_ci[1])}" if c.ratio_ci else "–",
+            format_ends(c.ratio_ci, "{:.3f}".format),
             c.verdict,
         )
-    console().print(table)
+    table.show()
     if not everything:
         print("Of the sizes the one that differs most is shown; --all shows every one.")
     print("B / A is a ratio of times, for 1/beta too: above 1, B is slower.")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
-from rankwise.units import format_number, format_time
+from rankwise.units import format_ends, format_interval, format_number, format_time
 
 if TYPE_CHECKING:
     from rankwise.engines.project import FftAnswer, Sensitivity
@@ -75,8 +76,6 @@ def table(
             }
         )
         return
-    from rich.table import Table
-
     from rankwise.papers.czechowski2012 import show_cell, show_slip
 
     values = {(row["key"], row["design"]): row for row in rows}
@@ -97,7 +96,7 @@ def table(
                 verdict,
                 format_quantity(values[(trend.key, design)]["value"], trend.unit),
             )
-    console().print(shown)
+    shown.show()
     print("in brackets: the factor that the doubling time gives; the processors of the last column are R_peak / C of the year")
     print("figures of the paper that do not follow from each other:")
     for slip in table1.slips():
@@ -217,8 +216,6 @@ def project_fft3d(
 
 
 def _show(answer: FftAnswer) -> None:
-    from rich.table import Table
-
     from rankwise.engines.project import sensitivity_labels
     from rankwise.machine.description import format_quantity
 
@@ -247,12 +244,12 @@ def _show(answer: FftAnswer) -> None:
     table.add_row(
         "total", "overlapped" if question.overlap else "sum", format_time(answer.total_s.value), _time_range(answer.total_s)
     )
-    console().print(table)
+    table.show()
     performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]
     print(
         f"performance {format_quantity(performance.value, 'flop/s')}"
         + (
-            f" ({format_quantity(performance.low, 'flop/s')} … {format_quantity(performance.high, 'flop/s')})"
+            f" ({format_ends((performance.low, performance.high), lambda end: format_quantity(end, 'flop/s'))})"
             if performance.wide
             else ""
         )
@@ -260,7 +257,7 @@ def _show(answer: FftAnswer) -> None:
     )
     print(f"bounded by {answer.bounded_by}: {answer.reason}")
     helps = [
-        f"{name} {low} … {high}: {format_time(item.time_at_low_s)} … {format_time(item.time_at_high_s)}"
+        f"{name} {low} to {high}: {format_time(item.time_at_low_s)} to {format_time(item.time_at_high_s)}"
         for item, (name, low, high) in zip(
             answer.sensitivities, sensitivity_labels(answer.sensitivities, answer.parameters), strict=True
         )
@@ -280,8 +277,6 @@ def _implied(answer: FftAnswer) -> str:
 
 
 def _show_varied(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     from rankwise.machine.description import format_quantity
 
     table = Table("varied", "value", "memory", "network", "total", "performance", "of peak", "bounded by")
@@ -295,12 +290,10 @@ def _show_varied(rows: list[dict[str, Any]]) -> None:
             f"{format_number(100 * results['fraction_of_peak']['value'])} %",
             row["bounded_by"],
         )
-    console().print(table)
+    table.show()
 
 
 def _show_matched(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     from rankwise.machine.description import format_quantity
 
     table = Table("machine", "matched on", "nodes", "as many", "it has", "peak", "memory", "network", "total", "performance")
@@ -316,7 +309,7 @@ def _show_matched(rows: list[dict[str, Any]]) -> None:
             *(format_time(row[name]) for name in ("memory_s", "network_s", "total_s")),
             format_quantity(row["performance_flop_per_s"], "flop/s"),
         )
-    console().print(table)
+    table.show()
 
 
 def _tornado_title(answer: FftAnswer) -> str:
@@ -445,9 +438,9 @@ def _number(value: Range) -> str:
 
 
 def _time_range(value: Range) -> str:
-    return f"{format_time(value.low)} … {format_time(value.high)}" if value.wide else ""
+    return format_interval((value.low, value.high)) if value.wide else ""
 
 
 def _percent(value: Range) -> str:
     point = f"{format_number(100 * value.value)} %"
-    return point + (f" ({format_number(100 * value.low)} … {format_number(100 * value.high)} %)" if value.wide else "")
+    return point + (f" ({format_number(100 * value.low)}–{format_number(100 * value.high)} %)" if value.wide else "")

@@ -14,7 +14,7 @@ from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_var
 from rankwise.cli.rows import line, show_table, tell_notes
 from rankwise.engines.beside import MachineTime
 from rankwise.errors import InputError
-from rankwise.units import format_number, format_size, format_time, parse_ints, parse_shape
+from rankwise.units import format_interval, format_number, format_size, format_time, parse_ints, parse_shape
 from rankwise.workloads.base import Row
 from rankwise.workloads.exchange import ExchangeOptions, names
 
@@ -209,7 +209,7 @@ def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> 
                     term: format_time(results[f"{term}_s"]["value"]) if results[f"{term}_s"]["value"] > 0 else "–"
                     for term in ("flops", "memory", "exchange", "total")
                 },
-                "range": f"{format_time(total['low'])} … {format_time(total['high'])}" if total["low"] < total["high"] else "",
+                "range": format_interval((total["low"], total["high"])) if total["low"] < total["high"] else "",
                 "efficiency": f"{format_number(100 * row['efficiency'])} %",
                 "bounded by": row["bounded_by"],
             }

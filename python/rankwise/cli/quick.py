@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import console, tell, verb
+from rankwise.cli.base import tell, verb
+from rankwise.cli.table import Table
 from rankwise.units import format_bandwidth, format_percent, format_size, format_time
 
 if TYPE_CHECKING:
@@ -75,8 +76,6 @@ def _step(number: int, what: str) -> None:
 
 
 def _show_links(profile: Profile) -> None:
-    from rich.table import Table
-
     from rankwise.machine.figures import figures_of
     from rankwise.report.words import with_interval
 
@@ -89,7 +88,7 @@ def _show_links(profile: Profile) -> None:
             format_size(figures.bandwidth_bytes),
             profile.links[name].send.model,
         )
-    console().print(table)
+    table.show()
 
 
 def _map_all() -> list[dict[str, Any]]:
@@ -99,8 +98,6 @@ def _map_all() -> list[dict[str, Any]]:
 
 
 def _show_mappings(mapped: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     table = Table("stencil", "algorithm", "J_sum", "against blocked", "J_max")
     for instance in mapped:
         blocked = next(result["j_sum"] for result in instance["results"] if result["algorithm"] == "blocked")
@@ -113,5 +110,5 @@ def _show_mappings(mapped: list[dict[str, Any]]) -> None:
                 format_percent(result["j_sum"] / blocked - 1),
                 str(result["j_max"]),
             )
-    console().print(table)
+    table.show()
     print("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankwise.cli.base import console, print_json, tell
+from rankwise.cli.base import print_json, tell
+from rankwise.cli.table import Table
 from rankwise.errors import EXIT_FAILURE
 from rankwise.units import format_interval, format_percent, format_size, format_time
 
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 _VERIFIED = {True: "verified", False: "WRONG", None: "–"}
 
 
-def show_table(lines: Sequence[dict[str, str]]) -> None:
-    """Print lines of the same columns."""
-    from rich.table import Table
+_LEAVE = ("checked", "engine", "sent", "messages", "at present speed", "ranks", "c", "noise")
 
-    table = Table(*lines[0])
+
+def show_table(lines: Sequence[dict[str, str]], leave: Sequence[str] = _LEAVE) -> None:
+    """Print lines of the same columns, of which those that may leave do so in their order."""
+    table = Table(*lines[0], leave=leave)
     for line in lines:
         table.add_row(*line.values())
-    console().print(table)
+    table.show()
 
 
 def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool, profile: Profile | None = None) -> None:

@@ -142,7 +142,7 @@ def _interval(judgement: Judgement) -> str:
 
     if judgement.low <= 0:
         return f"too few pairs for an interval: {least_pairs()} have one"
-    return f"{format_number(judgement.low)} … {format_number(judgement.high)}"
+    return f"{format_number(judgement.low)}–{format_number(judgement.high)}"
 
 
 def _conclusion(trial: Trial, judgement: Judgement) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, verb, writable
+from rankwise.cli.base import Json, print_json, verb, writable
+from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS, ProfileFile, Samples, Simulations, default_ranks
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
@@ -86,9 +87,6 @@ def validate_choose(
 
 def _show(regret: Regret) -> None:
     from statistics import median
-
-    from rich.table import Table
-
     table = Table("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
     for trial in regret.trials:
         names = {candidate.case: candidate.name for candidate in trial.choice.candidates}
@@ -104,7 +102,7 @@ def _show(regret: Regret) -> None:
             format_percent(trial.regret),
             format_percent(trial.noise),
         )
-    console().print(table)
+    table.show()
     summary = regret.summary()
     print(
         f"mean regret {format_percent(summary['mean_regret'])} over {summary['cases']} cases (largest "

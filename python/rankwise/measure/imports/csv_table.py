@@ -120,7 +120,7 @@ class _Header:
             low_s = self._number(cells, self._low, where) * self._scale
             high_s = self._number(cells, self._high, where) * self._scale
             if not 0 <= low_s <= high_s or high_s > MOST_TIME_S:
-                raise InputError(f"{where}: the interval {low_s:g} … {high_s:g} s is upside down, or no time: give low, then high")
+                raise InputError(f"{where}: the interval {low_s:g} to {high_s:g} s is upside down, or no time: give low, then high")
         elif self._sigma is not None:
             half_width_s = 1.96 * self._number(cells, self._sigma, where) * self._scale
             if not 0 <= half_width_s <= MOST_TIME_S:
