@@ -67,6 +67,8 @@ def fit(
 
 
 def _show(profile: Profile) -> None:
+    for name, link in profile.links.items():
+        print(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
     table = Table("link", "model", "parameters", "fit error", "error on sizes not seen")
     for name, link in profile.links.items():
         for model in link.send.models.values():
@@ -79,8 +81,6 @@ def _show(profile: Profile) -> None:
                 "–" if unseen is None else f"{100 * unseen:.1f} %",
             )
     table.show()
-    for name, link in profile.links.items():
-        print(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
     parameters = Table("link", "model", "parameter", "value", "95 % interval")
     for name, link in profile.links.items():
         named = link.explained_by()

@@ -8,7 +8,6 @@ import typer
 
 from rankwise.cli.base import Json, group, print_json, tell, verb
 from rankwise.cli.table import Table
-from rankwise.units import format_ends
 
 if TYPE_CHECKING:
     from rankwise.machine.description import Description
@@ -26,7 +25,9 @@ def list_machines(as_json: Json = False) -> None:
     if as_json:
         print_json({"machines": [_summary(machine) for machine in machines]})
         return
-    table = Table("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
+    print(f"{len(machines)} machines are described, each figure with its source.")
+    heads = ("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
+    table = Table(*heads, leave=("unverified", "injection", "network", "year", "memory", "node peak"))
     for machine in machines:
 
         def shown(value: float | None, unit: str) -> str:
@@ -68,14 +69,15 @@ def show(
         print_json(described.to_dict())
         return
     print(f"{described.name}: {described.title}")
-    table = Table("figure", "value", "kind", "source", "date", "meaning")
+    table = Table("figure", "value", "kind", "source", "date", "meaning", leave=("meaning", "date", "kind"))
     topology = described.topology
     if topology is not None:
         table.add_row("topology", topology.label(), topology.kind, topology.source, topology.date, "how nodes are connected")
     for key, figure in described.figures.items():
         value = format_quantity(figure.value, figure.unit)
         if figure.low != figure.high:
-            value += f" ({format_ends((figure.low, figure.high), lambda end, unit=figure.unit: format_quantity(end, unit))})"
+            ends = format_quantity(figure.low, figure.unit), format_quantity(figure.high, figure.unit)
+            value += f" ({' to '.join(ends)})"
         source = f"{figure.source} ({figure.note})" if figure.note else figure.source
         table.add_row(key, value, figure.kind, source, figure.date, QUANTITIES[key].meaning)
     table.show()

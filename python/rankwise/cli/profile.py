@@ -40,7 +40,8 @@ def show(
     machine = profile.machine
     origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
     print(f"{machine.get('hostname', '?')}: {machine.get('cpu_model', 'no description')} ({origin})")
-    table = Table("link", "sending", "model", "from", "alpha", "95 % interval", "1/beta", "95 % interval", "fit error")
+    heads = ("link", "sending", "model", "from", "alpha", "95 %", "1/beta", "95 %", "fit error")
+    table = Table(*heads, leave=("fit error", "sending"))
     for name, link in profile.links.items():
         for sending, curve in (("send", link.send), *(link.variants.items() if everything else ())):
             for model in curve.models.values():
@@ -187,7 +188,7 @@ def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
             known = farthest.setdefault((c.link, c.sending), c)
             if _distance(c) > _distance(known):
                 farthest[c.link, c.sending] = c
-    table = Table("link", "sending", "figure", "A", "B", "B / A", "95 % interval", "verdict")
+    table = Table("link", "sending", "figure", "A", "B", "B / A", "95 %", "verdict", leave=("A", "B"))
     for c in comparisons:
         if c.size_bytes is not None and not everything and farthest[c.link, c.sending] is not c:
             continue

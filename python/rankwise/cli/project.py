@@ -222,29 +222,11 @@ def _show(answer: FftAnswer) -> None:
     question, results, parameters = answer.question, answer.results, answer.parameters
     word = f"{question.word_bytes:g} B a point, {'real' if question.real else 'complex'}"
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
+    total = _time_range(answer.total_s)
     print(
-        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}"
+        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}: "
+        f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}"
     )
-    print(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
-    table = Table("phase", "equation", "time", "range", "of the total")
-    network = re.search(r"Eq\. [345]", answer.network)
-    terms = [
-        ("flops", "Eq. 1", "flops_s"), ("memory", "Eq. 2", "memory_s"), ("shuffle", "Eq. 8", "shuffle_s"),
-        ("io-bus", "Eq. 9", "io_bus_s"), ("network", network[0] if network else "", "network_s"),
-    ]  # fmt: skip
-    hidden = min(("flops_s", "memory_s"), key=lambda name: results[name].value)
-    for name, equation, key in terms:
-        if key not in results:
-            continue
-        counted = "" if key != hidden else "behind flops" if hidden == "memory_s" else "behind memory"
-        if key in ("shuffle_s", "io_bus_s") and not question.artifacts:
-            counted = "not counted"
-        share = counted or f"{100 * results[key].value / answer.total_s.value:.1f} %"
-        table.add_row(name, equation, format_time(results[key].value), _time_range(results[key]), share)
-    table.add_row(
-        "total", "overlapped" if question.overlap else "sum", format_time(answer.total_s.value), _time_range(answer.total_s)
-    )
-    table.show()
     performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]
     print(
         f"performance {format_quantity(performance.value, 'flop/s')}"
@@ -264,6 +246,26 @@ def _show(answer: FftAnswer) -> None:
         if item.parameter not in ("n", "nodes")
     ]
     print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
+    table = Table("phase", "equation", "time", "range", "of the total")
+    network = re.search(r"Eq\. [345]", answer.network)
+    terms = [
+        ("flops", "Eq. 1", "flops_s"), ("memory", "Eq. 2", "memory_s"), ("shuffle", "Eq. 8", "shuffle_s"),
+        ("io-bus", "Eq. 9", "io_bus_s"), ("network", network[0] if network else "", "network_s"),
+    ]  # fmt: skip
+    hidden = min(("flops_s", "memory_s"), key=lambda name: results[name].value)
+    for name, equation, key in terms:
+        if key not in results:
+            continue
+        counted = "" if key != hidden else "behind flops" if hidden == "memory_s" else "behind memory"
+        if key in ("shuffle_s", "io_bus_s") and not question.artifacts:
+            counted = "not counted"
+        share = counted or f"{100 * results[key].value / answer.total_s.value:.1f} %"
+        table.add_row(name, equation, format_time(results[key].value), _time_range(results[key]), share)
+    table.add_row(
+        "total", "overlapped" if question.overlap else "sum", format_time(answer.total_s.value), _time_range(answer.total_s)
+    )
+    table.show()
+    print(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
 
 
 def _implied(answer: FftAnswer) -> str:

@@ -48,6 +48,7 @@ def project_exchange(
 
     A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """
+    from rankwise.decide.ranking import conclusion
     from rankwise.engines import project_halo
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD
@@ -87,10 +88,8 @@ def project_exchange(
     if as_json:
         print_json({"workload": "exchange", "rows": [varied | row.to_dict() for varied, row in rows]})
         return
+    print(f"{described.name}: {conclusion(plain)}.")
     show_table([{"machine": described.name} | _varied_cell(varied) | line(WORKLOAD, row) for varied, row in rows])
-    if not vary:
-        for remark in _fastest(plain):
-            print(remark)
     tell_notes(plain)
 
 
@@ -311,14 +310,3 @@ def _varied_cell(varied: Mapping[str, Any]) -> dict[str, str]:
         return {}
     key = varied["varied"]
     return {"varied": f"{key} {format_quantity(varied['value'], QUANTITIES[key].unit)}"}
-
-
-def _fastest(rows: Sequence[Row]) -> list[str]:
-    """Say for each cutoff and size of which there are several ways what is fastest."""
-    from rankwise.decide.ranking import rank
-
-    questions: dict[str, list[Row]] = {}
-    for row in rows:
-        cells = row.case.cells()
-        questions.setdefault(f"k = {cells['k']}, {cells['size']}", []).append(row)
-    return [f"{question}: {rank(asked).reason}" for question, asked in questions.items() if len(asked) > 1]

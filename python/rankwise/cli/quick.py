@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli.base import tell, verb
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_percent, format_size, format_time
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_percent, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
@@ -77,14 +77,15 @@ def _step(number: int, what: str) -> None:
 
 def _show_links(profile: Profile) -> None:
     from rankwise.machine.figures import figures_of
-    from rankwise.report.words import with_interval
 
-    table = Table("link", "latency (95 %)", "bandwidth (95 %)", "of", "model")
+    table = Table("link", "latency", "95 %", "bandwidth", "95 %", "of", "model", leave=("of", "model"))
     for name, figures in figures_of(profile.links).items():
         table.add_row(
             name,
-            with_interval(figures.latency_s, figures.latency_ci_s, format_time),
-            with_interval(figures.bandwidth_bytes_per_s, figures.bandwidth_ci_bytes_per_s, format_bandwidth),
+            format_time(figures.latency_s),
+            format_interval(figures.latency_ci_s),
+            format_bandwidth(figures.bandwidth_bytes_per_s),
+            format_ends(figures.bandwidth_ci_bytes_per_s, format_bandwidth),
             format_size(figures.bandwidth_bytes),
             profile.links[name].send.model,
         )

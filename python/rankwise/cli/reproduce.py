@@ -73,7 +73,8 @@ def _show(reproduction: Reproduction) -> None:
     for sentence in reproduction.answer:
         print(sentence)
     for part in reproduction.tables():
-        table = Table(*part.shown[0], title=part.caption, title_justify="left")
+        print(f"\n{part.caption}")
+        table = Table(*part.shown[0])
         for row in part.shown[1:]:
             table.add_row(*row)
         table.show()

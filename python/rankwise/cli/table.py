@@ -224,7 +224,7 @@ class Table:
 
     def _fitted(self, columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column], list[_Column]]:
         """Return the columns that are shown, those that are the same in all rows, and those that were left out."""
-        shown, same, left = list(columns), [], []
+        shown, same, left = list(columns), list[_Column](), list[_Column]()
 
         def excess() -> int:
             return sum(column.width for column in shown) + len(_GAP) * (len(shown) - 1) - width

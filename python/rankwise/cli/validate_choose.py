@@ -87,7 +87,8 @@ def validate_choose(
 
 def _show(regret: Regret) -> None:
     from statistics import median
-    table = Table("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
+    heads = ("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
+    table = Table(*heads, leave=("noise", "time"))
     for trial in regret.trials:
         names = {candidate.case: candidate.name for candidate in trial.choice.candidates}
         question = trial.choice.question
@@ -102,7 +103,6 @@ def _show(regret: Regret) -> None:
             format_percent(trial.regret),
             format_percent(trial.noise),
         )
-    table.show()
     summary = regret.summary()
     print(
         f"mean regret {format_percent(summary['mean_regret'])} over {summary['cases']} cases (largest "
@@ -111,3 +111,4 @@ def _show(regret: Regret) -> None:
         f"{format_percent(summary['noise_floor'])}; the fastest was chosen in "
         f"{100 * summary['share_fastest_chosen']:.0f} % of the cases"
     )
+    table.show()
