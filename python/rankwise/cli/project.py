@@ -79,7 +79,7 @@ def table(
     from rankwise.papers.czechowski2012 import show_cell, show_slip
 
     values = {(row["key"], row["design"]): row for row in rows}
-    shown = Table("", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "", f"{year:g}")
+    shown = Table("figure", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "verdict", f"in {year:g}", leave=("doubles in", "verdict"))
     for trend in table1.TRENDS:
         factor = next(cell for cell in cells if cell.key == trend.key and cell.column == "factor")
         for design, (first, last) in trend.values.items():
@@ -436,7 +436,7 @@ def _choose(option: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _number(value: Range) -> str:
-    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f}…{value.high:,.0f}"
+    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"
 
 
 def _time_range(value: Range) -> str:

@@ -78,8 +78,8 @@ def conclusion(rows: Sequence[Row]) -> str:
         ways = {row.case.way for row in rows}
         return f"{f'{next(iter(ways))} takes' if len(ways) == 1 else 'all take'} {times}, by the case"
     wins = Counter(ranking.best.case.way for ranking in rankings)
-    told = ", ".join(f"{way} in {count}" for way, count in wins.most_common())
-    return f"fastest of the ways in {len(rankings)} cases: {told}; {times}"
+    told = "; ".join(f"{way}: {count}" for way, count in wins.most_common())
+    return f"{times} by the fastest way of each of {len(rankings)} cases, which is {told}"
 
 
 def require_one_question(cases: Sequence[Case]) -> None:
