@@ -43,3 +43,13 @@ class InterruptedWorkError(RankwiseError):
     """The user (Ctrl-C) or the system (SIGTERM) stopped the work; the message says how to go on."""
 
     exit_code = EXIT_INTERRUPTED
+
+
+def split_message(message: str) -> tuple[str, str]:
+    """Split an error's message into what is wrong and its mend, at the last colon outside of brackets."""
+    depth, at = 0, None
+    for place, letter in enumerate(message):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and message[place : place + 2] == ": ":
+            at = place
+    return (message, "") if at is None else (message[:at], message[at + 2 :])

@@ -18,9 +18,10 @@ _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any flo
 
 
 def require_folder(path: Path) -> None:
-    """Raise InputError when a path is there that is no folder."""
+    """Raise InputError when a folder could not be written into, or made, before it costs anything to find out."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file: name a folder")
+    _probe(path, next(folder for folder in (path, *path.absolute().parents) if folder.exists()), "name a folder of your own")
 
 
 def make_folder(path: Path) -> list[Path]:
@@ -40,12 +41,16 @@ def require_output(path: Path) -> None:
     target = _target(path)
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{path} cannot be written (it is read-only): name another file, or make it writable")
-    folder = next(folder for folder in target.parents if folder.exists())
+    _probe(path, next(folder for folder in target.parents if folder.exists()), "name a file in a folder of your own")
+
+
+def _probe(path: Path, folder: Path, mend: str) -> None:
+    """Write a file in a folder that goes at once. Raises InputError."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(4096))
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): name a file in a folder of your own") from None
+        raise InputError(f"{path} cannot be written ({error.strerror}): {mend}") from None
 
 
 def _target(path: Path) -> Path:

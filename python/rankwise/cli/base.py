@@ -132,6 +132,20 @@ def _wide() -> TyperOption:
     )  # fmt: skip
 
 
+_printed: list[bool] = []  # whether a verb has printed its JSON
+
+
+def begin_printing() -> None:
+    """Begin a command line: nothing is printed yet."""
+    _printed.clear()
+
+
+def has_printed() -> bool:
+    """Whether this command line has printed its JSON."""
+    return bool(_printed)
+
+
 def print_json(value: object) -> None:
     """Print one JSON value on stdout."""
+    _printed.append(True)
     print(json_text(value))

@@ -11,7 +11,7 @@ import typer
 
 from rankwise.cli.base import Json, print_json, verb
 from rankwise.cli.table import show_list
-from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, UnusableEnvironmentError
+from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, UnusableEnvironmentError, split_message
 
 if TYPE_CHECKING:
     from rankwise.launch import Mpi
@@ -66,7 +66,7 @@ def doctor(
     from rankwise.machine.record import hardware_record
 
     topology = discover()
-    mpi, findings = _examine(topology, ranks)
+    mpi, findings = examine_here(topology, ranks)
     usable = all(finding.severity != "problem" for finding in findings)
     if as_json:
         print_json(
@@ -83,14 +83,7 @@ def doctor(
     return EXIT_OK if usable else EXIT_ENVIRONMENT
 
 
-def show_findings(topology: Topology, ranks: int = 2) -> list[Finding]:
-    """Print the machine, its MPI and the findings as doctor does, without the verdict; return the findings."""
-    mpi, findings = _examine(topology, ranks)
-    _render(topology, mpi, findings)
-    return findings
-
-
-def _examine(topology: Topology, ranks: int) -> tuple[Mpi | None, list[Finding]]:
+def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[Finding]]:
     """Return the MPI, if there is one, and all findings, the gravest first."""
     from rankwise.machine.conditions import by_severity, examine
     from rankwise.machine.snapshot import take_snapshot
@@ -123,16 +116,6 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
             what, cure = split_message(trouble)
             findings.append(Finding("trial", "problem", what, cure or f"see what it says by hand: {by_hand}"))
     return mpi, [finding for finding in findings if finding is not None]
-
-
-def split_message(message: str) -> tuple[str, str]:
-    """Split an error's message into what is wrong and its mend, at the last colon outside of brackets."""
-    depth, at = 0, None
-    for place, letter in enumerate(message):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and message[place : place + 2] == ": ":
-            at = place
-    return (message, "") if at is None else (message[:at], message[at + 2 :])
 
 
 def _mpi_json(mpi: Mpi) -> dict[str, Any]:
