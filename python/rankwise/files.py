@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
 
@@ -159,10 +159,8 @@ def read_text(path: Path, what: str, mend: str) -> str:
         if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):  # a shell's <(command) is one there
             raise InputError(f"{what} {path} is a pipe: {mend}")
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{what} {path} does not exist: {mend}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{what} {path} cannot be read ({error}): {mend}") from None
+        raise InputError(f"{what} {path} {unreadable(error)}: {mend}") from None
 
 
 def read_json(path: Path, what: str, mend: str) -> Any:

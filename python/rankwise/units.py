@@ -71,6 +71,16 @@ def parse_seconds(text: str, what: str = "time") -> float:
     return float(match[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "": 1.0}[match[2]]
 
 
+def parse_share(text: str, what: str = "share") -> float:
+    """Read a share: ``20%``, ``20 %`` or ``0.2``. Raises InputError."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(%?)", text.strip())
+    if match is None:
+        raise InputError(f"{what} '{text}' is not a share: write it as 20% or 0.2")
+    if not match[2] and float(match[1]) > 1:
+        raise InputError(f"{what} {text} would be {100 * float(match[1]):g} %: write it as {text}% or {float(match[1]) / 100:g}")
+    return float(match[1]) / (100 if match[2] else 1)
+
+
 def format_time(time_s: float) -> str:
     """Write a time with three significant digits and a fitting unit: ``1.23 us``."""
     if not math.isfinite(time_s):

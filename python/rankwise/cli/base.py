@@ -18,7 +18,10 @@ __all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "w
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-app = typer.Typer(name="rankwise", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="rankwise", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)  # fmt: skip
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 

@@ -11,7 +11,7 @@ from rankwise.cli.base import Json, group, print_json, tell, verb
 from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
 from rankwise.progress import meter
-from rankwise.units import parse_seconds
+from rankwise.units import parse_seconds, parse_share
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 health_verbs = group("health", "Is this machine slower than usual? Sessions, their history, the alarm.", default="run")
 
 History = Annotated[Path, typer.Option("--history", help="The history: one line a session, only ever added to.")]
-Tolerance = Annotated[float, typer.Option(help="The slow-down that must be seen: 0.2 for 20 %.")]
+Tolerance = Annotated[str, typer.Option(metavar="SHARE", help="The slow-down that must be seen.")]
 Apart = Annotated[str, typer.Option("--confirm-after", help="How long after a session another one confirms it, as in 30m.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
 Name = Annotated[
@@ -54,7 +54,7 @@ def run(
     ] = None,
     links: Annotated[str | None, typer.Option(help="Link classes to watch. Default: all there are.")] = None,
     name: Name = None,
-    tolerance: Tolerance = 0.2,
+    tolerance: Tolerance = "20%",
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
@@ -102,7 +102,7 @@ def add(
     profile: Annotated[Path, typer.Argument(help="A profile that 'rankwise measure' wrote.")],
     history: History = _HISTORY,
     name: Name = None,
-    tolerance: Tolerance = 0.2,
+    tolerance: Tolerance = "20%",
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
@@ -130,7 +130,7 @@ def add(
 def show(
     history: History = _HISTORY,
     name: Name = None,
-    tolerance: Tolerance = 0.2,
+    tolerance: Tolerance = "20%",
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
@@ -156,12 +156,13 @@ def accept(history: History = _HISTORY, name: Name = None, as_json: Json = False
         print(f"Accepted: {len(sessions)} session{'s' * (len(sessions) != 1)} from {sessions[0].at} on are the usual now.")
 
 
-def _rules(tolerance: float, confirm_after: str) -> Rules:
+def _rules(tolerance: str, confirm_after: str) -> Rules:
     from rankwise.health.judge import Rules
 
-    if not 0 < tolerance <= 100:
-        raise InputError(f"tolerance {tolerance:g} is not a share above 0: give 0.2 for 20 %")
-    return Rules(tolerance=tolerance, apart_s=parse_seconds(confirm_after, "confirm-after"))
+    share = parse_share(tolerance, "--tolerance")
+    if share == 0:
+        raise InputError("--tolerance 0 would take any difference for a slow-down: give 20%")
+    return Rules(tolerance=share, apart_s=parse_seconds(confirm_after, "confirm-after"))
 
 
 def _known(history: Path, name: str | None) -> list[Session]:

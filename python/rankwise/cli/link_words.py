@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rankwise.machine.profile import Link
     from rankwise.machine.shared import Shared
 
+_OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
 _RESOURCES = {
     "card": "card of a node",
     "memory": "memory of a node",
@@ -78,4 +79,6 @@ def _parameter(name: str, parameter: Parameter) -> str:
         return format_bandwidth(parameter.value)
     if name.endswith("_bytes"):
         return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
-    return format_time(parameter.value) if name.endswith("_s") else f"{parameter.value:.2f}"
+    if name == "overlap" and not -_OFF_SCALE <= parameter.value <= 1 + _OFF_SCALE:
+        return "could not be measured"
+    return format_time(parameter.value) if name.endswith("_s") else f"{min(max(parameter.value, 0.0), 1.0):.2f}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @verb(
     "measure",
     """rankwise measure -o machine.json
+    rankwise measure latency --seconds 5
     rankwise measure bandwidth -o machine.json
     rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
     rankwise measure all-pairs --hosts n[01-16] -o machine.json
@@ -30,7 +31,7 @@ def measure(
         str,
         typer.Argument(
             metavar="[WHAT]",
-            help="pingpong (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
+            help="pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
             "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
             "all nodes, for doctor --nodes), "
             "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
@@ -89,6 +90,7 @@ def measure(
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
     """
+    what = "pingpong" if what == "latency" else what
     if what == "fft3d":
         from rankwise.cli.fft_rates import measure_rates
 

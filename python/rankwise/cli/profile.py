@@ -11,7 +11,7 @@ import typer
 from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
-from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Comparison
@@ -137,13 +137,13 @@ def import_files(
 
 @verb(
     "compare",
-    "rankwise profile compare before.json after.json --tolerance 0.1",
+    "rankwise profile compare before.json after.json --tolerance 20%",
     under=profile_verbs,
 )
 def compare_profiles(
     a: Annotated[Path, typer.Argument(metavar="A", help="The profile to compare with.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The profile that may be slower.")],
-    tolerance: Annotated[float, typer.Option(help="What still counts as the same: 0.1 for 10 %.")] = 0.1,
+    tolerance: Annotated[str, typer.Option(metavar="SHARE", help="What still counts as the same.")] = "10%",
     everything: Annotated[bool, typer.Option("--all", help="Show every size, not only the one that differs most.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")] = False,
     as_json: Json = False,
@@ -156,16 +156,15 @@ def compare_profiles(
     from rankwise.machine.compare import compare, in_words
     from rankwise.machine.profile import Profile
 
-    if not 0 <= tolerance <= 100:
-        raise InputError(f"tolerance {tolerance:g} is not a share: give 0.1 for 10 %")
-    found = compare(Profile.load(a), Profile.load(b), tolerance)
-    verdict = in_words(found, tolerance)
+    share = parse_share(tolerance, "--tolerance")
+    found = compare(Profile.load(a), Profile.load(b), share)
+    verdict = in_words(found, share)
     if as_json:
         print_json(
             {
                 "a": str(a),
                 "b": str(b),
-                "tolerance": tolerance,
+                "tolerance": share,
                 "verdict": verdict,
                 "outcome": found.outcome,
                 "slower": found.outcome == "slower",

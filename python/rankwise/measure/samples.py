@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError, RankwiseError
+from rankwise.errors import InputError, RankwiseError, unreadable
 from rankwise.files import load_json, lock
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
@@ -146,7 +146,7 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         stream = path.open(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise InputError(f"samples {path} cannot be read ({error.strerror}): measure first, or name the right file") from None
+        raise InputError(f"samples {path} {unreadable(error)}: measure first, or name the right file") from None
     with stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
