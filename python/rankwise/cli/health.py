@@ -239,13 +239,14 @@ def _print(sessions: list[Session], found: Judgement, seen: list[Change], rules:
     print(words.conclusion(found, rules, since) + (" It was accepted as the usual." if last.accepted else ""))
     rows = found.rows if trend else words.farthest(found.rows)
     if rows:
-        table = Table("figure", "this session", "usual", "to usual", "95 %, %", "alarm from", "")
+        heads = ("figure", "this session", "usual", "to usual", "95 %, %", "verdict", "alarm from")
+        table = Table(*heads, leave=("alarm from",))
         for row in rows:
             mark = "slower" if row.confirmed else "beyond the usual" if row.over else ""
             table.add_row(
                 words.name_of(row.figure), words.shown(row.figure, row.value), words.shown(row.figure, row.usual),
                 words.percent(row.difference), words.between(row.difference - row.half_width, row.difference + row.half_width),
-                words.percent(row.limit), mark,
+                mark, words.percent(row.limit),
             )  # fmt: skip
         table.show()
         left = len(found.rows) - len(rows)

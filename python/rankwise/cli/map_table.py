@@ -63,7 +63,7 @@ def _point(result: MapResult) -> str:
 def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
     """Print the best grids for a mesh and the usual one, and which to take."""
     mesh = "x".join(map(str, choices.mesh))
-    heads = ("grid", "largest block", "between nodes", "busiest node", "in all", "at least", "imbalance", "")
+    heads = ("grid", "largest block", "between nodes", "busiest node", "in all", "at least", "imbalance", "note")
     table = Table(*heads, leave=("in all", "at least", "imbalance", "largest block"))
     usual, best = choices.usual, choices.best
     shown = list(choices.candidates[:most])

@@ -188,7 +188,18 @@ def project_stencil(
     if as_json:
         print_json({"workload": "stencil", "rows": [varied | row for varied, row in rows]})
         return
+    print(f"{_steps_in_words(plain)}.")
     _show_steps(rows)
+
+
+def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long a step takes on the fewest and the most nodes, and what bounds it there."""
+
+    def told(row: Mapping[str, Any]) -> str:
+        return f"{format_time(row['results']['total_s']['value'])} on {row['nodes']:,} nodes, bounded by {row['bounded_by']}"
+
+    first, last = rows[0], rows[-1]
+    return f"{first['machine']}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
 
 
 def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
@@ -213,7 +224,7 @@ def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> 
                 "bounded by": row["bounded_by"],
             }
         )
-    show_table(lines)
+    show_table(lines, leave=("efficiency", "block", "flops", "memory", "k", "range"))
     for note in dict.fromkeys(note for _, row in rows for note in row["notes"]):
         tell(f"note: {note}")
 

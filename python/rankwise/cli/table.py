@@ -22,8 +22,9 @@ _GAP = "  "
 _NONE = ("", "–")
 _LEAST_TEXT = 16  # of a column whose text is broken
 _NUMBER = r"[+-]?[\d,]*\d(?:\.\d+)?"
-_FIGURE = re.compile(rf"(?P<a>{_NUMBER})(?:(?P<to>–| to )(?P<b>{_NUMBER}))? ?(?P<unit>%|[A-Za-z][A-Za-z/]*)?")
-_MIXED = re.compile(rf"(?P<a>{_NUMBER}) (?P<ua>[A-Za-z/]+)(?P<to>–)(?P<b>{_NUMBER}) (?P<ub>[A-Za-z/]+)")
+_UNIT = r"%|[num]?s|ns/B|[kKMGT]?i?B(?:/s)?|[kMGTPE]?(?:F|flop)/s"
+_FIGURE = re.compile(rf"(?P<a>{_NUMBER})(?:(?P<to>–| to )(?P<b>{_NUMBER}))? ?(?P<unit>{_UNIT})?")
+_MIXED = re.compile(rf"(?P<a>{_NUMBER}) (?P<ua>{_UNIT})(?P<to>–)(?P<b>{_NUMBER}) (?P<ub>{_UNIT})")
 _FAMILIES = (
     {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
     {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12},
@@ -105,8 +106,8 @@ def _common_unit(figures: Sequence[_Figure], family: dict[str, float]) -> str | 
     if not values:
         return next(iter(family))
     fitting = [unit for unit, scale in family.items() if values[0] >= 0.01 * scale and values[-1] < 1e5 * scale]
-    middle = values[len(values) // 2]
-    return min(fitting, key=lambda unit: abs(math.log10(middle / family[unit]) - 1), default=None)
+    middle = sum(map(math.log10, values)) / len(values)
+    return min(fitting, key=lambda unit: abs(middle - math.log10(family[unit]) - 1), default=None)
 
 
 @dataclass(eq=False)
