@@ -77,7 +77,8 @@ def parse_share(text: str, what: str = "share") -> float:
     if match is None:
         raise InputError(f"{what} '{text}' is not a share: write it as 20% or 0.2")
     if not match[2] and float(match[1]) > 1:
-        raise InputError(f"{what} {text} would be {100 * float(match[1]):g} %: write it as {text}% or {float(match[1]) / 100:g}")
+        percent = float(match[1])
+        raise InputError(f"{what} {text} would be {100 * percent:g} %: write it as {text}% or {percent / 100:g}")
     return float(match[1]) / (100 if match[2] else 1)
 
 

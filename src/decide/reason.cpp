@@ -45,11 +45,14 @@ bool overlap(const Ranked& a, const Ranked& b) { return a.low_s <= b.high_s && b
 
 bool at_once(const Ranked& ranked) { return !is_blocking(ranked.candidate.mode); }
 
-// How two candidates differ in a way that makes the first quicker (of a gain) or slower, whatever is sent; empty where they do not.
+// How two candidates differ in a way that makes the first quicker (of a gain) or slower, whatever is sent; empty where they
+// do not.
 std::string other_way(const Ranked& best, const Ranked& rival, bool gains) {
   const Ranked& less = gains ? best : rival;
   const Ranked& more = gains ? rival : best;
-  if (at_once(less) && !at_once(more)) return gains ? "in flight at once, not one by one," : "one by one, not in flight at once,";
+  if (at_once(less) && !at_once(more)) {
+    return gains ? "in flight at once, not one by one," : "one by one, not in flight at once,";
+  }
   if (less.candidate.mode != SendMode::ssend && less.steps < more.steps) {
     return "in " + counted(best.steps, "step") + " instead of " + std::to_string(rival.steps);
   }

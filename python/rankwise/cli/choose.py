@@ -102,7 +102,8 @@ def _show(choice: Choice) -> None:
     print(f"{choice.auto_reason if usable else choice.reason}.")
     if auto is not None and auto is not best:
         if usable:
-            needs = "names it" if best.case.algorithm in names().filling else "has no window of its own (rankwise_exchange_visit)"
+            is_named = best.case.algorithm in names().filling
+            needs = "names it" if is_named else "has no window of its own (rankwise_exchange_visit)"
             told = ", though the two cannot be told apart" if meet(best.interval_s, auto.interval_s) else ""
             print(f"Faster where your program {needs}: {best.name}, {format_time(best.time_s)}{told}.")
         else:
@@ -150,7 +151,8 @@ def _show(choice: Choice) -> None:
 
 def _band(change: Crossover) -> str:
     """Say where two candidates cannot be told apart around the place where one takes over."""
-    low, high = (None if end is None else format_volume(end) if change.axis == "bytes" else str(end) for end in (change.low, change.high))
+    write = format_volume if change.axis == "bytes" else str
+    low, high = (None if end is None else write(end) for end in (change.low, change.high))
     if change.low == change.high == change.at:
         return ""
     if low is None and high is None:

@@ -55,7 +55,8 @@ def ledger(
     )
     print(f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}.")
     for name, ones in found.items():
-        table = Table(name, "predictions", "median error", "inside the interval", "mean regret", "questions", leave=("questions", "predictions"))
+        heads = (name, "predictions", "median error", "inside the interval", "mean regret", "questions")
+        table = Table(*heads, leave=("questions", "predictions"))
         for one in ones[1:]:
             table.add_row(
                 format_size(int(one.group)) if name == "size" and one.group.isdigit() else one.group,

@@ -58,7 +58,8 @@ def link_in_words(link: Link) -> list[str]:
 
 def shared_table(shared: Shared) -> Table:
     """Show what ranks share: how much of it there is, a row for each resource and each level above the nodes."""
-    table = Table("shared", "bytes/s", "95 %", "messages/s", "both ways", "pairs at once", leave=("pairs at once", "both ways", "messages/s"))
+    heads = ("shared", "bytes/s", "95 %", "messages/s", "both ways", "pairs at once")
+    table = Table(*heads, leave=("pairs at once", "both ways", "messages/s"))
     for kind, resource in shared.resources():
         both, most = resource.both_ways_bytes_per_s, resource.most_pairs
         table.add_row(

@@ -32,9 +32,11 @@ def measure(
         typer.Argument(
             metavar="[WHAT]",
             help="pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
-            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
+            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, "
+            "alltoall, loggp (a message's parts), all-pairs (streams between "
             "all nodes, for doctor --nodes), "
-            "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
+            "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: "
+            "a second).",
         ),
     ] = "pingpong",
     output: Annotated[

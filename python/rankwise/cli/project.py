@@ -79,7 +79,8 @@ def table(
     from rankwise.papers.czechowski2012 import show_cell, show_slip
 
     values = {(row["key"], row["design"]): row for row in rows}
-    shown = Table("figure", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "verdict", f"in {year:g}", leave=("doubles in", "verdict"))
+    heads = ("figure", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "verdict", f"in {year:g}")
+    shown = Table(*heads, leave=("doubles in", "x in ten years"))
     for trend in table1.TRENDS:
         factor = next(cell for cell in cells if cell.key == trend.key and cell.column == "factor")
         for design, (first, last) in trend.values.items():
@@ -224,7 +225,8 @@ def _show(answer: FftAnswer) -> None:
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
     total = _time_range(answer.total_s)
     print(
-        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}: "
+        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, "
+        f"{exchanges}: "
         f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}"
     )
     performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]

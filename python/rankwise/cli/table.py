@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Table", "show_list", "show_wide"]
@@ -189,6 +189,10 @@ class Table:
             for cells in ([row[i] for row in self._rows],)
         ]
         of_cells = [[_figure(cell) if cell not in _NONE else None for cell in column.cells] for column in columns]
+
+        def pairs(at: int) -> Iterator[tuple[_Figure | None, str]]:
+            return zip(of_cells[at], columns[at].cells, strict=True)
+
         for i, column in enumerate(columns):
             told = [cell not in _NONE for cell in column.cells]
             numeric = any(told) and all(figure is not None for figure, tells in zip(of_cells[i], told, strict=True) if tells)
@@ -199,7 +203,7 @@ class Table:
             group = [i]
             if i + 1 < len(columns) and columns[i + 1].head.startswith("95 %"):
                 group.append(i + 1)
-            if all(figure is not None or cell in _NONE for j in group for figure, cell in zip(of_cells[j], columns[j].cells, strict=True)):
+            if all(figure is not None or cell in _NONE for j in group for figure, cell in pairs(j)):
                 self._put_unit_in_head([columns[j] for j in group], [of_cells[j] for j in group])
         for column in columns:
             column.settle()

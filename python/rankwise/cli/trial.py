@@ -51,9 +51,9 @@ def try_placements(
 ) -> None:
     """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
 
-    Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such that
-    at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the same words,
-    and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
+    Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such
+    that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the same
+    words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
     """
     from rankwise.cli.map_traffic import nodes_asked, read_traffic
     from rankwise.engines.model import Model
@@ -109,7 +109,8 @@ def try_placements(
         trial.resume()
         if asked.placing:
             tell(
-                f"instead of '{' '.join(asked.placing)}' the ranks are placed by: {' '.join(asked.launcher.placed(trial.ways[1].hosts))}"
+                f"instead of '{' '.join(asked.placing)}' the ranks are placed by: "
+                f"{' '.join(asked.launcher.placed(trial.ways[1].hosts))}"
             )
         try:
             judgement = trial.run()

@@ -319,7 +319,7 @@ def size_steps(least: int, most: int) -> list[int]:
 
 
 def _reach(places: Sequence[int], at: int, apart: Callable[[int], bool]) -> int | None:
-    """Return how far from ``at`` towards ``places`` two candidates cannot be told apart, to 2 %; None: beyond the last place."""
+    """Return how far from ``at`` towards ``places`` two cannot be told apart, to 2 %; None: beyond the last place."""
     near = at
     for far in places:
         if not apart(far):

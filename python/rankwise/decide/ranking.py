@@ -62,7 +62,7 @@ class Ranking:
 
 
 def conclusion(rows: Sequence[Row]) -> str:
-    """Say in one sentence what rows come to: which way is fastest, of several questions in how many, or what the only one takes."""
+    """Say in one sentence what rows come to: which way is fastest (of several questions: in how many), or what it takes."""
     questions: dict[Hashable, list[Row]] = {}
     for row in rows:
         questions.setdefault(row.case.question, []).append(row)

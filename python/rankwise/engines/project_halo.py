@@ -142,7 +142,8 @@ def project_stencil(
                 "results": {name: range_record(result) for name, result in results.items()},
                 "efficiency": ideal * first["results"]["total_s"]["value"] / results["total_s"].value if first else 1.0,
                 "bounded_by": bounded_by.removesuffix("_s"),
-                "reason": f"{bounded_by.removesuffix('_s')} takes {format_time(terms[bounded_by])} of {format_time(results['total_s'].value)}",
+                "reason": f"{bounded_by.removesuffix('_s')} takes {format_time(terms[bounded_by])} of "
+                f"{format_time(results['total_s'].value)}",
                 "notes": described.notes(nodes),
             }
         )

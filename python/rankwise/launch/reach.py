@@ -31,7 +31,7 @@ _OWN_SHELLS = ("HYDRA_LAUNCHER_EXEC", "OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ss
 
 
 def require_hosts(hosts: Sequence[str], allocation: Allocation | None) -> None:
-    """Raise InputError for a host that the job does not have, UnusableEnvironmentError for one that the resolver does not know."""
+    """Raise InputError for a host that the job lacks, UnusableEnvironmentError for one that the resolver does not know."""
     names = [host for host in distinct(hosts) if not host.startswith(ANY_HOST)]
     if allocation is not None:
         own = {node_name(host) for host in allocation.hosts}

@@ -2,7 +2,8 @@
 
 The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
 carry raw times of one cell (operation and size, or exchange case) of one launch, ``limits`` records sizes up to which sends
-do not wait, ``witness`` records what the machine did meanwhile; ``complete`` closes a campaign. What was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
+do not wait, ``witness`` records what the machine did meanwhile; ``complete`` closes a campaign. What was cut off in mid-line (a
+full disk, a power cut) is reported and skipped; nothing is ever rewritten.
 """
 
 from __future__ import annotations

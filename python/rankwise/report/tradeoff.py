@@ -97,11 +97,12 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
     grid = "x".join(map(str, question.grid))
     title = f"Fastest exchange on grid {grid}, {question.shell} shell"
     told = "grey: two cannot be told apart with this profile" if bands else ""
+    below = [line for line in (asked.removeprefix("; "), told) if line]
     return Chart(
         "tradeoff",
         f"Fastest exchange by size of a block and cutoff, {grid} ranks",
         f"A row for each cutoff from {cutoffs[0]} to {cutoffs[-1]}; along it blocks grow from "
         f"{format_size(winners.least_bytes)} to {format_size(winners.most_bytes)}. Winners: {'; '.join(names)}{asked}.",
-        [{"title": {"text": title, "subtitle": [line for line in (asked.removeprefix("; "), told) if line]}, "height": _ROW_PX * len(cutoffs), "layer": layers}],
+        [{"title": {"text": title, "subtitle": below}, "height": _ROW_PX * len(cutoffs), "layer": layers}],
         stops, legend_px=240,
     )  # fmt: skip

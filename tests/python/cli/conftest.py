@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.machine.link import Point
 from rankwise.cli.table import Table
+from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
 

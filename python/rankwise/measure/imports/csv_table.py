@@ -2,8 +2,8 @@
 
 ``message_bytes`` (or ``size_bytes``), and one of ``latency_s``, ``latency_ms``, ``latency_us``, ``latency_ns`` (or
 ``time_...``), the one-way time of a message. The 95 % interval comes from columns ``..._lo_...`` and ``..._hi_...``
-(``time_lo_s``, ``time_hi_s``; both empty: not known), else from ``sigma_...`` in the same unit; ``samples`` counts what a row stands for. With
-``link`` and ``sending`` columns one file holds all tables of a profile.
+(``time_lo_s``, ``time_hi_s``; both empty: not known), else from ``sigma_...`` in the same unit; ``samples`` counts what a row
+stands for. With ``link`` and ``sending`` columns one file holds all tables of a profile.
 """
 
 from __future__ import annotations
