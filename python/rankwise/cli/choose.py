@@ -96,6 +96,8 @@ def _question(asked: ExchangeOptions) -> Question:
 def _show(choice: Choice) -> None:
     from rankwise.decide.ranking import meet
 
+    if choice.doubt is not None:
+        print(f"{choice.doubt[:1].upper()}{choice.doubt[1:]}.")
     # What anybody can use comes first, unless it was asked which of some others.
     best, auto = choice.best, choice.auto
     usable = auto is not None and not choice.question.algorithms
@@ -108,8 +110,6 @@ def _show(choice: Choice) -> None:
             print(f"Faster where your program {needs}: {best.name}, {format_time(best.time_s)}{told}.")
         else:
             print(f"'auto' of the C API takes {auto.name}: {format_time(auto.time_s)}.")
-    if choice.doubt is not None:
-        print(f"{choice.doubt[:1].upper()}{choice.doubt[1:]}.")
     grid = "x".join(map(str, choice.question.grid))
     print(f"On grid {grid}, cutoff {choice.question.cutoff}, {format_size(choice.question.block_bytes)} a block:")
     heads = ("algorithm", "sends", "time", "95 %", "times as long", "messages", "of it at 0 B", "sent")
