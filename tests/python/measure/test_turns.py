@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from rankwise.machine.link import LEAST_SIZES
 from rankwise.measure.campaign import Plan, default_sizes
 from rankwise.measure.places import Places
-from rankwise.machine.link import LEAST_SIZES
 from rankwise.measure.turns import CHEAP_LAUNCH_S, LEAST_DEAR, LEAST_LAUNCHES, Progress, next_of
 from rankwise.measure.workloads import Cell, bytes_in_a_row, fitted_stream
 
