@@ -15,7 +15,7 @@ from typing import IO, Any
 from rankwise.errors import InputError
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
-_MOST_DIGITS = 4300  # of a whole number, as Python has it
+MOST_DIGITS = 4300  # of a whole number, as Python has it
 
 
 def require_folder(path: Path) -> None:
@@ -202,8 +202,8 @@ def _finite(word: str) -> float:
 
 
 def _whole(word: str) -> int:
-    if len(word) > _MOST_DIGITS:
-        raise _NoNumber(word, f"a whole number of more than {_MOST_DIGITS} digits")
+    if len(word) > MOST_DIGITS:
+        raise _NoNumber(word, f"a whole number of more than {MOST_DIGITS} digits")
     return int(word)
 
 
