@@ -12,15 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
+MOST_DIGITS = 4300  # of a whole number, as Python has it
 
 
 def require_folder(path: Path) -> None:
-    """Raise InputError when a path is there that is no folder."""
+    """Raise InputError when a folder could not be written into, or made, before it costs anything to find out."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file: name a folder")
+    _probe(path, next(folder for folder in (path, *path.absolute().parents) if folder.exists()), "name a folder of your own")
 
 
 def make_folder(path: Path) -> list[Path]:
@@ -40,12 +42,16 @@ def require_output(path: Path) -> None:
     target = _target(path)
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{path} cannot be written (it is read-only): name another file, or make it writable")
-    folder = next(folder for folder in target.parents if folder.exists())
+    _probe(path, next(folder for folder in target.parents if folder.exists()), "name a file in a folder of your own")
+
+
+def _probe(path: Path, folder: Path, mend: str) -> None:
+    """Write a file in a folder that goes at once. Raises InputError."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(4096))
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): name a file in a folder of your own") from None
+        raise InputError(f"{path} cannot be written ({error.strerror}): {mend}") from None
 
 
 def _target(path: Path) -> Path:
@@ -154,10 +160,8 @@ def read_text(path: Path, what: str, mend: str) -> str:
         if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):  # a shell's <(command) is one there
             raise InputError(f"{what} {path} is a pipe: {mend}")
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{what} {path} does not exist: {mend}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{what} {path} cannot be read ({error}): {mend}") from None
+        raise InputError(f"{what} {path} {unreadable(error)}: {mend}") from None
 
 
 def read_json(path: Path, what: str, mend: str) -> Any:
@@ -168,8 +172,7 @@ def read_json(path: Path, what: str, mend: str) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}") from None
     except ValueError as error:
-        why = " has a whole number of more than 4300 digits" if "integer string" in str(error) else f": {error}"
-        raise InputError(f"{what} {path}{why}: {mend}") from None
+        raise InputError(f"{what} {path}: {error}: {mend}") from None
     except RecursionError:
         raise InputError(f"{what} {path} is nested too deeply: {mend}") from None
 
@@ -179,16 +182,17 @@ def load_json(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode()
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_finite if _LARGE.search(text) else None)
+        parse_float, parse_int = (_finite, _whole) if _LARGE.search(text) else (None, None)
+        return json.loads(text, parse_constant=_no_number, parse_float=parse_float, parse_int=parse_int)
     except _NoNumber as error:
         found = re.search(r'"([^"\\]{1,60})"\s*:[^"{}]*?' + re.escape(error.word), text)
         where = f"line {text.count(chr(10), 0, found.end()) + 1}, {found[1]}: " if found and "\n" in text.strip() else ""
-        raise ValueError(f"{where or (f'{found[1]} holds ' if found else '')}{error.word:.40}, which is not a finite number") from None
+        raise ValueError(f"{where or (f'{found[1]} holds ' if found else '')}{error.word:.40}, {error.why}") from None
 
 
 class _NoNumber(Exception):
-    def __init__(self, word: str) -> None:
-        self.word = word
+    def __init__(self, word: str, why: str = "which is not a finite number") -> None:
+        self.word, self.why = word, why
 
 
 def _no_number(word: str) -> float:
@@ -198,6 +202,12 @@ def _no_number(word: str) -> float:
 def _finite(word: str) -> float:
     value = float(word)
     return value if math.isfinite(value) else _no_number(word)
+
+
+def _whole(word: str) -> int:
+    if len(word) > MOST_DIGITS:
+        raise _NoNumber(word, f"a whole number of more than {MOST_DIGITS} digits")
+    return int(word)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def name_of(arguments: Sequence[str]) -> str:
 
 def check(arguments: Sequence[str], value: Any) -> None:
     """Hold what a verb printed against its schema. Raises AssertionError where it does not fit."""
-    name = name_of(arguments)
+    name = "error" if list(value) == ["error"] else name_of(arguments)
     path = FOLDER / f"{name}.json"
     if os.environ.get("RANKWISE_WRITE_SCHEMAS"):
         FOLDER.mkdir(exist_ok=True)

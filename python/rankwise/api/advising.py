@@ -13,6 +13,7 @@ from rankwise.api.questions import writable
 from rankwise.api.results import Result, trust_record
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
+from rankwise.units import format_number
 
 if TYPE_CHECKING:
     from rankwise.advise.findings import Advice
@@ -221,13 +222,13 @@ def _interval(judgement: Judgement) -> str:
 
     if judgement.low <= 0:
         return f"too few pairs for an interval: {least_pairs()} have one"
-    return f"{judgement.low:.3g} … {judgement.high:.3g}"
+    return f"{format_number(judgement.low)}–{format_number(judgement.high)}"
 
 
 def trial_words(trial: Trial, judgement: Judgement) -> str:
     """Say which placement is faster, by how much, and how sure that is."""
     now, new = (way.name for way in trial.ways)
-    told = f"{judgement.ratio:.3g} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
+    told = f"{format_number(judgement.ratio)} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
     if judgement.verdict == "cannot tell":
         more = f", some {judgement.more} more pairs needed" if judgement.more else ""
         return f"Cannot tell{more}: {new} looks {told}."

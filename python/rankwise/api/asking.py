@@ -11,12 +11,12 @@ from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import Plot, Result, trust_record
 from rankwise.api.timelines import TimelinePlot, plotted
 from rankwise.decide.choice import MOST_BYTES, Choice, Question
-from rankwise.decide.ranking import Ranking
+from rankwise.decide.ranking import Ranking, conclusion
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
 from rankwise.questions import Options
-from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_percent, format_size, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
 from rankwise.workloads.comparison import Validation
@@ -68,9 +68,7 @@ class Times(Result):
             return "No case was timed."
         if self.wrong:
             return f"{self.wrong} of {len(self.rows)} {self.workload.wrong}."
-        best = min(self.rows, key=lambda row: row.time_s)
-        told = f"{best.case.way}: {format_time(best.time_s)}" + (f" ({best.engine})" if best.engine else "")
-        return f"{told}." if len(self.rows) == 1 else f"{len(self.rows)} cases; the shortest is {told}."
+        return f"{conclusion(self.rows)}."
 
     def plot(self) -> Plot:
         """Draw the times with their intervals, the shortest on top."""

@@ -11,7 +11,7 @@ from rankwise.api.results import Result
 from rankwise.errors import InputError
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
-from rankwise.units import parse_seconds
+from rankwise.units import parse_seconds, parse_share
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
@@ -43,16 +43,17 @@ class Kept(Options):
 class Judging(Kept):
     """What counts as slower."""
 
-    tolerance: float = option(0.2, "The slow-down that must be seen: 0.2 for 20 %.")
+    tolerance: str = option("20%", "The slow-down that must be seen.", metavar="SHARE")
     confirm_after: str = option("30m", "How long after a session another one confirms it, as in 30m.")
 
     def rules(self) -> Rules:
         """Return what sessions are judged by. Raises InputError."""
         from rankwise.health.judge import Rules
 
-        if not 0 < self.tolerance <= 100:
-            raise InputError(f"tolerance {self.tolerance:g} is not a share above 0: give 0.2 for 20 %")
-        return Rules(tolerance=self.tolerance, apart_s=parse_seconds(self.confirm_after, "confirm-after"))
+        share = parse_share(self.tolerance, "--tolerance")
+        if share == 0:
+            raise InputError("--tolerance 0 would take any difference for a slow-down: give 20%")
+        return Rules(tolerance=share, apart_s=parse_seconds(self.confirm_after, "confirm-after"))
 
 
 @dataclass(frozen=True)

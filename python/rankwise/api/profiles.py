@@ -20,7 +20,7 @@ class Campaign(Options):
 
     what: str = option(
         "pingpong",
-        "pingpong (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
+        "pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
         "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
         "all nodes, for doctor --nodes), "
         "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
@@ -135,6 +135,7 @@ def measure(asked: Campaign | None = None) -> Result:
     Raises RankwiseError and its kinds.
     """
     asked = asked or Campaign()
+    what = "pingpong" if asked.what == "latency" else asked.what
     if asked.what == "fft3d":
         from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
         from rankwise.machine.discover import discover
@@ -164,7 +165,7 @@ def measure(asked: Campaign | None = None) -> Result:
         seconds=15.0 if asked.seconds is None else asked.seconds,
         statistic=asked.statistic,
         precision=asked.precision,
-        what=asked.what,
+        what=what,
         background=asked.background,
         hosts=tuple(parse_hosts(asked.hosts)) if asked.hosts else (),
         links=tuple(name.strip() for name in asked.links.split(",") if name.strip()) if asked.links else (),

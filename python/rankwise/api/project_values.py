@@ -106,4 +106,4 @@ def require_one_of(option: str, value: str, choices: tuple[str, ...]) -> None:
 
 def number(value: Range) -> str:
     """Write a number, or both ends of a range."""
-    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f}…{value.high:,.0f}"
+    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"

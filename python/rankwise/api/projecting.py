@@ -168,13 +168,14 @@ class ProjectedFft(Result):
 
 @dataclass(frozen=True)
 class Projected(Result):
-    """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``told``: what machines beside
-    each other come to; ``left_out``: machines whose descriptions lack a figure, and which."""
+    """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``plain``: what the machine as it is
+    comes to, ``told``: machines beside each other; ``left_out``: machines whose descriptions lack a figure, and which."""
 
     workload: str
     rows: Sequence[tuple[str, Mapping[str, Any], Any]]
     title: str
     draw: Callable[[], Plot]
+    plain: str
     told: str | None = None
     left_out: Sequence[str] = ()
 
@@ -187,7 +188,7 @@ class Projected(Result):
 
     @property
     def conclusion(self) -> str:
-        return f"{self.title}." if self.told is None else f"{self.told}."
+        return f"{self.plain if self.told is None else self.told}."
 
     def plot(self) -> Plot:
         return self.draw()
@@ -222,6 +223,7 @@ def project_fft3d(question: FftProjection, on: Described) -> ProjectedFft:
 
 def project_exchange(question: Any, on: Described) -> Projected:
     """Project neighbour exchanges. Raises InputError."""
+    from rankwise.decide.ranking import conclusion
     from rankwise.engines import project_halo
     from rankwise.engines.beside import MachineTime
     from rankwise.workloads.base import Site
@@ -236,6 +238,7 @@ def project_exchange(question: Any, on: Described) -> Projected:
         lambda machine: project_halo.project_exchange(machine, cases, on.ranks_per_node),
         lambda name, row: MachineTime(name, row.time_s, *(row.interval_s or (row.time_s, row.time_s))),
         lambda row: row.figures["parameters"], lambda row: {"time": row.time_s}, lambda row: row.case == cases[-1],
+        lambda rows: f"{rows[0].figures['machine']}: {conclusion(rows)}",
     )  # fmt: skip
     return asked.answer()
 
@@ -266,9 +269,19 @@ def project_stencil(question: StencilCode, on: Described) -> Projected:
         lambda machine: project_halo.project_stencil(machine, code, shape, counts, question.weak, question.overlap),
         lambda name, row: MachineTime(name, *(float(row["results"]["total_s"][end]) for end in ("value", "low", "high"))),
         lambda row: row["parameters"], lambda row: {term: float(row["results"][f"{term}_s"]["value"]) for term in terms},
-        lambda row: row["nodes"] == counts[-1],
+        lambda row: row["nodes"] == counts[-1], _steps_in_words,
     )  # fmt: skip
     return asked.answer()
+
+
+def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long a step takes on the fewest and the most nodes, and what bounds it there."""
+
+    def told(row: Mapping[str, Any]) -> str:
+        return f"{format_time(row['results']['total_s']['value'])} on {row['nodes']:,} nodes, bounded by {row['bounded_by']}"
+
+    first, last = rows[0], rows[-1]
+    return f"{first['machine']}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -285,6 +298,7 @@ class _Asked(Generic[Answer]):
     parameters: Callable[[Answer], Mapping[str, Any]]
     terms: Callable[[Answer], Mapping[str, float]]
     is_last: Callable[[Answer], bool]
+    words: Callable[[list[Answer]], str]
 
     def answer(self) -> Projected:
         if self.on.against is not None:
@@ -293,7 +307,7 @@ class _Asked(Generic[Answer]):
         known, title = self.parameters(plain[-1]), f"{self.machine.name}, {self.last}"
         if not self.on.vary:
             rows: list[tuple[str, Mapping[str, Any], Any]] = [(self.machine.name, {}, row) for row in plain]
-            return Projected(self.workload, rows, title, lambda: self._tornado(known, title))
+            return Projected(self.workload, rows, title, lambda: self._tornado(known, title), self.words(plain))
         from rankwise.engines.project import logarithmic, with_value
 
         rows = [
@@ -303,7 +317,7 @@ class _Asked(Generic[Answer]):
             for row in self.rows_of(with_value(self.machine, key, value))
         ]
         drawn = [(varied["varied"], varied["value"], self.terms(row)) for _, varied, row in rows if self.is_last(row)]
-        return Projected(self.workload, rows, title, lambda: _varied_plot(drawn, title))
+        return Projected(self.workload, rows, title, lambda: _varied_plot(drawn, title), self.words(plain))
 
     def _beside(self, against: str) -> Projected:
         """The rows of each machine; one whose description lacks a figure is left out, with what it lacks."""
@@ -324,7 +338,7 @@ class _Asked(Generic[Answer]):
         times = [self.time_of(name, rows[-1]) for name, rows in found.items()]
         told = conclusion(times, self.last if self.workload == "exchange" else f"a step on {self.last}")
         rows: list[tuple[str, Mapping[str, Any], Any]] = [(name, {}, row) for name, of_machine in found.items() for row in of_machine]
-        return Projected(self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, left_out)
+        return Projected(self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, told, left_out)
 
     def _tornado(self, parameters: Mapping[str, Any], title: str) -> Plot:
         """Draw how much each figure matters to the last time."""

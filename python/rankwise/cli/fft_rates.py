@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankwise.cli.base import console
+from rankwise.cli.table import Table
 from rankwise.units import format_bandwidth, format_size
 
 if TYPE_CHECKING:
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 def show_rates(rates: FftRates) -> None:
     """Print the FFT rates of a profile."""
-    from rich.table import Table
-
     table = Table("ranks", "triad a rank", "n", "array a rank", "local FFTs", "shuffle", "exchange")
     for of_ranks in rates.rates:
         for i, point in enumerate(of_ranks.points):
@@ -29,7 +27,7 @@ def show_rates(rates: FftRates) -> None:
                     for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)
                 ),
             )
-    console().print(table)
+    table.show()
     for counted in rates.counted:
         print(
             f"A = {counted.a:.3g} words a point for {counted.lines} FFT(s) of {counted.n} points, "

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.api.health import Judging, Kept, Watch
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
 
 if TYPE_CHECKING:
@@ -113,23 +114,22 @@ def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bo
 
 
 def _print(of: Health) -> None:
-    from rich.table import Table
-
     from rankwise.health import words
 
     sessions, found, trend, last = of.sessions, of.found, of.trend, of.last
     print(of.conclusion)
     rows = found.rows if trend else words.farthest(found.rows)
     if rows:
-        table = Table("figure", "this session", "usual", "to usual", "95 %, %", "alarm from", "")
+        heads = ("figure", "this session", "usual", "to usual", "95 %, %", "verdict", "alarm from")
+        table = Table(*heads, leave=("alarm from",))
         for row in rows:
             mark = "slower" if row.confirmed else "beyond the usual" if row.over else ""
             table.add_row(
                 words.name_of(row.figure), words.shown(row.figure, row.value), words.shown(row.figure, row.usual),
                 words.percent(row.difference), words.between(row.difference - row.half_width, row.difference + row.half_width),
-                words.percent(row.limit), mark,
+                mark, words.percent(row.limit),
             )  # fmt: skip
-        console().print(table)
+        table.show()
         left = len(found.rows) - len(rows)
         more = f" {len(rows)} of {len(found.rows)} figures, those that moved most;" if left else ""
         print(f"+ is slower;{more} usual: {found.sessions} earlier sessions")

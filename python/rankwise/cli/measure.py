@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankwise.api.profiles import Campaign
-from rankwise.cli.base import Json, console, print_json, tell, verb
+from rankwise.cli.base import Json, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.units import format_bandwidth, format_size
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 @verb(
     "measure",
     """rankwise measure -o machine.json
+    rankwise measure latency --seconds 5
     rankwise measure bandwidth -o machine.json
     rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
     rankwise measure all-pairs --hosts n[01-16] -o machine.json
@@ -60,7 +62,7 @@ def _show(found: Machine) -> None:
         for line in link_in_words(link):
             print(f"{name}: {line}")
     if profile.shared != Shared():
-        console().print(shared_table(profile.shared))
+        shared_table(profile.shared).show()
     for note in profile.notes():
         tell(f"note: {note}")
     tell(f"profile: {path}; samples: {samples_path_of(path)}; next: rankwise profile show {path}")
@@ -68,9 +70,7 @@ def _show(found: Machine) -> None:
 
 def show_packing(packing: Packing) -> None:
     """Print what packing takes."""
-    from rich.table import Table
-
     table = Table("message", *(f"rows of {rows} B" for rows in packing.curves))
     for size, _ in next(iter(packing.curves.values())):
         table.add_row(format_size(size), *(format_bandwidth(size / packing.time_s(size, rows)) for rows in packing.curves))
-    console().print(table)
+    table.show()

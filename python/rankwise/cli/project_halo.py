@@ -9,12 +9,11 @@ from rankwise.api.projecting import Described, StencilCode
 from rankwise.cli.base import Json, flattened, print_json, tell, verb
 from rankwise.cli.project import Plot, check_plot, project_verbs, write_plot
 from rankwise.cli.rows import line, show_table, tell_notes
-from rankwise.units import format_time
+from rankwise.units import format_interval, format_number, format_time
 from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 
 if TYPE_CHECKING:
     from rankwise.api.projecting import Projected
-    from rankwise.workloads.base import Row
 
 
 def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None, as_json: Json = False) -> None:
@@ -30,11 +29,7 @@ def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None
     if _print_told(found, as_json):
         return
     show_table([{"machine": name} | _varied_cell(varied) | line(WORKLOAD, row) for name, varied, row in found.rows])
-    rows = [row for _, _, row in found.rows]
-    if not on.vary and found.told is None:
-        for remark in _fastest(rows):
-            print(remark)
-    tell_notes(rows)
+    tell_notes([row for _, _, row in found.rows])
 
 
 verb(
@@ -76,9 +71,19 @@ def _print_told(found: Projected, as_json: bool) -> bool:
         tell(f"left out: {lacking}")
     if as_json:
         print_json(found.to_dict())
-    elif found.told is not None:
-        print(f"{found.told}.")
+    else:
+        print(found.conclusion)
     return as_json
+
+
+def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long a step takes on the fewest and the most nodes, and what bounds it there."""
+
+    def told(row: Mapping[str, Any]) -> str:
+        return f"{format_time(row['results']['total_s']['value'])} on {row['nodes']:,} nodes, bounded by {row['bounded_by']}"
+
+    first, last = rows[0], rows[-1]
+    return f"{first['machine']}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
 
 
 def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
@@ -98,12 +103,12 @@ def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> 
                     term: format_time(results[f"{term}_s"]["value"]) if results[f"{term}_s"]["value"] > 0 else "–"
                     for term in ("flops", "memory", "exchange", "total")
                 },
-                "range": f"{format_time(total['low'])} … {format_time(total['high'])}" if total["low"] < total["high"] else "",
-                "efficiency": f"{100 * row['efficiency']:.3g} %",
+                "range": format_interval((total["low"], total["high"])) if total["low"] < total["high"] else "",
+                "efficiency": f"{format_number(100 * row['efficiency'])} %",
                 "bounded by": row["bounded_by"],
             }
         )
-    show_table(lines)
+    show_table(lines, leave=("efficiency", "block", "flops", "memory", "k", "range"))
     for note in dict.fromkeys(note for _, row in rows for note in row["notes"]):
         tell(f"note: {note}")
 
@@ -115,14 +120,3 @@ def _varied_cell(varied: Mapping[str, Any]) -> dict[str, str]:
         return {}
     key = varied["varied"]
     return {"varied": f"{key} {format_quantity(varied['value'], QUANTITIES[key].unit)}"}
-
-
-def _fastest(rows: Sequence[Row]) -> list[str]:
-    """Say for each cutoff and size of which there are several ways what is fastest."""
-    from rankwise.decide.ranking import rank
-
-    questions: dict[str, list[Row]] = {}
-    for row in rows:
-        cells = row.case.cells()
-        questions.setdefault(f"k = {cells['k']}, {cells['size']}", []).append(row)
-    return [f"{question}: {rank(asked).reason}" for question, asked in questions.items() if len(asked) > 1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankwise.api.regretting import Choices
-from rankwise.cli.base import Json, console, print_json, verb
+from rankwise.cli.base import Json, print_json, verb
+from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS
 from rankwise.units import format_percent, format_size, format_time
 
@@ -36,10 +37,8 @@ def validate_choose(asked: Choices, as_json: Json = False) -> None:
 
 def _show(regret: Regret) -> None:
     from statistics import median
-
-    from rich.table import Table
-
-    table = Table("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
+    heads = ("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
+    table = Table(*heads, leave=("noise", "time"))
     for trial in regret.trials:
         names = {candidate.case: candidate.name for candidate in trial.choice.candidates}
         question = trial.choice.question
@@ -54,7 +53,6 @@ def _show(regret: Regret) -> None:
             format_percent(trial.regret),
             format_percent(trial.noise),
         )
-    console().print(table)
     summary = regret.summary()
     print(
         f"mean regret {format_percent(summary['mean_regret'])} over {summary['cases']} cases (largest "
@@ -63,3 +61,4 @@ def _show(regret: Regret) -> None:
         f"{format_percent(summary['noise_floor'])}; the fastest was chosen in "
         f"{100 * summary['share_fastest_chosen']:.0f} % of the cases"
     )
+    table.show()

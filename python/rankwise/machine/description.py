@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
+from rankwise.files import MOST_DIGITS
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
@@ -265,6 +266,12 @@ def parse_description(text: str, where: str) -> Description:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"machine file {where} is not TOML ({error}): mend that line") from None
+    except ValueError:  # of a whole number only
+        lines = enumerate(text.splitlines(), start=1)
+        line = next((n for n, words in lines if re.search(rf"\w{{{MOST_DIGITS}}}", words)), 1)
+        raise InputError(f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it") from None
+    except RecursionError:
+        raise InputError(f"machine file {where} is nested too deeply: mend it") from None
     _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"), where, "")
     name = _text(record, "name", where, "")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
@@ -300,10 +307,9 @@ def load_description(path: Path) -> Description:
     """Read a description from a file. Raises InputError."""
     try:
         return parse_description(path.read_text(encoding="utf-8"), str(path))
-    except FileNotFoundError:
-        raise InputError(f"machine file {path} does not exist: 'rankwise machines list' names the known ones") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"machine file {path} cannot be read ({error}): give a TOML file") from None
+        mend = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
+        raise InputError(f"machine file {path} {unreadable(error)}: {mend}") from None
 
 
 def _figure(key: str, record: Any, where: str) -> Figure:

@@ -87,8 +87,8 @@ def measure_machine(output: Path, resume: bool, asked: Measurement) -> Profile:
     statistic = asked.statistic
     topology = discover()
     hosts = asked.hosts or allocated_hosts()
-    places = find_places(topology, hosts, asked.links, cpu_quota())
     require_hosts(hosts, find_allocation())
+    places = find_places(topology, hosts, asked.links, cpu_quota())
     if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"
