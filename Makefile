@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test mpis test test-cpp test-cluster test-python faults fuzz lint sanitize bench clean
+.PHONY: quick install install-test mpis test test-cpp test-cluster test-python faults fuzz lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -80,6 +80,12 @@ sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	nice cmake --build build/sanitize --parallel 2
 	nice ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
+
+# Plans of the C API in several threads, watched by ThreadSanitizer.
+tsan: install
+	cmake -S . -B build/tsan -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_FORTRAN=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=thread -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	nice cmake --build build/tsan --parallel 2 --target api_threads
+	nice ctest --test-dir build/tsan --output-on-failure -R '^api_threads$$'
 
 bench: install
 	$(BIN)/python benchmarks/startup.py

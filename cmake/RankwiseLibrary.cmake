@@ -21,7 +21,7 @@ target_link_libraries(rankwise
 target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL LINKER:--as-needed)
 if(RANKWISE_SANITIZE)
   # The sanitizers' library must come first in the program that uses ours.
-  target_link_options(rankwise INTERFACE $<BUILD_INTERFACE:-fsanitize=address,undefined>)
+  target_link_options(rankwise INTERFACE $<BUILD_INTERFACE:-fsanitize=${sanitizers}>)
 endif()
 set_target_properties(rankwise PROPERTIES
   VERSION ${RANKWISE_LIBRARY_VERSION}

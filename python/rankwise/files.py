@@ -15,6 +15,7 @@ from typing import IO, Any
 from rankwise.errors import InputError, unreadable
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
+MOST_DIGITS = 4300  # of a whole number, as Python has it
 
 
 def require_folder(path: Path) -> None:
@@ -171,8 +172,7 @@ def read_json(path: Path, what: str, mend: str) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}") from None
     except ValueError as error:
-        why = " has a whole number of more than 4300 digits" if "integer string" in str(error) else f": {error}"
-        raise InputError(f"{what} {path}{why}: {mend}") from None
+        raise InputError(f"{what} {path}: {error}: {mend}") from None
     except RecursionError:
         raise InputError(f"{what} {path} is nested too deeply: {mend}") from None
 
@@ -182,16 +182,17 @@ def load_json(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode()
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_finite if _LARGE.search(text) else None)
+        parse_float, parse_int = (_finite, _whole) if _LARGE.search(text) else (None, None)
+        return json.loads(text, parse_constant=_no_number, parse_float=parse_float, parse_int=parse_int)
     except _NoNumber as error:
         found = re.search(r'"([^"\\]{1,60})"\s*:[^"{}]*?' + re.escape(error.word), text)
         where = f"line {text.count(chr(10), 0, found.end()) + 1}, {found[1]}: " if found and "\n" in text.strip() else ""
-        raise ValueError(f"{where or (f'{found[1]} holds ' if found else '')}{error.word:.40}, which is not a finite number") from None
+        raise ValueError(f"{where or (f'{found[1]} holds ' if found else '')}{error.word:.40}, {error.why}") from None
 
 
 class _NoNumber(Exception):
-    def __init__(self, word: str) -> None:
-        self.word = word
+    def __init__(self, word: str, why: str = "which is not a finite number") -> None:
+        self.word, self.why = word, why
 
 
 def _no_number(word: str) -> float:
@@ -201,6 +202,12 @@ def _no_number(word: str) -> float:
 def _finite(word: str) -> float:
     value = float(word)
     return value if math.isfinite(value) else _no_number(word)
+
+
+def _whole(word: str) -> int:
+    if len(word) > MOST_DIGITS:
+        raise _NoNumber(word, f"a whole number of more than {MOST_DIGITS} digits")
+    return int(word)
 
 
 @contextmanager

@@ -48,6 +48,10 @@ void Agreement::reach(MPI_Comm comm) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const std::int64_t most = numbers[1 + 2 * i];
     const std::int64_t least = ~numbers[2 + 2 * i];
+    if (most != least && call_ != nullptr && i == 0) {
+      refuse_usage("the ranks are in different calls of this plan, here in " + std::string(call_) +
+                   ": make the same calls in the same order on all ranks");
+    }
     if (most != least) {
       refuse_argument(names_[i] + " differs between ranks, from " + std::to_string(least) + " to " +
                       std::to_string(most) + ": pass the same on all ranks");

@@ -34,6 +34,13 @@ class Agreement {
     names_.push_back(std::move(name));
     values_.push_back(value);
   }
+  // The call that all ranks must be in.
+  void call(const char* name) {
+    call_ = name;
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+    for (const char* c = name; *c != '\0'; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211U;
+    alike(name, static_cast<std::int64_t>(hash >> 1U));
+  }
   // A value of which all ranks want the largest; returns its index for `largest`.
   std::size_t maximise(std::int64_t value) {
     maxima_.push_back(value);
@@ -47,19 +54,22 @@ class Agreement {
 
  private:
   std::optional<Failure> failure_;
+  const char* call_ = nullptr;
   std::vector<std::string> names_;
   std::vector<std::int64_t> values_;
   std::vector<std::int64_t> maxima_;
 };
 
-// Runs the checks of a call; with `everywhere` (RANKWISE_CHECK) they fail on all ranks of comm where they fail on one.
+// Runs the checks of a call; with `everywhere` (RANKWISE_CHECK) they fail on all ranks of comm where they fail on one, or where
+// ranks are in different calls.
 template <class Checks>
-void checked(bool everywhere, MPI_Comm comm, Checks&& checks) {
+void checked(bool everywhere, MPI_Comm comm, const char* call, Checks&& checks) {
   if (!everywhere) {
     checks();
     return;
   }
   Agreement agreement;
+  agreement.call(call);
   agreement.attempt(checks);
   agreement.reach(comm);
 }

@@ -225,7 +225,7 @@ void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::stri
 }
 
 void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]) {
-  checked([&] {
+  checked("rankwise_neighbors_lists", [&] {
     require_idle("rankwise_neighbors_lists");
     if (send == nullptr && !sends_.empty()) refuse_argument("send is NULL: give one list a send edge");
     if (varies_ && recv != nullptr) {
@@ -254,7 +254,7 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
     if (receives_[e].listed) expected[e] = receives_[e].count;
   }
   const std::vector<std::uint64_t> wanted = tell(expected, true);
-  checked([&] {
+  checked("rankwise_neighbors_lists", [&] {
     const auto require_alike = [&](const Edge& edge, int from, int to, std::uint64_t sent, std::uint64_t taken) {
       if (edge.rank == MPI_PROC_NULL || sent == taken) return;
       refuse_argument(edge_of(from, to, edge.key) + " sends " + std::to_string(sent) + " elements, but its receiver takes " +
@@ -273,7 +273,7 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
 }
 
 void HaloLists::set_places(const rankwise_list recv[]) {
-  checked([&] {
+  checked("rankwise_neighbors_places", [&] {
     require_idle("rankwise_neighbors_places");
     if (varies_) refuse_usage("the counts come with the messages, what comes stays where rankwise_halo_received says");
     if (!listed_) refuse_usage("the lists are not set: call rankwise_neighbors_lists first");
@@ -292,7 +292,7 @@ void HaloLists::set_places(const rankwise_list recv[]) {
 }
 
 void HaloLists::set_capacity(const std::size_t bytes[]) {
-  checked([&] {
+  checked("rankwise_neighbors_capacity", [&] {
     require_idle("rankwise_neighbors_capacity");
     if (bytes == nullptr && !receives_.empty()) refuse_argument("bytes is NULL: give one capacity a receive edge");
   });

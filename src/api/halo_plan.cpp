@@ -155,7 +155,7 @@ std::uint64_t HaloPlan::bits(std::size_t fields, const int active[]) {
 
 void HaloPlan::start(int nfields, const rankwise_field* fields, const int active[]) {
   std::uint64_t moving = 0;
-  checked([&] {
+  checked("rankwise_halo_start", [&] {
     require_idle("rankwise_halo_start");
     moving = take(Fields(nfields, fields), active);
   });
@@ -196,7 +196,7 @@ void HaloPlan::end_round() {
 
 void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {
   std::uint64_t moving = 0;
-  checked([&] {
+  checked("rankwise_halo_reduce_start", [&] {
     require_idle("rankwise_halo_reduce_start");
     require_back();
     const Reduction reduction = reduction_of(type, op);

@@ -110,8 +110,8 @@ class HaloPlan {
   // The bits of the active ones of so many fields.
   [[nodiscard]] static std::uint64_t bits(std::size_t fields, const int active[]);
   template <class Checks>
-  void checked(Checks&& checks) const {
-    api::checked(check_every_call_, comm(), checks);
+  void checked(const char* call, Checks&& checks) const {
+    api::checked(check_every_call_, comm(), call, checks);
   }
   [[nodiscard]] bool checks_every_call() const { return check_every_call_; }
 

@@ -173,7 +173,7 @@ std::size_t Plan::element_bytes_of(const Combination& combination) {
 // Moving -----------------------------------------------------------------------------------------------------------
 
 void Plan::import_start(const Buffers& buffers, std::size_t element_bytes) {
-  checked([&] {
+  checked("rankwise_exchange_import_start", [&] {
     require_window();
     require_idle("import_start");
     require_sizes();
@@ -185,7 +185,7 @@ void Plan::import_start(const Buffers& buffers, std::size_t element_bytes) {
 }
 
 void Plan::reduce_start(const Buffers& buffers, const Combination& combination) {
-  checked([&] {
+  checked("rankwise_exchange_reduce_start", [&] {
     require_window();
     require_idle("reduce_start");
     require_sizes();

@@ -85,8 +85,8 @@ class Plan {
   // Combines bytes of one buffer into another by combination_.
   [[nodiscard]] std::function<void(std::byte* into, const std::byte* from, std::size_t bytes)> adder();
   template <class Checks>
-  void checked(Checks&& checks) const {
-    api::checked(check_every_call_, comm_.get(), checks);
+  void checked(const char* call, Checks&& checks) const {
+    api::checked(check_every_call_, comm_.get(), call, checks);
   }
 
   Communicator comm_;

@@ -37,7 +37,7 @@ void Plan::visit(const void* own, std::size_t element_bytes, void* result, const
   const ExchangeSpec& spec = design_.spec;
   const auto own_index = static_cast<std::size_t>(own_slot_);
   std::size_t result_bytes = 0;
-  checked([&] {
+  checked("rankwise_exchange_visit", [&] {
     if (!has_teams()) {
       throw Failure(RANKWISE_ERROR_UNSUPPORTED, "only a team-shift plan has visits: use import, or choose team-shift");
     }

@@ -37,6 +37,12 @@ class Reader:
     read: Read
     seeds: Sequence[bytes]
     suffix: str = ".txt"
+    named: bool = True  # the file is, in what is said of it
+
+
+# Words of the interpreter that no complaint may hold: it names the place and the figure.
+_PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of range|subscriptable|"
+                          r"not iterable|Exceeds the limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous")  # fmt: skip
 
 
 def readers() -> dict[str, Reader]:
@@ -90,19 +96,19 @@ def readers() -> dict[str, Reader]:
         "traffic": Reader(read_graph, [TRAFFIC], ".csv"),
         "mapping": Reader(lambda path: read_mapping(path, [2, 2]), MAPPINGS),
         "record": Reader(_record, _corpus("record"), ".comm"),
-        "parts": Reader(parts, [bytes(4096), *_corpus("parts")], ".node"),
+        "parts": Reader(parts, [bytes(4096), *_corpus("parts")], ".node", False),
         "validation": Reader(load_validation, _corpus("validation"), ".json"),
         "mappings": Reader(load_mappings, [MAP_JSON], ".json"),
         "halo": Reader(read_saved, [HALO], ".json"),
         "history": Reader(history.read, [b"".join((DATA / "health.jsonl").read_bytes().splitlines(True)[:12])], ".jsonl"),
         "switches": Reader(switches.read_switches, SWITCHES),
-        "levels": Reader(words(parse_levels), [b"switch:4x8,socket:2", b"group:2,node,numa:4,l3:2"]),
-        "hosts": Reader(words(hosts.parse_hosts), [b"n[1-3,7],m[001-010]x,login"]),
-        "cpu-list": Reader(words(cpu_list.parse_cpu_list), [b"0-3,8,10-11"]),
+        "levels": Reader(words(parse_levels), [b"switch:4x8,socket:2", b"group:2,node,numa:4,l3:2"], named=False),
+        "hosts": Reader(words(hosts.parse_hosts), [b"n[1-3,7],m[001-010]x,login"], named=False),
+        "cpu-list": Reader(words(cpu_list.parse_cpu_list), [b"0-3,8,10-11"], named=False),
         "hwloc": Reader(lambda path: hwloc.parse_xml(path.read_text(errors="replace"), "lstopo"),
-                        [path.read_bytes() for path in DATA.glob("machines/one*.xml")], ".xml"),
-        "jobs": Reader(job, _corpus("jobs"), ".json"),
-        "slurm": Reader(slurm_says, [SLURM]),
+                        [path.read_bytes() for path in DATA.glob("machines/one*.xml")], ".xml", False),
+        "jobs": Reader(job, _corpus("jobs"), ".json", False),
+        "slurm": Reader(slurm_says, [SLURM], named=False),
     }  # fmt: skip
 
 
@@ -191,8 +197,10 @@ def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> li
             with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 reader.read(path)
-        except RankwiseError:
-            pass
+        except RankwiseError as error:
+            if _PYTHONS_OWN.search(str(error)) or (reader.named and path.name not in str(error)):
+                broken.append(f"{name}, input {number}: no words for a user: {error}")
+                (folder / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)
         except Exception:
             broken.append(f"{name}, input {number}: {traceback.format_exc(limit=-2)}")
             (folder / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)

@@ -7,10 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from rankwise import _core
+from rankwise.engines.placement import MOST_KEPT
 from rankwise.errors import InputError
 from rankwise.workloads.base import Busiest, Halo, Price, Program, Span, Transpose
-
-_MOST_KEPT = 2**16  # ranks: a placement of more would take the memory that its map needs
 
 
 def judge(program: Program, block_bytes: int, placement: _core.Placement, machine: _core.Machine) -> _core.Cost:
@@ -43,7 +42,7 @@ def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
 def judged(program: Program, placement: _core.Placement) -> _core.Judged:
     """Return a program on a placement; the same one when asked again, where that is no burden. Raises InputError."""
     try:
-        lasting = placement.ranks <= _MOST_KEPT and getattr(program.schedules, "kept", True)
+        lasting = placement.ranks <= MOST_KEPT and getattr(program.schedules, "kept", True)
         find: Callable[..., _core.Judged] = _kept if lasting else _judged
         return find(program.schedules, program.mode, placement)
     except ValueError as error:

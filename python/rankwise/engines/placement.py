@@ -39,7 +39,10 @@ class Seats:
         return Seats(max(1, sockets), tuple(level.nodes for level in profile.shared.levels))
 
     def blocked(self, ranks: int, ranks_per_node: int) -> _core.Placement:
-        """Return nodes filled one after the other."""
+        """Return nodes filled one after the other; the same one when asked again, where that is no burden."""
+        return (_kept if ranks <= MOST_KEPT else Seats._blocked)(self, ranks, ranks_per_node)
+
+    def _blocked(self, ranks: int, ranks_per_node: int) -> _core.Placement:
         most = min(ranks, ranks_per_node)
         per_socket = -(-most // self.sockets) if self.sockets > 1 else 0
         return self._with_levels(_core.Placement.blocked(ranks, ranks_per_node, per_socket))
@@ -61,6 +64,11 @@ class Seats:
 
     def _with_levels(self, placement: _core.Placement) -> _core.Placement:
         return placement.with_levels(list(self.levels)) if self.levels else placement
+
+
+MOST_KEPT = 2**16  # ranks: a placement of more would take the memory that its map needs
+# What is judged is kept by its placement: one made anew each time would never be met again.
+_kept = lru_cache(maxsize=64)(Seats._blocked)
 
 
 def placement_of(seats: Seats, ranks_per_node: Callable[[int], int], placed: str = "blocked") -> Placement:

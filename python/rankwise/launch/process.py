@@ -28,7 +28,7 @@ _TELLING = re.compile(
 )
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask the kernel to end this process when its parent dies, however that happens."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -67,7 +67,7 @@ class Child:
                 stderr=subprocess.PIPE,
                 env={**os.environ, **(environment or {}), MARK: mark},
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         except OSError as error:
             raise UnusableEnvironmentError(

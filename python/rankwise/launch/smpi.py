@@ -20,10 +20,12 @@ from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvir
 from rankwise.files import write_whole
 from rankwise.launch.build import build_kernels, build_platform
 from rankwise.launch.process import Child, output_of
+from rankwise.launch.reach import seconds_of
 
 LEAST_VERSION = (3, 32)
 INSTALL = "install SimGrid 3.32 or later (Debian, Ubuntu: apt-get install libsimgrid-dev)"
-_SILENCE_S = 7200.0
+# Each rank may send to each other; a millisecond for such a message is twenty times what SimGrid takes.
+_SILENCE_S, _SILENCE_OF_PAIR_S = 60.0, 1e-3
 _REFUSAL = "rankwise-kernels: "
 # SimGrid's solver stops where shares of a link nearly fill it, and asks for this.
 _ROUNDING = "maxmin/precision"
@@ -100,6 +102,8 @@ def run_simulation(
     ``started`` is given the child process, by which another thread can end it. A run that fails leaves SimGrid's log in
     ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
     """
+    ranks = len(simulation.hosts)
+    silence_s = seconds_of("RANKWISE_SILENCE_S", min(_SILENCE_S + _SILENCE_OF_PAIR_S * ranks**2, 9e5))
     with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
         # In a folder of our own: smpirun takes the path of a hostfile without blanks only.
         platform, hosts = Path(scratch) / "platform", Path(scratch) / "hosts"
@@ -108,7 +112,7 @@ def run_simulation(
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
         command = [
             str(simgrid.smpirun), *_OPTIONS, *folding, *precision,
-            "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
+            "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(ranks),
             str(simgrid.kernels), *simulation.arguments,
         ]  # fmt: skip
         records: list[dict[str, Any]] = []
@@ -116,12 +120,15 @@ def run_simulation(
         with Child(command, {"RANKWISE_PLATFORM": str(platform)}, said) as child:
             started(child)
             try:
-                for line in child.lines(_SILENCE_S):
+                for line in child.lines(silence_s):
                     record = _record(line)
                     if record is not None:
                         records.append(record)
             except TimeoutError:
-                raise RankwiseError(f"SimGrid said nothing for {_SILENCE_S:.0f} s and was ended") from None
+                raise RankwiseError(
+                    f"the simulation of {ranks} ranks said nothing for {silence_s:.0f} s, which was to take less: it hangs and was ended: "
+                    "the same command goes on, or allow more with RANKWISE_SILENCE_S"
+                ) from None
             code, complaint = child.wait(), child.complaint()
         if code == 0 and records and records[-1]["record"] == "end":
             return records
@@ -132,7 +139,7 @@ def run_simulation(
             return run_simulation(simgrid, simulation, log, started, _COARSER)
         write_whole(log, text)
         raise RankwiseError(
-            f"the simulation of {len(simulation.hosts)} ranks failed ({cause_of_failure(text, code)}): "
+            f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): "
             f"SimGrid's log is in {log}"
         )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
+from rankwise.files import MOST_DIGITS
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
@@ -265,6 +266,12 @@ def parse_description(text: str, where: str) -> Description:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"machine file {where} is not TOML ({error}): mend that line") from None
+    except ValueError:  # of a whole number only
+        lines = enumerate(text.splitlines(), start=1)
+        line = next((n for n, words in lines if re.search(rf"\w{{{MOST_DIGITS}}}", words)), 1)
+        raise InputError(f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it") from None
+    except RecursionError:
+        raise InputError(f"machine file {where} is nested too deeply: mend it") from None
     _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"), where, "")
     name = _text(record, "name", where, "")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
-from rankwise.machine.link import finite
+from rankwise.machine.link import finite, whole
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ class FftRates:
             str(record["library"]),
             tuple(
                 RankRates(
-                    int(rates["ranks"]), bool(rates["oversubscribed"]), _rate(rates, "triad_bytes_per_s"),
+                    whole(rates["ranks"], "ranks"), bool(rates["oversubscribed"]), _rate(rates, "triad_bytes_per_s"),
                     tuple(_point(point) for point in _list(rates["points"])),
                 )
                 for rates in _list(record["rates"])
             ),
             tuple(
-                CountedA(int(c["n"]), int(c["lines"]), int(c["cache_bytes"]), _rate(c, "a"), str(c["method"]))
+                CountedA(whole(c["n"], "n"), whole(c["lines"], "lines"), whole(c["cache_bytes"], "cache_bytes"), _rate(c, "a"), str(c["method"]))
                 for c in _list(record["counted"])
             ),
             str(record["created"]),
@@ -110,7 +110,7 @@ def _point(record: Mapping[str, Any]) -> RatePoint:
         return None if record[name] is None else _rate(record, name)
 
     return RatePoint(
-        int(record["n"]), _rate(record, "bytes_per_rank"), _rate(record, "flop_per_s"), maybe("shuffle_bytes_per_s"),
+        whole(record["n"], "n"), _rate(record, "bytes_per_rank"), _rate(record, "flop_per_s"), maybe("shuffle_bytes_per_s"),
         maybe("exchange_bytes_per_s"),
     )  # fmt: skip
 

@@ -55,8 +55,8 @@ class Segment:
     def from_dict(record: Mapping[str, Any]) -> Segment:
         to_bytes = record.get("to_bytes")
         return Segment(
-            int(record["from_bytes"]),
-            None if to_bytes is None else int(to_bytes),
+            whole(record["from_bytes"], "from_bytes"),
+            None if to_bytes is None else whole(to_bytes, "to_bytes"),
             finite(record["alpha_s"], "alpha_s"),
             finite(record["beta_s_per_byte"], "beta_s_per_byte"),
             interval(record.get("alpha_ci_s"), "alpha_ci_s"),
@@ -137,11 +137,11 @@ class LinkModel:
     def from_dict(name: str, record: Mapping[str, Any]) -> LinkModel:
         return LinkModel(
             name,
-            tuple(Segment.from_dict(segment) for segment in record["segments"]),
+            tuple(Segment.from_dict(segment) for segment in entries(record, "segments", list)),
             str(record["method"]),
             _error_share(record["relative_error"], "relative_error"),
             {str(key): Parameter.from_dict(value, str(key)) for key, value in record.get("parameters", {}).items()},
-            None if (count := record.get("parameter_count")) is None else int(count),
+            None if (count := record.get("parameter_count")) is None else whole(count, "parameter_count"),
             None if (error := record.get("cross_validated_error")) is None else _error_share(error, "cross_validated_error"),
         )
 
@@ -186,7 +186,7 @@ class Point:
         low_s, high_s = (None if record[key] is None else finite(record[key], key) for key in ("time_lo_s", "time_hi_s"))
         if time_s <= 0:
             raise ValueError(f"time_s {time_s} at {size_bytes} B is not positive")
-        return Point(size_bytes, time_s, low_s, high_s, int(record["samples"]))
+        return Point(size_bytes, time_s, low_s, high_s, whole(record["samples"], "samples"))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -266,10 +266,10 @@ class Curve:
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Curve:
-        models = {name: LinkModel.from_dict(name, model) for name, model in record["models"].items()}
+        models = {name: LinkModel.from_dict(name, model) for name, model in entries(record, "models").items()}
         if record["model"] not in models:
             raise ValueError(f"the chosen model '{record['model']}' is not among its models")
-        table = tuple(Point.from_dict(point) for point in record["table"])
+        table = tuple(Point.from_dict(point) for point in entries(record, "table", list))
         sizes = [point.size_bytes for point in table]
         if len(sizes) < LEAST_SIZES or sizes != sorted(set(sizes)):
             raise ValueError(f"the table has the sizes {sizes}: at least {LEAST_SIZES} are needed, in order and each once")
@@ -279,7 +279,7 @@ class Curve:
             alpha_ci_s=interval(record["alpha_ci_s"], "alpha_ci_s"),
             beta_s_per_byte=finite(record["beta_s_per_byte"], "beta_s_per_byte"),
             beta_ci_s_per_byte=interval(record["beta_ci_s_per_byte"], "beta_ci_s_per_byte"),
-            samples=int(record["samples"]),
+            samples=whole(record["samples"], "samples"),
             statistic=str(record["statistic"]),
             table=table,
             models=models,
@@ -296,6 +296,22 @@ def finite(value: Any, what: str) -> float:
     except OverflowError:  # a whole number of hundreds of digits
         raise ValueError(f"{what} is not a finite number") from None
     raise ValueError(f"{what} {value!r} is not a finite number")
+
+
+def whole(value: Any, what: str) -> int:
+    """Return a whole number; ValueError when it is none, or beyond what a count can be."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1 or abs(value) >= 1 << 63:
+        raise ValueError(f"{what} {value!r:.40} is not a whole number")
+    return int(value)
+
+
+def entries(record: Mapping[str, Any], key: str, kind: type = dict) -> Any:
+    """Return what a key holds, an object or a list; ValueError when it is neither, or of other things than objects."""
+    value: Any = record[key]
+    held = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else None
+    if held is None or type(value) is not kind or not all(isinstance(one, Mapping) for one in held):
+        raise ValueError(f"{key} {value!r:.40} is not {'an object' if kind is dict else 'a list'} of objects")
+    return value
 
 
 def _error_share(value: Any, what: str) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rankwise.machine.link import finite
+from rankwise.machine.link import finite, whole
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Packing:
             raise ValueError("packing is no curves by the bytes of a row")
         curves: dict[int, list[tuple[int, float]]] = {}
         for rows, curve in sorted(record.items(), key=lambda item: int(item[0])):
-            points = sorted((int(size), finite(time_s, f"packing {rows}")) for size, time_s in curve)
+            points = sorted((whole(size, f"packing {rows}"), finite(time_s, f"packing {rows}")) for size, time_s in curve)
             if int(rows) < 1 or not points or points[0][0] < 1 or min(time_s for _, time_s in points) <= 0:
                 raise ValueError(f"packing: rows of {rows} B have a size or time that is not positive")
             curves[int(rows)] = points

@@ -20,7 +20,7 @@ from typing import Any
 from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
 from rankwise.machine.fft_rates import FftRates
-from rankwise.machine.link import Curve, Interval, Parameter, finite, interval
+from rankwise.machine.link import Curve, Interval, Parameter, entries, finite, interval, whole
 from rankwise.machine.packing import Packing
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
@@ -79,7 +79,7 @@ class Loaded:
             figure("beta_s_per_byte"),
             spread("alpha_ci_s"),
             spread("beta_ci_s_per_byte"),
-            int(record["pairs"]),
+            whole(record["pairs"], "pairs"),
             figure("alpha_ratio"),
             None if record["beta_ratio"] is None else figure("beta_ratio"),
             spread("alpha_ratio_ci"),
@@ -260,12 +260,14 @@ class Profile:
         try:
             if not record["links"]:
                 raise ValueError("it has no link class")
-            for name, link in record["links"].items():
+            for name, link in entries(record, "links").items():
                 if name not in LINK_CLASSES:
                     raise ValueError(f"'{name}' is not a link class ({', '.join(LINK_CLASSES)})")
                 try:
                     links[name] = Link.from_dict(link)
-                except ValueError as error:
+                except KeyError as error:
+                    raise ValueError(f"link {name} lacks the key {error}") from None
+                except (ValueError, TypeError, AttributeError) as error:
                     raise ValueError(f"link {name}: {error}") from None
             shared = Shared.from_dict(record.get("shared", {}))
             if schema == 1:

@@ -165,16 +165,13 @@ def _of_blocks(records: Sequence[tuple[int, dict[str, str]]], source: str) -> Sw
     sizes: list[int] = []
     for at, record in records:
         if "blocksizes" in record:
-            try:
-                sizes = [int(word) for word in record["blocksizes"].split(",")]
-            except ValueError:
-                raise InputError(f"{source}, line {at}: the sizes of blocks are no numbers: write BlockSizes=16,32") from None
-            if any(size < 1 or size % sizes[0] for size in sizes):
+            sizes = [_size(word, source, at) for word in record["blocksizes"].split(",")]
+            if any(size % sizes[0] for size in sizes):
                 raise InputError(f"{source}, line {at}: the sizes of blocks do not divide each other: write BlockSizes=16,32")
         elif "blocksize" in record and "aggregatedblock" in record:
-            sizes.append(int(record["blocksize"]))
+            sizes.append(_size(record["blocksize"], source, at))
         elif "blocksize" in record:
-            sizes[:1] = [int(record["blocksize"])]
+            sizes[:1] = [_size(record["blocksize"], source, at)]
         name = record.get("blockname")
         if name is None:
             continue
@@ -190,6 +187,12 @@ def _of_blocks(records: Sequence[tuple[int, dict[str, str]]], source: str) -> Sw
         {node: (name, *(f"{each} blocks {blocks[name] // each}" for each in joined), "all") for node, (name,) in paths.items()},
         source,
     )
+
+
+def _size(word: str, source: str, at: int) -> int:
+    if not re.fullmatch(r"\s*0*[1-9][0-9]{0,8}\s*", word):
+        raise InputError(f"{source}, line {at}: the sizes of blocks are no numbers ('{word:.40}'): write BlockSizes=16,32")
+    return int(word)
 
 
 def _of_addresses(lines: Sequence[tuple[int, str]], source: str) -> Switches:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from rankwise.machine.link import finite, whole
+
 Level = Literal["good", "limited", "poor", "unknown"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 _RANK = {"good": 0, "unknown": 1, "limited": 2, "poor": 3}  # of what is worse
@@ -84,15 +86,15 @@ class Trust:
         if record is None:
             return Trust()
         reasons = tuple(
-            Reason(str(r["code"]), float(r["severity"]), str(r["words"]), str(r["cure"])) for r in record.get("reasons", [])
+            Reason(str(r["code"]), finite(r["severity"], "severity"), str(r["words"]), str(r["cure"])) for r in record.get("reasons", [])
         )
         of = {
             str(link): {str(way): _level(level) for way, level in ways.items()} for link, ways in record.get("of", {}).items()
         }
         half_width, launches = record.get("half_width"), record.get("launches")
         return Trust(
-            _level(record["level"]), reasons, of, None if half_width is None else float(half_width),
-            None if launches is None else int(launches),
+            _level(record["level"]), reasons, of, None if half_width is None else finite(half_width, "half_width"),
+            None if launches is None else whole(launches, "launches"),
         )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from rankwise.files import reading
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import node_name
-from rankwise.measure.samples import SCHEMA, SamplesFile, new_campaign_id, now, read_records
+from rankwise.measure.samples import SCHEMA, SamplesFile, new_campaign_id, now, read_records, require_fields
 from rankwise.measure.slow_nodes import (
     CONFIRMATIONS,
     MOST_SWEEPS,
@@ -334,6 +334,12 @@ def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int
     return rounds
 
 
+_NEEDED = {
+    "campaign": ("campaign", "hosts", "silent", "sizes", "created"), "start": ("placements",), "witness": ("seconds",),
+    "round": ("round", "sweep", "partner", "seconds", "busy_s", "own_s"), "samples": ("round", "size_bytes", "messages", "repeats", "time_s"),
+}  # fmt: skip
+
+
 def load(path: Path) -> AllPairs:
     """Read the newest campaign of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
     with reading(f"samples {path}", "measure anew"):
@@ -344,10 +350,17 @@ def load(path: Path) -> AllPairs:
 def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     head: Mapping[str, Any] | None = None
     records: list[Mapping[str, Any]] = []
-    for _, record in read_records(path):
+    hosts = 0
+    for number, record in read_records(path):
         if record["record"] == "campaign" and record.get("kind") == KIND:
             head, records = record, []
+            require_fields(head, f"{path}, line {number}", _NEEDED)
+            hosts = len(head["hosts"])
         elif head is not None and record.get("campaign") == head["campaign"]:
+            require_fields(record, f"{path}, line {number}", _NEEDED)
+            for key in ("partner", "busy_s", "own_s") if record["record"] == "round" else ():
+                if len(record[key]) != hosts:
+                    raise InputError(f"{path}, line {number}: {key} is not of {hosts} hosts: measure anew")
             records.append(record)
     if head is None:
         raise InputError(f"{path} holds no streams between all pairs: take them with 'rankwise measure all-pairs --hosts ...'")

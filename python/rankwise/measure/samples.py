@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -176,12 +176,15 @@ def read_campaigns(path: Path) -> list[Campaign]:
             if not isinstance(schema, int) or schema > SCHEMA:
                 raise InputError(f"samples {path} have schema {schema}, this program reads {SCHEMA}: update rankwise")
             campaigns[str(identity)] = Campaign(record, [], [])
-        elif str(identity) not in campaigns:
-            raise InputError(f"samples {path} hold a record of campaign {identity}, which never began: is it edited?")
-        elif kind == "samples":
+            continue
+        if str(identity) not in campaigns:
+            raise InputError(
+                f"{path}, line {number}: of a campaign {identity!s:.40} that never began: is it edited? Remove the line, the others remain"
+            )
+        if campaigns[str(identity)].head.get("plan"):
+            require_fields(record, f"{path}, line {number}", _NEEDED)
+        if kind == "samples":
             _require_times(record, f"{path}, line {number}")
-            if "plan" in campaigns[str(identity)].head:
-                _require_cell(record, f"{path}, line {number}")
             campaigns[str(identity)].samples.append(record)
         elif kind == "start":
             campaigns[str(identity)].starts.append(record)
@@ -222,14 +225,53 @@ def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
         )
 
 
-def _require_cell(record: Mapping[str, Any], where: str) -> None:
-    """Refuse a record that says what cannot be of which cell of a campaign it is."""
-    for key, kind in (("class", str), ("operation", str), ("size_bytes", int), ("launch", int)):
+def require_fields(record: Mapping[str, Any], where: str, needed: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a record of a campaign of measuring without the fields that its kind needs, or with fields that are not what these are.
+
+    Raises InputError with ``where`` and the field.
+    """
+    for key in needed.get(record.get("record", ""), ()):
         if key not in record:
-            continue
-        value = record[key]
-        if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and not 0 <= value < 1 << 53):
-            raise InputError(f"{where}: {key} is {value!r:.40}: remove the line, the others remain")
+            raise InputError(f"{where}: {key} is missing: remove the line, the others remain")
+    for key, holds in _FIELDS.items():
+        if key in record and not holds(record[key]):
+            raise InputError(f"{where}: {key} is {record[key]!r:.40}: remove the line, the others remain")
+    for place in record.get("placements", ()):
+        require_fields({**place, "record": "placement"}, f"{where}, placements", {"placement": ("host",)})
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(holds, value))
+
+
+_NEEDED = {
+    "start": ("timer_cost_s",), "samples": ("class", "operation", "size_bytes", "launch"),
+    "witness": ("class", "launch", "seconds"),
+}  # fmt: skip
+_FIELDS: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("class", "operation", "kernel", "host"), _is_text),
+    **dict.fromkeys((
+        "size_bytes", "launch", "part", "messages", "repeats", "round", "sweep", "rank", "involuntary_switches", "moved_ranks",
+    ), _is_count),
+    **dict.fromkeys(("visit_s", "measuring_s", "begun_unix_s", "clock_jump_s", "timer_cost_s", "foreign_cpus", "parts"), _is_number),
+    **dict.fromkeys(("busy_s", "own_s", "reference_loop_s"), _list_of(_is_number)),
+    **dict.fromkeys(("sizes", "cpus_allowed"), _list_of(_is_count)),
+    "seconds": lambda value: _is_number(value) or _list_of(_is_number)(value),
+    "partner": _list_of(lambda value: value == -1 or _is_count(value)),
+    "placements": _list_of(lambda value: isinstance(value, dict)),
+}  # fmt: skip
 
 
 def _require_times(record: Mapping[str, Any], where: str) -> None:

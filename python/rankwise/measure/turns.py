@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankwise.machine.link import LEAST_SIZES
 from rankwise.measure.workloads import Cell, Part, bytes_in_a_row
 
 CHEAP_LAUNCH_S = 0.3
@@ -129,8 +130,9 @@ class Progress:
             rng.shuffle(cells)
         seconds = self._seconds(left_s, byte_s)
         if self.launches == 0 and not self.aside:
-            # The sizes of small messages first; what the time cuts off is what would have taken most of it.
-            cells.sort(key=lambda cell: bytes_in_a_row(*cell))
+            # Without these there is no model. Then small messages; what the time cuts off is what would have taken most of it.
+            needed = sorted(size for operation, size in cells if operation == "send")[:LEAST_SIZES]
+            cells.sort(key=lambda cell: (cell[0] != "send" or cell[1] not in needed, bytes_in_a_row(*cell)))
             budget_s = _FIRST_BUDGET_S if self.asked is None else 0.8 * seconds / len(cells)
         else:
             chosen = self._fitting(seconds, byte_s)

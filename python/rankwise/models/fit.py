@@ -40,6 +40,8 @@ def fit_line(sizes: Array, times_s: Array) -> tuple[float, float]:
         raise ValueError("a line needs at least two sizes")
     weights = 1.0 / times_s
     design = np.column_stack([weights, sizes * weights])
+    if not np.isfinite(design).all():
+        raise ValueError("its times are too far apart, or too small, for a line")
     (alpha, beta), *_ = np.linalg.lstsq(design, np.ones_like(sizes), rcond=None)
     # A negative parameter has no meaning: the best line then has it at zero.
     if beta < 0:

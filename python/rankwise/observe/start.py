@@ -18,7 +18,7 @@ from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnv
 from rankwise.launch.command import read_command
 from rankwise.launch.launchers import Launcher, OpenMpi, make_launcher
 from rankwise.launch.mpi import package_folder
-from rankwise.launch.process import output_of
+from rankwise.launch.process import die_with_parent, output_of
 from rankwise.observe.parts import merged
 from rankwise.observe.record import Record, write_record
 from rankwise.progress import tell
@@ -157,10 +157,20 @@ def _claim(output: Path) -> tuple[Path, int]:
 
 
 def _run(command: Sequence[str], environment: dict[str, str]) -> int:
-    """Run a command in our place: its terminal is ours, and signals that would end us are its own."""
-    process = subprocess.Popen(command, env=environment)
-    handlers = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
-    handlers[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    """Run a command in our place: its terminal is ours, signals that would end us are its own, and it does not outlive us."""
+    processes: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []  # signals that came before there was one
+
+    def forward(number: int, frame: object) -> None:
+        processes[0].send_signal(number) if processes else early.append(number)
+
+    ended_by = (signal.SIGTERM, signal.SIGHUP)
+    handlers = {n: signal.signal(n, forward) for n in ended_by if signal.getsignal(n) is not signal.SIG_IGN}  # as nohup leaves it
+    process = subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)
+    processes.append(process)
+    for number in early:
+        process.send_signal(number)
+    handlers |= {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         code = process.wait()
     finally:

@@ -77,16 +77,18 @@ def read_submissions(folder: Path) -> list[Submission]:
     """Return a folder's jobs, oldest first. Raises InputError when it has none."""
     mend = "name the folder that 'rankwise slurm submit' wrote, or a job's number"
     record = read_json(folder / RECORD, "the jobs", mend)
+    found: list[Submission] = []
     try:
-        return [
-            Submission(
-                str(job["job"]), str(job["submitted"]), Settings.from_dict(job["settings"]),
-                Work(tuple(map(str, job["work"])), job["samples"]),
-            )
-            for job in record["jobs"]
-        ]  # fmt: skip
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{folder / RECORD} is no record of jobs: {mend}") from None
+        for job in record["jobs"]:
+            work = Work(tuple(map(str, job["work"])), job["samples"])
+            found.append(Submission(str(job["job"]), str(job["submitted"]), Settings.from_dict(job["settings"]), work))
+    except InputError as error:
+        raise InputError(f"{folder / RECORD}, jobs[{len(found)}]: {error}") from None
+    except KeyError as error:
+        raise InputError(f"{folder / RECORD}, jobs[{len(found)}]: {error} is missing: {mend}") from None
+    except (TypeError, AttributeError):
+        raise InputError(f"{folder / RECORD}, jobs[{len(found)}] is no record of a job: {mend}") from None
+    return found
 
 
 def jobs_named(names: Sequence[str]) -> dict[str, Path | None]:

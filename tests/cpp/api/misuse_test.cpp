@@ -255,6 +255,27 @@ TEST_F(Misuse, CheckingEveryCallTellsAllRanksOfOneRanksMistake) {
                 RANKWISE_ERROR_ARGUMENT, "rank " + std::to_string(world_size() - 1) + ": the buffer is NULL");
 }
 
+TEST_F(Misuse, AnotherOrderOnOneRankIsToldToAll) {
+  setenv("RANKWISE_CHECK", "1", 1);
+  Plan plan(cart, {1}, options(RANKWISE_ALGORITHM_DIRECT));
+  unsetenv("RANKWISE_CHECK");
+  EXPECT_EQ(rankwise_exchange_set_sizes(plan.handle, 1, 8), RANKWISE_SUCCESS);
+  if (world_size() == 1) return;
+  std::vector<double> window(3, 0.0);
+  expect_on_all(odd_one_out() ? rankwise_exchange_reduce_start(plan.handle, window.data(), 1, MPI_DOUBLE, MPI_SUM)
+                              : rankwise_exchange_import_start(plan.handle, window.data(), 8),
+                RANKWISE_ERROR_USAGE, odd_one_out() ? "here in rankwise_exchange_reduce_start" : "here in rankwise_exchange_import_start");
+  EXPECT_EQ(rankwise_exchange_import_start(plan.handle, window.data(), 8), RANKWISE_SUCCESS);
+  EXPECT_EQ(rankwise_exchange_import_wait(plan.handle), RANKWISE_SUCCESS);
+}
+
+TEST_F(Misuse, HandlesThatAreNoneAreTold) {
+  std::vector<std::uint64_t> memory(64, 7);  // what a caller may hold by mistake
+  auto* const none = reinterpret_cast<rankwise_exchange>(memory.data());
+  expect_on_all(rankwise_exchange_import_wait(none), RANKWISE_ERROR_USAGE, "this is no plan");
+  expect_on_all(rankwise_exchange_destroy(nullptr), RANKWISE_ERROR_ARGUMENT, "NULL");
+}
+
 TEST_F(Misuse, ErrorsOfMpiArePassedOn) {
   EXPECT_EQ(rankwise_last_mpi_error(), MPI_SUCCESS);
   EXPECT_STREQ(rankwise_result_string(RANKWISE_ERROR_MPI), "error of MPI");

@@ -145,6 +145,12 @@ def test_a_cancelled_job_is_told_and_keeps_its_samples(cluster: Slurm, on_login:
     code, text, _ = on_login("slurm", "status")
     assert code == 0 and "was cancelled; samples are kept" in " ".join(text.split())
     cluster.until("rankwise has ended", lambda: "interrupted" in (tmp_path / f"rankwise-job/log-{out.strip()}.txt").read_text())
+    cluster.until("no rank is left", lambda: not any(cluster.nodes.runs(host, "rankwise-kernels") for host in cluster.hosts))
+    kept = [record for record in _records(samples) if record["record"] == "samples"]
+    code, out, err = on_login("slurm", "submit", "--resume")
+    assert code == 0, err
+    assert _ended(cluster, on_login, out.strip())["state"] == "COMPLETED"
+    assert [record for record in _records(samples) if record["record"] == "samples"][: len(kept)] == kept
 
 
 @pytest.mark.parametrize(

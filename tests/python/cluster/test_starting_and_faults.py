@@ -100,13 +100,36 @@ def test_a_link_that_was_down_shows_in_the_verdict(cluster: Slurm, on_login: Log
     job = _measuring(cluster, on_login, tmp_path, "--seconds", "12", "--precision", "0.001")
     try:
         cluster.link(cluster.hosts[1], "down")
-        time.sleep(1.5)
+        time.sleep(5)
     finally:
         cluster.link(cluster.hosts[1], "up")
     cluster.wait_state(job, "COMPLETED", "FAILED")
     log = (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
     assert "the link between nodes was interrupted" in log, log
     assert f"eth0 of {cluster.hosts[1]} lost its carrier" in log
+    assert cluster.state(job) == "COMPLETED" and (tmp_path / "rankwise-job/m.json").exists()
+
+
+def test_a_node_ten_times_slower_is_named_and_the_next_job_leaves_it_out(cluster: Slurm, tmp_path: Path) -> None:
+    slow = cluster.hosts[2]
+    words = ("doctor", "--nodes", "--sizes", "100kB", "--seconds", "10")
+    try:
+        for host in cluster.hosts:
+            cluster.nodes.slow(host, "10mbit" if host == slow else "100mbit")
+        code, err = _rankwise(cluster, tmp_path, *words, "--json", allocate="-N4 --exclusive")
+        samples = (tmp_path / "nodes.samples.jsonl").read_text()
+        done = cluster.run(sys.executable, "-m", "rankwise", *words[:2], "--from", "nodes.samples.jsonl", "--json", cwd=tmp_path)
+        found = json.loads(done.stdout)
+        assert code == 3 and done.returncode == 3, err
+        assert slow in found["exclude"] and [slow] in [one["hosts"] for one in found["findings"]]
+        assert samples.count('"record":"samples"') > 0 and '"record":"complete"' in samples
+        code, err = _rankwise(
+            cluster, tmp_path, *EXCHANGE, "--dims", "3x1", "--samples", "s.jsonl", allocate=f"-N3 --exclusive --exclude {','.join(found['exclude'])}"
+        )
+        assert code == 0 and slow not in _hosts_of(tmp_path / "s.jsonl"), err
+    finally:
+        for host in cluster.hosts:
+            cluster.nodes.slow(host, "1gbit")
 
 
 def test_a_link_that_stays_down_is_told_with_its_node(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:

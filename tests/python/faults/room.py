@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO
 
 MARK = "RANKWISE_FAULT"
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 KERNELS, PROXIES = "rankwise-kernels", ("hydra_pmi_proxy", "orted", "prted")
 LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun", "smpirun")
 

@@ -36,6 +36,11 @@ class Fault:
     needs: str = ""  # openmpi, simgrid
     bad_lines: int = 0  # of samples, cut off before
 
+    @property
+    def kind(self) -> str:
+        """A death, a silence (of what hangs, or does not start), or what is wrong with a file."""
+        return "silence" if self.says in (HANG, SILENT) or "within 2 s" in self.says else "death" if self.when != "before" else "file"
+
 
 def kill(number: int, *names: str) -> Do:
     return lambda room: room.kill(number, *names)
@@ -109,6 +114,7 @@ STARTED = 'echo \'{"record":"start","ranks":2,"placements":[]}\''
 REAL = '"$REAL" "$@"'
 SHORT = {"RANKWISE_START_S": "2", "RANKWISE_SILENCE_S": "10"}
 HANG = "the ranks hang and were ended"
+SILENT = "it hangs and was ended"
 NO_DAC = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--")
 DISK = MEASURE.replace("m.json", "disk/m.json")
 BAD_PROFILE = "predict exchange --ranks 4 --cutoff 1 --bytes 100 --profile bad.json"
@@ -137,13 +143,14 @@ PROCESSES = [
     Fault("rankwise, SIGTERM while ranks start", "interrupted", 130, signals(TERM), "ranks", samples="none"),
     Fault("rankwise, SIGHUP at the start", "^rankwise: interrupted\n$|^$", 130, signals(HUP), "start", samples="none", resume=None),
     Fault("rankwise, SIGTERM at the start", "^rankwise: interrupted\n$|^$", 130, signals(TERM), "start", samples="none", resume=None),
-    Fault("run: proxy, killed", "while running on 2 ranks", 1, kill(KILL, *PROXIES), "ranks", RUN, "none", None),
-    Fault("run: rankwise, SIGTERM", "interrupted", 130, signals(TERM), "ranks", RUN, "none", None),
-    Fault("run: rankwise, killed", "", -9, signals(KILL), "ranks", RUN, "none", None),
-    Fault("simulator, killed", "the simulation of 512 ranks failed", 1, kill(KILL, KERNELS), "ranks", SIMULATE, "none", None,
+    Fault("run: proxy, killed", "while running on 2 ranks", 1, kill(KILL, *PROXIES), "ranks", RUN, "none", 0),
+    Fault("run: rankwise, SIGTERM", "interrupted", 130, signals(TERM), "ranks", RUN, "none", 0),
+    Fault("run: rankwise, killed", "", -9, signals(KILL), "ranks", RUN, "none", 0),
+    Fault("simulator, killed", "the simulation of 512 ranks failed", 1, kill(KILL, KERNELS), "ranks", SIMULATE, "none", 0,
           needs="simgrid"),
-    Fault("simulation: rankwise, SIGTERM", "interrupted", 130, signals(TERM), "ranks", SIMULATE, "none", None, needs="simgrid"),
-    Fault("simulation: rankwise, killed", "", -9, signals(KILL), "ranks", SIMULATE, "none", None, needs="simgrid"),
+    Fault("simulator, stopped", SILENT, 1, kill(STOP, KERNELS), "ranks", SIMULATE, "none", 0, needs="simgrid"),
+    Fault("simulation: rankwise, SIGTERM", "interrupted", 130, signals(TERM), "ranks", SIMULATE, "none", 0, needs="simgrid"),
+    Fault("simulation: rankwise, killed", "", -9, signals(KILL), "ranks", SIMULATE, "none", 0, needs="simgrid"),
     Fault("Open MPI: launcher, killed", "while measuring", 1, kill(KILL, *LAUNCHERS), needs="openmpi"),
     Fault("Open MPI: ranks, killed", "a rank died", 1, kill(KILL, KERNELS), needs="openmpi"),
     Fault("Open MPI: rankwise, killed", "", -9, signals(KILL), needs="openmpi"),

@@ -16,7 +16,7 @@ def test_what_is_no_file_of_its_kind_is_refused(name: str, tmp_path: Path, monke
     """Others at each run; RANKWISE_TEST_TIMES=N: N times as many."""
     monkeypatch.chdir(tmp_path)
     reader: Reader = KNOWN[name]
-    assert not flood(name, reader, 20 * int(os.environ.get("RANKWISE_TEST_TIMES", "1")), random.randrange(1 << 30), tmp_path)
+    assert not flood(name, reader, 100 * int(os.environ.get("RANKWISE_TEST_TIMES", "1")), random.randrange(1 << 30), tmp_path)
 
 
 def test_all_readers_are_flooded() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from rankwise.machine.link import LEAST_SIZES
 from rankwise.measure.campaign import Plan, default_sizes
 from rankwise.measure.places import Places
 from rankwise.measure.turns import CHEAP_LAUNCH_S, LEAST_DEAR, LEAST_LAUNCHES, Progress, next_of
@@ -50,7 +51,9 @@ def run(plan: Plan, machine: Machine) -> tuple[list[Progress], float]:
             )
         turn = progress.turn(left_s, byte_s, 1)
         if progress.link not in first and not progress.aside and plan.launches is None:
-            sizes = [bytes_in_a_row(*cell) for cell in turn.cells]
+            needed, rest = turn.cells[:LEAST_SIZES], turn.cells[LEAST_SIZES:]
+            assert list(needed) == [("send", size) for size in sorted(plan.sizes)[:LEAST_SIZES]]
+            sizes = [bytes_in_a_row(*cell) for cell in rest]
             assert sizes == sorted(sizes) and len(turn.cells) == len(progress.cells)
             first.add(progress.link)
         lasted_s += machine.start_s + machine.launch(progress, turn.seconds, turn.cells, turn.budget_s)

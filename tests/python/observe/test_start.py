@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,18 @@ def test_ends_before_finalize(build: Build, start: Start, tmp_path: Path, how: l
     assert {(pair["messages"], pair["bytes"]) for pair in pairs(record)} == {(16, 409), (1, 16)}
     assert any(note in line for line in record.header["notes"])
     assert not record.header["complete"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_signals_reach_the_program_which_does_not_outlive_us(tmp_path: Path, number: signal.Signals) -> None:
+    """The program holds a pipe that is empty once it is gone; a child of Popen's may have ignored SIGHUP."""
+    script = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); from rankwise.cli.main import main; main()"
+    words = ["observe", "-o", str(tmp_path / "a.comm"), "--", "sh", "-c", "echo runs; exec sleep 600"]
+    with subprocess.Popen([sys.executable, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"runs\n"
+        child.send_signal(number)
+        assert child.stdout.read() == b""
+    assert child.returncode == (-number if number == signal.SIGKILL else 128 + number)
 
 
 @pytest.fixture

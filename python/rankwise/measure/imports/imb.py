@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.measure.imports.table import RERUN, SEND, Column, Rows, Table, is_other_text, read_size
+from rankwise.measure.imports.table import RERUN, SEND, Column, Rows, Table, is_other_text, read_count, read_size
 
 _VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks?\s+(?P<version>.+?)(?:,.*)?")
 _BENCHMARK = re.compile(r"#\s*Benchmarking\s+(?P<name>\S+)\s*")
@@ -74,9 +74,9 @@ def read_imb(path: Path, lines: Sequence[str]) -> list[Table]:
             if name not in _READ:
                 others.append(f"{name} (line {number})")
         elif processes := _PROCESSES.fullmatch(line):
-            ranks = int(processes["count"])
+            ranks = read_count(processes["count"], "#processes", f"{path}, line {number}")
         elif several := _GROUPS.fullmatch(line):
-            ranks, groups = int(several["ranks"]), int(several["groups"])
+            ranks, groups = (read_count(several[what], what, f"{path}, line {number}") for what in ("ranks", "groups"))
         elif line.split()[:1] in (["#bytes"], ["Group"]) and name in _READ:
             number, table = _read_table(path, lines, number - 1, name, (ranks, groups), program)
             tables.append(table)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.measure.imports.table import RERUN, SEND, Column, Printed, Rows, Table, is_other_text, read_size
+from rankwise.measure.imports.table import RERUN, SEND, Column, Printed, Rows, Table, is_other_text, read_count, read_size
 
 DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
@@ -177,7 +177,8 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
         elif pairs := _PAIRS.fullmatch(line):
             if pairs["window"] is not None and not pairs["window"].isdigit():
                 raise InputError(f"{where}: window size '{pairs['window']}' is not one number: run it without -V")
-            context = replace(context, window=int(pairs["window"] or context.window), pairs=int(pairs["pairs"]))
+            window = read_count(pairs["window"] or str(context.window), "window size", where)
+            context = replace(context, window=window, pairs=read_count(pairs["pairs"], "pairs", where))
             if context.pairs < 1 or context.window < 1:
                 raise InputError(f"{where}: pairs and window size must be at least 1: {RERUN}")
         elif named := _DATATYPE.fullmatch(line):

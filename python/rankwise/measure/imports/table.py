@@ -116,6 +116,13 @@ def read_size(text: str, where: str) -> int:
     return int(text)
 
 
+def read_count(text: str, what: str, where: str) -> int:
+    """Return how many ranks, pairs, groups or messages there are. Raises InputError."""
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{where}: {what} '{text:.40}' is not a number: {RERUN}")
+    return int(text)
+
+
 def is_other_text(line: str) -> bool:
     """Tell whether a line inside a table is a launcher's word rather than a damaged row.
 
