@@ -1,6 +1,8 @@
 // Every algorithm of a halo, and what auto takes, in memory that ranks of a node share: JSON Lines for halo_auto.py.
 //
 // usage: halo_auto ROUNDS N,G,F ...   an exchange of F fields of boxes of N^3 doubles with a halo of G
+//        halo_auto links PPN          what messages take inside a node and between nodes of PPN ranks: one way, both ways at
+//                                     once, and each further one in flight
 #include <mpi.h>
 
 #include <algorithm>
@@ -167,9 +169,69 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
   for (void*& each : memory) check(rankwise_halo_free(&each));
 }
 
+// Both ranks send so many messages of a size to each other at once: the time until all have come, mean of a few.
+double swap(int partner, int size_bytes, int messages) {
+  constexpr int repeats = 5;
+  std::vector<char> out(static_cast<std::size_t>(size_bytes) + 1);
+  std::vector<std::vector<char>> in(static_cast<std::size_t>(messages), out);
+  std::vector<MPI_Request> requests;
+  MPI_Sendrecv(nullptr, 0, MPI_CHAR, partner, 0, nullptr, 0, MPI_CHAR, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const double start_s = MPI_Wtime();
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    requests.assign(2 * in.size(), MPI_REQUEST_NULL);
+    for (std::size_t i = 0; i < in.size(); ++i) MPI_Irecv(in[i].data(), size_bytes, MPI_CHAR, partner, 1, MPI_COMM_WORLD, &requests[i]);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      MPI_Isend(out.data(), size_bytes, MPI_CHAR, partner, 1, MPI_COMM_WORLD, &requests[in.size() + i]);
+    }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+  return (MPI_Wtime() - start_s) / repeats;
+}
+
+double bounce(int partner, int size_bytes, bool first) {
+  constexpr int repeats = 5;
+  std::vector<char> data(static_cast<std::size_t>(size_bytes) + 1);
+  const double start_s = MPI_Wtime();
+  for (int turn = 0; turn < 2 * repeats; ++turn) {
+    if ((turn % 2 == 0) == first) {
+      MPI_Send(data.data(), size_bytes, MPI_CHAR, partner, 2, MPI_COMM_WORLD);
+    } else {
+      MPI_Recv(data.data(), size_bytes, MPI_CHAR, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+  return (MPI_Wtime() - start_s) / (2 * repeats);
+}
+
+// Rank 0 with rank 1, a rank of its node, and with the first one of the next.
+int links(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int next = std::atoi(argv[2]);
+  for (const int partner : {1, next}) {
+    for (int size_bytes = 0; size_bytes <= 1 << 20; size_bytes = size_bytes == 0 ? 64 : 2 * size_bytes) {
+      if (rank == 0 || rank == partner) {
+        constexpr int many = 9;
+        const int other = partner - rank;
+        const double send_s = bounce(other, size_bytes, rank == 0);
+        const double one_s = swap(other, size_bytes, 1);
+        const double further_s = std::max(0.0, swap(other, size_bytes, many) - one_s) / (many - 1);
+        if (rank == 0) {
+          std::printf("{\"class\": \"%s\", \"size_bytes\": %d, \"send\": %.9g, \"exchange\": %.9g, \"exchange-gap\": %.9g}\n",
+                      partner == next ? "other-node" : "same-socket", size_bytes, send_s, one_s, further_s);
+        }
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "links") == 0) return links(argc, argv);
   const bool relays = std::getenv("RELAYS") != nullptr;
   return run_cases(argc, argv, [&](const Case& c, int rounds, MPI_Comm cart) { run(c, rounds, relays, cart); });
 }

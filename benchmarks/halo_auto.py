@@ -33,12 +33,13 @@ PLATFORM = """<?xml version='1.0'?>
 </platform>
 """
 # A rank's own copy of the globals, of which these programs have none, takes SimGrid seconds a rank. Detached sends (those below a
-# threshold) stand in one list for all ranks, in which each is looked for from its beginning: quadratic in the ranks. Without them a receiver pays nothing for its processor.
+# threshold) stand in one list for all ranks, in which each is looked for from its beginning: quadratic in the ranks. Without
+# them a receiver pays nothing for its processor. A look for messages takes as long as a message keeps the processor, not 100 us.
 MOST_DETACHED = 64
 CONFIGURATION = (
     "network/crosstraffic:0", "smpi/simulate-computation:no", "smpi/wtime:0", "contexts/stack-size:256",
     "smpi/allreduce:redbcast", "smpi/reduce:binomial", "smpi/bcast:binomial_tree", "smpi/barrier:ompi_recursivedoubling", "smpi/os:0:5e-7:0",
-    "smpi/or:0:5e-7:0",
+    "smpi/or:0:5e-7:0", "smpi/iprobe:5e-7", "smpi/test:5e-7",
 )  # fmt: skip
 
 
@@ -69,6 +70,27 @@ def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", prelo
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
+def simulated_profile(shape: str, path: Path) -> None:
+    """Write the profile of the simulated nodes: their messages are measured there as `rankwise measure` does on a machine."""
+    from rankwise.machine.link import Point
+    from rankwise.machine.profile import Link, Profile
+    from rankwise.machine.shared import Resource, Shared
+    from rankwise.models.curve import curve_from_table
+
+    ranks = shape.split("x")[1]
+    rows = [json.loads(line) for line in simulated(f"2x{ranks}", ["links", ranks]).splitlines()]
+    links = {}
+    for name in ("same-socket", "other-node"):
+        ways = {}
+        for way in ("send", "exchange", "exchange-gap"):
+            times = [(row["size_bytes"], max(row[way], 1e-9)) for row in rows if row["class"] == name]
+            ways[way] = curve_from_table([Point(size, time_s, time_s, time_s, 1) for size, time_s in times], "simulated")
+        links[name] = Link(ways.pop("send"), ways)
+    shared = Shared(card=Resource(12.5e9), memory=Resource(int(ranks) * 12e9))  # a loopback serves all ranks at its full rate
+    machine = {"hostname": "simulated", "sockets": 1, "cores": int(ranks)}
+    Profile(machine, links, "2024-01-01T00:00:00+00:00", {"kind": "imported"}, shared=shared).save(path)
+
+
 def on_this_machine(arguments: argparse.Namespace, cells: list[str]) -> str:
     command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, arguments.rounds, *cells]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -90,7 +112,10 @@ def main() -> int:
         n = round(4 * 2 ** draw.uniform(0, 4))  # 4 to 64
         cells.append(f"{n},{min(n, draw.randint(1, 3))},{draw.randint(1, 6)}")
     if arguments.simulate:
-        output = simulated(arguments.simulate, [arguments.rounds, *cells])
+        with tempfile.TemporaryDirectory() as folder:  # auto decides by the profile of the machine that it runs on
+            simulated_profile(arguments.simulate, Path(folder) / "machine.json")
+            os.environ["RANKWISE_PROFILE"] = f"{folder}/machine.json"
+            output = simulated(arguments.simulate, [arguments.rounds, *cells])
     else:
         output = on_this_machine(arguments, cells)
     regrets, costs, windows, wins = [], [], [], {}

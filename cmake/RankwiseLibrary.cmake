@@ -17,8 +17,8 @@ target_include_directories(rankwise PRIVATE src)
 target_link_libraries(rankwise
   PUBLIC $<BUILD_INTERFACE:rankwise_mpi_library>
   PRIVATE $<BUILD_INTERFACE:rankwise_mpi> $<BUILD_INTERFACE:rankwise_options>)
-# Nothing is visible but the API, whatever the archives within show.
-target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL)
+# Nothing is visible but the API, whatever the archives within show; no C++ bindings of the MPI are needed, of which we use none.
+target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL LINKER:--as-needed)
 if(RANKWISE_SANITIZE)
   # The sanitizers' library must come first in the program that uses ours.
   target_link_options(rankwise INTERFACE $<BUILD_INTERFACE:-fsanitize=${sanitizers}>)
@@ -47,7 +47,9 @@ if(RANKWISE_FORTRAN)
     add_library(rankwise::rankwise_fortran ALIAS rankwise_fortran)
     set(fortran_modules ${CMAKE_CURRENT_BINARY_DIR}/fortran)
     set_target_properties(rankwise_fortran PROPERTIES
-      VERSION ${RANKWISE_LIBRARY_VERSION} SOVERSION 0 Fortran_MODULE_DIRECTORY ${fortran_modules})
+      VERSION ${RANKWISE_LIBRARY_VERSION} SOVERSION 0 Fortran_MODULE_DIRECTORY ${fortran_modules}
+      INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+    target_link_options(rankwise_fortran PRIVATE LINKER:--as-needed)
     target_include_directories(rankwise_fortran PUBLIC
       $<BUILD_INTERFACE:${fortran_modules}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran>)
     target_link_libraries(rankwise_fortran PUBLIC rankwise)

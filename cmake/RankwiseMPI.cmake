@@ -23,6 +23,7 @@ if("$ENV{RANKWISE_MPI}" STREQUAL "system" AND NOT DEFINED MPI_CXX_COMPILER AND N
 endif()
 
 if(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME)
+  set(MPI_CXX_SKIP_MPICXX TRUE)  # the C++ bindings, which MPI has no more
   find_package(MPI REQUIRED COMPONENTS CXX)
   target_link_libraries(rankwise_mpi_library INTERFACE MPI::MPI_CXX)
   # The system's library is found where it was linked.

@@ -43,3 +43,26 @@ class InterruptedWorkError(RankwiseError):
     """The user (Ctrl-C) or the system (SIGTERM) stopped the work; the message says how to go on."""
 
     exit_code = EXIT_INTERRUPTED
+
+
+def unreadable(error: Exception) -> str:
+    """Say in plain words what is with a file that could not be read, to stand after its name."""
+    if isinstance(error, FileNotFoundError):
+        return "does not exist"
+    if isinstance(error, IsADirectoryError):
+        return "is a folder, not a file"
+    if isinstance(error, PermissionError):
+        return "may not be read by you"
+    if isinstance(error, UnicodeDecodeError):
+        return "cannot be read (it is no UTF-8 text)"
+    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
+
+
+def split_message(message: str) -> tuple[str, str]:
+    """Split an error's message into what is wrong and its mend, at the last colon outside of brackets."""
+    depth, at = 0, None
+    for place, letter in enumerate(message):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and message[place : place + 2] == ": ":
+            at = place
+    return (message, "") if at is None else (message[:at], message[at + 2 :])

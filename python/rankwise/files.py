@@ -12,16 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
 MOST_DIGITS = 4300  # of a whole number, as Python has it
 
 
 def require_folder(path: Path) -> None:
-    """Raise InputError when a path is there that is no folder."""
+    """Raise InputError when a folder could not be written into, or made, before it costs anything to find out."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file: name a folder")
+    _probe(path, next(folder for folder in (path, *path.absolute().parents) if folder.exists()), "name a folder of your own")
 
 
 def make_folder(path: Path) -> list[Path]:
@@ -41,12 +42,16 @@ def require_output(path: Path) -> None:
     target = _target(path)
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{path} cannot be written (it is read-only): name another file, or make it writable")
-    folder = next(folder for folder in target.parents if folder.exists())
+    _probe(path, next(folder for folder in target.parents if folder.exists()), "name a file in a folder of your own")
+
+
+def _probe(path: Path, folder: Path, mend: str) -> None:
+    """Write a file in a folder that goes at once. Raises InputError."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(4096))
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): name a file in a folder of your own") from None
+        raise InputError(f"{path} cannot be written ({error.strerror}): {mend}") from None
 
 
 def _target(path: Path) -> Path:
@@ -155,10 +160,8 @@ def read_text(path: Path, what: str, mend: str) -> str:
         if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):  # a shell's <(command) is one there
             raise InputError(f"{what} {path} is a pipe: {mend}")
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{what} {path} does not exist: {mend}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{what} {path} cannot be read ({error}): {mend}") from None
+        raise InputError(f"{what} {path} {unreadable(error)}: {mend}") from None
 
 
 def read_json(path: Path, what: str, mend: str) -> Any:

@@ -1,10 +1,13 @@
-"""What long work says while it runs: on stderr, and moving only on a terminal."""
+"""What long work says while it runs: on stderr, a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
 
@@ -54,11 +57,57 @@ class _Silent:
 SILENT: Meter = _Silent()
 
 
+_LINES_S = 10.0  # between two lines where there is no terminal; RANKWISE_PROGRESS_S says another time, 0 none
+
+
+class _Lines:
+    """Says in lines on stderr how far work is, from a thread of its own: one step may take long."""
+
+    def __init__(self, title: str, total: int, every_s: float) -> None:
+        self._title, self._total, self._every_s = title, max(1, total), every_s
+        self._done, self._what, self._began_s = 0, "", time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> _Lines:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def advance(self, steps: int = 1) -> None:
+        self._done += steps
+
+    def say(self, what: str) -> None:
+        self._what = what
+
+    def line(self, spent_s: float) -> str:
+        """Return what is to be said after some time."""
+        share = min(1.0, self._done / self._total)
+        left = f"; about {spent_s / share - spent_s:.0f} s left" if 0 < share < 1 else ""
+        return f"{self._title}: {100 * share:.0f} %{', ' if self._what else ''}{self._what}{left}"
+
+    def _tell(self) -> None:
+        while not self._ended.wait(self._every_s):
+            tell(f"{time.strftime('%H:%M:%S')} {self.line(time.monotonic() - self._began_s)}")
+
+
+def _seconds_between_lines() -> float:
+    try:
+        return float(os.environ.get("RANKWISE_PROGRESS_S", _LINES_S))
+    except ValueError:
+        return _LINES_S
+
+
 @contextmanager
 def meter(title: str, total: int) -> Iterator[Meter]:
-    """Show a progress bar with the time left on a terminal; nothing elsewhere."""
+    """Show a progress bar with the time left on a terminal, a line every 10 s elsewhere."""
     if not sys.stderr.isatty():
-        yield SILENT
+        every_s = _seconds_between_lines()
+        with _Lines(title, total, every_s) if every_s > 0 else nullcontext(SILENT) as lines:
+            yield lines
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

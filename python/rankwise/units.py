@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from rankwise.errors import InputError
 
@@ -70,6 +71,17 @@ def parse_seconds(text: str, what: str = "time") -> float:
     return float(match[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "": 1.0}[match[2]]
 
 
+def parse_share(text: str, what: str = "share") -> float:
+    """Read a share: ``20%``, ``20 %`` or ``0.2``. Raises InputError."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(%?)", text.strip())
+    if match is None:
+        raise InputError(f"{what} '{text}' is not a share: write it as 20% or 0.2")
+    if not match[2] and float(match[1]) > 1:
+        percent = float(match[1])
+        raise InputError(f"{what} {text} would be {100 * percent:g} %: write it as {text}% or {percent / 100:g}")
+    return float(match[1]) / (100 if match[2] else 1)
+
+
 def format_time(time_s: float) -> str:
     """Write a time with three significant digits and a fitting unit: ``1.23 us``."""
     if not math.isfinite(time_s):
@@ -104,9 +116,24 @@ def format_bandwidth(bytes_per_s: float) -> str:
     return f"{_three(bytes_per_s)} B/s"
 
 
+def format_ends(ends: tuple[float, float] | None, write: Callable[[float], str]) -> str:
+    """Write an interval: ``2.28–2.35 us``, ``980 ns–1.02 us``; ``–`` where nothing is known of the spread."""
+    if ends is None:
+        return "–"
+    low, high = map(write, ends)
+    number, _, unit = low.partition(" ")
+    to = " to " if low[0] in "+-" or high[0] in "+-" else "–"
+    return f"{number if unit == high.partition(' ')[2] else low}{to}{high}"
+
+
 def format_interval(ends: tuple[float, float] | None) -> str:
-    """Write an interval of times: ``2.28 us … 2.35 us``; ``–`` where nothing is known of the spread."""
-    return "–" if ends is None else f"{format_time(ends[0])} … {format_time(ends[1])}"
+    """Write an interval of times."""
+    return format_ends(ends, format_time)
+
+
+def format_number(value: float) -> str:
+    """Write a plain number with three significant digits, never in powers of ten: ``1.22``, ``1090``, ``0.031``."""
+    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.7f}"
 
 
 def format_percent(fraction: float) -> str:

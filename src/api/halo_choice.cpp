@@ -32,7 +32,7 @@ PartnerLists edges_of(const HaloStage& stage) {
 }  // namespace
 
 // Algorithms that send the same messages cost the same: they share a time.
-Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared) {
+Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared, int exchanges) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   struct Judged {
@@ -77,7 +77,8 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
     costs.push_back({numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
     chosen.why += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
   }
-  // Persistent requests gain least.
+  // Persistent requests gain least: they are left out where there is much else to try.
+  constexpr std::size_t much = 4;
   bool direct = false;
   for (const std::size_t i : worth_trying(costs, most_ways)) {
     const int algorithm = judged[i].algorithm;
@@ -85,7 +86,9 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
     direct = direct || algorithm == RANKWISE_HALO_DIRECT;
     chosen.algorithms.push_back(algorithm);
   }
-  if (direct) chosen.algorithms.push_back(RANKWISE_HALO_PERSISTENT);
+  if (direct && chosen.algorithms.size() < much) chosen.algorithms.push_back(RANKWISE_HALO_PERSISTENT);
+  const std::size_t most = std::clamp(Trial::most_ways(static_cast<std::size_t>(exchanges)), std::size_t{1}, most_ways);
+  if (chosen.algorithms.size() > most) chosen.algorithms.resize(most);
   return chosen;
 }
 
@@ -128,13 +131,12 @@ void HaloBoxes::make_ways() {
     const std::size_t sends = shared.maximise(halo_.stages.front().sends.empty() ? 0 : 1);
     shared.reach(comm_.get());
     if (shared.largest(sends) > 0) {
-      Candidates found = candidates(comm_.get(), *nodes, shared.largest(some) > 0);
+      Candidates found = candidates(comm_.get(), *nodes, shared.largest(some) > 0, request_.exchanges);
       algorithms = std::move(found.algorithms);
       why_ = std::move(found.why);
     }
   }
   for (const int algorithm : algorithms) {
-    if (ways_.size() == most_ways) break;
     auto way = std::make_unique<BoxWay>(comm_.get(), spec_, algorithm, nodes ? &*nodes : nullptr, data_);
     prove(way->halo());
     Agreement use;

@@ -9,7 +9,7 @@
 
 namespace rankwise::api {
 
-inline constexpr std::size_t most_ways = 4;
+inline constexpr std::size_t most_ways = 6;
 
 struct Candidates {
   std::vector<int> algorithms;  // that may be the fastest, the one that the judge takes first
@@ -17,8 +17,9 @@ struct Candidates {
 };
 
 // Collective over comm. nodes: of the messages of direct; then, where the halo may be staged, of each of its stages.
-// some_shared: whether some ranks have all their fields in memory that others can read. Throws Failure.
-[[nodiscard]] Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared);
+// some_shared: whether some ranks have all their fields in memory that others can read; exchanges: so many are to come, which
+// limits how many may be tried. Throws Failure.
+[[nodiscard]] Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared, int exchanges);
 // "; to be tried in the first exchanges: direct, persistent".
 [[nodiscard]] std::string words_before(const std::vector<int>& algorithms);
 // "; tried in 40 exchanges, which cost 12 us; medians ...".

@@ -114,6 +114,7 @@ void HaloLists::compare_ends() {
       from.resize(static_cast<std::size_t>(count));
       check_mpi(MPI_Recv(from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE),
                 "MPI_Recv");
+      continue;
     }
     if (in_barrier) {
       check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");

@@ -72,12 +72,10 @@ void HaloLists::prepare(std::uint64_t active) {
   if (most == 0) return;
   const PartnerLists edges = partner_lists(bytes);
   const NodeKnowledge nodes(comm_.get(), std::vector{edges});
-  Candidates found = candidates(comm_.get(), nodes, false);
+  Candidates found = candidates(comm_.get(), nodes, false, default_halo_options().exchanges);
   why_ = std::move(found.why);
   ways_.clear();
-  for (const int algorithm : found.algorithms) {
-    if (ways_.size() < most_ways) ways_.push_back(make_way(algorithm, &nodes, edges));
-  }
+  for (const int algorithm : found.algorithms) ways_.push_back(make_way(algorithm, &nodes, edges));
   now_ = 0;
   if (ways_.size() == 1) return;
   std::vector<int> tried;

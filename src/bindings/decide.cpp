@@ -1,3 +1,4 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -34,7 +35,8 @@ void bind_decide(nb::module_& m) {
       .def_ro("high_s", &Ranked::high_s)
       .def_ro("empty_s", &Ranked::empty_s, "Of it with blocks of 0 B: what the number of messages costs.")
       .def_ro("messages", &Ranked::messages, "Of the rank that sends most.")
-      .def_ro("bytes", &Ranked::bytes, "Likewise.");
+      .def_ro("bytes", &Ranked::bytes, "Likewise.")
+      .def_ro("steps", &Ranked::steps, "One after the other, of the import or the way back.");
   nb::class_<Contest>(m, "Contest", "Candidates for one exchange, to be ranked for any block size and machine.")
       .def(
           "__init__",
@@ -59,5 +61,7 @@ void bind_decide(nb::module_& m) {
            nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates.")
       .def("message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
            nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");
-  m.def("reason", &rankwise::reason, nb::arg("ranked"), "Return why the first of the ranked candidates is ahead, in words.");
+  m.def("reason", &rankwise::reason, nb::arg("ranked"), nb::arg("intervals_s") = std::vector<std::pair<double, double>>{},
+        "Return why the first of the ranked candidates is ahead, in words; intervals_s of each, in order: those that meet "
+        "cannot be told apart. Raises ValueError where there are fewer or more of these than candidates.");
 }

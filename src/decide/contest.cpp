@@ -118,21 +118,28 @@ Contest::Contest(Question question, const Placement& placement) {
 
 namespace {
 
-Ranked priced(const Candidate& candidate, const Cost& cost, double empty_s, Index block_bytes) {
-  return {candidate, cost.time_s(), cost.low_s, cost.high_s, empty_s, cost.messages_per_rank, cost.blocks_per_rank * block_bytes, cost.busiest};
+Ranked priced(const Candidate& candidate, const Walk& walk, Index block_bytes, const Machine& machine) {
+  const Cost cost = walk.cost(block_bytes, machine);
+  return {candidate,
+          cost.time_s(),
+          cost.low_s,
+          cost.high_s,
+          walk.cost(0, machine).time_s(),
+          cost.messages_per_rank,
+          cost.blocks_per_rank * block_bytes,
+          static_cast<Index>(walk.steps()),
+          cost.busiest};
 }
 
 }  // namespace
 
 std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) const {
-  std::vector<std::pair<Cost, double>> costs;
-  for (const Walk& walk : walks_) {
-    costs.emplace_back(walk.cost(block_bytes, machine), walk.cost(0, machine).time_s());
-  }
+  std::vector<Ranked> of_walk;
+  for (const Walk& walk : walks_) of_walk.push_back(priced({}, walk, block_bytes, machine));
   std::vector<Ranked> ranked;
   for (const Entry& entry : entries_) {
-    const auto& [cost, empty_s] = costs[entry.walk];
-    ranked.push_back(priced(entry.candidate, cost, empty_s, block_bytes));
+    ranked.push_back(of_walk[entry.walk]);
+    ranked.back().candidate = entry.candidate;
   }
   // By picoseconds, so that what costs the same stays in order whatever was rounded.
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
@@ -142,8 +149,7 @@ std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) c
 }
 
 Ranked Contest::ranked_one(const Candidate& candidate, Index block_bytes, const Machine& machine) const {
-  const Walk& walk = walks_[entry_of(candidate).walk];
-  return priced(candidate, walk.cost(block_bytes, machine), walk.cost(0, machine).time_s(), block_bytes);
+  return priced(candidate, walks_[entry_of(candidate).walk], block_bytes, machine);
 }
 
 const Contest::Entry& Contest::entry_of(const Candidate& candidate) const {

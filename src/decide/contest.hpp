@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cost/walk.hpp"
@@ -28,6 +29,7 @@ struct Ranked {
   double empty_s = 0.0;  // of it with blocks of 0 B: what the number of messages costs
   Index messages = 0;    // of the rank that sends most
   Index bytes = 0;       // likewise
+  Index steps = 0;       // one after the other, of the import or the way back
   Busiest busiest = {};  // what ranks share and hold longest
 };
 
@@ -73,8 +75,9 @@ class Contest {
 };
 
 // Why the first is ahead of the others, in words: which term decides, against the fastest rival of another algorithm
-// (of another way of sending, where there is no other algorithm).
-[[nodiscard]] std::string reason(const std::vector<Ranked>& ranked);
+// (of another way of sending, where there is no other algorithm). Those whose intervals meet cannot be told apart; intervals_s
+// are of each candidate, in order, where more is known than Ranked has.
+[[nodiscard]] std::string reason(std::vector<Ranked> ranked, const std::vector<std::pair<double, double>>& intervals_s = {});
 
 // "comb, isend" or "team-shift c=4, isend".
 [[nodiscard]] std::string to_string(const Candidate& candidate);

@@ -108,11 +108,12 @@ HaloCost cost_of_relay(RelayKind kind, const NodeTraffic& traffic, const std::ve
 }
 
 std::vector<std::size_t> worth_trying(const std::vector<HaloCost>& costs, std::size_t most) {
+  constexpr double margin = 2.0;
   std::vector<std::size_t> order(costs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return costs[i].time_s; });
   const HaloCost& best = costs[order.front()];
-  std::erase_if(order, [&](std::size_t i) { return costs[i].low_s > best.high_s; });
+  std::erase_if(order, [&](std::size_t i) { return costs[i].low_s > margin * best.high_s; });
   if (order.size() > most) order.resize(most);
   return order;
 }

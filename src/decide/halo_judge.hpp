@@ -22,8 +22,9 @@ struct HaloCost {
 [[nodiscard]] HaloCost cost_of_relay(RelayKind kind, const NodeTraffic& traffic, const std::vector<NodeOffice>& there,
                                      const Machine& machine);
 
-// Those that may be the fastest, in the order of their times, at most so many: their low ends do not lie above the high
-// end of the fastest.
+// Those that may be the fastest, in the order of their times, at most so many: their low ends do not lie above twice the high end
+// of the fastest. Intervals know how far times of links scatter, not what packing and the MPI's own work add to them; a trial is
+// quick to drop what is much slower.
 [[nodiscard]] std::vector<std::size_t> worth_trying(const std::vector<HaloCost>& costs, std::size_t most);
 
 }  // namespace rankwise

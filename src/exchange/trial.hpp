@@ -16,9 +16,12 @@ class Trial {
   // exchanges: that the program will make, about. The trial may cost a hundredth of their time.
   Trial(std::size_t ways, std::size_t exchanges) : ways_(ways), exchanges_(exchanges) {
     for (std::size_t i = 0; i < ways; ++i) left_.push_back(i);
-    if (ways < 2 || 75 * exchanges_of_round() > exchanges) left_.resize(std::min(ways, std::size_t{1}));
+    if (ways < 2 || ways > most_ways(exchanges)) left_.resize(std::min(ways, std::size_t{1}));
     start_round();
   }
+
+  // How many ways may be tried where so many exchanges are to come: a first round takes two of each.
+  static constexpr std::size_t most_ways(std::size_t exchanges) { return exchanges / 150; }
 
   [[nodiscard]] bool is_over() const { return left_.size() < 2; }
   // Whether a round is complete: `told` goes to all ranks, and its largest values into `heard`, before the next exchange.

@@ -37,14 +37,22 @@ class Lost {
   double start_s_ = MPI_Wtime();
 };
 
-// Time of something collective from a barrier on, the maximum over ranks, on all ranks.
-double timed(MPI_Comm comm, const std::function<void()>& work) {
+struct Turn {
+  double time_s = 0.0;
+  double lost_s = 0.0;  // of this rank
+};
+
+// Time of something collective from a barrier on, the maximum over ranks, on all ranks. Asking who had the processor takes the
+// kernel a microsecond or two, which is no part of it.
+Turn timed_turn(MPI_Comm comm, const std::function<void()>& work) {
   MPI_Barrier(comm);
+  const Lost lost;
   const double start_s = MPI_Wtime();
   work();
-  double time_s = MPI_Wtime() - start_s;
-  MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-  return time_s;
+  Turn found{MPI_Wtime() - start_s};
+  found.lost_s = lost.until_now_s();
+  MPI_Allreduce(MPI_IN_PLACE, &found.time_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return found;
 }
 
 // What a shortened transform comes to over all ranks, on all ranks: its phases and the imbalance.
@@ -97,11 +105,9 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   const auto repeat = [&] {
     fill_field(d, rank, fft.data());
     if (direction == Direction::backward) fft.run(Direction::forward);
-    return timed(comm, [&] {
-      const Lost lost;
-      fft.run(direction);
-      lost_s = lost.until_now_s();
-    });
+    const Turn found = timed_turn(comm, [&] { fft.run(direction); });
+    lost_s = found.lost_s;
+    return found.time_s;
   };
   double estimate_s = repeat();
   for (int i = 1; i < repetitions.warm_up; ++i) estimate_s = repeat();
@@ -137,12 +143,12 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   for (auto from = all.begin(); from != all.end(); from += count) result.phases.emplace_back(from, from + count);
 
   for (int i = 0; i < count; ++i) {
-    const double exchanges_s = timed(comm, [&] { fft.run_exchanges(); });
+    const double exchanges_s = timed_turn(comm, [&] { fft.run_exchanges(); }).time_s;
     if (rank == 0) result.alltoall_s.push_back(exchanges_s);
   }
   std::fill_n(fft.data(), fft.array_bytes() / sizeof(std::complex<Real>), std::complex<Real>{});
   for (int i = 0; i < count; ++i) {
-    const double transforms_s = timed(comm, [&] { fft.run_transforms(direction); });
+    const double transforms_s = timed_turn(comm, [&] { fft.run_transforms(direction); }).time_s;
     if (rank == 0) result.fft_s.push_back(transforms_s);
   }
   check_both_ways();
@@ -163,15 +169,12 @@ TimedStages time_stages(MPI_Comm comm, const FftSpec& spec, Direction direction,
   const auto repeat = [&] {
     std::fill_n(fft.data(), fft.array_bytes() / sizeof(std::complex<Real>), std::complex<Real>{});
     ShortenedTimes own;
-    const double time_s = timed(comm, [&] {
-      const Lost lost;
-      own = fft.run_shortened(direction);
-      result.lost_s.push_back(lost.until_now_s());
-    });
+    const Turn found = timed_turn(comm, [&] { own = fft.run_shortened(direction); });
+    result.lost_s.push_back(found.lost_s);
     const auto [phases, imbalance_s] = sum_up(comm, own);
     result.phases.push_back(phases);
     result.imbalance_s.push_back(imbalance_s);
-    return time_s;
+    return found.time_s;
   };
   static_cast<void>(repeat());
   const int count = repetitions_within(repetitions, repeat());

@@ -18,6 +18,8 @@ from rankwise.launch import Mpi, find_mpi
 for _collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
     os.environ.setdefault(f"MPIR_CVAR_{_collective}_POSIX_INTRA_ALGORITHM", "mpir")
 
+os.environ.setdefault("RANKWISE_PROGRESS_S", "0")  # what a loaded machine takes long for is said to nobody here
+
 
 class Result:
     """What a command line gave: exit code, stdout, stderr."""

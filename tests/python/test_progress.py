@@ -1,5 +1,11 @@
+import re
 import subprocess
 import sys
+import threading
+
+import pytest
+
+from rankwise.progress import meter
 
 
 def test_results_and_what_is_told_keep_their_order_in_one_pipe() -> None:
@@ -8,3 +14,23 @@ def test_results_and_what_is_told_keep_their_order_in_one_pipe() -> None:
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
     )
     assert done.stdout.split() == ["one", "two", "three", "four"]
+
+
+def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = threading.Event()
+    monkeypatch.setattr("rankwise.progress.tell", lambda line: (lines.append(line), said.set()))
+    lines: list[str] = []
+    monkeypatch.setenv("RANKWISE_PROGRESS_S", "0.01")
+    with meter("measuring", 10) as progress:
+        progress.advance(4)
+        progress.say("launch 2 of 10")
+        said.clear()
+        assert said.wait(60)
+        said.clear()
+        assert said.wait(60)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d measuring: 40 %, launch 2 of 10; about \d+ s left", lines[-1])
+    monkeypatch.setenv("RANKWISE_PROGRESS_S", "0")
+    before = len(lines)
+    with meter("measuring", 10) as progress:
+        progress.advance(4)
+    assert len(lines) == before

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from rankwise.cli.table import show_wide
 from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
 
-__all__ = ["Json", "app", "console", "flattened", "group", "print_json", "tell", "verb", "writable"]
-
-if TYPE_CHECKING:
-    from rich.console import Console
+__all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "writable"]
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-app = typer.Typer(name="rankwise", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="rankwise", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)  # fmt: skip
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 
@@ -52,6 +52,10 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
     """
 
     class WithExample(TyperCommand):
+        def __init__(self, *args: Any, params: Sequence[Any] = (), **others: Any) -> None:
+            tabular = any(param.name == "as_json" for param in params)
+            super().__init__(*args, params=[*params, *([_wide()] if tabular else [])], **others)
+
         def format_help(self, ctx: Any, formatter: Any) -> None:
             lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
             typer.echo(f"Example:\n{lines}")
@@ -123,15 +127,28 @@ def _parameter(name: str, field: Any) -> Any:
     return typer.Option(*(names or ("--" + name.replace("_", "-"),)), help=text)
 
 
+def _wide() -> TyperOption:
+    """Return the option of all verbs that may print tables."""
+    return TyperOption(
+        param_decls=["--wide"], is_flag=True, expose_value=False, help="Show all columns of tables, however wide.",
+        callback=lambda context, option, value: show_wide(bool(value)),
+    )  # fmt: skip
+
+
+_printed: list[bool] = []  # whether a verb has printed its JSON
+
+
+def begin_printing() -> None:
+    """Begin a command line: nothing is printed yet."""
+    _printed.clear()
+
+
+def has_printed() -> bool:
+    """Whether this command line has printed its JSON."""
+    return bool(_printed)
+
+
 def print_json(value: object) -> None:
     """Print one JSON value on stdout."""
+    _printed.append(True)
     print(json_text(value))
-
-
-def console(stderr: bool = False) -> Console:
-    """Return a rich console: results go to stdout, everything else to stderr (``stderr=True``)."""
-    from rich.console import Console
-
-    # A pipe has no width: give tables room instead of wrapping them at 80 columns.
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 160, soft_wrap=not stream.isatty())

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, flattened, print_json, tell, verb
+from rankwise.cli.base import Json, flattened, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, Placed, ProfileFile, RanksPerNode
 from rankwise.errors import InputError
-from rankwise.units import format_interval, format_size, format_time, parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_interval, format_size, format_time, format_volume, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads.base import require_known
 from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_grid, names
 
 if TYPE_CHECKING:
-    from rankwise.decide.choice import Candidate, Choice, Question
+    from rankwise.decide.choice import Candidate, Choice, Crossover, Question
 
 _MOST_SHOWN = 12
 _EXAMPLE = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
@@ -93,36 +94,43 @@ def _question(asked: ExchangeOptions) -> Question:
 
 
 def _show(choice: Choice) -> None:
-    from rich.table import Table
+    from rankwise.decide.ranking import meet
 
     if choice.doubt is not None:
-        print(f"{choice.doubt}.")
-    print(f"{choice.reason}.")
-    if choice.auto is not None and choice.auto is not choice.best:
-        algorithm = choice.best.case.algorithm
-        why = (
-            f"{algorithm} is taken by programs that name it"
-            if algorithm in names().filling
-            else f"{algorithm} fills no window (rankwise_exchange_visit)"
-        )
-        print(
-            f"{why}; of those that 'auto' of the C API takes {choice.auto.name} is fastest: {format_time(choice.auto.time_s)}."
-        )
-    table = Table("", "algorithm", "mode", "c", "time", "95 % interval", "of it at 0 B", "messages", "sent")
+        print(f"{choice.doubt[:1].upper()}{choice.doubt[1:]}.")
+    # What anybody can use comes first, unless it was asked which of some others.
+    best, auto = choice.best, choice.auto
+    usable = auto is not None and not choice.question.algorithms
+    print(f"{choice.auto_reason if usable else choice.reason}.")
+    if auto is not None and auto is not best:
+        if usable:
+            is_named = best.case.algorithm in names().filling
+            needs = "names it" if is_named else "has no window of its own (rankwise_exchange_visit)"
+            told = ", though the two cannot be told apart" if meet(best.interval_s, auto.interval_s) else ""
+            print(f"Faster where your program {needs}: {best.name}, {format_time(best.time_s)}{told}.")
+        else:
+            print(f"'auto' of the C API takes {auto.name}: {format_time(auto.time_s)}.")
+    grid = "x".join(map(str, choice.question.grid))
+    print(f"On grid {grid}, cutoff {choice.question.cutoff}, {format_size(choice.question.block_bytes)} a block:")
+    heads = ("algorithm", "sends", "time", "95 %", "times as long", "messages", "of it at 0 B", "sent")
+    table = Table(*heads, leave=("of it at 0 B", "sent"))
     rows = _rows(choice.candidates)
-    for place, (modes, candidate) in enumerate(rows[:_MOST_SHOWN], 1):
+    for modes, candidate in rows[:_MOST_SHOWN]:
+        ratio = f"{candidate.time_s / best.time_s:.2f}"
         table.add_row(
-            str(place),
-            candidate.case.algorithm,
+            candidate.case.algorithm + (f" c={candidate.case.replication}" if candidate.case.replication > 1 else ""),
             ", ".join(modes),
-            str(candidate.case.replication),
             format_time(candidate.time_s),
             format_interval(candidate.interval_s),
-            format_time(candidate.empty_s),
+            "best" if candidate is best else f"{ratio} ?" if meet(best.interval_s, candidate.interval_s) else ratio,
             str(candidate.messages_per_rank),
+            format_time(candidate.empty_s),
             format_size(candidate.bytes_per_rank),
+            bold=candidate is (auto if usable else best),
         )
-    console().print(table)
+    table.show()
+    if any(meet(best.interval_s, candidate.interval_s) for _, candidate in rows[1:_MOST_SHOWN]):
+        print("?: cannot be told apart from the best with this profile")
     if (more := len(rows) - _MOST_SHOWN) > 0:
         print(f"and {more} slower ones (--json has them)")
     for axis, what in (("bytes", f"at cutoff {choice.question.cutoff}"),
@@ -132,11 +140,24 @@ def _show(choice: Choice) -> None:
             continue
         text = changes[0].before
         for change in changes:
-            where = format_size(change.at) if axis == "bytes" else f"cutoff {change.at}"
+            where = f"{format_size(change.at) if axis == 'bytes' else f'cutoff {change.at}'}{_band(change)}"
             text += f"; from {where} on {change.after}{' (extrapolated)' if change.extrapolated else ''}"
         print(f"fastest {what}: {text}")
+    if choice.crossovers:
+        print("in brackets: where the two cannot be told apart with this profile")
     for note in dict.fromkeys(note for candidate in choice.candidates for note in candidate.notes):
         tell(f"note: {note}")
+
+
+def _band(change: Crossover) -> str:
+    """Say where two candidates cannot be told apart around the place where one takes over."""
+    write = format_volume if change.axis == "bytes" else str
+    low, high = (None if end is None else write(end) for end in (change.low, change.high))
+    if change.low == change.high == change.at:
+        return ""
+    if low is None and high is None:
+        return " (anywhere)"
+    return f" (up to {high})" if low is None else f" ({low} or more)" if high is None else f" ({low} to {high})"
 
 
 def _rows(candidates: Sequence[Candidate]) -> list[tuple[list[str], Candidate]]:

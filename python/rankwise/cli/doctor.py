@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, verb
-from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, UnusableEnvironmentError
+from rankwise.cli.base import Json, print_json, verb
+from rankwise.cli.table import show_list
+from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, UnusableEnvironmentError, split_message
 
 if TYPE_CHECKING:
     from rankwise.launch import Mpi
     from rankwise.machine.conditions import Finding
     from rankwise.machine.topology import Topology
 
-_STYLES = {"problem": "bold red", "warning": "yellow", "info": "cyan", "ok": "green"}
+_STYLES = {"problem": "1;31", "warning": "33", "info": "36", "ok": "32"}  # as terminals number them
 
 
 @verb(
@@ -65,7 +66,7 @@ def doctor(
     from rankwise.machine.record import hardware_record
 
     topology = discover()
-    mpi, findings = _examine(topology, ranks)
+    mpi, findings = examine_here(topology, ranks)
     usable = all(finding.severity != "problem" for finding in findings)
     if as_json:
         print_json(
@@ -77,19 +78,12 @@ def doctor(
             }
         )
     else:
+        print(f"{verdict(findings)}\n")
         _render(topology, mpi, findings)
-        print(f"\n{verdict(findings)}")
     return EXIT_OK if usable else EXIT_ENVIRONMENT
 
 
-def show_findings(topology: Topology, ranks: int = 2) -> list[Finding]:
-    """Print the machine, its MPI and the findings as doctor does, without the verdict; return the findings."""
-    mpi, findings = _examine(topology, ranks)
-    _render(topology, mpi, findings)
-    return findings
-
-
-def _examine(topology: Topology, ranks: int) -> tuple[Mpi | None, list[Finding]]:
+def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[Finding]]:
     """Return the MPI, if there is one, and all findings, the gravest first."""
     from rankwise.machine.conditions import by_severity, examine
     from rankwise.machine.snapshot import take_snapshot
@@ -124,16 +118,6 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     return mpi, [finding for finding in findings if finding is not None]
 
 
-def split_message(message: str) -> tuple[str, str]:
-    """Split an error's message into what is wrong and its mend, at the last colon outside of brackets."""
-    depth, at = 0, None
-    for place, letter in enumerate(message):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and message[place : place + 2] == ": ":
-            at = place
-    return (message, "") if at is None else (message[:at], message[at + 2 :])
-
-
 def _mpi_json(mpi: Mpi) -> dict[str, Any]:
     from rankwise.machine.record import mpi_record
 
@@ -141,25 +125,14 @@ def _mpi_json(mpi: Mpi) -> dict[str, Any]:
 
 
 def _render(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    out = console()
-    machine = Table.grid(padding=(0, 2))
-    machine.add_column(style="bold", no_wrap=True)
-    machine.add_column()
-    for name, value in _summary(topology, mpi):
-        machine.add_row(name, Text(value))
-    out.print(machine)
-    out.print()
-    listed = Table.grid(padding=(0, 2))
-    listed.add_column(no_wrap=True)
-    listed.add_column()
+    show_list(_summary(topology, mpi))
+    print()
+    listed: list[tuple[str, str]] = []
     for finding in findings:
-        listed.add_row(Text(finding.severity, _STYLES[finding.severity]), Text(finding.what))
+        listed.append((finding.severity, finding.what))
         if finding.cure:
-            listed.add_row("", Text(f"cure: {finding.cure}", "dim"))
-    out.print(listed)
+            listed.append(("", f"cure: {finding.cure}"))
+    show_list(listed, _STYLES)
 
 
 def _summary(topology: Topology, mpi: Mpi | None) -> list[tuple[str, str]]:
@@ -199,7 +172,7 @@ def verdict(findings: Sequence[Finding]) -> str:
     problems = sum(finding.severity == "problem" for finding in findings)
     warnings = sum(finding.severity == "warning" for finding in findings)
     if problems:
-        return f"Not usable: cure the {_many(problems, 'problem')} above first, then run 'rankwise doctor' again."
+        return f"Not usable: cure the {_many(problems, 'problem')} below first, then run 'rankwise doctor' again."
     if warnings:
         return f"Usable, but {_many(warnings, 'warning')} may spoil what is measured. Next: rankwise quick"
     return "Usable: nothing found that would spoil a measurement. Next: rankwise quick"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankwise.cli.base import console, print_json, tell
+from rankwise.cli.base import print_json, tell
+from rankwise.cli.table import Table
 from rankwise.units import format_bandwidth, format_size, parse_ints
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def measure_rates(profile: Path, n: str | None, ranks: str | None, seconds: floa
 
 def show_rates(rates: FftRates) -> None:
     """Print the FFT rates of a profile."""
-    from rich.table import Table
-
     table = Table("ranks", "triad a rank", "n", "array a rank", "local FFTs", "shuffle", "exchange")
     for of_ranks in rates.rates:
         for i, point in enumerate(of_ranks.points):
@@ -45,7 +44,7 @@ def show_rates(rates: FftRates) -> None:
                     for rate in (point.shuffle_bytes_per_s, point.exchange_bytes_per_s)
                 ),
             )
-    console().print(table)
+    table.show()
     for counted in rates.counted:
         print(
             f"A = {counted.a:.3g} words a point for {counted.lines} FFT(s) of {counted.n} points, "

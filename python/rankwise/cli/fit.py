@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb, writable
+from rankwise.cli.base import Json, print_json, tell, verb, writable
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_parameter, format_size
 
@@ -66,8 +67,8 @@ def fit(
 
 
 def _show(profile: Profile) -> None:
-    from rich.table import Table
-
+    for name, link in profile.links.items():
+        print(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
     table = Table("link", "model", "parameters", "fit error", "error on sizes not seen")
     for name, link in profile.links.items():
         for model in link.send.models.values():
@@ -79,18 +80,15 @@ def _show(profile: Profile) -> None:
                 f"{100 * _worst_fit(link, model.name):.1f} %",
                 "–" if unseen is None else f"{100 * unseen:.1f} %",
             )
-    screen = console()
-    screen.print(table)
-    for name, link in profile.links.items():
-        print(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
+    table.show()
     parameters = Table("link", "model", "parameter", "value", "95 % interval")
     for name, link in profile.links.items():
         named = link.explained_by()
         role = "predicts" if named == link.send.model else "explains"
         for key, value, interval in _parameters(link, named):
             ends = [format_parameter(key.split(" from ")[0], figure) for figure in (value, *(interval or ()))]
-            parameters.add_row(name, f"{named} {role}", key, ends[0], " … ".join(ends[1:]) or "–")
-    screen.print(parameters)
+            parameters.add_row(name, f"{named} {role}", key, ends[0], " to ".join(ends[1:]) or "–")
+    parameters.show()
 
 
 def _worst_fit(link: Link, model: str) -> float:

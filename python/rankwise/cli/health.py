@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
 from rankwise.progress import meter
-from rankwise.units import parse_seconds
+from rankwise.units import parse_seconds, parse_share
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 health_verbs = group("health", "Is this machine slower than usual? Sessions, their history, the alarm.", default="run")
 
 History = Annotated[Path, typer.Option("--history", help="The history: one line a session, only ever added to.")]
-Tolerance = Annotated[float, typer.Option(help="The slow-down that must be seen: 0.2 for 20 %.")]
+Tolerance = Annotated[str, typer.Option(metavar="SHARE", help="The slow-down that must be seen.")]
 Apart = Annotated[str, typer.Option("--confirm-after", help="How long after a session another one confirms it, as in 30m.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
 Name = Annotated[
@@ -53,7 +54,7 @@ def run(
     ] = None,
     links: Annotated[str | None, typer.Option(help="Link classes to watch. Default: all there are.")] = None,
     name: Name = None,
-    tolerance: Tolerance = 0.2,
+    tolerance: Tolerance = "20%",
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
@@ -101,7 +102,7 @@ def add(
     profile: Annotated[Path, typer.Argument(help="A profile that 'rankwise measure' wrote.")],
     history: History = _HISTORY,
     name: Name = None,
-    tolerance: Tolerance = 0.2,
+    tolerance: Tolerance = "20%",
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
@@ -129,7 +130,7 @@ def add(
 def show(
     history: History = _HISTORY,
     name: Name = None,
-    tolerance: Tolerance = 0.2,
+    tolerance: Tolerance = "20%",
     confirm_after: Apart = "30m",
     page: Page = None,
     prometheus: Prometheus = None,
@@ -155,12 +156,13 @@ def accept(history: History = _HISTORY, name: Name = None, as_json: Json = False
         print(f"Accepted: {len(sessions)} session{'s' * (len(sessions) != 1)} from {sessions[0].at} on are the usual now.")
 
 
-def _rules(tolerance: float, confirm_after: str) -> Rules:
+def _rules(tolerance: str, confirm_after: str) -> Rules:
     from rankwise.health.judge import Rules
 
-    if not 0 < tolerance <= 100:
-        raise InputError(f"tolerance {tolerance:g} is not a share above 0: give 0.2 for 20 %")
-    return Rules(tolerance=tolerance, apart_s=parse_seconds(confirm_after, "confirm-after"))
+    share = parse_share(tolerance, "--tolerance")
+    if share == 0:
+        raise InputError("--tolerance 0 would take any difference for a slow-down: give 20%")
+    return Rules(tolerance=share, apart_s=parse_seconds(confirm_after, "confirm-after"))
 
 
 def _known(history: Path, name: str | None) -> list[Session]:
@@ -230,8 +232,6 @@ def _in_brief(session: Session) -> dict[str, object]:
 
 
 def _print(sessions: list[Session], found: Judgement, seen: list[Change], rules: Rules, trend: bool) -> None:
-    from rich.table import Table
-
     from rankwise.health import words
 
     last, before = sessions[-1], sessions[:-1]
@@ -239,15 +239,16 @@ def _print(sessions: list[Session], found: Judgement, seen: list[Change], rules:
     print(words.conclusion(found, rules, since) + (" It was accepted as the usual." if last.accepted else ""))
     rows = found.rows if trend else words.farthest(found.rows)
     if rows:
-        table = Table("figure", "this session", "usual", "to usual", "95 %, %", "alarm from", "")
+        heads = ("figure", "this session", "usual", "to usual", "95 %, %", "verdict", "alarm from")
+        table = Table(*heads, leave=("alarm from",))
         for row in rows:
             mark = "slower" if row.confirmed else "beyond the usual" if row.over else ""
             table.add_row(
                 words.name_of(row.figure), words.shown(row.figure, row.value), words.shown(row.figure, row.usual),
                 words.percent(row.difference), words.between(row.difference - row.half_width, row.difference + row.half_width),
-                words.percent(row.limit), mark,
+                mark, words.percent(row.limit),
             )  # fmt: skip
-        console().print(table)
+        table.show()
         left = len(found.rows) - len(rows)
         more = f" {len(rows)} of {len(found.rows)} figures, those that moved most;" if left else ""
         print(f"+ is slower;{more} usual: {found.sessions} earlier sessions")

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, verb
+from rankwise.cli.base import Json, print_json, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_size
 
@@ -47,8 +48,6 @@ def ledger(
     if as_json:
         print_json({"schema": 1, "ledger": str(path), "groups": [one.to_dict() for ones in found.values() for one in ones]})
         return
-    from rich.table import Table
-
     whole = found[groups[0]][0]
     inside = "" if whole.inside is None else f"; {whole.inside:.0%} of {whole.with_interval} lay within their interval"
     regret = (
@@ -56,7 +55,8 @@ def ledger(
     )
     print(f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}.")
     for name, ones in found.items():
-        table = Table(name, "predictions", "median error", "inside the interval", "mean regret", "questions")
+        heads = (name, "predictions", "median error", "inside the interval", "mean regret", "questions")
+        table = Table(*heads, leave=("questions", "predictions"))
         for one in ones[1:]:
             table.add_row(
                 format_size(int(one.group)) if name == "size" and one.group.isdigit() else one.group,
@@ -66,4 +66,4 @@ def ledger(
                 "–" if one.regret is None else f"{one.regret:.1%}",
                 str(one.questions),
             )
-        console().print(table)
+        table.show()

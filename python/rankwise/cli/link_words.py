@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.cli.table import Table
+from rankwise.units import format_bandwidth, format_ends, format_size, format_time
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rankwise.machine.link import Parameter
     from rankwise.machine.profile import Link
     from rankwise.machine.shared import Shared
 
+_OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
 _RESOURCES = {
     "card": "card of a node",
     "memory": "memory of a node",
@@ -58,15 +58,14 @@ def link_in_words(link: Link) -> list[str]:
 
 def shared_table(shared: Shared) -> Table:
     """Show what ranks share: how much of it there is, a row for each resource and each level above the nodes."""
-    from rich.table import Table
-
-    table = Table("shared", "bytes/s", "95 % interval", "messages/s", "both ways", "pairs at once")
+    heads = ("shared", "bytes/s", "95 %", "messages/s", "both ways", "pairs at once")
+    table = Table(*heads, leave=("pairs at once", "both ways", "messages/s"))
     for kind, resource in shared.resources():
         both, most = resource.both_ways_bytes_per_s, resource.most_pairs
         table.add_row(
             _RESOURCES[kind],
             format_bandwidth(resource.bytes_per_s),
-            " … ".join(map(format_bandwidth, resource.ci)) if resource.ci else "–",
+            format_ends(resource.ci, format_bandwidth),
             f"{float(f'{resource.messages_per_s:.3g}'):,.0f}" if resource.messages_per_s is not None else "–",
             "–" if both is None else format_bandwidth(both) + (" (half duplex)" if resource.half_duplex else ""),
             "–" if most is None else "1 only" if most == 1 else f"up to {most}",
@@ -81,4 +80,6 @@ def _parameter(name: str, parameter: Parameter) -> str:
         return format_bandwidth(parameter.value)
     if name.endswith("_bytes"):
         return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
-    return format_time(parameter.value) if name.endswith("_s") else f"{parameter.value:.2f}"
+    if name == "overlap" and not -_OFF_SCALE <= parameter.value <= 1 + _OFF_SCALE:
+        return "could not be measured"
+    return format_time(parameter.value) if name.endswith("_s") else f"{min(max(parameter.value, 0.0), 1.0):.2f}"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 
 if TYPE_CHECKING:
     from rankwise.machine.description import Description
@@ -24,9 +25,9 @@ def list_machines(as_json: Json = False) -> None:
     if as_json:
         print_json({"machines": [_summary(machine) for machine in machines]})
         return
-    from rich.table import Table
-
-    table = Table("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
+    print(f"{len(machines)} machines are described, each figure with its source.")
+    heads = ("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
+    table = Table(*heads, leave=("unverified", "injection", "network", "year", "memory", "node peak"))
     for machine in machines:
 
         def shown(value: float | None, unit: str) -> str:
@@ -43,7 +44,7 @@ def list_machines(as_json: Json = False) -> None:
             machine.topology.label() if machine.topology else "–",
             str(len(machine.unverified())),
         )
-    console().print(table)
+    table.show()
     tell("next: rankwise machines show NAME gives the source of each figure")
 
 
@@ -67,20 +68,19 @@ def show(
     if as_json:
         print_json(described.to_dict())
         return
-    from rich.table import Table
-
     print(f"{described.name}: {described.title}")
-    table = Table("figure", "value", "kind", "source", "date", "meaning")
+    table = Table("figure", "value", "kind", "source", "date", "meaning", leave=("meaning", "date", "kind"))
     topology = described.topology
     if topology is not None:
         table.add_row("topology", topology.label(), topology.kind, topology.source, topology.date, "how nodes are connected")
     for key, figure in described.figures.items():
         value = format_quantity(figure.value, figure.unit)
         if figure.low != figure.high:
-            value += f" ({format_quantity(figure.low, figure.unit)} … {format_quantity(figure.high, figure.unit)})"
+            ends = format_quantity(figure.low, figure.unit), format_quantity(figure.high, figure.unit)
+            value += f" ({' to '.join(ends)})"
         source = f"{figure.source} ({figure.note})" if figure.note else figure.source
         table.add_row(key, value, figure.kind, source, figure.date, QUANTITIES[key].meaning)
-    console().print(table)
+    table.show()
     for note in described.notes:
         tell(f"note: {note}")
     missing = [
@@ -125,7 +125,7 @@ def check(
         for finding in wrong:
             unit = QUANTITIES[finding.key].unit
             low, high = (format_quantity(end, unit) for end in finding.follows)
-            follows = low if low == high else f"{low} … {high}"
+            follows = low if low == high else f"{low} to {high}"
             print(f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}")
     if wrong:
         raise typer.Exit(1)

@@ -7,15 +7,16 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
 
 from rankwise import __version__
-from rankwise.cli.base import app
+from rankwise.cli.base import app, begin_printing, has_printed, print_json
 from rankwise.cli.verbs import register_verbs
-from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError
+from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError, split_message
 
 
 def _show_version(asked: bool) -> None:
@@ -47,6 +48,8 @@ _signals: list[int] = []  # that have ended a verb
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error becomes one line on stderr."""
+    complain = partial(_complain, arguments=arguments)
+    begin_printing()
     try:
         register_verbs(arguments)
         result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
@@ -54,9 +57,9 @@ def run(arguments: Sequence[str]) -> int:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except RankwiseError as error:
-        return _complain(str(error), error.exit_code)
+        return complain(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _complain("interrupted", EXIT_INTERRUPTED)
+        return complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output (head, say) has enough; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as leave:
         return int(leave.exit_code)
     except typer.Abort:
-        return _complain("interrupted", EXIT_INTERRUPTED)
+        return complain("interrupted", EXIT_INTERRUPTED)
     except Exception as error:
         if callable(format_message := getattr(error, "format_message", None)):  # typer's own usage errors
             message = str(format_message())
@@ -77,20 +80,27 @@ def run(arguments: Sequence[str]) -> int:
                 return EXIT_USAGE
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "rankwise"
-            return _complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
+            return complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
         if isinstance(error, OSError):
-            return _complain(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), EXIT_FAILURE)
-        return _complain(
+            return complain(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), EXIT_FAILURE)
+        return complain(
             f"internal error: {type(error).__name__}: {error}; set RANKWISE_TRACEBACK=1 to see where, and report it",
             EXIT_FAILURE,
         )
     return result if isinstance(result, int) else EXIT_OK
 
 
-def _complain(message: str, exit_code: int) -> int:
-    print("rankwise: " + " ".join(message.split()), file=sys.stderr)
+def _complain(message: str, exit_code: int, arguments: Sequence[str]) -> int:
+    """Say on stderr in one line what is wrong; where JSON was asked for and none was printed, on stdout as JSON, too."""
+    line = " ".join(message.split())
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in own and not has_printed():
+        what, mend = split_message(line)
+        print_json({"error": {"what": what, "mend": mend, "exit_code": exit_code}})
+        sys.stdout.flush()
+    print(f"rankwise: {line}", file=sys.stderr)
     return exit_code
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankwise.cli.base import console, tell
+from rankwise.cli.base import tell
+from rankwise.cli.table import Table
 from rankwise.units import format_bandwidth, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
@@ -15,23 +16,20 @@ if TYPE_CHECKING:
 
 def show(mappings: Mappings, results: list[MapResult]) -> None:
     """Print the results, blocked among them, and what to make of them."""
-    from rich.markup import escape
-    from rich.table import Table
-
     from rankwise.mapping import best_of
 
     best = best_of(results, mappings.objective)
     blocked = next(result for result in results if result.algorithm == "blocked")
-    table = Table(title=escape(_title(mappings)), title_justify="left", title_style="bold")
-    table.add_column("algorithm")
+    print(f"Recommended: {_reason(best, blocked, mappings)}")
+    print(f"{_title(mappings)}:")
     inner = [_between(level.name) for level in mappings.levels]
     timed = ["one step", "vs blocked"] if best.time_s is not None else []
-    for heading in ("J_sum", "vs blocked", "gap", "J_max", "vs blocked", "bytes", *inner, "within", *timed, "to map"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+    heads = ("algorithm", "", "J_sum", "vs blocked", "gap", "J_max", "vs blocked", "bytes", *inner, "within", *timed, "to map")
+    table = Table(*heads, leave=("within", *inner, "bytes", "gap", "to map"))
     for result in results:
         table.add_row(
             f"{result.algorithm} ({result.picked})" if result.picked else result.algorithm,
+            "best" if result is best else "",
             str(result.j_sum),
             _change(result.j_sum, blocked.j_sum),
             _gap(mappings, result),
@@ -41,11 +39,9 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
             *(str(level.edges) for level in result.levels[1:]),
             *_time(result, blocked),
             format_time(result.seconds),
-            "best" if result is best else "",
-            style="bold green" if result is best else None,
+            bold=result is best,
         )
-    console().print(table)
-    print(f"Recommended: {_reason(best, blocked, mappings)}")
+    table.show()
     if best.step is not None:
         print(why_so_long(best.step))
     if mappings.levels:
@@ -66,14 +62,9 @@ def _point(result: MapResult) -> str:
 
 def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
     """Print the best grids for a mesh and the usual one, and which to take."""
-    from rich.table import Table
-
     mesh = "x".join(map(str, choices.mesh))
-    table = Table(title=f"Grids for a mesh of {mesh} cells, halo {choices.halo}", title_justify="left", title_style="bold")
-    table.add_column("grid")
-    for heading in ("largest block", "between nodes", "busiest node", "in all", "at least", "imbalance"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+    heads = ("grid", "largest block", "between nodes", "busiest node", "in all", "at least", "imbalance", "note")
+    table = Table(*heads, leave=("in all", "at least", "imbalance", "largest block"))
     usual, best = choices.usual, choices.best
     shown = list(choices.candidates[:most])
     if all(choice.grid != usual.grid for choice in shown):
@@ -87,8 +78,7 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
 
     for choice in shown:
         notes = [*(["best"] if choice is best else []), *(["as MPI_Dims_create"] if choice.grid == usual.grid else [])]
-        table.add_row(*cells(choice), ", ".join(notes), style="bold green" if choice is best else None)
-    console().print(table)
+        table.add_row(*cells(choice), ", ".join(notes), bold=choice is best)
     assert best.j_sum is not None and usual.j_sum is not None
     shape = "x".join(map(str, best.grid))
     if best.grid == usual.grid:
@@ -99,6 +89,8 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
             f"{'x'.join(map(str, usual.grid))}, sends {format_volume(cell_bytes * usual.j_sum)} "
             f"({_change(best.j_sum, usual.j_sum)}), both mapped by refined."
         )
+    print(f"Grids for a mesh of {mesh} cells, halo {choices.halo}:")
+    table.show()
 
 
 def _between(level: str) -> str:

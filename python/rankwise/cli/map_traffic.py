@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankwise.cli.base import console, print_json, tell
+from rankwise.cli.base import print_json, tell
 from rankwise.cli.levels import Levels, seats_of
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_time, format_volume
 
@@ -199,30 +200,26 @@ def _change(value: float, start: float) -> str:
 
 
 def _show(mappings: Mappings, traffic: Traffic, above: Sequence[Above]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     print(_conclusion(mappings, traffic))
     start, best = _start(mappings), mappings.best
     sent, nodes = format_volume(int(traffic.bytes.sum())), len(mappings.nodes)
     title = f"{traffic.name}: {traffic.ranks} ranks, {len(traffic.bytes)} pairs, {sent} on {nodes} node{'s' * (nodes > 1)}"
-    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    print(f"{title}:")
     timed = best.time_s is not None
-    table.add_column("placement")
     versus = f"vs {start.algorithm}"
     farther = [_between(traffic, mappings, level) for level in above]
     outer = [f"between {level.name}{'es' if level.name == 'switch' else 's'}" for level in above]
-    for heading in ("between nodes", versus, *outer, "busiest node", *(("a round", versus) if timed else ()), "to map"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+    rounds = ("a round", versus) if timed else ()
+    heads = ("placement", "", "between nodes", versus, *outer, "busiest node", *rounds, "to map")
+    table = Table(*heads, leave=("to map", *outer, "busiest node"))
     for result in mappings.results:
         times = [format_time(result.time_s or 0), _change(result.time_s or 0, start.time_s or 0)] if timed else []
         table.add_row(
-            result.algorithm, format_volume(result.j_sum), _change(result.j_sum, start.j_sum),
+            result.algorithm, "best" if result is best else "", format_volume(result.j_sum), _change(result.j_sum, start.j_sum),
             *(format_volume(sent_between[result.algorithm]) for sent_between in farther), format_volume(result.j_max), *times,
-            format_time(result.seconds), "best" if result is best else "", style="bold green" if result is best else None,
+            format_time(result.seconds), bold=result is best,
         )  # fmt: skip
-    console().print(table)
+    table.show()
     if best.step is not None:
         from rankwise.cli.map_table import why_so_long
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, tell, verb, writable
+from rankwise.cli.base import Json, print_json, tell, verb, writable
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_bandwidth, format_size, parse_seconds, parse_sizes
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 @verb(
     "measure",
     """rankwise measure -o machine.json
+    rankwise measure latency --seconds 5
     rankwise measure bandwidth -o machine.json
     rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
     rankwise measure all-pairs --hosts n[01-16] -o machine.json
@@ -29,10 +31,12 @@ def measure(
         str,
         typer.Argument(
             metavar="[WHAT]",
-            help="pingpong (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
-            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
+            help="pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
+            "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, "
+            "alltoall, loggp (a message's parts), all-pairs (streams between "
             "all nodes, for doctor --nodes), "
-            "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
+            "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: "
+            "a second).",
         ),
     ] = "pingpong",
     output: Annotated[
@@ -88,6 +92,7 @@ def measure(
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
     """
+    what = "pingpong" if what == "latency" else what
     if what == "fft3d":
         from rankwise.cli.fft_rates import measure_rates
 
@@ -124,7 +129,7 @@ def measure(
         for line in link_in_words(link):
             print(f"{name}: {line}")
     if profile.shared != Shared():
-        console().print(shared_table(profile.shared))
+        shared_table(profile.shared).show()
     for note in profile.notes():
         tell(f"note: {note}")
     tell(f"profile: {output}; samples: {samples_path_of(output)}; next: rankwise profile show {output}")
@@ -136,12 +141,10 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def show_packing(packing: Packing, as_json: bool) -> None:
     """Print what packing takes."""
-    from rich.table import Table
-
     if as_json:
         print_json(packing.to_dict())
         return
     table = Table("message", *(f"rows of {rows} B" for rows in packing.curves))
     for size, _ in next(iter(packing.curves.values())):
         table.add_row(format_size(size), *(format_bandwidth(size / packing.time_s(size, rows)) for rows in packing.curves))
-    console().print(table)
+    table.show()

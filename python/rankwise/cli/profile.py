@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb, writable
+from rankwise.cli.base import Json, group, print_json, tell, verb, writable
+from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Comparison
@@ -36,12 +37,11 @@ def show(
     if as_json:
         print_json(profile.to_dict())
         return
-    from rich.table import Table
-
     machine = profile.machine
     origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
     print(f"{machine.get('hostname', '?')}: {machine.get('cpu_model', 'no description')} ({origin})")
-    table = Table("link", "sending", "model", "from", "alpha", "95 % interval", "1/beta", "95 % interval", "fit error")
+    heads = ("link", "sending", "model", "from", "alpha", "95 %", "1/beta", "95 %", "fit error")
+    table = Table(*heads, leave=("fit error", "sending"))
     for name, link in profile.links.items():
         for sending, curve in (("send", link.send), *(link.variants.items() if everything else ())):
             for model in curve.models.values():
@@ -61,18 +61,18 @@ def show(
                         model.name + (" *" if model.name == curve.model else ""),
                         format_size(segment.from_bytes),
                         format_time(segment.latency_s),
-                        f"{format_time(alpha_ci[0])} … {format_time(alpha_ci[1])}" if alpha_ci and segment.alpha_s > 0 else "–",
+                        format_interval(alpha_ci if segment.alpha_s > 0 else None),
                         format_bandwidth(1 / beta) if beta > 0 else "–",
-                        f"{_bandwidth(beta_ci[1])} … {_bandwidth(beta_ci[0])}" if beta_ci else "–",
+                        format_ends(beta_ci and (beta_ci[1], beta_ci[0]), _bandwidth),
                         f"{100 * model.relative_error:.1f} %",
                     )
-    console().print(table)
+    table.show()
     for name, link in profile.links.items():
         for line in link_in_words(link)[1:]:
             print(f"{name}: {line}")
     print("* the model that predictions use; a model's segment holds from its size to the next segment's")
     if profile.shared != Shared():
-        console().print(shared_table(profile.shared))
+        shared_table(profile.shared).show()
     if profile.fft3d is not None:
         from rankwise.cli.fft_rates import show_rates
 
@@ -137,13 +137,13 @@ def import_files(
 
 @verb(
     "compare",
-    "rankwise profile compare before.json after.json --tolerance 0.1",
+    "rankwise profile compare before.json after.json --tolerance 20%",
     under=profile_verbs,
 )
 def compare_profiles(
     a: Annotated[Path, typer.Argument(metavar="A", help="The profile to compare with.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The profile that may be slower.")],
-    tolerance: Annotated[float, typer.Option(help="What still counts as the same: 0.1 for 10 %.")] = 0.1,
+    tolerance: Annotated[str, typer.Option(metavar="SHARE", help="What still counts as the same.")] = "10%",
     everything: Annotated[bool, typer.Option("--all", help="Show every size, not only the one that differs most.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")] = False,
     as_json: Json = False,
@@ -156,16 +156,15 @@ def compare_profiles(
     from rankwise.machine.compare import compare, in_words
     from rankwise.machine.profile import Profile
 
-    if not 0 <= tolerance <= 100:
-        raise InputError(f"tolerance {tolerance:g} is not a share: give 0.1 for 10 %")
-    found = compare(Profile.load(a), Profile.load(b), tolerance)
-    verdict = in_words(found, tolerance)
+    share = parse_share(tolerance, "--tolerance")
+    found = compare(Profile.load(a), Profile.load(b), share)
+    verdict = in_words(found, share)
     if as_json:
         print_json(
             {
                 "a": str(a),
                 "b": str(b),
-                "tolerance": tolerance,
+                "tolerance": share,
                 "verdict": verdict,
                 "outcome": found.outcome,
                 "slower": found.outcome == "slower",
@@ -182,15 +181,13 @@ def compare_profiles(
 
 
 def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
-    from rich.table import Table
-
     farthest: dict[tuple[str, str], Comparison] = {}
     for c in comparisons:
         if c.size_bytes is not None:
             known = farthest.setdefault((c.link, c.sending), c)
             if _distance(c) > _distance(known):
                 farthest[c.link, c.sending] = c
-    table = Table("link", "sending", "figure", "A", "B", "B / A", "95 % interval", "verdict")
+    table = Table("link", "sending", "figure", "A", "B", "B / A", "95 %", "verdict", leave=("A", "B"))
     for c in comparisons:
         if c.size_bytes is not None and not everything and farthest[c.link, c.sending] is not c:
             continue
@@ -202,10 +199,10 @@ def _print_comparisons(comparisons: list[Comparison], everything: bool) -> None:
             _bandwidth(c.a) if bandwidth else format_time(c.a),
             _bandwidth(c.b) if bandwidth else format_time(c.b),
             f"{c.ratio:.3f}",
-            f"{c.ratio_ci[0]:.3f} … {c.ratio_ci[1]:.3g}" if c.ratio_ci else "–",
+            format_ends(c.ratio_ci, "{:.3f}".format),
             c.verdict,
         )
-    console().print(table)
+    table.show()
     if not everything:
         print("Of the sizes the one that differs most is shown; --all shows every one.")
     print("B / A is a ratio of times, for 1/beta too: above 1, B is slower.")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
-from rankwise.units import format_time
+from rankwise.units import format_ends, format_interval, format_number, format_time
 
 if TYPE_CHECKING:
     from rankwise.engines.project import FftAnswer, Sensitivity
@@ -75,12 +76,11 @@ def table(
             }
         )
         return
-    from rich.table import Table
-
     from rankwise.papers.czechowski2012 import show_cell, show_slip
 
     values = {(row["key"], row["design"]): row for row in rows}
-    shown = Table("", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "", f"{year:g}")
+    heads = ("figure", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "verdict", f"in {year:g}")
+    shown = Table(*heads, leave=("doubles in", "x in ten years"))
     for trend in table1.TRENDS:
         factor = next(cell for cell in cells if cell.key == trend.key and cell.column == "factor")
         for design, (first, last) in trend.values.items():
@@ -97,7 +97,7 @@ def table(
                 verdict,
                 format_quantity(values[(trend.key, design)]["value"], trend.unit),
             )
-    console().print(shown)
+    shown.show()
     print("in brackets: the factor that the doubling time gives; the processors of the last column are R_peak / C of the year")
     print("figures of the paper that do not follow from each other:")
     for slip in table1.slips():
@@ -217,18 +217,37 @@ def project_fft3d(
 
 
 def _show(answer: FftAnswer) -> None:
-    from rich.table import Table
-
     from rankwise.engines.project import sensitivity_labels
     from rankwise.machine.description import format_quantity
 
     question, results, parameters = answer.question, answer.results, answer.parameters
     word = f"{question.word_bytes:g} B a point, {'real' if question.real else 'complex'}"
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
+    total = _time_range(answer.total_s)
     print(
-        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, {exchanges}"
+        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, "
+        f"{exchanges}: "
+        f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}"
     )
-    print(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
+    performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]
+    print(
+        f"performance {format_quantity(performance.value, 'flop/s')}"
+        + (
+            f" ({format_ends((performance.low, performance.high), lambda end: format_quantity(end, 'flop/s'))})"
+            if performance.wide
+            else ""
+        )
+        + f", {_percent(share_of_peak)} of a peak of {format_quantity(results['peak_flop_per_s'].value, 'flop/s')}"
+    )
+    print(f"bounded by {answer.bounded_by}: {answer.reason}")
+    helps = [
+        f"{name} {low} to {high}: {format_time(item.time_at_low_s)} to {format_time(item.time_at_high_s)}"
+        for item, (name, low, high) in zip(
+            answer.sensitivities, sensitivity_labels(answer.sensitivities, answer.parameters), strict=True
+        )
+        if item.parameter not in ("n", "nodes")
+    ]
+    print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
     table = Table("phase", "equation", "time", "range", "of the total")
     network = re.search(r"Eq\. [345]", answer.network)
     terms = [
@@ -247,26 +266,8 @@ def _show(answer: FftAnswer) -> None:
     table.add_row(
         "total", "overlapped" if question.overlap else "sum", format_time(answer.total_s.value), _time_range(answer.total_s)
     )
-    console().print(table)
-    performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]
-    print(
-        f"performance {format_quantity(performance.value, 'flop/s')}"
-        + (
-            f" ({format_quantity(performance.low, 'flop/s')} … {format_quantity(performance.high, 'flop/s')})"
-            if performance.wide
-            else ""
-        )
-        + f", {_percent(share_of_peak)} of a peak of {format_quantity(results['peak_flop_per_s'].value, 'flop/s')}"
-    )
-    print(f"bounded by {answer.bounded_by}: {answer.reason}")
-    helps = [
-        f"{name} {low} … {high}: {format_time(item.time_at_low_s)} … {format_time(item.time_at_high_s)}"
-        for item, (name, low, high) in zip(
-            answer.sensitivities, sensitivity_labels(answer.sensitivities, answer.parameters), strict=True
-        )
-        if item.parameter not in ("n", "nodes")
-    ]
-    print(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
+    table.show()
+    print(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
 
 
 def _implied(answer: FftAnswer) -> str:
@@ -280,8 +281,6 @@ def _implied(answer: FftAnswer) -> str:
 
 
 def _show_varied(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     from rankwise.machine.description import format_quantity
 
     table = Table("varied", "value", "memory", "network", "total", "performance", "of peak", "bounded by")
@@ -292,15 +291,13 @@ def _show_varied(rows: list[dict[str, Any]]) -> None:
             value_words(key, row["value"]),
             *(format_time(results[name]["value"]) for name in ("memory_s", "network_s", "total_s")),
             format_quantity(results["performance_flop_per_s"]["value"], "flop/s"),
-            f"{100 * results['fraction_of_peak']['value']:.3g} %",
+            f"{format_number(100 * results['fraction_of_peak']['value'])} %",
             row["bounded_by"],
         )
-    console().print(table)
+    table.show()
 
 
 def _show_matched(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     from rankwise.machine.description import format_quantity
 
     table = Table("machine", "matched on", "nodes", "as many", "it has", "peak", "memory", "network", "total", "performance")
@@ -310,13 +307,13 @@ def _show_matched(rows: list[dict[str, Any]]) -> None:
             row["machine"],
             row["criterion"],
             f"{row['nodes']:,.0f}",
-            f"x {row['nodes_ratio']:.3g}",
+            f"x {format_number(row['nodes_ratio'])}",
             "–" if available is None else f"{available:,.0f}",
             format_quantity(row["peak_flop_per_s"], "flop/s"),
             *(format_time(row[name]) for name in ("memory_s", "network_s", "total_s")),
             format_quantity(row["performance_flop_per_s"], "flop/s"),
         )
-    console().print(table)
+    table.show()
 
 
 def _tornado_title(answer: FftAnswer) -> str:
@@ -441,13 +438,13 @@ def _choose(option: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _number(value: Range) -> str:
-    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f}…{value.high:,.0f}"
+    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"
 
 
 def _time_range(value: Range) -> str:
-    return f"{format_time(value.low)} … {format_time(value.high)}" if value.wide else ""
+    return format_interval((value.low, value.high)) if value.wide else ""
 
 
 def _percent(value: Range) -> str:
-    point = f"{100 * value.value:.3g} %"
-    return point + (f" ({100 * value.low:.3g} … {100 * value.high:.3g} %)" if value.wide else "")
+    point = f"{format_number(100 * value.value)} %"
+    return point + (f" ({format_number(100 * value.low)}–{format_number(100 * value.high)} %)" if value.wide else "")

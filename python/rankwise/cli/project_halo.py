@@ -14,7 +14,7 @@ from rankwise.cli.project import Machine, Plot, Set, Vary, check_plot, parse_var
 from rankwise.cli.rows import line, show_table, tell_notes
 from rankwise.engines.beside import MachineTime
 from rankwise.errors import InputError
-from rankwise.units import format_size, format_time, parse_ints, parse_shape
+from rankwise.units import format_interval, format_number, format_size, format_time, parse_ints, parse_shape
 from rankwise.workloads.base import Row
 from rankwise.workloads.exchange import ExchangeOptions, names
 
@@ -48,6 +48,7 @@ def project_exchange(
 
     A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """
+    from rankwise.decide.ranking import conclusion
     from rankwise.engines import project_halo
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD
@@ -87,10 +88,8 @@ def project_exchange(
     if as_json:
         print_json({"workload": "exchange", "rows": [varied | row.to_dict() for varied, row in rows]})
         return
+    print(f"{described.name}: {conclusion(plain)}.")
     show_table([{"machine": described.name} | _varied_cell(varied) | line(WORKLOAD, row) for varied, row in rows])
-    if not vary:
-        for remark in _fastest(plain):
-            print(remark)
     tell_notes(plain)
 
 
@@ -189,7 +188,18 @@ def project_stencil(
     if as_json:
         print_json({"workload": "stencil", "rows": [varied | row for varied, row in rows]})
         return
+    print(f"{_steps_in_words(plain)}.")
     _show_steps(rows)
+
+
+def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long a step takes on the fewest and the most nodes, and what bounds it there."""
+
+    def told(row: Mapping[str, Any]) -> str:
+        return f"{format_time(row['results']['total_s']['value'])} on {row['nodes']:,} nodes, bounded by {row['bounded_by']}"
+
+    first, last = rows[0], rows[-1]
+    return f"{first['machine']}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
 
 
 def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
@@ -209,12 +219,12 @@ def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> 
                     term: format_time(results[f"{term}_s"]["value"]) if results[f"{term}_s"]["value"] > 0 else "–"
                     for term in ("flops", "memory", "exchange", "total")
                 },
-                "range": f"{format_time(total['low'])} … {format_time(total['high'])}" if total["low"] < total["high"] else "",
-                "efficiency": f"{100 * row['efficiency']:.3g} %",
+                "range": format_interval((total["low"], total["high"])) if total["low"] < total["high"] else "",
+                "efficiency": f"{format_number(100 * row['efficiency'])} %",
                 "bounded by": row["bounded_by"],
             }
         )
-    show_table(lines)
+    show_table(lines, leave=("efficiency", "block", "flops", "memory", "k", "range"))
     for note in dict.fromkeys(note for _, row in rows for note in row["notes"]):
         tell(f"note: {note}")
 
@@ -311,14 +321,3 @@ def _varied_cell(varied: Mapping[str, Any]) -> dict[str, str]:
         return {}
     key = varied["varied"]
     return {"varied": f"{key} {format_quantity(varied['value'], QUANTITIES[key].unit)}"}
-
-
-def _fastest(rows: Sequence[Row]) -> list[str]:
-    """Say for each cutoff and size of which there are several ways what is fastest."""
-    from rankwise.decide.ranking import rank
-
-    questions: dict[str, list[Row]] = {}
-    for row in rows:
-        cells = row.case.cells()
-        questions.setdefault(f"k = {cells['k']}, {cells['size']}", []).append(row)
-    return [f"{question}: {rank(asked).reason}" for question, asked in questions.items() if len(asked) > 1]

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.files import require_folder
 from rankwise.papers import PAPERS, Paper
@@ -69,16 +70,14 @@ def _register(paper: Paper) -> None:
 
 
 def _show(reproduction: Reproduction) -> None:
-    from rich.table import Table
-
-    screen = console()
     for sentence in reproduction.answer:
         print(sentence)
     for part in reproduction.tables():
-        table = Table(*part.shown[0], title=part.caption, title_justify="left")
+        print(f"\n{part.caption}")
+        table = Table(*part.shown[0])
         for row in part.shown[1:]:
             table.add_row(*row)
-        screen.print(table)
+        table.show()
 
 
 for _paper in PAPERS:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankwise.cli.base import console, print_json, tell
+from rankwise.cli.base import print_json, tell
+from rankwise.cli.table import Table
 from rankwise.errors import EXIT_FAILURE
 from rankwise.units import format_interval, format_percent, format_size, format_time
 
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 _VERIFIED = {True: "verified", False: "WRONG", None: "–"}
 
 
-def show_table(lines: Sequence[dict[str, str]]) -> None:
-    """Print lines of the same columns."""
-    from rich.table import Table
+_LEAVE = ("checked", "engine", "sent", "messages", "at present speed", "ranks", "c", "noise")
 
-    table = Table(*lines[0])
+
+def show_table(lines: Sequence[dict[str, str]], leave: Sequence[str] = _LEAVE) -> None:
+    """Print lines of the same columns, of which those that may leave do so in their order."""
+    table = Table(*lines[0], leave=leave)
     for line in lines:
         table.add_row(*line.values())
-    console().print(table)
+    table.show()
 
 
 def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool, profile: Profile | None = None) -> None:
@@ -35,6 +37,9 @@ def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool, profile: P
     if as_json:
         print_json({"rows": [row.to_dict() for row in rows], **trust_record(profile)})
         return
+    from rankwise.decide.ranking import conclusion
+
+    print(f"{conclusion(rows)}.")
     show_table([line(workload, row) for row in rows])
     for remark in workload.remarks(rows):
         print(remark)
@@ -47,7 +52,7 @@ def line(workload: Workload, row: Row) -> dict[str, str]:
         "engine": row.engine,
         **row.case.cells(),
         "time": format_time(row.time_s),
-        "95 % interval": format_interval(row.interval_s),
+        "95 %": format_interval(row.interval_s),
         "messages": "–" if row.messages_per_rank is None else str(row.messages_per_rank),
         "sent": "–" if row.bytes_per_rank is None else format_size(row.bytes_per_rank),
         **workload.columns(row),
@@ -65,8 +70,6 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     if as_json:
         print_json(validation.to_dict())
         return
-    if validation.session is not None:
-        _show_paired(validation)
     # What predictions are held against: real runs, or simulations where nothing runs.
     simulated = all(comparison.measured.engine == "simgrid" for comparison in validation.comparisons)
     held_against = "simulated" if simulated else "measured"
@@ -81,13 +84,14 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
             **(_model_columns(comparison.paired) if paired else {}),
             "predicted": format_time(comparison.predicted.time_s),
             held_against: format_time(comparison.measured.time_s),
-            **({} if paired else {"95 % interval": format_interval(comparison.measured.interval_s)}),
+            **({} if paired else {"95 %": format_interval(comparison.measured.interval_s)}),
             "raw error" if paired else "error": format_percent(comparison.error),
             **{name: _signed(error) for name, error in comparison.phase_errors().items()},
             **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
             "checked": _VERIFIED[comparison.measured.verified],
         })  # fmt: skip
-    show_table(lines)
+    if paired:
+        _tell_paired(validation)
     summary = validation.summary()
     floor = summary["noise_floor"]
     noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
@@ -97,6 +101,9 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
         f"mean error {_percent(summary['bias'])}, "
         f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted interval"
     )
+    if paired:
+        _show_groups(validation)
+    show_table(lines)
     for name, value in validation.comparisons[0].case.settings().items():
         print(f"{name}: {value}")
     drift = summary["drift"]
@@ -111,8 +118,8 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     tell_notes([comparison.measured for comparison in validation.comparisons])
 
 
-def _show_paired(validation: Validation) -> None:
-    """Print what was found of the model itself, and of each algorithm and way of sending."""
+def _tell_paired(validation: Validation) -> None:
+    """Say what was found of the model itself."""
     summary = validation.summary()["paired"]
     used = f"{summary['launches']} launches" + (
         f", {summary['left_out']} left out as noisy or cut off" if summary["left_out"] else ""
@@ -137,6 +144,10 @@ def _show_paired(validation: Validation) -> None:
             f"{_percent(summary['share_inside'])} of the rows lie within the ± {_percent(summary['half_width'])} that other algorithms "
             "and ways let expect"
         )
+
+
+def _show_groups(validation: Validation) -> None:
+    """Print what was found of each algorithm and way of sending."""
     show_table(
         [
             {
@@ -146,7 +157,7 @@ def _show_paired(validation: Validation) -> None:
                 "floor": _percent(group["floor"]),
                 "wrong": str(group["wrong"]),
             }
-            for group in summary["groups"]
+            for group in validation.summary()["paired"]["groups"]
         ]
     )
 

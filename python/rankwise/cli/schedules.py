@@ -177,7 +177,7 @@ def _stretches(op: _core.Operation) -> Iterator[str]:
         offsets = [offset for offset in op.offsets[at : at + count] if offset]
         if offsets:
             first, last = offsets[0], offsets[-1]
-            yield _coordinates(first) if len(offsets) == 1 else f"{_coordinates(first)}…{_coordinates(last)}"
+            yield _coordinates(first) if len(offsets) == 1 else f"{_coordinates(first)} to {_coordinates(last)}"
         at += count
 
 
@@ -186,7 +186,7 @@ def _ranges(values: Sequence[int]) -> Iterator[str]:
     for i in range(1, len(values) + 1):
         if i < len(values) and values[i] == values[i - 1] + 1:
             continue
-        yield str(values[start]) if i - start == 1 else f"{values[start]}…{values[i - 1]}"
+        yield str(values[start]) if i - start == 1 else f"{values[start]}–{values[i - 1]}"
         start = i
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, app, console, group, print_json, tell, verb
+from rankwise.cli.base import Json, app, group, print_json, tell, verb
+from rankwise.cli.table import Table
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
 
@@ -187,12 +188,10 @@ def _show(states: list[JobState], jobs: Mapping[str, Path | None], as_json: bool
     if as_json:
         print_json({"jobs": [state.to_dict() for state in states]})
         return
-    from rich.table import Table
-
     table = Table("job", "state", "in words")
     for state in states:
         table.add_row(state.job, state.state, state.words)
-    console().print(table)
+    table.show()
     for folder in resumable(states, jobs):
         tell(f"next: rankwise slurm submit --resume --folder {folder}  # goes on with the samples that were kept")
 

@@ -11,7 +11,7 @@ import typer
 from rankwise.cli.base import Json, print_json, tell, verb, writable
 from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.errors import InputError
-from rankwise.units import format_percent, format_time, format_volume
+from rankwise.units import format_number, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings
@@ -51,9 +51,9 @@ def try_placements(
 ) -> None:
     """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
 
-    Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such that
-    at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the same words,
-    and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
+    Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such
+    that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the same
+    words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
     """
     from rankwise.cli.map_traffic import nodes_asked, read_traffic
     from rankwise.engines.model import Model
@@ -109,7 +109,8 @@ def try_placements(
         trial.resume()
         if asked.placing:
             tell(
-                f"instead of '{' '.join(asked.placing)}' the ranks are placed by: {' '.join(asked.launcher.placed(trial.ways[1].hosts))}"
+                f"instead of '{' '.join(asked.placing)}' the ranks are placed by: "
+                f"{' '.join(asked.launcher.placed(trial.ways[1].hosts))}"
             )
         try:
             judgement = trial.run()
@@ -142,12 +143,12 @@ def _interval(judgement: Judgement) -> str:
 
     if judgement.low <= 0:
         return f"too few pairs for an interval: {least_pairs()} have one"
-    return f"{judgement.low:.3g} … {judgement.high:.3g}"
+    return f"{format_number(judgement.low)}–{format_number(judgement.high)}"
 
 
 def _conclusion(trial: Trial, judgement: Judgement) -> str:
     now, new = (way.name for way in trial.ways)
-    told = f"{judgement.ratio:.3g} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
+    told = f"{format_number(judgement.ratio)} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
     if judgement.verdict == "cannot tell":
         more = f", some {judgement.more} more pairs needed" if judgement.more else ""
         return f"Cannot tell{more}: {new} looks {told}."

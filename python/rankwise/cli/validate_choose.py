@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.cli.base import Json, console, print_json, verb, writable
+from rankwise.cli.base import Json, print_json, verb, writable
+from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS, ProfileFile, Samples, Simulations, default_ranks
 from rankwise.errors import InputError
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
@@ -86,10 +87,8 @@ def validate_choose(
 
 def _show(regret: Regret) -> None:
     from statistics import median
-
-    from rich.table import Table
-
-    table = Table("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
+    heads = ("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
+    table = Table(*heads, leave=("noise", "time"))
     for trial in regret.trials:
         names = {candidate.case: candidate.name for candidate in trial.choice.candidates}
         question = trial.choice.question
@@ -104,7 +103,6 @@ def _show(regret: Regret) -> None:
             format_percent(trial.regret),
             format_percent(trial.noise),
         )
-    console().print(table)
     summary = regret.summary()
     print(
         f"mean regret {format_percent(summary['mean_regret'])} over {summary['cases']} cases (largest "
@@ -113,3 +111,4 @@ def _show(regret: Regret) -> None:
         f"{format_percent(summary['noise_floor'])}; the fastest was chosen in "
         f"{100 * summary['share_fastest_chosen']:.0f} % of the cases"
     )
+    table.show()

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rankwise.decide.ranking import meet
 from rankwise.engines.judge import sizes_of
 from rankwise.engines.machines import with_faster_card
 from rankwise.engines.model import Model, doubt
@@ -48,16 +50,16 @@ class Candidate:
     case: ExchangeCase
     name: str
     time_s: float
-    time_lo_s: float | None
-    time_hi_s: float | None
+    time_lo_s: float
+    time_hi_s: float
     empty_s: float
     messages_per_rank: int
     bytes_per_rank: int
     notes: tuple[str, ...]
 
     @property
-    def interval_s(self) -> tuple[float, float] | None:
-        return None if self.time_lo_s is None or self.time_hi_s is None else (self.time_lo_s, self.time_hi_s)
+    def interval_s(self) -> tuple[float, float]:
+        return self.time_lo_s, self.time_hi_s
 
     @property
     def auto(self) -> bool:
@@ -81,18 +83,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Crossover:
-    """From ``at`` on (a size in bytes, or a cutoff in layers) ``after`` is fastest, and ``before`` up to it."""
+    """From ``at`` on (a size in bytes, or a cutoff in layers) ``after`` is fastest, and ``before`` up to it.
+
+    From ``low`` to ``high`` the intervals of the two meet, so that who is faster cannot be told; None: as far as was looked.
+    """
 
     axis: str  # "bytes" or "cutoff"
     at: int
     before: str
     after: str
     extrapolated: bool
+    low: int | None = None
+    high: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "axis": self.axis, "at": self.at, "before": self.before, "after": self.after,
-            "extrapolated": self.extrapolated,
+            "axis": self.axis, "at": self.at, "at_lo": self.low, "at_hi": self.high,
+            "before": self.before, "after": self.after, "extrapolated": self.extrapolated,
         }  # fmt: skip
 
 
@@ -104,6 +111,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
     reason: str
     crossovers: tuple[Crossover, ...]
+    auto_reason: str = ""  # why ``auto`` is ahead of the others that are for it
     assumed: tuple[str, ...] = ()  # kinds of shared resources of which the profile knows nothing
     trust: Trust = Trust()
     doubt: str | None = None  # why candidates cannot be told apart
@@ -146,6 +154,7 @@ class MapRow:
 
     cutoff: int
     winners: tuple[tuple[int, str], ...]  # (from_bytes, name), the first from the least size of the map on
+    borders: tuple[Crossover, ...]  # between them
     measured_to_bytes: int
 
 
@@ -183,11 +192,13 @@ class Chooser:
         contest = self._contest(question, question.cutoff)
         ranked = self._ranked(contest, question.block_bytes)
         candidates = tuple(self._candidate(question, contest, one) for one in ranked)
+        usable = [i for i, candidate in enumerate(candidates) if candidate.auto]
         return Choice(
             question,
             candidates,
-            _core.reason(ranked),
+            _core.reason(ranked, [c.interval_s for c in candidates]),
             (*self._crossover_sizes(question), *self._crossover_cutoffs(question)),
+            _core.reason([ranked[i] for i in usable], [candidates[i].interval_s for i in usable]),
             tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
             self._model.profile.trust,
             doubt([(c.time_s, c.interval_s) for c in candidates], self._model),
@@ -200,10 +211,10 @@ class Chooser:
         for cutoff in cutoffs:
             contest = self._contest(question, cutoff)
             firsts = {size: self._ranked(contest, size)[0] for size in steps}
-            changes = self._size_changes(contest, steps)
+            changes = self._size_changes(question, contest, steps)
             winners = ((least_bytes, firsts[least_bytes].name), *((change.at, change.after) for change in changes))
             known = [size for size, first in firsts.items() if not self._extrapolates(contest, first, size)]
-            rows.append(MapRow(cutoff, winners, max(known, default=least_bytes)))
+            rows.append(MapRow(cutoff, winners, tuple(changes), max(known, default=least_bytes)))
         return WinnerMap(least_bytes, most_bytes, tuple(rows))
 
     def _contest(self, question: Question, cutoff: int) -> _core.Contest:
@@ -231,14 +242,9 @@ class Chooser:
             raise InputError(str(error)) from None
 
     def _candidate(self, question: Question, contest: _core.Contest, ranked: _core.Ranked) -> Candidate:
-        sizes = sizes_of(contest.message_blocks(ranked), question.block_bytes)
         placement = self._placement(math.prod(question.grid))
-        low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
-        if "card" in self._model.assumed(placement):
-            faster = contest.ranked_one(
-                ranked, question.block_bytes, with_faster_card(self._model.machine, placement.most_on_a_node)
-            )
-            low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
+        sizes = sizes_of(contest.message_blocks(ranked), question.block_bytes)
+        low_s, high_s = self._interval(question.grid, contest, ranked, question.block_bytes)
         case = ExchangeCase(
             ranked.algorithm, ranked.mode, question.grid, question.periodic, question.cutoff, question.block_bytes,
             question.shell, ranked.replication,
@@ -248,17 +254,44 @@ class Chooser:
             tuple(self._model.notes(ranked.mode, sizes, placement)),
         )  # fmt: skip
 
+    def _interval(
+        self, grid: tuple[int, ...], contest: _core.Contest, ranked: _core.Ranked, block_bytes: int
+    ) -> tuple[float, float]:
+        placement = self._placement(math.prod(grid))
+        sizes = sizes_of(contest.message_blocks(ranked), block_bytes)
+        low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
+        if "card" in self._model.assumed(placement):
+            faster = contest.ranked_one(ranked, block_bytes, with_faster_card(self._model.machine, placement.most_on_a_node))
+            low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
+        return low_s, high_s
+
+    def _told_apart(
+        self, question: Question, contest: _core.Contest, one: _core.Ranked, other: _core.Ranked, block_bytes: int
+    ) -> bool:
+        """Tell whether the intervals of two candidates do not meet at a size."""
+        ends = []
+        for ranked in (one, other):
+            try:
+                found = contest.ranked_one(ranked, block_bytes, self._model.machine)
+            except ValueError:  # no candidate at this cutoff
+                return True
+            ends.append(self._interval(question.grid, contest, found, block_bytes))
+        return not meet(*ends)
+
     def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
         return self._model.extrapolates(ranked.mode, sizes_of(contest.message_blocks(ranked), block_bytes))
 
     def _crossover_sizes(self, question: Question) -> list[Crossover]:
         """Return where, at the cutoff asked for, another candidate takes over as blocks grow: to the byte."""
-        return self._size_changes(self._contest(question, question.cutoff), size_steps(LEAST_BYTES, MOST_BYTES))
+        return self._size_changes(
+            question, self._contest(question, question.cutoff), size_steps(LEAST_BYTES, MOST_BYTES)
+        )
 
-    def _size_changes(self, contest: _core.Contest, steps: Sequence[int]) -> list[Crossover]:
+    def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int]) -> list[Crossover]:
         return list(
             _crossovers("bytes", steps, lambda size: self._ranked(contest, size)[0],
-                        lambda first, size: self._extrapolates(contest, first, size))
+                        lambda first, size: self._extrapolates(contest, first, size),
+                        lambda one, other, size: self._told_apart(question, contest, one, other, size))
         )  # fmt: skip
 
     def _crossover_cutoffs(self, question: Question) -> list[Crossover]:
@@ -272,7 +305,9 @@ class Chooser:
 
         return list(
             _crossovers("cutoff", range(1, most + 1), winner,
-                        lambda first, k: self._extrapolates(self._contest(question, k), first, question.block_bytes))
+                        lambda first, k: self._extrapolates(self._contest(question, k), first, question.block_bytes),
+                        lambda one, other, k: self._told_apart(
+                            question, self._contest(question, k), one, other, question.block_bytes))
         )  # fmt: skip
 
 
@@ -283,11 +318,28 @@ def size_steps(least: int, most: int) -> list[int]:
     return sorted({min(size, most) for size in steps})
 
 
+def _reach(places: Sequence[int], at: int, apart: Callable[[int], bool]) -> int | None:
+    """Return how far from ``at`` towards ``places`` two cannot be told apart, to 2 %; None: beyond the last place."""
+    near = at
+    for far in places:
+        if not apart(far):
+            near = far
+            continue
+        while abs(far - near) > max(1, 0.02 * near):
+            middle = round(math.sqrt(far * near))
+            if middle in (near, far):
+                middle = (far + near) // 2
+            near, far = (near, middle) if apart(middle) else (middle, far)
+        return near
+    return None
+
+
 def _crossovers(
     axis: str,
     places: Sequence[int],
     winner: Callable[[int], _core.Ranked],
     extrapolates: Callable[[_core.Ranked, int], bool],
+    told_apart: Callable[[_core.Ranked, _core.Ranked, int], bool],
 ) -> Iterator[Crossover]:
     """Yield where the winner changes. Between two places with different winners the change is halved down to 1."""
 
@@ -295,7 +347,10 @@ def _crossovers(
         if first.name == last.name:
             return
         if high - low == 1:
-            yield Crossover(axis, high, first.name, last.name, extrapolates(last, high))
+            apart = partial(told_apart, first, last)
+            below, above = ([place for place in places if (place < high) == side] for side in (True, False))
+            band = _reach(below[::-1], high, apart), _reach(above, high, apart)
+            yield Crossover(axis, high, first.name, last.name, extrapolates(last, high), *band)
             return
         middle = (low + high) // 2
         halfway = winner(middle)

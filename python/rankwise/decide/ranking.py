@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rankwise.engines.model import Model, doubt
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
-from rankwise.units import format_time
+from rankwise.units import format_interval, format_number, format_time
 from rankwise.workloads.base import Case, Row
+
+
+def meet(quicker: tuple[float, float] | None, slower: tuple[float, float] | None) -> bool:
+    """Tell whether two intervals have a time in common, so that who is quicker cannot be told; False where one is not known."""
+    return quicker is not None and slower is not None and slower[0] <= quicker[1] and quicker[0] <= slower[1]
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,12 @@ class Ranking:
             )
         alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
         also = f", as {' and '.join(alike)} are" if alike else ""
-        return f"{first}{also}; {slower.case.way} takes {100 * (slower.time_s / self.best.time_s - 1):.1f} % longer"
+        if meet(self.best.interval_s, slower.interval_s):
+            by = " with this profile" if slower.engine == "model" else ""
+            return f"{first}{also}; {slower.case.way} takes {format_time(slower.time_s)}, which cannot be told apart{by}"
+        ratio = slower.time_s / self.best.time_s
+        longer = f"{100 * (ratio - 1):.1f} % longer" if ratio < 2 else f"{format_number(ratio)} times as long"
+        return f"{first}{also}; {slower.case.way} takes {longer}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -48,6 +59,27 @@ class Ranking:
             "told_apart": self.doubt is None,
             "candidates": [row.to_dict() for row in self.rows],
         }
+
+
+def conclusion(rows: Sequence[Row]) -> str:
+    """Say in one sentence what rows come to: which way is fastest (of several questions: in how many), or what it takes."""
+    questions: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        questions.setdefault(row.case.question, []).append(row)
+    rankings = [rank(asked) for asked in questions.values()]
+    if len(rankings) == 1 and len(rows) > 1:
+        return rankings[0].reason
+    first, last = (pick((ranking.best for ranking in rankings), key=lambda row: row.time_s) for pick in (min, max))
+    times = f"{format_time(first.time_s)} to {format_time(last.time_s)}"
+    if len(rows) == 1:
+        interval = "" if first.interval_s is None else f" ({format_interval(first.interval_s)})"
+        return f"{first.case.way} takes {format_time(first.time_s)}{interval}"
+    if len(rankings) == len(rows):
+        ways = {row.case.way for row in rows}
+        return f"{f'{next(iter(ways))} takes' if len(ways) == 1 else 'all take'} {times}, by the case"
+    wins = Counter(ranking.best.case.way for ranking in rankings)
+    told = "; ".join(f"{way}: {count}" for way, count in wins.most_common())
+    return f"{times} by the fastest way of each of {len(rankings)} cases, which is {told}"
 
 
 def require_one_question(cases: Sequence[Case]) -> None:

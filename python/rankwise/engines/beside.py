@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
-from rankwise.units import format_time
+from rankwise.units import format_number, format_time
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ def conclusion(times: Sequence[MachineTime], what: str) -> str:
         return f"{what} takes {format_time(first.time_s)} on {first.machine}"
     meeting = [time.machine for time in ordered[1:] if time.low_s <= first.high_s]
     last = ordered[-1]
+    if format_time(first.time_s) == format_time(last.time_s):
+        return f"{what} takes {format_time(first.time_s)} on each of {', '.join(time.machine for time in ordered)}"
     if len(meeting) == len(ordered) - 1:
         return (
-            f"{what}: no machine is faster beyond its interval; the points lie between {format_time(first.time_s)} "
-            f"({first.machine}) and {format_time(last.time_s)} ({last.machine})"
+            f"{what} takes {format_time(first.time_s)} ({first.machine}) to {format_time(last.time_s)} ({last.machine}); "
+            "no machine is faster beyond its interval"
         )
     told = f"{what} is fastest on {first.machine}, {format_time(first.time_s)}"
     if meeting:
         told += f", not to be told from {', '.join(meeting)}"
-    return f"{told}; {last.machine} takes {last.time_s / first.time_s:.2g} times as long"
+    return f"{told}; {last.machine} takes {format_number(last.time_s / first.time_s)} times as long"

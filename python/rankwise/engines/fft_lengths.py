@@ -39,7 +39,7 @@ LAUNCHES = 3
 SECONDS = 0.5  # a launch, planning apart
 _TERMS = (*PHASES, "imbalance")
 _MOST_KEPT = 40  # samples of a launch
-_LEAST_POOLED = 40  # launches of other lengths, for quantiles of what launches differ by
+_PRIOR = 4  # launches that the spread of all lengths counts for in that of one
 _LEAST_WIDTH = 0.03  # what transforms of one launch repeat to
 _MOST_TIMED = 5  # candidates for one question, those whose exchanges take least
 
@@ -115,19 +115,24 @@ class Lengths:
         kept = {key: [vars(launch) for launch in of_key] for key, of_key in self.launches.items()}
         write_whole(self._path, json.dumps({"schema": 1, "lengths": kept}) + "\n")
 
-    def pooled(self) -> tuple[NDArray[np.float64], int]:
-        """Return by how much a further launch may differ from the mean of those made, in logs, as those of all lengths did.
+    def spread(self, key: str) -> tuple[float, int]:
+        """Return the standard deviation between the launches of a length, in logs, and its degrees of freedom.
 
-        A residual of k launches has 1 - 1/k of their variance, the difference of a further one from their mean 1 + 1/k.
+        Few launches say little of their own spread, and not all lengths scatter alike: what those of all lengths do on average
+        counts as so many launches more (Smyth, Stat. Appl. Genet. Mol. Biol. 3(1), 2004).
         """
-        residuals, freedom = [], 0
-        for of_key in self.launches.values():
-            if len(of_key) < 2:
-                continue
-            logs = np.log([launch.median_s for launch in of_key])
-            residuals.extend((logs - logs.mean()) * math.sqrt((len(logs) + 1) / (len(logs) - 1)))
-            freedom += len(of_key) - 1
-        return np.array(residuals), freedom
+        squares = {
+            name: float(np.sum((logs - logs.mean()) ** 2))
+            for name, of_key in self.launches.items()
+            if (logs := np.log([launch.median_s for launch in of_key])).size > 1
+        }
+        all_of_them = sum(len(self.launches[name]) - 1 for name in squares)
+        if all_of_them == 0:
+            return 0.0, 0
+        own = len(self.launches[key]) - 1
+        prior = min(_PRIOR, all_of_them - own)
+        variance = (prior * sum(squares.values()) / all_of_them + squares.get(key, 0.0)) / (prior + own)
+        return math.sqrt(variance), prior + own
 
     def ingredients(self, key: str) -> Ingredients:
         """Return the terms of a transform and the interval of a further launch's."""
@@ -140,18 +145,10 @@ class Lengths:
             np.log(np.median(rng.choice(launch.totals_s, (500, len(launch.totals_s))), axis=1) / middle) for launch in launches
         ])  # fmt: skip
         low, high = np.quantile(within, (0.025, 0.975))
-        residuals, freedom = self.pooled()
-        if residuals.size >= _LEAST_POOLED:
-            below, above = np.quantile(residuals, (0.025, 0.975))
-        elif freedom > 0:
-            spread = math.sqrt(float(np.sum(residuals**2)) / residuals.size * residuals.size / (residuals.size - 1))
-            above = t_quantile(0.975, freedom) * spread
-            below = -above
-        else:
-            above = math.log(1.3)
-            below = -above
+        spread, freedom = self.spread(key)
+        further = t_quantile(0.975, freedom) * spread * math.sqrt(1 + 1 / len(launches)) if freedom > 0 else math.log(1.3)
         width = math.log1p(_LEAST_WIDTH)
-        span = Span(middle, middle * math.exp(min(low, below, -width)), middle * math.exp(max(high, above, width)))
+        span = Span(middle, middle * math.exp(min(low, -further, -width)), middle * math.exp(max(high, further, width)))
         return Ingredients(
             {name: scale * time_s for name, time_s in parts.items()}, span, launches[0].library, len(launches),
             any(launch.disturbed for launch in launches),

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 from rankwise.machine.profile import Profile
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison
@@ -204,7 +204,7 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"ledger {path} cannot be read ({error}): {FILE}=FILE makes one") from None
+        raise InputError(f"ledger {path} {unreadable(error)}: {FILE}=FILE makes one") from None
     needed = {"row": ("machine", "verb", "engine", "workload", "case", "time_s", "time_lo_s", "time_hi_s"),
               "pair": ("machine", "engine", "against", "case", "predicted_s", "low_s", "high_s", "measured_s")}  # fmt: skip
     for number, line in enumerate(lines, 1):

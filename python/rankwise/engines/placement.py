@@ -100,15 +100,23 @@ def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int) -> tuple[int
     from rankwise.mapping.reading import read_mapping
 
     _require_known(placed)
-    found = read_mapping(Path(placed), [ranks_per_node] * nodes, "--placement")
+    path, name = _file_and_name(placed)
+    held = read_mapping(path, [ranks_per_node] * nodes, "--placement")
+    found = {key: nodes_of_cells for key, nodes_of_cells in held.items() if key.endswith(name)}
     if len(found) != 1:
-        raise InputError(f"--placement {placed} holds {len(found)} mappings ({', '.join(found)}): give a file with one")
+        raise InputError(f"--placement {placed} is not one of the mappings of {path}: give one of {', '.join(held)}")
     (nodes_of_cells,) = found.values()
     return tuple(nodes_of_cells)
 
 
+def _file_and_name(placed: str) -> tuple[Path, str]:
+    """Of ``FILE:NAME``, one of the mappings of a file, the file and ``:NAME``; of a file alone no name."""
+    file, colon, name = placed.rpartition(":")
+    return (Path(placed), "") if Path(placed).exists() or not colon else (Path(file), colon + name)
+
+
 def _require_known(placed: str) -> None:
-    if placed not in ("blocked", "cyclic") and not Path(placed).exists():
+    if placed not in ("blocked", "cyclic") and not _file_and_name(placed)[0].exists():
         raise InputError(
             f"--placement {placed} is neither blocked nor cyclic nor a file: write one with 'rankwise map --format'"
         )

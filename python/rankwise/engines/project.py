@@ -14,6 +14,7 @@ from rankwise.errors import InputError
 from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import MOST_RANGES, Range, bounds
+from rankwise.units import format_number, format_time
 
 TIME, OVERLAPPED_TIME, PEAK = "time", "overlapped-time", "peak"
 CRITERIA = (TIME, OVERLAPPED_TIME, PEAK)
@@ -182,7 +183,7 @@ def match_fft(answer: FftAnswer, other: Description, criterion: str) -> dict[str
             nodes = fft3d.solve_nodes(lambda count: model.evaluate(values | {"nodes": count})[result], target)
         except ValueError:
             raise InputError(
-                f"no number of nodes of {other.name} takes {target:.3g} s: ask a larger --n or other nodes of "
+                f"no number of nodes of {other.name} takes {format_time(target)}: ask a larger --n or other nodes of "
                 f"{answer.machine.name}"
             ) from None
     results = model.evaluate(values | {"nodes": nodes})
@@ -411,7 +412,7 @@ def sensitivity_labels(items: Sequence[Sensitivity], parameters: Mapping[str, Ra
             whole = unit == "1" and item.high >= 2
             ends = [f"{end:,.0f}" if whole else format_quantity(end, unit) for end in (item.low, item.high)]
         else:
-            ends = [f"x {end / parameter.value:.3g}" for end in (item.low, item.high)]
+            ends = [f"x {format_number(end / parameter.value)}" for end in (item.low, item.high)]
         labels.append((item.parameter, ends[0], ends[1]))
     return labels
 
@@ -424,7 +425,7 @@ def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: st
     rest = max((name for name in counted if name != largest), key=lambda name: results[name].value)
     time, other = results[largest].value, results[rest].value
     share = time / results["total_s"].value
-    times = f"{time / other:.3g} times" if other > 0 else "infinitely"
+    times = f"{format_number(time / other)} times" if other > 0 else "infinitely"
     through = f" on a {network}" if largest == "network_s" else ""
     return _TERMS[largest], (
         f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {times} the next term ({_TERMS[rest]})"

@@ -17,6 +17,7 @@ from rankwise.errors import InputError
 from rankwise.machine.description import Description
 from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range, bounds
+from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span, require_known
 from rankwise.workloads.exchange import balanced_grid, names
 
@@ -141,7 +142,8 @@ def project_stencil(
                 "results": {name: range_record(result) for name, result in results.items()},
                 "efficiency": ideal * first["results"]["total_s"]["value"] / results["total_s"].value if first else 1.0,
                 "bounded_by": bounded_by.removesuffix("_s"),
-                "reason": f"{bounded_by.removesuffix('_s')} takes {terms[bounded_by]:.3g} s of {results['total_s'].value:.3g} s",
+                "reason": f"{bounded_by.removesuffix('_s')} takes {format_time(terms[bounded_by])} of "
+                f"{format_time(results['total_s'].value)}",
                 "notes": described.notes(nodes),
             }
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError, RankwiseError
+from rankwise.errors import InputError, RankwiseError, unreadable
 from rankwise.files import append_json_line, load_json
 from rankwise.health.record import SCHEMA, Session
 from rankwise.measure.samples import now
@@ -26,7 +26,7 @@ def read(path: Path) -> list[Session]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise InputError(f"history {path} cannot be read ({error.strerror}): name the right file with --history") from None
+        raise InputError(f"history {path} {unreadable(error)}: name the right file with --history") from None
     sessions: list[Session] = []
     accepted: dict[str, str] = {}
     broken = 0

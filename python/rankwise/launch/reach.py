@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.launch.allocation import Allocation
 from rankwise.launch.launchers import ANY_HOST
 from rankwise.launch.process import output_of
@@ -31,7 +31,7 @@ _OWN_SHELLS = ("HYDRA_LAUNCHER_EXEC", "OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ss
 
 
 def require_hosts(hosts: Sequence[str], allocation: Allocation | None) -> None:
-    """Raise InputError for a host that the job does not have or, outside of one, that the resolver does not know."""
+    """Raise InputError for a host that the job lacks, UnusableEnvironmentError for one that the resolver does not know."""
     names = [host for host in distinct(hosts) if not host.startswith(ANY_HOST)]
     if allocation is not None:
         own = {node_name(host) for host in allocation.hosts}
@@ -46,9 +46,9 @@ def require_hosts(hosts: Sequence[str], allocation: Allocation | None) -> None:
             unknown = [host for host, at in zip(names, pool.map(_address, names), strict=True) if at is None]
         unknown = [host for host in unknown if not _is_alias(host)]
         if unknown:
-            raise InputError(
-                f"the resolver does not know {shortened(unknown)} (getent hosts {unknown[0]}): correct --hosts, or run inside a "
-                "Slurm allocation that has these nodes"
+            raise UnusableEnvironmentError(
+                f"cannot reach {shortened(unknown)}, as the name is not known (getent hosts {unknown[0]}): correct --hosts, or "
+                "run inside a Slurm allocation that has these nodes"
             )
 
 

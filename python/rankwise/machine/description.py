@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 from rankwise.files import MOST_DIGITS
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
@@ -307,10 +307,9 @@ def load_description(path: Path) -> Description:
     """Read a description from a file. Raises InputError."""
     try:
         return parse_description(path.read_text(encoding="utf-8"), str(path))
-    except FileNotFoundError:
-        raise InputError(f"machine file {path} does not exist: 'rankwise machines list' names the known ones") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"machine file {path} cannot be read ({error}): give a TOML file") from None
+        mend = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
+        raise InputError(f"machine file {path} {unreadable(error)}: {mend}") from None
 
 
 def _figure(key: str, record: Any, where: str) -> Figure:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 
 _MOST_HOSTS = 1_000_000
 
@@ -25,7 +25,7 @@ def parse_hosts(text: str) -> list[str]:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--hosts {text} cannot be read ({error}): give one node name a line") from None
+            raise InputError(f"--hosts {text} {unreadable(error)}: give one node name a line") from None
         words = [line.split("#")[0].strip() for line in lines]
         hosts = [host for word in words if word for host in _expand(word)]
     else:

@@ -2,7 +2,8 @@
 
 The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
 carry raw times of one cell (operation and size, or exchange case) of one launch, ``limits`` records sizes up to which sends
-do not wait, ``witness`` records what the machine did meanwhile; ``complete`` closes a campaign. What was cut off in mid-line (a full disk, a power cut) is reported and skipped; nothing is ever rewritten.
+do not wait, ``witness`` records what the machine did meanwhile; ``complete`` closes a campaign. What was cut off in mid-line (a
+full disk, a power cut) is reported and skipped; nothing is ever rewritten.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError, RankwiseError
+from rankwise.errors import InputError, RankwiseError, unreadable
 from rankwise.files import load_json, lock
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
@@ -146,7 +147,7 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         stream = path.open(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise InputError(f"samples {path} cannot be read ({error.strerror}): measure first, or name the right file") from None
+        raise InputError(f"samples {path} {unreadable(error)}: measure first, or name the right file") from None
     with stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():

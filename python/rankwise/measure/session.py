@@ -79,8 +79,8 @@ def measure_machine(
         )
     topology = discover()
     hosts = hosts or allocated_hosts()
-    places = find_places(topology, hosts, links, cpu_quota())
     require_hosts(hosts, find_allocation())
+    places = find_places(topology, hosts, links, cpu_quota())
     if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 from rankwise.files import load_json, write_whole
 
 MAGIC = b"RWcomm\r\n"
@@ -114,7 +114,7 @@ def read_record(path: Path) -> Record:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{where} cannot be read ({error.strerror}): name a file that 'rankwise observe' wrote") from None
+        raise InputError(f"{where} {unreadable(error)}: name a file that 'rankwise observe' wrote") from None
     if content[:8] != MAGIC:
         raise InputError(f"{where} is no record of an observed program: name a file that 'rankwise observe' wrote")
     end = 16 + int.from_bytes(content[8:16], "little")

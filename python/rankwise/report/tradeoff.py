@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankwise.decide.choice import MOST_CUTOFF, Question, WinnerMap
 from rankwise.report.chart import INK, WIDE, Chart, SizeAxis, Spec, emphasised, field_of, rows
-from rankwise.units import format_size
+from rankwise.units import format_size, format_volume
 
 # Okabe and Ito's colours that carry dark text, told apart by all kinds of colour vision.
 _COLOURS = ("#56b4e9", "#e69f00", "#f0e442", "#cc79a7", "#cfd3d8", "#59c9a5", "#e0895a", "#8fa6d8")
@@ -27,7 +27,7 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
     cutoffs = [row.cutoff for row in winners.rows]
     axis = SizeAxis.of((winners.least_bytes, winners.most_bytes))
     stops: list[str] = []
-    bars, unmeasured = [], []
+    bars, unmeasured, bands = [], [], []
     for row in winners.rows:
         ends = [*(at for at, _ in row.winners[1:]), winners.most_bytes]
         for (from_bytes, name), end in zip(row.winners, ends, strict=True):
@@ -36,6 +36,16 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
                 "cutoff": str(row.cutoff), "place": axis.place(from_bytes), "end": axis.place(end), "name": name,
                 "stop": len(stops),
                 "tip": words, "border": "" if from_bytes <= winners.least_bytes else f"{format_size(from_bytes)} →",
+            })  # fmt: skip
+            stops.append(words)
+        for border in row.borders:
+            low, high = border.low or winners.least_bytes, border.high or winners.most_bytes
+            words = (
+                f"cutoff {row.cutoff}, {format_volume(low)} to {format_volume(high)}: {border.before} and {border.after} "
+                "cannot be told apart"
+            )
+            bands.append({
+                "cutoff": str(row.cutoff), "place": axis.place(low), "end": axis.place(high), "tip": words, "stop": len(stops),
             })  # fmt: skip
             stops.append(words)
         if row.measured_to_bytes < winners.most_bytes:
@@ -60,6 +70,11 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
             "encoding": {"x": x, "x2": {"field": "end"}, "y": y},
         },
         {
+            "data": rows(bands),
+            "mark": {"type": "bar", "height": _ROW_PX - 2, "color": "#6b6b6b", "opacity": 0.3},
+            "encoding": {"x": x, "x2": {"field": "end"}, "y": y},
+        },
+        {
             "data": rows(bars), "transform": [{"filter": f"datum.border!=''&&{room}>62"}],
             "mark": {"type": "text", "align": "left", "dx": 4, "dy": -9, "fontSize": 11, "color": _TEXT},
             "encoding": {"x": x, "y": y, "text": {"field": "border"}},
@@ -80,12 +95,14 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
             "encoding": {"x": x, "y": y},
         })  # fmt: skip
     grid = "x".join(map(str, question.grid))
-    title = f"Fastest exchange, {grid} ranks, {question.shell} shell"
+    title = f"Fastest exchange on grid {grid}, {question.shell} shell"
+    told = "grey: two cannot be told apart with this profile" if bands else ""
+    below = [line for line in (asked.removeprefix("; "), told) if line]
     return Chart(
         "tradeoff",
         f"Fastest exchange by size of a block and cutoff, {grid} ranks",
         f"A row for each cutoff from {cutoffs[0]} to {cutoffs[-1]}; along it blocks grow from "
         f"{format_size(winners.least_bytes)} to {format_size(winners.most_bytes)}. Winners: {'; '.join(names)}{asked}.",
-        [{"title": {"text": title, "subtitle": asked.removeprefix("; ")}, "height": _ROW_PX * len(cutoffs), "layer": layers}],
+        [{"title": {"text": title, "subtitle": below}, "height": _ROW_PX * len(cutoffs), "layer": layers}],
         stops, legend_px=240,
     )  # fmt: skip

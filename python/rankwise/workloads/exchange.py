@@ -78,6 +78,10 @@ class ExchangeCase(Case):
         return self.message_bytes
 
     @property
+    def question(self) -> Hashable:
+        return self.grid, self.periodic, self.cutoff, self.shell, self.message_bytes
+
+    @property
     def way(self) -> str:
         teams = f" with teams of {self.replication}" if self.algorithm == "team-shift" else ""
         return f"{self.algorithm}{teams}, {self.mode}"

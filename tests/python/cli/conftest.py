@@ -6,11 +6,27 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.cli.table import Table
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
 
 FOLDER = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let verbs print for 80 columns, and hold all of their tables to it: nothing wider, and nothing cut."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = Table.text
+
+    def checked(self: Table, width: int) -> str:
+        found = text(self, width)
+        assert "…" not in found, found
+        assert width < 60 or all(len(line) <= width for line in found.splitlines()), found
+        return found
+
+    monkeypatch.setattr(Table, "text", checked)
 
 
 @pytest.fixture

@@ -175,14 +175,14 @@ def test_a_schedule_is_data(rankwise: Callable[..., Any]) -> None:
 
 def test_a_team_s_way_back_is_shown(rankwise: Callable[..., Any]) -> None:
     result = rankwise("exchange", "show", "--algorithm", "team-shift", "--dims", "1", "--ranks", "8", "-c", "2", "--rank", "1")
-    assert "interact with: blocks of 0…1, team at offset 0" in result.out
+    assert "interact with: blocks of 0–1, team at offset 0" in result.out
     assert "way back" in result.out
 
 
 def test_blocks_that_are_passed_on_are_shown(rankwise: Callable[..., Any]) -> None:
     given = ["--dims", "4x4", "--ranks-per-node", "4"]
     shown = rankwise("exchange", "show", "--algorithm", "striped", *given, "--rank", "5").out
-    assert "step 1:   receive from 0: offsets (-1,-1)…(-1,1) and blocks of 3, passed on" in shown
+    assert "step 1:   receive from 0: offsets (-1,-1) to (-1,1) and blocks of 3, passed on" in shown
     assert rankwise("exchange", "show", "--algorithm", "two-step", *given, "--json").code == 0
 
 

@@ -55,13 +55,14 @@ def test_the_mapping_is_in_the_json_when_asked_for(rankwise: Rankwise) -> None:
 def test_the_table_shows_the_reduction_and_says_what_to_take(rankwise: Rankwise) -> None:
     result = rankwise(*PAPER)
     assert result.code == 0
-    line = next(line for line in result.out.splitlines() if "refined" in line)
-    assert "1204" in line and "-74.4 %" in line and "best" in line
-    assert result.out.splitlines()[-2:] == [
+    lines = result.out.splitlines()
+    line = next(line for line in lines if line.startswith("refined"))
+    assert "1204" in line and "-74.4" in line and "best" in line
+    assert (lines[0], lines[-1]) == (
         "Recommended: refined sends the fewest messages between nodes, 1204 instead of 4704 (-74.4 %); its busiest node "
         "sends 28 instead of 96.",
         "No mapping sends fewer than 1204: refined is optimal (parts of that size have at least so long a border).",
-    ]
+    )
 
 
 def test_messages_that_weigh_differently_are_told_in_bytes(rankwise: Rankwise) -> None:
@@ -70,7 +71,7 @@ def test_messages_that_weigh_differently_are_told_in_bytes(rankwise: Rankwise) -
     best = next(row for row in rankwise(*options, "--json").json["results"] if row["optimal"])
     assert best["levels"][0]["bytes"] == 1000 * best["j_sum"]
     assert f"No mapping sends less than {best['j_sum']} kB" in out[-1]
-    assert " kB" in out[-2] or "leave the ranks as they are" in out[-2]
+    assert " kB" in out[0] or "leave the ranks as they are" in out[0]
 
 
 def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise: Rankwise) -> None:
@@ -86,7 +87,7 @@ def test_ranks_that_are_well_placed_stay(rankwise: Rankwise) -> None:
 
 def test_a_map_that_only_spares_the_busiest_node_says_so(rankwise: Rankwise) -> None:
     out = rankwise("map", "--grid", "6x4", "--nodes", "3", "--ppn", "8").out
-    assert out.splitlines()[-2] == (
+    assert out.splitlines()[0] == (
         "Recommended: stencil-strips sends as many messages between nodes as blocked (16), but its busiest node only 6 "
         "instead of 8."
     )
@@ -199,7 +200,7 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
 )
 def test_what_does_not_fit_is_one_line_and_exit_code_2(rankwise: Rankwise, arguments: list[str], says: str) -> None:
     result = rankwise("map", *arguments)
-    assert (result.code, result.out) == (2, "")
+    assert result.code == 2 and (result.out == "" or set(result.json) == {"error"})
     assert result.err.startswith("rankwise: ") and result.err.count("\n") == 1
     assert says in result.err
 

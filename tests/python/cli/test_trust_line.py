@@ -72,7 +72,7 @@ def test_the_line_is_said_once_and_is_in_the_json(rankwise: Callable[..., Any], 
 
 def test_poor_figures_do_not_tell_candidates_apart(rankwise: Callable[..., Any], poor: Path) -> None:
     result = rankwise("choose", "exchange", "--profile", poor)
-    assert result.out.startswith("candidates cannot be told apart: the profile's figures are poor")
+    assert result.out.startswith("Candidates cannot be told apart: the profile's figures are poor")
 
 
 def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Callable[..., Any]) -> None:

@@ -148,7 +148,7 @@ def test_who_ended_is_told(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_hosts_are_checked_before_anything_starts(mpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"the resolver does not know nowhere\.invalid"):
+    with pytest.raises(UnusableEnvironmentError, match=r"cannot reach nowhere\.invalid, as the name is not known"):
         list(stream_kernel(mpi, ["hello"], 2, False, "greeting", ["localhost", "nowhere.invalid"]))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-3]")

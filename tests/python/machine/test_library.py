@@ -249,7 +249,7 @@ def test_files_that_are_no_description(tmp_path: Path) -> None:
         )
     with pytest.raises(InputError, match="does not exist"):
         load_machine(str(tmp_path / "no.toml"))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="is a folder, not a file"):
         load_machine(f"{tmp_path}/")
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
     with pytest.raises(InputError, match="cannot be read"):

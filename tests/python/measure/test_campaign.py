@@ -251,4 +251,4 @@ def test_an_interrupted_measure_keeps_its_samples_leaves_no_rank_and_resumes(tmp
 def test_resuming_what_never_began_is_a_usage_error(rankwise: Callable[..., Any]) -> None:
     result = rankwise("measure", "-o", "none.json", "--resume")
     assert result.code == 2
-    assert "none.samples.jsonl cannot be read" in result.err
+    assert "none.samples.jsonl does not exist" in result.err

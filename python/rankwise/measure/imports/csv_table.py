@@ -2,8 +2,8 @@
 
 ``message_bytes`` (or ``size_bytes``), and one of ``latency_s``, ``latency_ms``, ``latency_us``, ``latency_ns`` (or
 ``time_...``), the one-way time of a message. The 95 % interval comes from columns ``..._lo_...`` and ``..._hi_...``
-(``time_lo_s``, ``time_hi_s``; both empty: not known), else from ``sigma_...`` in the same unit; ``samples`` counts what a row stands for. With
-``link`` and ``sending`` columns one file holds all tables of a profile.
+(``time_lo_s``, ``time_hi_s``; both empty: not known), else from ``sigma_...`` in the same unit; ``samples`` counts what a row
+stands for. With ``link`` and ``sending`` columns one file holds all tables of a profile.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Header:
             low_s = self._number(cells, self._low, where) * self._scale
             high_s = self._number(cells, self._high, where) * self._scale
             if not 0 <= low_s <= high_s or high_s > MOST_TIME_S:
-                raise InputError(f"{where}: the interval {low_s:g} … {high_s:g} s is upside down, or no time: give low, then high")
+                raise InputError(f"{where}: the interval {low_s:g} to {high_s:g} s is upside down, or no time: give low, then high")
         elif self._sigma is not None:
             half_width_s = 1.96 * self._number(cells, self._sigma, where) * self._scale
             if not 0 <= half_width_s <= MOST_TIME_S:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.distributions import t_quantile
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 from rankwise.files import reading
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
@@ -178,7 +178,7 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise InputError(
-            f"table {path} cannot be read ({error}): give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"
+            f"table {path} {unreadable(error)}: give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"
         ) from None
     with reading(f"table {path}", "give the benchmark's output as it was written"):
         return _tables_in(path, lines, window)

@@ -49,7 +49,7 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, says:
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="none.csv does not exist"):
         import_profile([tmp_path / "none.csv"], "other-node", "x")
 
 
