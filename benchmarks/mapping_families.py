@@ -13,7 +13,7 @@ import numpy as np
 from graph_quality import PEERS, Rows, write_files
 
 from rankwise import _core
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.mapping.problem import problem_of
 
 FAMILIES = ("even", "diagonal", "skew", "fcc", "short and long", "moore", "weighted", "nearest-neighbor", "hops")
@@ -122,7 +122,7 @@ def _by_size(parts: np.ndarray, sizes: list[int]) -> np.ndarray:
 def own_map(problem: Drawn, effort_s: float) -> tuple[int, int, int]:
     """Return J_sum and J_max of auto, ended by the clock, and the bound."""
     found = map_grid(
-        problem.grid, problem.sizes, problem.offsets, problem.periodic, ["auto"], keep_maps=False, weights=problem.weights,
-        effort_s=effort_s, sharp=True,
+        problem.grid, problem.sizes, problem.offsets, problem.periodic, ["auto"], how=How(keep_maps=False, weights=problem.weights,
+        effort_s=effort_s, sharp=True),
     )  # fmt: skip
     return found.best.j_sum, found.best.j_max, found.bound

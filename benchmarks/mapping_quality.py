@@ -15,7 +15,7 @@ import statistics
 import time
 from collections import defaultdict
 
-from rankwise.mapping import Mappings, map_grid
+from rankwise.mapping import How, Mappings, map_grid
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers.hunold2020 import PAPERS_ALGORITHMS, STENCILS, Instance, instances, peers
 from rankwise.progress import meter
@@ -27,8 +27,8 @@ OTHERS = ["blocked", *PAPERS_ALGORITHMS, "stencil-strips:code"]
 def mapped(instance: Instance, algorithms: list[str], effort_s: float = 0.0, objective: str = "j_sum") -> Mappings:
     nodes = [instance.ranks_per_node] * instance.nodes
     return map_grid(
-        instance.grid, nodes, instance.stencil, algorithms=algorithms, keep_maps=False, steps=steps_of(effort_s),
-        objective=objective,
+        instance.grid, nodes, instance.stencil, algorithms=algorithms, how=How(keep_maps=False, steps=steps_of(effort_s),
+        objective=objective),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from rankwise.cli.rows import show_validation
 from rankwise.engines.run import Here
 from rankwise.engines.session import compare_engines
 from rankwise.files import write_json
-from rankwise.measure.session import measure_machine
+from rankwise.measure.session import Measurement, measure_machine
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases
 
 SIZES, CUTOFFS = (8, 1000, 64000), (1, 2, 4)
@@ -48,7 +48,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         profile = options.profile or Path(folder) / "machine.json"
         if options.profile is None:
-            measure_machine(profile, resume=False, seconds=12.0)
+            measure_machine(profile, False, Measurement(seconds=12.0))
         before = os.getloadavg()[0]
         begin_s = time.monotonic()
         validation = compare_engines(

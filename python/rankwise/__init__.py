@@ -1,23 +1,91 @@
-"""rankwise: how fast a program's communication can be on a machine, why, and what to change."""
+"""rankwise: how fast a program's communication can be on a machine, why, and what to change.
 
+Functions ask what the verbs of the command line ask: ``measure`` and ``load`` give a machine's profile; ``predict``, ``simulate``,
+``run``, ``validate`` and ``choose`` take a workload (``Exchange``, ``Stencil``, ``HaloExchange``, ``Fft3d``, ``Alltoall``, ``Observed``); ``map`` a
+``Placing``, ``project`` an ``Exchange``, ``StencilCode`` or ``FftProjection`` on a ``Described`` machine, ``observe`` a command. What they return
+shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankwise.api.asking import choose as choose
+    from rankwise.api.asking import predict as predict
+    from rankwise.api.asking import run as run
+    from rankwise.api.asking import simulate as simulate
+    from rankwise.api.asking import validate as validate
+    from rankwise.api.observing import load_record as load_record
+    from rankwise.api.observing import observe as observe
+    from rankwise.api.placing import Placing as Placing
+    from rankwise.api.placing import map as map
+    from rankwise.api.profiles import Campaign as Campaign
+    from rankwise.api.profiles import Machine as Machine
+    from rankwise.api.profiles import load as load
+    from rankwise.api.profiles import measure as measure
+    from rankwise.api.projecting import Described as Described
+    from rankwise.api.projecting import FftProjection as FftProjection
+    from rankwise.api.projecting import StencilCode as StencilCode
+    from rankwise.api.projecting import project as project
+    from rankwise.api.questions import Effort as Effort
+    from rankwise.api.questions import Nodes as Nodes
+    from rankwise.api.questions import Platform as Platform
+    from rankwise.api.questions import Ranks as Ranks
     from rankwise.fft import Fft as Fft
+    from rankwise.fft import FftPlan as FftPlan
     from rankwise.halo import Halo as Halo
     from rankwise.halo import halo_array as halo_array
+    from rankwise.workloads.alltoall import AlltoallOptions as Alltoall
+    from rankwise.workloads.exchange import ExchangeOptions as Exchange
+    from rankwise.workloads.fft3d import FftOptions as Fft3d
+    from rankwise.workloads.halo import HaloOptions as HaloExchange
+    from rankwise.workloads.observed import ObservedOptions as Observed
+    from rankwise.workloads.stencil import StencilOptions as Stencil
 
 __version__ = "0.1.0"
 
+_MODULE_OF = {
+    "Fft": "fft",
+    "FftPlan": "fft",
+    "Halo": "halo",
+    "halo_array": "halo",
+    "load": "api.profiles",
+    "measure": "api.profiles",
+    "Campaign": "api.profiles",
+    "Machine": "api.profiles",
+    "predict": "api.asking",
+    "simulate": "api.asking",
+    "run": "api.asking",
+    "validate": "api.asking",
+    "choose": "api.asking",
+    "Ranks": "api.questions",
+    "Nodes": "api.questions",
+    "Platform": "api.questions",
+    "Effort": "api.questions",
+    "Exchange": "workloads.exchange:ExchangeOptions",
+    "Stencil": "workloads.stencil:StencilOptions",
+    "HaloExchange": "workloads.halo:HaloOptions",
+    "Fft3d": "workloads.fft3d:FftOptions",
+    "Alltoall": "workloads.alltoall:AlltoallOptions",
+    "Observed": "workloads.observed:ObservedOptions",
+    "map": "api.placing",
+    "Placing": "api.placing",
+    "project": "api.projecting",
+    "Described": "api.projecting",
+    "StencilCode": "api.projecting",
+    "FftProjection": "api.projecting",
+    "observe": "api.observing",
+    "load_record": "api.observing",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Load what needs numpy only where it is used."""
-    if name == "Fft":
-        import rankwise.fft
+    """Load what is asked for only where it is used: the command line starts with next to nothing."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
+    module, _, there = _MODULE_OF[name].partition(":")
+    return getattr(import_module(f"rankwise.{module}"), there or name)
 
-        return rankwise.fft.Fft
-    if name in ("Halo", "halo_array"):
-        import rankwise.halo
 
-        return getattr(rankwise.halo, name)
-    raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULE_OF])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +57,9 @@ class _Options(ctypes.Structure):
     ]  # fmt: skip
 
 
-class Fft:
-    """The transform of an array of `shape` points on a communicator of mpi4py; making it is collective.
+@dataclass(frozen=True)
+class FftPlan:
+    """How a transform is done.
 
     real: a real array, whose spectrum has shape[2] // 2 + 1 points on axis 2. precision: "double" or "single". batch: fields
     that every call transforms, the first axis of the arrays; None: one, without that axis. in_box, out_box: (lower, size) of
@@ -66,16 +68,36 @@ class Fft:
     method: "auto", "alltoall", "pairwise" or "node-aware" (one message from node to node). chunks: slices of a slab whose exchange is
     under way while the next ones are transformed; 1: none, 0: auto. effort: "model" (quick to make), "trials" or "patient". in_place: array and
     spectrum are the same memory, which `arrays` gives.
+    """
+
+    real: bool = False
+    precision: str = "double"
+    batch: int | None = None
+    in_box: Any = None
+    out_box: Any = None
+    order: str = "transposed"
+    grid: Sequence[int] | None = None
+    method: str = "auto"
+    chunks: int = 0
+    effort: str = "trials"
+    in_place: bool = False
+
+
+class Fft:
+    """The transform of an array of `shape` points on a communicator of mpi4py; making it is collective.
+
+    ``plan`` says how, and what is named besides is instead of its own: ``Fft(comm, (64, 64, 64), real=True)``.
 
     Raises InputError, on all ranks, for arguments that have no meaning or do not fit together and where no FFT library is
     installed, and UnusableEnvironmentError where the library cannot be built for the MPI of mpi4py.
     """
 
-    def __init__(
-        self, comm: Any, shape: Sequence[int], *, real: bool = False, precision: str = "double", batch: int | None = None,
-        in_box: Any = None, out_box: Any = None, order: str = "transposed", grid: Sequence[int] | None = None,
-        method: str = "auto", chunks: int = 0, effort: str = "trials", in_place: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, comm: Any, shape: Sequence[int], plan: FftPlan | None = None, **ways: Any) -> None:
+        try:
+            asked = replace(plan or FftPlan(), **ways)
+        except TypeError as error:
+            raise TypeError(f"Fft: {str(error).removeprefix('FftPlan.__init__() ')}") from None
+        real, batch, precision, grid, in_place = asked.real, asked.batch, asked.precision, asked.grid, asked.in_place
         if len(shape) != 3 or (grid is not None and len(grid) != 2):
             raise InputError(f"shape is {tuple(shape)}, grid {grid}: give the points of three axes, and two numbers of ranks")
         self._handle = ctypes.c_void_p()
@@ -83,14 +105,14 @@ class Fft:
         self._library = library_of_all(comm)
         options = _Options(ctypes.sizeof(_Options), int(real))
         options.precision = _number(precision, _PRECISIONS, "precision")
-        options.order = _number(order, _ORDERS, "order")
-        options.method = _number(method, _METHODS, "method")
-        options.effort = _number(effort, _EFFORTS, "effort")
+        options.order = _number(asked.order, _ORDERS, "order")
+        options.method = _number(asked.method, _METHODS, "method")
+        options.effort = _number(asked.effort, _EFFORTS, "effort")
         options.in_place, options.batch = int(in_place), 1 if batch is None else batch
-        options.chunks = chunks
+        options.chunks = asked.chunks
         options.grid[:] = (0, 0) if grid is None else grid
         points = (ctypes.c_int64 * 3)(*shape)
-        boxes = [None if box is None else ctypes.byref(_Box(tuple(box[0]), tuple(box[1]))) for box in (in_box, out_box)]
+        boxes = [None if box is None else ctypes.byref(_Box(tuple(box[0]), tuple(box[1]))) for box in (asked.in_box, asked.out_box)]
         self._call("create_f", comm.py2f(), points, *boxes, ctypes.byref(options), ctypes.byref(self._handle))
         found = (_Box(), _Box())
         self._call("boxes", self._handle, ctypes.byref(found[0]), ctypes.byref(found[1]))
@@ -99,7 +121,7 @@ class Fft:
         self._call("elements", self._handle, ctypes.byref(elements[0]), ctypes.byref(elements[1]))
         spectrum = np.dtype(np.complex128 if precision == "double" else np.complex64)
         kind = np.dtype(np.float64 if precision == "double" else np.float32) if real else spectrum
-        padded = 2 * (self.in_box.size[2] // 2 + 1) if real and in_place and in_box is None else self.in_box.size[2]
+        padded = 2 * (self.in_box.size[2] // 2 + 1) if real and in_place and asked.in_box is None else self.in_box.size[2]
         self._in_place = in_place
         self._in = _Side(self.in_box.size, kind, padded, batch, elements[0].value)
         self._out = _Side(self.out_box.size, spectrum, self.out_box.size[2], batch, elements[1].value)

@@ -122,6 +122,35 @@ std::vector<double> held_s(const Machine& machine, const std::string& resource, 
   return held;
 }
 
+// Of each message or step so many figures, one row after the other.
+template <typename Row, typename Value, std::size_t Columns>
+std::vector<std::array<Value, Columns>> table(const std::vector<Row>& rows, std::array<Value, Columns> (*of)(const Row&)) {
+  std::vector<std::array<Value, Columns>> found;
+  found.reserve(rows.size());
+  for (const Row& row : rows) found.push_back(of(row));
+  return found;
+}
+
+auto history(const Judged& judged, Index block_bytes, const Machine& on) {
+  using Message = rankwise::History::Message;
+  using Stretch = rankwise::History::Stretch;
+  rankwise::History history;
+  const rankwise::Cost cost = judged.walk.cost(block_bytes, on, history);
+  return std::tuple(
+      cost,
+      table<Message, Index, 6>(history.messages,
+                               [](const Message& m) -> std::array<Index, 6> {
+                                 return {m.rank, m.peer, m.tag, m.sends, m.blocking, m.bytes};
+                               }),
+      table<Message, double, 2>(history.messages,
+                                [](const Message& m) -> std::array<double, 2> { return {m.posted_s, m.done_s}; }),
+      table<Stretch, Index, 4>(history.steps,
+                               [](const Stretch& s) -> std::array<Index, 4> {
+                                 return {s.rank, s.first, s.count, static_cast<Index>(s.term)};
+                               }),
+      table<Stretch, double, 2>(history.steps, [](const Stretch& s) -> std::array<double, 2> { return {s.begin_s, s.end_s}; }));
+}
+
 rankwise::Grid grid(std::vector<Index> dims, std::vector<bool> periodic) {
   return rankwise::Grid(std::move(dims), std::move(periodic));
 }
@@ -229,6 +258,10 @@ void bind_cost(nb::module_& m) {
   nb::class_<Judged>(m, "Judged", "A program on a placement, to be priced for any block size and machine.")
       .def("cost", [](const Judged& self, Index block_bytes, const Machine& on) { return self.walk.cost(block_bytes, on); },
            nb::arg("block_bytes"), nb::arg("machine"), "Raises ValueError where the machine lacks a link.")
+      .def("history", &history, nb::arg("block_bytes"), nb::arg("machine"),
+           "Return the cost, and when each rank did what, of a program whose ranks all stay at their places: of each message rank, "
+           "peer, tag, sends, blocking, bytes, and when it was posted and done (s); of each step rank, first message, messages, term (0 a "
+           "message on its own, 1 further ones beside it, 2 what others send over its way, 3 the processor), and when it begins and ends (s).")
       .def_prop_ro("message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
                    "The numbers of blocks that messages have.")
       .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })

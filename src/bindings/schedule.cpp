@@ -182,6 +182,11 @@ void bind_schedule(nb::module_& m) {
            "wait for each other for ever. Empty when they are right.")
       .def("judged", [](const Exchange& self, const rankwise::Placement& placement) { return Judged{self.judged(placement)}; },
            nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all.")
+      .def("of_all",
+           [](const Exchange& self, const rankwise::Placement& placement) {
+             return Judged{rankwise::Walk(self.on(placement)).at(placement)};
+           },
+           nb::arg("placement"), "Return the exchange on a placement, every rank walked at its place.")
       .def("walk_all",
            [](const Exchange& self, rankwise::Index block_bytes, const rankwise::Placement& placement,
               const rankwise::Machine& machine) { return rankwise::Walk(self.on(placement)).cost(block_bytes, placement, machine); },

@@ -238,7 +238,10 @@ class Clock {
     });
   }
 
-  void run() {
+  // Notes in history what is followed; part: which of the round's it is.
+  void run(History* history, int part) {
+    history_ = history;
+    part_number_ = part;
     for (const Trace::Event& event : replayed_.trace.events) {
       if (event.kind == Trace::Kind::posted) {
         post(event.a);
@@ -333,6 +336,8 @@ class Clock {
 
   void complete(Id rank, Id first, Id end) {
     double& ready_s = ready_s_[rank];
+    const double begin_s = ready_s;
+    term_ = History::Term::message;
     if (end > first && is_together(first)) {
       ready_s = timed_ ? timed_together(rank, first, end) : together(rank, first, end);
     } else {
@@ -340,6 +345,25 @@ class Clock {
       for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
     }
     for (Id i = first; timed_ && i < end; ++i) ready_s += work_.work_s(part_.transfers[i].copied, part_.transfers[i].added);
+    if (history_ != nullptr) note(rank, first, end, begin_s);
+  }
+
+  void note(Id rank, Id first, Id end, double begin_s) {
+    History::Stretch step{rank, static_cast<std::uint32_t>(history_->messages.size()), 0, begin_s, ready_s_[rank], term_};
+    double last_s = begin_s;
+    for (Id id = first; id < end; ++id) {
+      const Passage& passage = part_.passages[id];
+      if (!passage.moves) continue;
+      if (!is_together(id) && !passage.sends && done_s_[id] > last_s) {
+        last_s = done_s_[id];
+        step.term = wait_s(id) > 0 ? History::Term::shared : History::Term::message;
+      }
+      history_->messages.push_back({rank, passage.peer, replayed_.trace.ops[id].op->tag + (part_number_ << 20), passage.sends,
+                                    passage.sends && is_blocking(mode_) && !is_together(id), price(id).bytes, posted_s_[id],
+                                    done_s_[id]});
+      ++step.count;
+    }
+    history_->steps.push_back(step);
   }
 
   // Moves the arrivals of a step apart, in the order in which they come; none is there before what shares its way lets it.
@@ -385,11 +409,15 @@ class Clock {
     }
     // The first message of the busier direction is in first_s already.
     const double own_s = first_s + std::max(0.0, std::max(gaps_sent_s, gaps_received_s) - largest_gap_s);
+    term_ = busy_s > std::max(own_s, shared_s) ? History::Term::processor
+            : shared_s > own_s                 ? History::Term::shared
+            : own_s > 1.5 * first_s            ? History::Term::messages
+                                               : History::Term::message;
     return start_s + std::max({own_s, shared_s, busy_s});
   }
 
   // A step that was timed, of messages that may differ: the longest alone, and what the others add in the mean.
-  [[nodiscard]] double timed_together(Id rank, Id first, Id end) const {
+  [[nodiscard]] double timed_together(Id rank, Id first, Id end) {
     std::array<Index, 2> messages{};  // received, sent
     for (Id id = first; id < end; ++id) {
       if (part_.passages[id].moves) ++messages[part_.passages[id].sends ? 1 : 0];
@@ -411,7 +439,11 @@ class Clock {
       longest_s = std::max(longest_s, one_s);
       shared_s = std::max(shared_s, one_s + (sends ? wait_to_leave_s(id) : wait_s(id)));
     }
-    return start_s + std::max(longest_s + std::max(further_s[0], further_s[1]), shared_s);
+    const double own_s = longest_s + std::max(further_s[0], further_s[1]);
+    term_ = shared_s > own_s           ? History::Term::shared
+            : own_s > 1.5 * longest_s ? History::Term::messages
+                                      : History::Term::message;
+    return start_s + std::max(own_s, shared_s);
   }
 
   struct Tally {
@@ -435,6 +467,9 @@ class Clock {
   std::vector<Id> arrivals_;          // of one step
   std::vector<Tally> tally_;          // of one step: how many messages of each price
   const Prices& work_;
+  History* history_ = nullptr;
+  int part_number_ = 0;
+  History::Term term_ = History::Term::message;  // of the step that is completed
   bool timed_ = false;                // the steps themselves were timed, on every link in use
 };
 
@@ -464,11 +499,16 @@ Walk Walk::at(Placement placement) && {
 
 Cost Walk::cost(Index block_bytes, const Placement& placement, const Machine& machine) const {
   check(placement);
-  return follow(block_bytes, &placement, machine);
+  return follow(block_bytes, &placement, machine, nullptr);
 }
 
 Cost Walk::cost(Index block_bytes, const Machine& machine) const {
-  return follow(block_bytes, placement_ ? &*placement_ : nullptr, machine);
+  return follow(block_bytes, placement_ ? &*placement_ : nullptr, machine, nullptr);
+}
+
+Cost Walk::cost(Index block_bytes, const Machine& machine, History& history) const {
+  if (!placement_) invalid("few ranks stand for all: a time line is of all");
+  return follow(block_bytes, &*placement_, machine, &history);
 }
 
 const Discrepancy& Walk::discrepancy() const {
@@ -495,7 +535,7 @@ bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
   return std::any_of(sizes_.begin(), sizes_.end(), [&](Index blocks) { return blocks > 0 && blocks * block_bytes >= limit; });
 }
 
-Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine) const {
+Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const {
   if (block_bytes < 0) invalid("block size " + std::to_string(block_bytes) + " B is negative: give at least 0");
   constexpr Index limit = Index{1} << 62;
   for (const Index blocks : sizes_) {
@@ -509,6 +549,7 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
   Cost cost;
   cost.finish_s.assign(ranks_, 0.0);
   const bool waits = mode_ == SendMode::send && sends_wait(block_bytes, machine);
+  int number = 0;
   for (const Part& part : parts_) {
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
@@ -517,7 +558,7 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
         : placement_ && placement == &*placement_
             ? loads.of_all(part.passages, replayed.phases, *placement)
             : loads.of_all(part.passages, phases_at(*placement, part, replayed, as_ssend || mode_ != SendMode::send), *placement);
-    Clock(as_ssend ? SendMode::ssend : mode_, part, replayed, placement, held, prices, cost.finish_s).run();
+    Clock(as_ssend ? SendMode::ssend : mode_, part, replayed, placement, held, prices, cost.finish_s).run(history, number++);
   }
   cost.messages_per_rank = messages_per_rank_;
   cost.blocks_per_rank = blocks_per_rank_;

@@ -45,6 +45,33 @@ struct Cost {
   [[nodiscard]] double time_s() const;
 };
 
+// When each rank did what, for a time line: of a walk of all ranks.
+struct History {
+  // What a step takes longest for: a message on its own, further ones beside it, what others send over its way, or the
+  // processor's share of each.
+  enum class Term : std::uint8_t { message, messages, shared, processor };
+  struct Message {
+    std::uint32_t rank;
+    std::uint32_t peer;
+    int tag;
+    bool sends;
+    bool blocking;
+    Index bytes;
+    double posted_s;
+    double done_s;  // of a receive with others in flight: when its sender was there
+  };
+  struct Stretch {
+    std::uint32_t rank;
+    std::uint32_t first;  // of its messages
+    std::uint32_t count;
+    double begin_s;
+    double end_s;
+    Term term;
+  };
+  std::vector<Message> messages;
+  std::vector<Stretch> steps;  // in order of their ends
+};
+
 // What the judge errs by where schedules are of one kind: 95 % of simulations lie within these factors of its time. Parts are
 // the import and the way back, or one axis after the other.
 struct Discrepancy {
@@ -80,6 +107,8 @@ class Walk {
   [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
   // Likewise, of few that stand for all, or of ranks that stay where at() put them.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine) const;
+  // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where few stand for all.
+  [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine, History& history) const;
 
   // All ranks where they sit, to be asked for their time without a placement.
   [[nodiscard]] Walk at(Placement placement) &&;
@@ -133,7 +162,7 @@ class Walk {
   // What counts only where steps were timed.
   void describe_work(const Step& step, bool first, bool adds, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
-  [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine) const;
+  [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 

@@ -35,6 +35,7 @@ class Result:
 @pytest.fixture
 def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Run the command line in an empty folder; stdout and stderr apart, never a traceback."""
+    import schemas
     from rankwise.cli.main import run
 
     monkeypatch.chdir(tmp_path)
@@ -44,6 +45,8 @@ def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         code = run([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         assert "Traceback" not in err
+        if "--json" in arguments and out:
+            schemas.check([str(argument) for argument in arguments], json.loads(out))
         return Result(code, out, err)
 
     return call

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwise.api.advising import Target
 from rankwise.cli.base import Json, print_json, tell, verb, writable
-from rankwise.cli.levels import Levels, LevelsText, TopologyText, seats_of
 from rankwise.units import format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.findings import Advice
-    from rankwise.machine.profile import Profile
 
 
 @verb(
@@ -28,15 +27,7 @@ def advise(
     what: Annotated[
         list[str], typer.Argument(help="What 'rankwise observe' recorded; or, after --, a command to observe first.")
     ],
-    profile: Annotated[Path | None, typer.Option(help="The machine's profile: without it only bytes are known.")] = None,
-    nodes: Annotated[int | None, typer.Option(help="Number of nodes. Default: those observed.")] = None,
-    ppn: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
-    node_sizes: Annotated[
-        str | None, typer.Option(help="Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
-    ] = None,
-    hosts: Annotated[str | None, typer.Option(help="Names of the nodes: n[001-050], or a file.")] = None,
-    levels: LevelsText = None,
-    topology: TopologyText = None,
+    target: Target,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where a command's record is kept.")] = Path("observed.comm"),
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the page with pictures here, too.", callback=writable)
@@ -48,60 +39,20 @@ def advise(
     Placement is looked at first, as it needs no change of the program; then ranks that make others wait, and other ways of
     sending. "Nothing to gain" is an answer.
     """
-    from rankwise.advise.evidence import evidence_of
-    from rankwise.advise.findings import Question
-    from rankwise.advise.findings import advise as advised
-    from rankwise.cli.map_traffic import nodes_asked
-    from rankwise.cli.rows import trust_record
-    from rankwise.engines.model import Model
-    from rankwise.machine.profile import open_profile
-    from rankwise.mapping.traffic import Search
-    from rankwise.observe.record import read_record
+    from rankwise.api.advising import advise as ask
+    from rankwise.files import write_whole
 
-    code, path = _observed(what, output)
-    if path is None:
-        return code
-    evidence = evidence_of(read_record(path), str(path))
-    sizes, names = nodes_asked(evidence.traffic, nodes, ppn, node_sizes, hosts)
-    known = None if profile is None else open_profile(profile)
-    on = None if known is None else Model(known)
-    given = Levels.read(levels, topology, known)
-    above = given.above(names, on)
-    asked = (
-        ("nodes", nodes), ("ppn", ppn), ("node-sizes", node_sizes), ("hosts", hosts), ("levels", levels),
-        ("topology", topology), ("profile", profile),
-    )  # fmt: skip
-    target = {name: value for name, value in asked if value is not None}
-    poor = known is not None and _is_poor(known)
-    question = Question(sizes, names, on, Search(levels=given.inner, above=above), target, poor, seats_of(above, on))
-    advice = advised(evidence, question)
+    found = ask(what, target, output)
+    if isinstance(found, int):
+        return found
     if html is not None:
-        from rankwise.files import write_whole
-        from rankwise.report.advice_page import render
-
-        write_whole(html, render(advice, names, None if known is None else known.trust))
+        write_whole(html, found.page())
         tell(f"page: {html}")
     if as_json:
-        print_json({**advice.to_dict(), "hosts": names, **trust_record(known)})
+        print_json(found.to_dict())
     else:
-        print("\n".join(_lines(advice, path)))
-    return code
-
-
-def _observed(what: list[str], output: Path) -> tuple[int, Path | None]:
-    """Return the record's path, and the exit code of the program if it was run."""
-    if len(what) == 1 and (Path(what[0]).suffix == ".comm" or Path(what[0]).is_file()):
-        return 0, Path(what[0])
-    from rankwise.observe.start import exit_code_of, observe
-
-    code, record = observe(what, output)
-    if record is None:
-        return exit_code_of(code, record), None
-    return exit_code_of(code, record), output
-
-
-def _is_poor(profile: Profile) -> bool:
-    return profile.trust is not None and profile.trust.level == "poor"
+        print("\n".join(_lines(found.advice, found.path)))
+    return found.exit_code
 
 
 def _lines(advice: Advice, path: Path) -> list[str]:

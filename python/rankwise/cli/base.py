@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -13,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from rankwise.cli.table import show_wide
 from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
+from rankwise.questions import Options
 
 __all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "writable"]
 
@@ -73,45 +75,49 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
 
     def register(function: Verb) -> Verb:
         told = inspect.cleandoc(function.__doc__ or "").replace("[", "\\[")  # what stands in brackets is no markup
-        under.command(name, cls=WithExample, context_settings=settings, help=told or None)(function)
+        under.command(name, cls=WithExample, context_settings=settings, help=told or None)(flattened(function, verb=name))
         return function
 
     return register
 
 
 def flattened(
-    function: Callable[..., Any], options: type[Any], verb: str = "", without: Sequence[str] = (), **defaults: Any
+    function: Callable[..., Any], options: type[Options] | None = None, verb: str = "", without: Sequence[str] = (), **defaults: Any
 ) -> Callable[..., Any]:
-    """Return a function that takes the fields of ``options`` one by one in place of its first parameter.
+    """Return a function that takes the fields of its questions one by one.
 
-    ``verb`` leaves out options that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
+    Questions are the parameters annotated as ``Options``; ``options``: what the first is, where that is known by now only. ``verb``
+    leaves out fields that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
     """
-    hints = get_type_hints(options)
-    fields = {
-        name: field
-        for name, field in options.__dataclass_fields__.items()
-        if name not in without and (not field.metadata["verbs"] or verb in field.metadata["verbs"])
-    }
-    parameters = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=defaults.get(name, field.default),
-            annotation=Annotated[hints[name], _parameter(name, field)],
-        )
-        for name, field in fields.items()
-    ]
     own_hints = get_type_hints(function, include_extras=True)
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
-        if parameter.name not in fields:
+    questions: dict[str, type[Options]] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function).parameters.values():
+        kind = own_hints[parameter.name]
+        if not parameters and not questions and options is not None:
+            kind = options
+        if not (isinstance(kind, type) and issubclass(kind, Options)):
             default = defaults.get(parameter.name, parameter.default)
-            parameters.append(
-                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=own_hints[parameter.name])
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+            continue
+        questions[parameter.name] = kind
+        hints = get_type_hints(kind)
+        parameters += [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, _default(field)),
+                annotation=Annotated[hints[name], _parameter(name, field)],
             )
+            for name, field in _asked_by(kind, verb, without).items()
+        ]  # fmt: skip
+    if not questions:
+        return function
+    fields = {name: list(_asked_by(kind, verb, without)) for name, kind in questions.items()}
+    parameters = list({parameter.name: parameter for parameter in reversed(parameters)}.values())[::-1]  # a question's before
 
     def call(**given: Any) -> Any:
-        asked = options(**{name: given.pop(name) for name in fields})
-        return function(asked, **given)
+        asked = {name: kind(**{field: given[field] for field in fields[name]}) for name, kind in questions.items()}
+        taken = {field for names in fields.values() for field in names}
+        return function(**asked, **{name: value for name, value in given.items() if name not in taken})
 
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -119,12 +125,27 @@ def flattened(
     return call
 
 
+def _asked_by(kind: type[Options], verb: str, without: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a question that a verb takes."""
+    return {
+        name: field
+        for name, field in kind.__dataclass_fields__.items()
+        if name not in without and (not field.metadata["verbs"] or verb in field.metadata["verbs"])
+    }
+
+
+def _default(field: Any) -> Any:
+    return inspect.Parameter.empty if field.default is MISSING else field.default
+
+
 def _parameter(name: str, field: Any) -> Any:
     """Return how a field is given: as an option, or, named in capitals, in its place."""
-    names, text = field.metadata["names"], field.metadata["help"]
+    told = field.metadata
+    names, check = told["names"], told["check"]
     if names and not names[0].startswith("-"):
-        return typer.Argument(metavar=names[0], help=text)
-    return typer.Option(*(names or ("--" + name.replace("_", "-"),)), help=text)
+        return typer.Argument(metavar=names[0], help=told["help"], callback=check)
+    option = names or ("--" + name.replace("_", "-"),)
+    return typer.Option(*option, help=told["help"], callback=check, min=told["least"], metavar=told["metavar"])
 
 
 def _wide() -> TyperOption:

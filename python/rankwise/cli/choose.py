@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwise.api.questions import CHOOSING, Ranks
 from rankwise.cli.base import Json, flattened, print_json, tell, verb
 from rankwise.cli.table import Table
-from rankwise.cli.workloads import GROUPS, LinkModelName, Loaded, Placed, ProfileFile, RanksPerNode
-from rankwise.errors import InputError
-from rankwise.units import format_interval, format_size, format_time, format_volume, parse_ints, parse_periodic, parse_sizes
-from rankwise.workloads.base import require_known
-from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_grid, names
+from rankwise.cli.workloads import GROUPS, ProfileFile
+from rankwise.units import format_interval, format_size, format_time, format_volume
+from rankwise.workloads.exchange import ExchangeOptions, names
 
 if TYPE_CHECKING:
-    from rankwise.decide.choice import Candidate, Choice, Crossover, Question
+    from rankwise.decide.choice import Candidate, Choice, Crossover
 
 _MOST_SHOWN = 12
 _EXAMPLE = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
@@ -26,11 +25,8 @@ _EXAMPLE = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 
 
 def choose(
     asked: ExchangeOptions,
+    ranks: Ranks,
     profile: ProfileFile = Path("machine.json"),
-    ranks_per_node: RanksPerNode = None,
-    placement: Placed = "blocked",
-    link_model: LinkModelName = None,
-    loaded: Loaded = False,
     plot: Annotated[
         Path | None, typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.")
     ] = None,
@@ -42,55 +38,25 @@ def choose(
     says otherwise. 'auto' of the C API makes the same decision from the same profile. 'rankwise choose stencil', 'choose
     alltoall' and 'choose fft3d' choose for the other workloads.
     """
-    from rankwise.decide.choice import Chooser
-    from rankwise.engines.placement import profile_placement
-    from rankwise.machine.profile import open_profile
+    from rankwise.api.asking import Chosen
+    from rankwise.api.asking import choose as ask
 
-    question = _question(asked)
-    machine = open_profile(profile)
-    chooser = Chooser(machine, link_model, loaded, profile_placement(machine, ranks_per_node, placement).of_ranks)
-    choice = chooser.choose(question)
+    found = ask(asked, profile, ranks)
+    assert isinstance(found, Chosen)
     if plot is not None:
         from rankwise.files import write_whole
-        from rankwise.report.tradeoff import map_places, tradeoff_picture
 
-        write_whole(plot, tradeoff_picture(chooser.winner_map(question, *map_places(question)), question).file())
+        write_whole(plot, found.plot().svg())
         tell(f"map of sizes and cutoffs written to {plot}")
     if as_json:
-        print_json(choice.to_dict())
+        print_json(found.to_dict())
     else:
-        _show(choice)
+        _show(found.choice)
 
 
 verb("exchange", _EXAMPLE, under=GROUPS["choose"])(
-    flattened(choose, ExchangeOptions, without=("team_boxes",), algorithm="all", mode="all", dims="3", cutoff="1", size="4096")
+    flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING)
 )
-
-
-def _question(asked: ExchangeOptions) -> Question:
-    from rankwise.decide.choice import MOST_BYTES, Question
-
-    ranks = DEFAULT_RANKS if asked.ranks is None and "x" not in asked.dims.lower() else asked.ranks
-    grid = make_grid(asked.dims, ranks)
-    sizes = parse_sizes(asked.size, "--bytes")
-    if len(sizes) != 1:
-        raise InputError(f"--bytes {asked.size} is several sizes: give one; the crossovers and --plot show the others")
-    if sizes[0] > MOST_BYTES:
-        raise InputError(f"--bytes {asked.size} is more than a choice is made for: stay below {format_size(MOST_BYTES)}")
-    cutoffs = parse_ints(asked.cutoff, "--cutoff", least=-(10**18))
-    if len(cutoffs) != 1 or not 1 <= cutoffs[0] <= 64:
-        raise InputError(f"--cutoff {asked.cutoff} is not a number of layers: give 1 to 64")
-    require_known(asked.shell, names().shells, "shell")
-    return Question(
-        grid,
-        tuple(parse_periodic(asked.periodic, len(grid))),
-        cutoffs[0],
-        sizes[0],
-        asked.shell,
-        () if asked.algorithm == "all" else tuple(asked.algorithm.split(",")),
-        () if asked.mode == "all" else tuple(asked.mode.split(",")),
-        () if asked.replication is None else tuple(parse_ints(asked.replication, "--replication")),
-    )
 
 
 def _show(choice: Choice) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise.api.all_pairs import Streams
 from rankwise.cli.base import Json, print_json, verb
 from rankwise.cli.table import show_list
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, UnusableEnvironmentError, split_message
@@ -30,19 +31,13 @@ _STYLES = {"problem": "1;31", "warning": "33", "info": "36", "ok": "32"}  # as t
     """,
 )
 def doctor(
+    asked: Streams,
     ranks: Annotated[
         int, typer.Option("--ranks", min=1, help="Ranks that will be measured with: are there cores for them?")
     ] = 2,
     nodes: Annotated[
         bool, typer.Option("--nodes", help="Which node, direction or cable is slow? Streams between all pairs of nodes.")
     ] = False,
-    hosts: Annotated[
-        str | None, typer.Option(help="--nodes: the nodes, as in n[01-16]. Default: all of the Slurm allocation.")
-    ] = None,
-    sizes: Annotated[str | None, typer.Option(help="--nodes: sizes of messages. Default: 8,1MB.")] = None,
-    seconds: Annotated[float, typer.Option(help="--nodes: begin no further sweep that would end later.")] = 300.0,
-    samples: Annotated[Path, typer.Option(help="--nodes: where the samples go.")] = Path("nodes.samples.jsonl"),
-    resume: Annotated[bool, typer.Option("--resume", help="--nodes: go on with an interrupted campaign.")] = False,
     present: Annotated[
         Path | None, typer.Option("--from", help="--nodes: judge the newest campaign of this samples file, measure nothing.")
     ] = None,
@@ -55,10 +50,10 @@ def doctor(
     is slow, 5 when it is too noisy to see what is 20 % slower, 6 when nodes are busy with other work.
     """
     if nodes:
-        from rankwise.cli.slow_nodes import Asked, doctor_nodes
+        from rankwise.cli.slow_nodes import doctor_nodes
 
-        return doctor_nodes(Asked(hosts, samples, sizes, seconds, resume), present, plot, as_json)
-    if hosts is not None or sizes is not None or present is not None or plot is not None or resume:
+        return doctor_nodes(asked, present, plot, as_json)
+    if any(value is not None for value in (asked.hosts, asked.sizes, present, plot)) or asked.resume:
         raise InputError(
             "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them out"
         )

@@ -1,31 +1,14 @@
-"""``rankwise measure fft3d``: the rates of 3-D FFTs, and how a profile shows them."""
+"""How the rates of 3-D FFTs are shown."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankwise.cli.base import print_json, tell
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_size, parse_ints
+from rankwise.units import format_bandwidth, format_size
 
 if TYPE_CHECKING:
     from rankwise.machine.fft_rates import FftRates
-
-
-def measure_rates(profile: Path, n: str | None, ranks: str | None, seconds: float, as_json: bool) -> None:
-    """Calibrate the model (``rankwise measure fft3d``) and print what was found."""
-    from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
-    from rankwise.machine.discover import discover
-
-    sizes = parse_ints(n, "--n") if n else list(DEFAULT_SIZES)
-    counts = parse_ints(ranks, "--ranks") if ranks else sorted({1, discover().allowed_core_count})
-    rates = measure_fft3d(profile, FftPlan(sizes, counts, seconds))
-    if as_json:
-        print_json(rates.to_dict())
-        return
-    show_rates(rates)
-    tell(f"profile: {profile}; next: rankwise predict fft3d --profile {profile}")
 
 
 def show_rates(rates: FftRates) -> None:

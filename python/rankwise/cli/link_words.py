@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_ends, format_size, format_time
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.link import Parameter
-    from rankwise.machine.profile import Link
+    from rankwise.machine.profile import Link, Profile
     from rankwise.machine.shared import Shared
 
 _OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
@@ -32,9 +32,11 @@ _CALLED = {
 
 def link_in_words(link: Link) -> list[str]:
     """Say what is known of a link, one line for each thing that was measured."""
-    curve = link.send
-    large = f", {format_bandwidth(1 / curve.beta_s_per_byte)} for large messages" if curve.beta_s_per_byte > 0 else ""
-    lines = [f"{format_time(curve.alpha_s)} at 0 B{large} ({curve.samples} samples)"]
+    from rankwise.machine.figures import LinkFigures
+
+    figures = LinkFigures.of(link)
+    rate, size = format_bandwidth(figures.bandwidth_bytes_per_s), format_size(figures.bandwidth_bytes)
+    lines = [f"latency {format_time(figures.latency_s)}, bandwidth {rate} at {size} ({figures.samples} samples)"]
     if link.spread is not None and link.spread.between_launches is not None:
         between, within = link.spread.between_launches, link.spread.within_launches
         lines.append(f"launches differ by {100 * between:.1f} %, samples within a launch by {100 * within:.1f} %")
@@ -54,6 +56,24 @@ def link_in_words(link: Link) -> list[str]:
             f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
         )
     return lines
+
+
+def links_table(profile: Profile) -> Table:
+    """Show the one latency and the one bandwidth of each link class, as every page and JSON name them."""
+    from rankwise.machine.figures import figures_of
+
+    table = Table("link", "latency", "95 %", "bandwidth", "95 %", "of", "model", leave=("of", "model"))
+    for name, figures in figures_of(profile.links).items():
+        table.add_row(
+            name,
+            format_time(figures.latency_s),
+            format_interval(figures.latency_ci_s),
+            format_bandwidth(figures.bandwidth_bytes_per_s),
+            format_ends(figures.bandwidth_ci_bytes_per_s, format_bandwidth),
+            format_size(figures.bandwidth_bytes),
+            profile.links[name].send.model,
+        )
+    return table
 
 
 def shared_table(shared: Shared) -> Table:

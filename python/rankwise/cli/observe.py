@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.errors import InputError
-from rankwise.units import format_size, format_time, format_volume
+from rankwise.units import format_size, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
-    from rankwise.observe.record import Record
 
 observe_verbs = group("observe", "Who sends what to whom in a program as it is: record it, look at it.", default="run")
 
@@ -39,12 +38,13 @@ def run(
     The program needs no recompiling; it may be of C, C++, Fortran or Python, of MPICH, Open MPI, Intel MPI or their kin. The record is
     written also where the program is killed or aborts. The exit code is the program's.
     """
+    from rankwise.api.observing import headline
     from rankwise.observe.start import exit_code_of, observe
 
     sys.stdout.flush()
     code, record = observe(command, output)
     if record is not None:
-        tell(f"{output}: {_headline(record)}; next: rankwise observe show {output}")
+        tell(f"{output}: {headline(record)}; next: rankwise observe show {output}")
         for note in record.header["notes"]:
             tell(f"{output}: {note}")
     return exit_code_of(code, record)
@@ -63,20 +63,18 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a record: the time in MPI, the calls that take it, the pairs of ranks, the matrix."""
-    from rankwise.observe.record import read_record
+    from rankwise.api.observing import load_record
 
     if plot is not None and plot.suffix not in (".svg", ".html"):
         raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
-    record = read_record(file)
+    found = load_record(file)
     if plot is not None:
-        _draw(record, file, plot)
-    from rankwise.advise.evidence import evidence_of
-
-    evidence = evidence_of(record, str(file))
+        found.plot().save(plot)
+        tell(f"picture: {plot}")
     if as_json:
-        print_json(_json(evidence))
+        print_json(found.to_dict())
     else:
-        print("\n".join(_lines(evidence, file)))
+        print("\n".join(_lines(found.evidence, file)))
 
 
 @verb(
@@ -108,35 +106,14 @@ def export(
         write_whole(output, "".join(text))
 
 
-def _draw(record: Record, file: Path, plot: Path) -> None:
-    from rankwise.files import write_whole
-    from rankwise.observe.summary import coarse_matrix
-    from rankwise.report.document import plain_page
-    from rankwise.report.heat_map import traffic_map
-
-    matrix, each = coarse_matrix(record)
-    words = [f"{file}: {_headline(record)}", *([f"each point stands for {each} by {each} ranks"] if each > 1 else [])]
-    chart = traffic_map(matrix, words, each)
-    write_whole(plot, chart.file() if plot.suffix == ".svg" else plain_page("rankwise observe show", words, chart))
-    tell(f"picture: {plot}")
-
-
-def _headline(record: Record) -> str:
-    from rankwise.observe.summary import mpi_share
-
-    share, hosts = mpi_share(record), len(record.hosts)
-    where = f" on {hosts} hosts" if hosts > 1 else ""
-    words = f"{record.ranks} ranks{where}, {format_time(record.header.get('seconds', 0.0))}"
-    return words + (f", {share:.0%} of it in MPI" if share is not None else "")
-
-
 def _lines(evidence: Evidence, file: Path) -> list[str]:
     import numpy as np
 
+    from rankwise.api.observing import headline
     from rankwise.observe.summary import bytes_between_hosts, call_table, matrix_lines, mpi_share, spread
 
     record, shares = evidence.record, evidence.shares
-    lines = [f"{file}: {_headline(record)}"]
+    lines = [f"{file}: {headline(record)}"]
     lines += [f"  {note}" for note in evidence.notes]
     if len(record.peer):
         lines.append(f"Pattern   {evidence.pattern.words}")
@@ -174,27 +151,3 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
     if mpi_share(record) is None:
         lines.append("The time in MPI is not known")
     return lines
-
-
-def _json(evidence: Evidence) -> dict[str, Any]:
-    from rankwise.observe.summary import call_table, mpi_share, pairs
-
-    record, shares = evidence.record, evidence.shares
-    header = record.header
-    return {
-        "ranks": record.ranks,
-        "seconds": header.get("seconds"),
-        "mpi_share": mpi_share(record),
-        "waiting_share": shares.share(shares.waiting_s) if shares.split else None,
-        "pairs": pairs(record),
-        "pattern": evidence.pattern.to_dict(),
-        "step": None if evidence.steps is None else evidence.steps.to_dict(),
-        "hosts": list(record.hosts),
-        "node_of_rank": record.node_of_rank.tolist(),
-        "calls": call_table(record),
-        **{
-            key: header.get(key)
-            for key in ("mpi", "command", "created", "complete", "notes", "collectives", "communicators", "carts", "others")
-        },
-        "events": sum(map(len, record.events.values())),
-    }

@@ -15,6 +15,7 @@ from rankwise.units import format_bandwidth, format_ends, format_interval, forma
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Comparison
+    from rankwise.machine.profile import Profile
 
 profile_verbs = group("profile", "Look at a machine's profile, import, compare and export.")
 
@@ -23,13 +24,12 @@ profile_verbs = group("profile", "Look at a machine's profile, import, compare a
 def show(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
     everything: Annotated[
-        bool, typer.Option("--all", help="Other ways of sending too: ssend, both directions at once.")
+        bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a profile knows: alpha (time of an empty message) and beta (time per byte) of each link class."""
-    from rankwise.cli.link_words import link_in_words, shared_table
-    from rankwise.machine.link import LOOK_UPS
+    """Show what a profile knows: the latency (of the smallest message) and bandwidth (size / time of the largest) of each link class."""
+    from rankwise.cli.link_words import link_in_words, links_table, shared_table
     from rankwise.machine.profile import open_profile
     from rankwise.machine.shared import Shared
 
@@ -40,10 +40,32 @@ def show(
     machine = profile.machine
     origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
     print(f"{machine.get('hostname', '?')}: {machine.get('cpu_model', 'no description')} ({origin})")
+    links_table(profile).show()
+    if everything:
+        _models_table(profile).show()
+        print("* the model that predictions use; a model's segment holds from its size to the next segment's")
+    for name, link in profile.links.items():
+        for line in link_in_words(link)[1:]:
+            print(f"{name}: {line}")
+    if profile.shared != Shared():
+        shared_table(profile.shared).show()
+    if profile.fft3d is not None:
+        from rankwise.cli.fft_rates import show_rates
+
+        show_rates(profile.fft3d)
+    for note in profile.notes():
+        tell(f"note: {note}")
+    for warning in profile.warnings:
+        tell(f"warning: {warning}")
+
+
+def _models_table(profile: Profile) -> Table:
+    from rankwise.machine.link import LOOK_UPS
+
     heads = ("link", "sending", "model", "from", "alpha", "95 %", "1/beta", "95 %", "fit error")
     table = Table(*heads, leave=("fit error", "sending"))
     for name, link in profile.links.items():
-        for sending, curve in (("send", link.send), *(link.variants.items() if everything else ())):
+        for sending, curve in (("send", link.send), *link.variants.items()):
             for model in curve.models.values():
                 if model.name in LOOK_UPS:
                     star = " *" if model.name == curve.model else ""
@@ -66,21 +88,7 @@ def show(
                         format_ends(beta_ci and (beta_ci[1], beta_ci[0]), _bandwidth),
                         f"{100 * model.relative_error:.1f} %",
                     )
-    table.show()
-    for name, link in profile.links.items():
-        for line in link_in_words(link)[1:]:
-            print(f"{name}: {line}")
-    print("* the model that predictions use; a model's segment holds from its size to the next segment's")
-    if profile.shared != Shared():
-        shared_table(profile.shared).show()
-    if profile.fft3d is not None:
-        from rankwise.cli.fft_rates import show_rates
-
-        show_rates(profile.fft3d)
-    for note in profile.notes():
-        tell(f"note: {note}")
-    for warning in profile.warnings:
-        tell(f"warning: {warning}")
+    return table
 
 
 @verb(
@@ -220,31 +228,34 @@ def _distance(comparison: Comparison) -> float:
 @verb(
     "export",
     """rankwise profile export machine.json --format csv -o machine.csv
+    rankwise profile export machine.json --format prometheus -o machine.prom
     rankwise profile export machine.json --format simgrid --link same-socket -o platform.xml""",
     under=profile_verbs,
 )
 def export(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
-    form: Annotated[str, typer.Option("--format", help="csv, osu or simgrid.")] = "csv",
+    form: Annotated[str, typer.Option("--format", help="csv, osu, simgrid, or prometheus (gauges for a collector that reads files).")] = "csv",
     link: Annotated[str | None, typer.Option(help="The link class, for osu and simgrid. Default: the only one.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write. Default: stdout.", callback=writable)
     ] = None,
 ) -> None:
-    """Write a profile for other programs: all tables as CSV, a link like osu_latency's output, or as SimGrid platform."""
+    """Write a profile for other programs: all tables as CSV, a link like osu_latency's output or as SimGrid platform, gauges."""
     from rankwise.files import write_whole
+    from rankwise.machine.metrics import text as prometheus_text
     from rankwise.machine.profile import open_profile
     from rankwise.measure.export import csv_text, osu_text, simgrid_text
 
-    if form not in ("csv", "osu", "simgrid"):
-        raise InputError(f"format '{form}' is unknown: choose csv, osu or simgrid")
+    if form not in ("csv", "osu", "simgrid", "prometheus"):
+        raise InputError(f"format '{form}' is unknown: choose csv, osu, simgrid or prometheus")
     profile = open_profile(path)
-    if link is None and len(profile.links) > 1 and form != "csv":
+    if link is None and len(profile.links) > 1 and form in ("osu", "simgrid"):
         raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
     if link is not None and link not in profile.links:
         raise InputError(f"{path} has no link {link}: choose one of {', '.join(profile.links)}")
-    if form == "csv":
-        text = csv_text(profile if link is None else replace(profile, links={link: profile.links[link]}))
+    if form in ("csv", "prometheus"):
+        write = csv_text if form == "csv" else prometheus_text
+        text = write(profile if link is None else replace(profile, links={link: profile.links[link]}))
     else:
         text = (osu_text if form == "osu" else simgrid_text)(profile, link or next(iter(profile.links)))
     if output is None:

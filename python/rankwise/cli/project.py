@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise.api.project_values import number, value_words
+from rankwise.api.projecting import Described, FftProjection
 from rankwise.cli.base import Json, group, print_json, tell, verb
 from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_ends, format_interval, format_number, format_time
 
 if TYPE_CHECKING:
-    from rankwise.engines.project import FftAnswer, Sensitivity
-    from rankwise.machine.description import Description
+    from rankwise.api.results import Result
+    from rankwise.engines.project import FftAnswer
     from rankwise.models.uncertain import Range
 
 project_verbs = group("project", "Machines that do not exist yet, or that you cannot use: what they would do.")
 
-Machine = Annotated[
-    str, typer.Option(help="A name from 'rankwise machines list', a TOML description, or a profile (machine.json).")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a figure: link_bandwidth=50GB/s, a range =25GB/s:50GB/s, or =0.5x:2x."),
-]
 Plot = Annotated[Path | None,
     typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
-_TIMES = ("memory_s", "network_s", "total_s")
-Vary = Annotated[
-    list[str] | None, typer.Option(help="Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
-]
 
 
 @verb("table", "rankwise project table --year 2026", under=project_verbs)
@@ -113,106 +103,26 @@ def table(
     """,
     under=project_verbs,
 )
-def project_fft3d(
-    machine: Machine,
-    n: Annotated[str, typer.Option("--n", help="Points an axis: 32768, or a range 16384:32768.")],
-    nodes: Annotated[str | None, typer.Option(help="Nodes: 4096, or a range. Default: all of the machine.")] = None,
-    reading: Annotated[
-        str | None,
-        typer.Option(
-            help="Memory term: literal (Eq. 2, A = 6.3) or paper-effective (fitted to the paper's figures). "
-            "Default: Eq. 2, for machines built since 2020 with the A of 19 to 23 that runs on Frontier imply."
-        ),
-    ] = None,
-    memory_constant: Annotated[
-        str | None, typer.Option(help="A of the literal memory term, or its range: 20, 6.3:24.")
-    ] = None,
-    bound: Annotated[
-        str, typer.Option(help="Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
-    ] = "bisection",
-    torus_constant: Annotated[str, typer.Option(help="Eq. 5 as printed, or exact (an eighth of it).")] = "printed",
-    topology: Annotated[
-        str | None, typer.Option(help="Instead of the machine's own: fully-connected, torus:K, fat-tree, dragonfly.")
-    ] = None,
-    overlap: Annotated[bool, typer.Option("--overlap", help="Memory and network fully overlap: the greater counts.")] = False,
-    artifacts: Annotated[
-        bool, typer.Option("--artifacts", help="Count the local transposes (Eq. 8) and the I/O bus (Eq. 9), too.")
-    ] = False,
-    precision: Annotated[str, typer.Option(help="double or single.")] = "double",
-    real: Annotated[bool, typer.Option("--real", help="Real data: half the bytes and half the flops.")] = False,
-    decomposition: Annotated[str, typer.Option(help="pencil (two exchanges) or slab (one).")] = "pencil",
-    settings: Set = None,
-    vary: Vary = None,
-    match: Annotated[
-        str | None, typer.Option(help="Solve for the nodes of --against that match on time, overlapped-time or peak.")
-    ] = None,
-    against: Annotated[str | None, typer.Option(help="Machines to match, separated by commas.")] = None,
-    plot: Plot = None,
-    as_json: Json = False,
-) -> None:
+def project_fft3d(question: FftProjection, on: Described, plot: Plot = None, as_json: Json = False) -> None:
     """Project a 3-D FFT: time of each phase, fraction of peak, what bounds it, and what would help.
 
     n³ points on all nodes, by the model of czechowski2012. Where a parameter is a range, so is the answer.
     """
-    from rankwise.engines.project import CRITERIA, match_fft, project_fft, vary_fft
-    from rankwise.machine.description import set_figures
-    from rankwise.machine.library import load_machine
-    from rankwise.models import fft3d
+    from rankwise.api.projecting import project_fft3d
 
-    if reading is not None:
-        _choose("--reading", reading, fft3d.READINGS)
-    _choose("--bound", bound, fft3d.BOUNDS)
-    _choose("--torus-constant", torus_constant, tuple(fft3d.TORUS_CONSTANTS))
-    _choose("--precision", precision, ("double", "single"))
-    _choose("--decomposition", decomposition, ("pencil", "slab"))
-    if match is not None:
-        _choose("--match", match, CRITERIA)
-    if (match is None) != (against is None):
-        raise InputError("--match and --against belong together: give both, as in --match time --against fugaku")
     check_plot(plot)
-    from rankwise.engines.project import FftQuestion
-
-    described = set_figures(load_machine(machine), settings or [])
-    question = FftQuestion(
-        n=_count_range(n, "--n", 2),
-        nodes=None if nodes is None else _count_range(nodes, "--nodes", 1),
-        reading=reading or fft3d.LITERAL,
-        constant=_constant(described, reading, memory_constant),
-        bound=bound,
-        torus_constant=torus_constant,
-        topology=topology,
-        overlap=overlap,
-        artifacts=artifacts,
-        word_bytes=(16.0 if precision == "double" else 8.0) / (2 if real else 1),
-        exchanges=2 if decomposition == "pencil" else 1,
-        real=real,
-    )
-    answer = project_fft(described, question)
-    varied: list[dict[str, Any]] = []
-    for text in vary or []:
-        key, ends = _vary(text, described, answer)
-        varied += vary_fft(described, question, key, ends)
-    matched = [match_fft(answer, load_machine(name), match) for name in (against or "").split(",") if match and name]
-    if plot is not None and varied:
-        write_varied(
-            [(row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES}) for row in varied],
-            _tornado_title(answer), plot,
-        )  # fmt: skip
-    elif plot is not None:
-        write_tornado(answer.sensitivities, answer.parameters, answer.total_s.value, _tornado_title(answer), plot)
+    found = project_fft3d(question, on)
+    write_plot(found, plot)
     if as_json:
-        record = answer.to_dict()
-        record |= {"varied": varied} if vary else {}
-        record |= {"matched": matched} if match else {}
-        record |= {"plot": str(plot)} if plot else {}
-        print_json(record)
+        print_json(found.to_dict() | ({"plot": str(plot)} if plot else {}))
         return
+    answer = found.answer
     _show(answer)
-    if varied:
-        _show_varied(varied)
-    if matched:
-        _show_matched(matched)
-    for note in dict.fromkeys([*answer.notes, *(note for row in matched for note in row["notes"])]):
+    if found.varied:
+        _show_varied(found.varied)
+    if found.matched:
+        _show_matched(found.matched)
+    for note in dict.fromkeys([*answer.notes, *(note for row in found.matched or () for note in row["notes"])]):
         tell(f"note: {note}")
 
 
@@ -225,7 +135,7 @@ def _show(answer: FftAnswer) -> None:
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
     total = _time_range(answer.total_s)
     print(
-        f"{answer.machine.name}: {_number(parameters['n'])}³ points ({word}) on {_number(parameters['nodes'])} nodes, "
+        f"{answer.machine.name}: {number(parameters['n'])}³ points ({word}) on {number(parameters['nodes'])} nodes, "
         f"{exchanges}: "
         f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}"
     )
@@ -280,7 +190,7 @@ def _implied(answer: FftAnswer) -> str:
     return f", {constant.low:g} to {constant.high:g} as runs on Frontier imply (--reading literal: {fft3d.PAPER_A:g})"
 
 
-def _show_varied(rows: list[dict[str, Any]]) -> None:
+def _show_varied(rows: Sequence[dict[str, Any]]) -> None:
     from rankwise.machine.description import format_quantity
 
     table = Table("varied", "value", "memory", "network", "total", "performance", "of peak", "bounded by")
@@ -297,7 +207,7 @@ def _show_varied(rows: list[dict[str, Any]]) -> None:
     table.show()
 
 
-def _show_matched(rows: list[dict[str, Any]]) -> None:
+def _show_matched(rows: Sequence[dict[str, Any]]) -> None:
     from rankwise.machine.description import format_quantity
 
     table = Table("machine", "matched on", "nodes", "as many", "it has", "peak", "memory", "network", "total", "performance")
@@ -316,129 +226,17 @@ def _show_matched(rows: list[dict[str, Any]]) -> None:
     table.show()
 
 
-def _tornado_title(answer: FftAnswer) -> str:
-    """Say what the tornado is of."""
-    n, nodes = answer.parameters["n"], answer.parameters["nodes"]
-    return f"{answer.machine.name}, {_number(n)}³ on {_number(nodes)} nodes, memory term {answer.memory.reading}"
-
-
 def check_plot(plot: Path | None) -> None:
     """Refuse a plot's file that is no SVG before any work is done. Raises InputError."""
     if plot is not None and (plot.suffix != ".svg" or plot.is_dir()):
         raise InputError(f"--plot {plot} is not an SVG file: name it FILE.svg")
 
 
-def write_tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, title: str, path: Path) -> None:
-    """Write the tornado plot of a time's sensitivities."""
-    from rankwise.engines.project import sensitivity_labels
-    from rankwise.files import write_whole
-    from rankwise.report.tornado import tornado_picture
-
-    write_whole(path, tornado_picture(items, time_s, sensitivity_labels(items, parameters), title).file())
-    tell(f"written: {path}")
-
-
-def write_varied(varied: Sequence[tuple[str, float, Mapping[str, float]]], title: str, path: Path) -> None:
-    """Write the plot of times (s, by what takes them) over the values of each parameter that was varied."""
-    from rankwise.files import write_whole
-    from rankwise.report.tornado import varied_picture
-
-    found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
-    for key, value, times in varied:
-        found.setdefault(key, []).append((value, value_words(key, value), times))
-    write_whole(path, varied_picture(found, title).file())
-    tell(f"written: {path}")
-
-
-def value_words(key: str, value: float) -> str:
-    """Write a value of a parameter with its unit."""
-    from rankwise.machine.description import QUANTITIES, format_quantity
-
-    return f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value,
-        QUANTITIES[key].unit if key in QUANTITIES else "1")
-
-
-def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:
-    """Read ``KEY=LOW:HIGH`` for a parameter that has a part in the answer. Raises InputError."""
-    from rankwise.machine.description import parse_range
-
-    key, equals, ends = text.partition("=")
-    key = key.strip().replace("-", "_")
-    if not equals or key not in known:
-        raise InputError(
-            f"--vary '{text}' varies nothing here: write KEY=LOW:HIGH with KEY one of {', '.join(known)}, "
-            "or add a figure with --set first"
-        )
-    low, high = parse_range(ends, key, f"--vary {key}", machine.get(key))
-    if key == "taper" and high > 1:
-        raise InputError(f"--vary taper reaches {high:g}: it is a share of the injection bandwidth, at most 1")
-    return key, (low, high)
-
-
-def _vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, tuple[float, float]]:
-    from rankwise.machine.description import parse_range
-
-    key, _, ends = text.partition("=")
-    key = key.strip().replace("-", "_")
-    if key == "memory_constant":
-        constant = _constant_range(ends, "--vary memory_constant")
-        return key, (constant.low, constant.high)
-    if key not in ("n", "nodes"):
-        return parse_vary(text, machine, list(answer.parameters))
-    low, high = parse_range(ends, "nodes", f"--vary {key}", answer.parameters[key].value)
-    return key, (max(low, 2.0 if key == "n" else 1.0), high)
-
-
-def _constant(machine: Description, reading: str | None, given: str | None) -> Range | None:
-    """The A of Eq. 2: the given one; of a machine that was built since 2020 the range that published runs imply; None: the paper's."""
-    from rankwise.models import fft3d
-    from rankwise.models.uncertain import Range
-
-    if given is not None:
-        return _constant_range(given)
-    peak = machine.figures.get("node_peak")
-    built = peak is not None and peak.kind != "projected" and machine.year is not None and machine.year >= fft3d.IMPLIED_SINCE
-    if reading is not None or not built:
-        return None
-    low, high = fft3d.IMPLIED_A
-    return Range(math.sqrt(low * high), low, high)
-
-
-def _constant_range(text: str, what: str = "--memory-constant") -> Range:
-    from rankwise.models.uncertain import Range
-
-    try:
-        ends = [float(part) for part in text.split(":")]
-    except ValueError:
-        ends = []
-    if not 1 <= len(ends) <= 2 or not all(math.isfinite(end) and end > 0 for end in ends) or ends[-1] < ends[0]:
-        raise InputError(f"{what} '{text}' is not a constant: give a number above 0, or a range such as 6.3:24")
-    return Range(math.sqrt(ends[0] * ends[-1]) if len(ends) == 2 else ends[0], ends[0], ends[-1])
-
-
-def _count_range(text: str, what: str, least: int) -> Range:
-    from rankwise.models.uncertain import Range
-
-    match = re.fullmatch(r"\s*(\d{1,12})\s*(?::\s*(\d{1,12})\s*)?", text)
-    if match is None:
-        raise InputError(f"{what} '{text}' is not a number or a range: write it as 4096 or 1024:4096")
-    low, high = int(match[1]), int(match[2] or match[1])
-    if low < least:
-        raise InputError(f"{what} {low} is too small: it must be at least {least}")
-    if high < low:
-        raise InputError(f"{what} '{text}' is an empty range: write the smaller end first")
-    if what == "--nodes" and low < 2 <= high and low < high:
-        raise InputError(f"{what} '{text}' starts at one node, which exchanges nothing: start the range at 2")
-    return Range(float(low) if low == high else math.sqrt(low * high), float(low), float(high))
-
-
-def _choose(option: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{option} '{value}' is unknown: choose one of {', '.join(choices)}")
-
-
-def _number(value: Range) -> str:
-    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"
+def write_plot(found: Result, plot: Path | None) -> None:
+    """Write the picture of an answer where one is wanted."""
+    if plot is not None:
+        found.plot().save(plot)
+        tell(f"written: {plot}")
 
 
 def _time_range(value: Range) -> str:

@@ -10,10 +10,10 @@ import typer
 
 from rankwise.cli.base import Json, print_json, tell, verb
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_ends, format_interval, format_percent, format_size, format_time
+from rankwise.units import format_percent
 
 if TYPE_CHECKING:
-    from rankwise.machine.profile import Profile
+    pass
 
 _STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 _GRID, _NODES, _PPN = (50, 48), 50, 48
@@ -34,14 +34,16 @@ def quick(
     Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
     validate exchange, map, report.
     """
+    from rankwise.api.questions import default_ranks
+    from rankwise.api.results import trust_record
     from rankwise.cli.doctor import examine_here, verdict
+    from rankwise.cli.link_words import links_table
     from rankwise.cli.report import read_inputs, write_report
-    from rankwise.cli.rows import show_validation, trust_record
-    from rankwise.cli.workloads import default_ranks
+    from rankwise.cli.rows import show_validation
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.files import require_folder, write_json
-    from rankwise.measure.session import measure_machine
+    from rankwise.measure.session import Measurement, measure_machine
     from rankwise.report.page import record
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
@@ -56,7 +58,7 @@ def quick(
             tell(f"{finding.severity}: {finding.what}{f': {finding.cure}' if finding.cure else ''}")
 
     _step(2, "ping-pong between two ranks, 0 B to 4 MiB, and models of its links")
-    profile = measure_machine(profile_path, resume=False, seconds=seconds)
+    profile = measure_machine(profile_path, False, Measurement(seconds=seconds))
 
     _step(3, "the Shift of werner2023, predicted and run")
     cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))
@@ -86,7 +88,7 @@ def quick(
     print(f"\n{concluded['headline']}")
     print(concluded["why"])
     print(verdict(findings).partition(" Next:")[0])
-    _show_links(profile)
+    links_table(profile).show()
     print()
     show_validation(validation)
     print()
@@ -97,23 +99,6 @@ def quick(
 
 def _step(number: int, what: str) -> None:
     tell(f"\n[{number}/5] {what}")
-
-
-def _show_links(profile: Profile) -> None:
-    from rankwise.machine.figures import figures_of
-
-    table = Table("link", "latency", "95 %", "bandwidth", "95 %", "of", "model", leave=("of", "model"))
-    for name, figures in figures_of(profile.links).items():
-        table.add_row(
-            name,
-            format_time(figures.latency_s),
-            format_interval(figures.latency_ci_s),
-            format_bandwidth(figures.bandwidth_bytes_per_s),
-            format_ends(figures.bandwidth_ci_bytes_per_s, format_bandwidth),
-            format_size(figures.bandwidth_bytes),
-            profile.links[name].send.model,
-        )
-    table.show()
 
 
 def _map_all() -> list[dict[str, Any]]:

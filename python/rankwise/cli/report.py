@@ -65,7 +65,7 @@ def report(
     found = read_inputs(profile_file, validation_file, mapping_file)
     write_report(found, output)
     if as_json:
-        from rankwise.cli.rows import trust_record
+        from rankwise.api.results import trust_record
         from rankwise.report.page import record
 
         print_json({"report": str(output), **record(found), **trust_record(found.profile)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,8 +13,9 @@ from rankwise.errors import EXIT_FAILURE
 from rankwise.units import format_interval, format_percent, format_size, format_time
 
 if TYPE_CHECKING:
-    from rankwise.decide.ranking import Ranking
-    from rankwise.machine.profile import Profile
+    from pathlib import Path
+
+    from rankwise.api.asking import Ranked, Times, Validated
     from rankwise.workloads.base import Row, Workload
     from rankwise.workloads.comparison import Paired, Validation
 
@@ -32,18 +33,27 @@ def show_table(lines: Sequence[dict[str, str]], leave: Sequence[str] = _LEAVE) -
     table.show()
 
 
-def show_rows(workload: Workload, rows: Sequence[Row], as_json: bool, profile: Profile | None = None) -> None:
+def show_times(found: Times, as_json: bool) -> None:
     """Print rows as a table or as JSON, there with the verdict on the profile that they come from."""
     if as_json:
-        print_json({"rows": [row.to_dict() for row in rows], **trust_record(profile)})
+        print_json(found.to_dict())
         return
-    from rankwise.decide.ranking import conclusion
-
-    print(f"{conclusion(rows)}.")
-    show_table([line(workload, row) for row in rows])
-    for remark in workload.remarks(rows):
+    if found.aside is not None:
+        show_table([dict(zip(found.aside.columns, line, strict=True)) for line in found.aside.lines])
+        return
+    print(found.conclusion)
+    show_table([line(found.workload, row) for row in found.rows])
+    for remark in found.workload.remarks(found.rows):
         print(remark)
-    tell_notes(rows)
+    tell_notes(found.rows)
+
+
+def write_timeline(found: Times, path: Path | None) -> None:
+    """Write the time line of the shortest row where one is wanted."""
+    if path is not None:
+        drawn = found.timeline()
+        drawn.save(path)
+        tell(f"time line: {path}: {drawn.words[-1]}")
 
 
 def line(workload: Workload, row: Row) -> dict[str, str]:
@@ -58,11 +68,6 @@ def line(workload: Workload, row: Row) -> dict[str, str]:
         **workload.columns(row),
         "checked": _VERIFIED[row.verified],
     }
-
-
-def trust_record(profile: Profile | None) -> dict[str, Any]:
-    """Return the verdict on a profile as JSON has it beside what comes from the profile."""
-    return {} if profile is None else {"trust": profile.trust.to_dict()}
 
 
 def show_validation(validation: Validation, as_json: bool = False) -> None:
@@ -168,11 +173,12 @@ def _model_columns(paired: Paired | None) -> dict[str, str]:
     return {"model error": _signed(paired.error), "floor": _percent(paired.floor), "model": paired.verdict}
 
 
-def show_ranking(workload: Workload, ranking: Ranking, as_json: bool, profile: Profile) -> None:
+def show_ranking(found: Ranked, as_json: bool) -> None:
     """Print candidates, the fastest first."""
     if as_json:
-        print_json({**ranking.to_dict(), **trust_record(profile)})
+        print_json(found.to_dict())
         return
+    ranking, workload = found.ranking, found.workload
     if ranking.doubt is not None:
         print(f"{ranking.doubt}.")
     print(f"{ranking.reason}.")
@@ -186,11 +192,10 @@ def tell_notes(rows: Sequence[Row]) -> None:
         tell(f"note: {note}")
 
 
-def fail_unless_verified(workload: Workload, rows: Sequence[Row]) -> None:
+def fail_unless_verified(found: Times | Validated) -> None:
     """Leave with an exit code that says so where something wrong arrived."""
-    wrong = [row for row in rows if row.verified is False]
-    if wrong:
-        tell(f"rankwise: {len(wrong)} of {len(rows)} {workload.wrong}")
+    if found.wrong:
+        tell(f"rankwise: {found.wrong} of {len(found.records())} {found.workload.wrong}")
         raise typer.Exit(EXIT_FAILURE)
 
 

@@ -4,66 +4,42 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankwise.api.all_pairs import Streams, StreamTimes, campaign_json, campaign_of, headline
 from rankwise.cli.base import print_json, tell
-from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError, InterruptedWorkError
-from rankwise.units import format_size, format_time, parse_sizes
+from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError
+from rankwise.units import format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.measure.all_pairs import AllPairs, Judgement
     from rankwise.measure.slow_nodes import Effects, Finding
 
-SAMPLES = Path("nodes.samples.jsonl")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is to be measured: ``hosts`` as written (None: the allocation's), where samples go, at most how long."""
-
-    hosts: str | None
-    samples: Path
-    sizes: str | None = None
-    seconds: float = 300.0
-    resume: bool = False
-
-
-def measure_all(asked: Asked, as_json: bool) -> int:
-    """Measure all pairs of nodes and print what each size took; what is slow is the doctor's to say."""
-    campaign = _measured(asked)
-    rows: list[tuple[int, float, float, float]] = []
-    for size in campaign.time_s:
-        times_s = campaign.time_s[size][campaign.sweep >= 0] / campaign.messages[size]
-        low, middle, high = (float(value) for value in np.nanquantile(times_s, [0.05, 0.5, 0.95]))
-        rows.append((size, middle, low, high))
+def show_streams(found: StreamTimes, as_json: bool) -> None:
+    """Print what each size took between all pairs of nodes; what is slow is the doctor's to say."""
     if as_json:
-        figures = [
-            {"size_bytes": size, "messages": campaign.messages[size], "median_s": middle, "p05_s": low, "p95_s": high}
-            for size, middle, low, high in rows
-        ]
-        print_json({**_campaign_json(campaign), "samples": str(asked.samples), "figures": figures})
+        print_json(found.to_dict())
     else:
-        print(_headline(campaign))
-        for size, middle, low, high in rows:
+        print(headline(found.campaign))
+        for row in found.records():
+            size, middle = row["size_bytes"], row["median_s"]
             rate = f", {size / middle / 1e6:.4g} MB/s" if size > 8192 else ""
-            print(f"{format_size(size)}, {campaign.messages[size]} in a stream: each takes {format_time(middle)}{rate} one way between most, "
-                  f"{format_time(low)} to {format_time(high)} between 90 % of the pairs")  # fmt: skip
-    tell(f"samples: {asked.samples}; next: rankwise doctor --nodes --from {shlex.quote(str(asked.samples))}")
-    return EXIT_OK
+            print(f"{format_size(size)}, {row['messages']} in a stream: each takes {format_time(middle)}{rate} one way between most, "
+                  f"{format_time(row['p05_s'])} to {format_time(row['p95_s'])} between 90 % of the pairs")  # fmt: skip
+    tell(f"samples: {found.samples}; next: rankwise doctor --nodes --from {shlex.quote(str(found.samples))}")
 
 
-def doctor_nodes(asked: Asked, present: Path | None, plot: Path | None, as_json: bool) -> int:
+def doctor_nodes(asked: Streams, present: Path | None, plot: Path | None, as_json: bool) -> int:
     """Name slow nodes, directions and pairs, measured now or (``present``) kept in a file; return the exit code."""
     from rankwise.launch.switches import leaf_switches
     from rankwise.measure.all_pairs import judge, load
 
     if plot is not None and plot.suffix not in (".svg", ".html"):
         raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
-    campaign = load(present) if present is not None else _measured(asked)
+    campaign = load(present) if present is not None else campaign_of(asked)
     judgement = judge(campaign, leaf_switches(campaign.hosts))
     words, code = verdict(campaign, judgement)
     if plot is not None:
@@ -79,29 +55,6 @@ def doctor_nodes(asked: Asked, present: Path | None, plot: Path | None, as_json:
     else:
         print("\n".join(words))
     return code
-
-
-def _measured(asked: Asked) -> AllPairs:
-    from rankwise.launch import find_mpi
-    from rankwise.launch.allocation import allocated_hosts
-    from rankwise.machine.hosts import parse_hosts
-    from rankwise.measure.all_pairs import DEFAULT_SIZES, measure_all_pairs
-    from rankwise.progress import meter
-
-    hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()
-    if len(hosts) < 2:
-        there = f"{hosts[0]} alone has no other node to measure with" if hosts else "no nodes to measure between"
-        raise InputError(f"{there}: name them with --hosts n[01-16], or start it inside a Slurm allocation")
-    if not 0 < asked.seconds < 1e6:
-        raise InputError(f"seconds {asked.seconds:g} is not a time to spend: give one above 0")
-    sizes = tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else DEFAULT_SIZES
-    if len(sizes) > 20 or max(sizes) > 1 << 27:
-        raise InputError("sizes of streams between all pairs are at most twenty, up to 128 MiB")
-    try:
-        with meter("streaming", len(hosts) - 1) as progress:
-            return measure_all_pairs(find_mpi(), hosts, asked.samples, sizes, asked.seconds, asked.resume, progress)
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: all samples so far are in {asked.samples}: go on with --resume") from None
 
 
 def verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
@@ -126,16 +79,10 @@ def verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
             "nothing slow: " + ", ".join(_seen(size, effects) for size, effects in judgement.effects.items()),
             EXIT_OK,
         )
-    lines = [f"{_headline(campaign)}: {conclusion}", *findings, *blind, *busy, *silent]
+    lines = [f"{headline(campaign)}: {conclusion}", *findings, *blind, *busy, *silent]
     if findings:
         lines.append(f"leave out in Slurm: {_slurm(campaign, judgement)}")
     return lines, code
-
-
-def _headline(campaign: AllPairs) -> str:
-    rounds = int(np.sum(campaign.sweep == 0))
-    sweeps = int(campaign.sweep.max()) + 1
-    return f"{len(campaign.hosts)} nodes, {rounds} rounds x {sweeps}, {campaign.seconds:.0f} s"
 
 
 def _seen(size: int, effects: Effects) -> str:
@@ -182,21 +129,10 @@ def _slurm(campaign: AllPairs, judgement: Judgement) -> str:
     return f"--exclude={','.join(_left_out(campaign, judgement))}"
 
 
-def _campaign_json(campaign: AllPairs) -> dict[str, Any]:
-    return {
-        "hosts": list(campaign.hosts),
-        "silent": list(campaign.silent),
-        "created": campaign.created,
-        "seconds": campaign.seconds,
-        "sweeps": int(campaign.sweep.max()) + 1,
-        "rounds": int(np.sum(campaign.sweep >= 0)),
-    }
-
-
 def _json(campaign: AllPairs, judgement: Judgement, words: Sequence[str], code: int) -> dict[str, Any]:
     busy_rounds, found = campaign.busy_rounds(), bool(judgement.findings)
     return {
-        **_campaign_json(campaign),
+        **campaign_json(campaign),
         "answer": words[0],
         "exit_code": code,
         "findings": [

@@ -13,6 +13,7 @@ from rankwise.cli.base import Json, app, group, print_json, tell, verb
 from rankwise.cli.table import Table
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
+from rankwise.slurm.asked import FOLDER, Job
 
 if TYPE_CHECKING:
     from rankwise.slurm.script import Settings, Work
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 slurm_verbs = group("slurm", "Hand work to Slurm: readable job scripts, submission, states in words, results.")
 
-FOLDER = Path("rankwise-job")
 _IN_JOBS = ("measure", "run", "validate", "quick", "doctor", "simulate", "reproduce")
 
 Jobs = Annotated[
@@ -32,73 +32,30 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
     """Register ``script`` or ``submit``: both take the same, one prints the script and the other hands it to Slurm."""
 
     def job(
+        asked: Job,
         work: Annotated[
             list[str] | None, typer.Argument(metavar="VERB...", help="What to run: a verb of rankwise with its options.")
         ] = None,
-        nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 1,
-        tasks: Annotated[int | None, typer.Option(help="Ranks in all.")] = None,
-        tasks_per_node: Annotated[int | None, typer.Option(help="Ranks on each node.")] = None,
-        cpus_per_task: Annotated[int | None, typer.Option(help="Processors for each rank.")] = None,
-        time: Annotated[str | None, typer.Option(help="Time limit: 30 (minutes), 1:30:00, 1-12:00.")] = None,
-        partition: Annotated[str | None, typer.Option(help="Partition (see sinfo).")] = None,
-        account: Annotated[str | None, typer.Option(help="Project that pays.")] = None,
-        qos: Annotated[str | None, typer.Option(help="Quality of service.")] = None,
-        nodelist: Annotated[str | None, typer.Option(help="These nodes: n[01-04].")] = None,
-        exclusive: Annotated[
-            bool, typer.Option("--exclusive/--shared", help="Whole nodes, or beside other people's jobs.")
-        ] = True,
-        array: Annotated[str | None, typer.Option(help="Repetitions as a job array: 1-10, or 1-10%1 one at a time.")] = None,
-        dependency: Annotated[str | None, typer.Option(help="Begin after other jobs: afterok:1234.")] = None,
-        mail_user: Annotated[str | None, typer.Option(help="Whom to write to.")] = None,
-        mail_type: Annotated[str | None, typer.Option(help="When to write: BEGIN, END, FAIL, TIME_LIMIT, ALL.")] = None,
-        grace: Annotated[
-            int | None,
-            typer.Option(metavar="SECONDS", help="Be told to stop so long before the time limit. Default: at the limit."),
-        ] = None,
-        requeue: Annotated[
-            bool | None, typer.Option("--requeue/--no-requeue", help="Whether Slurm may begin the job anew when a node dies.")
-        ] = None,
-        module: Annotated[list[str] | None, typer.Option(help="Module to load first; may be repeated.")] = None,
-        env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Variable to set; may be repeated.")] = None,
-        launcher: Annotated[
-            str, typer.Option(help="What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI).")
-        ] = "mpiexec",
-        sbatch: Annotated[list[str] | None, typer.Option(help="Further option of sbatch; may be repeated.")] = None,
-        job_name: Annotated[str, typer.Option(help="Name in the queue.")] = "rankwise",
-        folder: Annotated[
-            Path, typer.Option(help="Where the job runs and its script, settings and results are kept.")
-        ] = FOLDER,
         resume: Annotated[
             bool, typer.Option("--resume", help="Without VERB: the last job of the folder again, going on where it stopped.")
         ] = False,
         as_json: Json = False,
     ) -> None:
         from rankwise.slurm.jobs import submit
-        from rankwise.slurm.script import Settings, job_script
+        from rankwise.slurm.script import job_script
 
-        if launcher not in ("mpiexec", "srun"):
-            raise InputError(f"--launcher '{launcher}' is unknown: take mpiexec or srun")
-        environment = {} if launcher == "mpiexec" else {"RANKWISE_MPIEXEC": launcher}
-        for text in env or ():
-            variable, equals, value = text.partition("=")
-            if not equals:
-                raise InputError(f"--env '{text}' sets nothing: write --env NAME=VALUE")
-            environment[variable] = value
-        settings = Settings(
-            job_name, nodes, tasks, tasks_per_node, cpus_per_task, time, partition, account, qos, nodelist, exclusive, array,
-            dependency, mail_user, mail_type, grace, requeue, tuple(module or ()), environment, tuple(sbatch or ()),
-        )  # fmt: skip
+        settings, folder = asked.settings(), asked.folder
         if work:
-            asked = _work([*work, *(["--resume"] if resume else [])])
+            wanted = _work([*work, *(["--resume"] if resume else [])])
         elif resume:
-            settings, asked = _next_job(folder)
+            settings, wanted = _next_job(folder)
         else:
             raise InputError("what is the job to do? Name a verb with its options, as in: rankwise slurm submit measure")
         if not submits:
-            script = job_script(settings, asked, _program())
+            script = job_script(settings, wanted, _program())
             print_json({"script": script}) if as_json else print(script, end="")
             return
-        submission = submit(folder, settings, asked, _program())
+        submission = submit(folder, settings, wanted, _program())
         if as_json:
             print_json({"folder": str(folder), **submission.to_dict()})
         else:

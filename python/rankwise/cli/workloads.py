@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from rankwise.cli.base import Json, flattened, group, print_json, tell, verb, writable
-from rankwise.cli.rows import fail_unless_verified, show_ranking, show_rows, show_table, show_validation
-from rankwise.errors import InputError
+from rankwise.api.questions import PLACED, Effort, Nodes, Platform, Ranks, writable
+from rankwise.api.timelines import HELP, checked
+from rankwise.cli.base import Json, flattened, group, verb
+from rankwise.cli.rows import fail_unless_verified, show_ranking, show_times, show_validation, write_timeline
 from rankwise.workloads import workloads
-from rankwise.workloads.base import Aside, Site, Workload
-
-if TYPE_CHECKING:
-    from rankwise.engines.run import Here
-    from rankwise.engines.system import System
+from rankwise.workloads.base import Workload
 
 GROUPS = {
     "predict": group("predict", "Ask the model: microseconds of work, nothing is sent."),
@@ -28,77 +25,26 @@ GROUPS = {
 }
 
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
-RanksPerNode = Annotated[
-    int | None, typer.Option(help="Ranks on each node. Default: as far apart as the profile has links for.")
-]
-Placed = Annotated[
-    str,
-    typer.Option(
-        "--placement", help="Which node each rank is on: blocked, cyclic, or a file that 'rankwise map --format' wrote."
-    ),
-]
-LinkModelName = Annotated[
-    str | None, typer.Option("--link-model", help="hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
-]
-Loaded = Annotated[bool, typer.Option("--loaded", help="As beside background traffic, where the profile has that.")]
-Hosts = Annotated[
-    str | None,
-    typer.Option(help="Nodes to run on, as many ranks on each: n1,n2 or n[01-04]. Default: those of the Slurm allocation."),
-]
-RealRanksPerNode = Annotated[
-    int | None, typer.Option("--ranks-per-node", help="Ranks on each node. Default: as many on each of the nodes as they make.")
-]
-Seconds = Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")]
-Samples = Annotated[Path, typer.Option(help="Where raw samples are appended.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
 ]
-SimulatedProfile = Annotated[
-    Path | None, typer.Option("--profile", help="The profile whose links are simulated; with --machine, those of its nodes.")
-]
-Machine = Annotated[
-    str | None, typer.Option(help="The machine whose network is simulated: a name from 'rankwise machines list' or a TOML.")
-]
-Set = Annotated[list[str] | None, typer.Option("--set", help="Change or add a figure of --machine: latency=1.2us, taper=0.5.")]
-Topology = Annotated[
-    str,
-    typer.Option(
-        help="crossbar, fat-tree:16x4:2 (nodes a leaf switch x leaves : taper), torus:4x4x4, dragonfly:4x4x4 (groups x "
-        "routers x nodes). Sizes may be left out."
-    ),
-]
-Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes of the platform. Default: as many as the ranks need.")]
-SimulatedRanksPerNode = Annotated[
-    int | None, typer.Option(help="Ranks on each node. Default: all on one, or one on each where the profile is of a network.")
-]
-HopLatency = Annotated[str, typer.Option(help="Latency added for each switch beyond the nearest: 100ns.")]
 Folder = Annotated[
     Path, typer.Option("--output", "-o", help="Folder that keeps samples, platform files and logs; runs in it are not redone.")
 ]
-Simulations = Annotated[Path, typer.Option(help="simgrid: folder that keeps simulations.")]
+TimelineFile = Annotated[Path | None, typer.Option("--timeline", help=HELP, callback=checked)]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Simulations at once. Default: one a core.")]
 
 
 def _predict(workload: Workload) -> Callable[..., None]:
     def predict(
-        asked: Any,
-        profile: ProfileFile = Path("machine.json"),
-        ranks_per_node: RanksPerNode = None,
-        placement: Placed = "blocked",
-        link_model: LinkModelName = None,
-        loaded: Loaded = False,
+        asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), timeline: TimelineFile = None,
         as_json: Json = False,
-    ) -> None:
-        from rankwise.engines.ledger import keep_rows, machine_of
-        from rankwise.engines.placement import profile_placement
-        from rankwise.engines.session import predict_rows
-        from rankwise.machine.profile import open_profile
+    ) -> None:  # fmt: skip
+        from rankwise.api.asking import predict
 
-        site = Site("predict", shares_nodes=(ranks_per_node or 1) > 1)
-        cases, machine = workload.cases(asked, site), open_profile(profile)
-        rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
-        show_rows(workload, rows, as_json, machine)
-        keep_rows("predict", machine_of(machine), rows)
+        found = predict(asked, profile, ranks)
+        show_times(found, as_json)
+        write_timeline(found, timeline)
 
     predict.__doc__ = f"Predict how long {workload.title} takes, with the interval that the profile's uncertainty gives."
     return predict
@@ -107,27 +53,23 @@ def _predict(workload: Workload) -> Callable[..., None]:
 def _simulate(workload: Workload) -> Callable[..., None]:
     def simulate(
         asked: Any,
-        profile: SimulatedProfile = None,
-        machine: Machine = None,
-        settings: Set = None,
-        topology: Topology = "crossbar",
-        nodes: Nodes = None,
-        ranks_per_node: SimulatedRanksPerNode = None,
-        placement: Placed = "blocked",
-        hop_latency: HopLatency = "0s",
+        platform: Platform,
+        ranks_per_node: Annotated[
+            int | None,
+            typer.Option(help="Ranks on each node. Default: all on one, or one on each where the profile is of a network."),
+        ] = None,
+        placement: Annotated[str, typer.Option(help=PLACED)] = "blocked",
         output: Folder = Path("simulated"),
         jobs: Jobs = None,
+        timeline: TimelineFile = None,
         as_json: Json = False,
     ) -> None:
-        from rankwise.engines.ledger import keep_rows, machine_of
-        from rankwise.engines.session import simulate_rows
+        from rankwise.api.asking import simulate
 
-        cases = workload.cases(asked, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
-        system = make_system_asked(profile, machine, settings, hop_latency)
-        rows = simulate_rows(system, cases, topology, nodes, system.placement(ranks_per_node, placement), output, jobs)
-        show_rows(workload, rows, as_json, system.profile)
-        keep_rows("simulate", system.name if system.profile is None else machine_of(system.profile), rows)
-        fail_unless_verified(workload, rows)
+        found = simulate(asked, platform, ranks_per_node, placement, output, jobs)
+        show_times(found, as_json)
+        write_timeline(found, timeline)
+        fail_unless_verified(found)
 
     simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: the kernels of 'rankwise run' under SimGrid.
 
@@ -139,26 +81,21 @@ def _simulate(workload: Workload) -> Callable[..., None]:
 def _run(workload: Workload) -> Callable[..., None]:
     def run(
         asked: Any,
-        hosts: Hosts = None,
-        ranks_per_node: RealRanksPerNode = None,
-        placement: Placed = "blocked",
-        seconds: Seconds = 0.3,
-        samples: Samples = Path("samples.jsonl"),
+        nodes: Nodes,
+        seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
+        samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("samples.jsonl"),
         verify: Annotated[
             bool, typer.Option("--verify", help="Check every received byte (always done; kept for clarity).")
         ] = True,
+        timeline: TimelineFile = None,
         as_json: Json = False,
     ) -> None:
-        from rankwise.engines.session import run_rows
+        from rankwise.api.asking import run
 
-        aside = workload.instead(asked)
-        if aside is not None:
-            _show_aside(aside, as_json)
-            return
-        here, site = _here("run", hosts, placement, ranks_per_node)
-        rows = run_rows(workload.cases(asked, site), here, samples, seconds)
-        show_rows(workload, rows, as_json)
-        fail_unless_verified(workload, rows)
+        found = run(asked, nodes, seconds, samples)
+        show_times(found, as_json)
+        write_timeline(found, timeline)
+        fail_unless_verified(found)
 
     run.__doc__ = f"""Run {workload.title}, under the launcher of this machine.
 
@@ -170,45 +107,23 @@ def _run(workload: Workload) -> Callable[..., None]:
 def _validate(workload: Workload) -> Callable[..., None]:
     def validate(
         asked: Any,
+        nodes: Nodes,
+        effort: Effort,
         profile: ProfileFile = Path("machine.json"),
         engines: Annotated[
             str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
         ] = "model,run",
-        hosts: Hosts = None,
-        ranks_per_node: RealRanksPerNode = None,
-        placement: Placed = "blocked",
-        seconds: Seconds = 0.3,
-        samples: Samples = Path("samples.jsonl"),
-        simulations: Simulations = Path("simulated"),
-        paired: Annotated[
-            bool,
-            typer.Option(
-                "--paired/--unpaired", help="Exchanges: run by turns with what they are made of, so that drift cancels."
-            ),
-        ] = True,
-        launches: Annotated[
-            int, typer.Option(min=1, help="Launches of a paired run; fewer than 3 quiet ones are unclear.")
-        ] = 10,
         output: Output = None,
         as_json: Json = False,
     ) -> None:
-        from rankwise.engines.ledger import keep_comparisons, machine_of
-        from rankwise.engines.session import compare_engines, require_engines, why_not_paired
+        from rankwise.api.asking import validate
         from rankwise.files import write_json
-        from rankwise.machine.profile import open_profile
 
-        names = [name.strip() for name in engines.split(",")]
-        require_engines(names)
-        here, site = _here("validate", hosts, placement, ranks_per_node) if "run" in names else (None, Site("validate"))
-        cases = workload.cases(asked, site)
-        if paired and here is not None and (why := why_not_paired(cases, names, here)) is not None:
-            tell(f"note: not paired: {why}; a second run tells the noise")
-        validation = compare_engines(profile, cases, names, here, samples, seconds, simulations, launches if paired else None)
+        found = validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
         if output is not None:
-            write_json(output, validation.to_dict())
-        show_validation(validation, as_json)
-        keep_comparisons(machine_of(open_profile(profile)), validation.comparisons)
-        fail_unless_verified(workload, [comparison.measured for comparison in validation.comparisons])
+            write_json(output, found.to_dict())
+        show_validation(found.validation, as_json)
+        fail_unless_verified(found)
 
     validate.__doc__ = f"""Predict {workload.title}, run it on this machine, and say how far the prediction was off.
 
@@ -221,70 +136,15 @@ def _validate(workload: Workload) -> Callable[..., None]:
 
 
 def _choose(workload: Workload) -> Callable[..., None]:
-    def choose(
-        asked: Any,
-        profile: ProfileFile = Path("machine.json"),
-        ranks_per_node: RanksPerNode = None,
-        placement: Placed = "blocked",
-        link_model: LinkModelName = None,
-        loaded: Loaded = False,
-        as_json: Json = False,
-    ) -> None:
-        from rankwise.decide.ranking import rank, require_one_question
-        from rankwise.engines.placement import profile_placement
-        from rankwise.engines.session import predict_rows
-        from rankwise.machine.profile import open_profile
+    def choose(asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), as_json: Json = False) -> None:
+        from rankwise.api.asking import Ranked, choose
 
-        cases, machine = workload.candidates(asked, Site("choose")), open_profile(profile)
-        require_one_question(cases)
-        rows = predict_rows(machine, cases, profile_placement(machine, ranks_per_node, placement), link_model, loaded)
-        show_ranking(workload, rank(rows, machine), as_json, machine)
+        found = choose(asked, profile, ranks)
+        assert isinstance(found, Ranked)
+        show_ranking(found, as_json)
 
     choose.__doc__ = f"Rank all ways to do {workload.title}, the fastest by the model first."
     return choose
-
-
-def make_system_asked(profile: Path | None, machine: str | None, settings: Sequence[str] | None, hop_latency: str) -> System:
-    """Return what the options ask to be simulated. Raises InputError."""
-    from rankwise.engines.system import make_system
-    from rankwise.machine.description import parse_value, set_figures
-    from rankwise.machine.library import load_machine
-
-    described = load_machine(machine) if machine is not None else None
-    if settings and described is None:
-        raise InputError(f"--set {settings[0]} changes a machine, but none is given: name it with --machine")
-    if described is not None:
-        described = set_figures(described, list(settings or []))
-    latency_s = 0.0 if hop_latency.strip() in ("0", "0s") else parse_value(hop_latency, "latency", "--hop-latency")
-    return make_system(profile, described, latency_s)
-
-
-def _here(verb: str, hosts: str | None, placement: str, ranks_per_node: int | None) -> tuple[Here, Site]:
-    """Return where real ranks run, by the options or the allocation that we are in; one rank a core, at least two."""
-    from rankwise.engines.run import Here
-    from rankwise.launch.allocation import allocated_hosts
-    from rankwise.machine.hosts import parse_hosts
-
-    here = Here(parse_hosts(hosts) if hosts is not None else list(allocated_hosts()), placement, ranks_per_node)
-    return here, Site(
-        verb, default_ranks(here), here.node_of_rank, shares_nodes=len(here.hosts) > 1 or (ranks_per_node or 1) > 1
-    )
-
-
-def default_ranks(here: Here) -> int:
-    """Return how many ranks a real run has: one a core of each node, at least two; or what the Slurm allocation says."""
-    from rankwise.launch.allocation import find_allocation
-
-    allocation = find_allocation()
-    each = here.ranks_per_node or (allocation.ranks_per_node if allocation is not None else None)
-    return max(2, (each or here.topology.allowed_core_count) * max(1, len(here.hosts)))
-
-
-def _show_aside(aside: Aside, as_json: bool) -> None:
-    if as_json:
-        print_json(aside.record)
-    else:
-        show_table([dict(zip(aside.columns, line, strict=True)) for line in aside.lines])
 
 
 def _register(workload: Workload) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,20 +10,23 @@ from pathlib import Path
 from rankwise import _core
 from rankwise.engines.fft_lengths import timed
 from rankwise.engines.model import Model
-from rankwise.engines.placement import Placement, profile_placement
+from rankwise.engines.placement import Placement, Seats, profile_placement
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.simulate import Simulator, require_simulable
 from rankwise.engines.system import System, make_system
 from rankwise.engines.under_way import require_seconds, under_way
-from rankwise.errors import InputError
+from rankwise.errors import InputError, RankwiseError
 from rankwise.files import require_folder
 from rankwise.launch.smpi import find_simgrid
 from rankwise.machine.profile import Profile, open_profile
+from rankwise.observe.timeline import Timeline
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Case, Row
 from rankwise.workloads.comparison import Comparison, Validation
 
 ENGINES = ("model", "simgrid", "run")  # in the order of belief: the last at hand is what the others are held against
+
+_TRACED_S = 0.02  # of repetitions that are traced: a few hundred calls of each rank
 
 
 def predict_rows(
@@ -64,6 +68,30 @@ def simulate_rows(
     platform = system.platform(placements, topology, nodes)
     with _simulator(folder, max(case.ranks for case in cases), len(cases), jobs) as simulator:
         return _finished(simulator.rows(cases, platform, placement, system.profile))
+
+
+def trace_simulation(system: System, row: Row, topology: str, nodes: int | None, placement: Placement) -> Timeline:
+    """Simulate a row's case once more and return the time line of its repetition. Raises RankwiseError and its kinds."""
+    platform = system.platform([placement.of(row.case)], topology, nodes)
+    with tempfile.TemporaryDirectory(prefix="rankwise-") as folder, _simulator(Path(folder), row.case.ranks, 1, 1) as simulator:
+        return simulator.timeline(row, platform, placement)
+
+
+def trace_run(row: Row, here: Here) -> Timeline:
+    """Run a row's case once more with the tracer in its ranks, and return the time line of a repetition. Raises RankwiseError and its kinds."""
+    from rankwise.engines.timelines import traced
+    from rankwise.observe.parts import merged
+    from rankwise.observe.start import tracing
+
+    case = row.case
+    with tempfile.TemporaryDirectory(prefix=".rankwise-", dir=Path.cwd()) as folder:
+        with tracing(Path(folder)):
+            Runner(here, Path(folder) / "samples.jsonl", _TRACED_S).rows([case])
+        record = merged(Path(folder), {"command": [case.kernel], "created": ""})
+    if record is None:
+        raise RankwiseError("the ranks left no record: their MPI drops LD_PRELOAD, or is linked statically")
+    nodes = here.node_of_rank(case.ranks)
+    return traced(record, Seats().on_nodes(nodes) if max(nodes) > 0 else here.locations(case.ranks), row)
 
 
 def _finished(rows: Sequence[Row]) -> list[Row]:

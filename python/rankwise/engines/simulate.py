@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -23,10 +24,12 @@ from rankwise.engines.placement import Placement, nodes_of
 from rankwise.engines.platform import Platform
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
+from rankwise.launch.paje import read_trace
 from rankwise.launch.process import Child
 from rankwise.launch.smpi import SimGrid, Simulation, run_simulation
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import SCHEMA, SamplesFile
+from rankwise.observe.timeline import Timeline
 from rankwise.progress import SILENT, Meter
 from rankwise.workloads.base import Case, Row, Span
 
@@ -97,6 +100,22 @@ class Simulator:
                 for place in alike:
                     rows[place] = self._row(cases[place], platform, start, record, profile)
         return [rows[place] for place in range(len(cases))]
+
+    def timeline(self, row: Row, platform: Platform, placement: Placement) -> Timeline:
+        """Simulate a row's case once more, and return the time line of the repetition. Raises InputError."""
+        from rankwise.engines.timelines import MOST_RANKS, simulated
+
+        stand_in = row.case.as_simulated()
+        places = placement.of(stand_in)
+        if places.ranks > MOST_RANKS:
+            raise InputError(f"{places.ranks} ranks are too many for a time line: stay below {MOST_RANKS}")
+        words = stand_in.arguments([stand_in.item], nodes_of(places), simulated=True)
+        run = Run(platform, places, (stand_in.kernel, *words, *stand_in.effort(None, False)), stand_in.folds_memory)
+        with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
+            path = Path(scratch) / "trace"
+            run_simulation(self.simgrid, run.simulation(), self.folder / "trace.log", trace=path)
+            with path.open(encoding="utf-8", errors="replace") as stream:
+                return simulated(read_trace(stream), places, platform.machine, row)
 
     def records(self, runs: Sequence[Run]) -> list[list[dict[str, Any]]]:
         """Return the kernel's records of each run, those that are known already from the samples file.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from rankwise.health.judge import Judgement
 from rankwise.health.record import VERDICTS, Session
 from rankwise.health.words import split
+from rankwise.machine.metrics import Sample, gauge
 
 _GAUGES = {
     "latency_s": ("rankwise_link_latency_seconds", "Time of an empty message over a link class.", "send"),
@@ -24,9 +24,9 @@ def text(session: Session, judgement: Judgement) -> str:
     ``bound`` low and high are the 95 % interval of the session's value by the scatter between sessions, where that is known.
     """
     half_widths = {row.figure: row.half_width for row in judgement.rows}
-    lines = []
+    lines: list[str] = []
     for figure, (name, help_text, way) in _GAUGES.items():
-        samples = []
+        samples: list[Sample] = []
         for full, value in session.value.items():
             link, kind = split(full)
             if kind != figure:
@@ -35,25 +35,12 @@ def text(session: Session, judgement: Judgement) -> str:
             if math.isfinite(half_width := half_widths.get(full, math.inf)):
                 bounds |= {"low": value - half_width, "high": value + half_width}
             for bound, log in bounds.items():
-                samples.append(_sample(name, {"link": link, "way": way, "bound": bound}, float(np.exp(log))))
-        if samples:
-            lines += [*_head(name, help_text), *samples]
-    state = "rankwise_health_state"
-    lines += _head(state, "The verdict on the last session: 1 for the one that holds.")
-    lines += [_sample(state, {"state": verdict}, float(verdict == session.verdict)) for verdict in VERDICTS]
-    last = "rankwise_health_last_run_timestamp_seconds"
-    lines += [*_head(last, "When the last session began."), _sample(last, {}, session.began.timestamp())]
+                samples.append(({"link": link, "way": way, "bound": bound}, float(np.exp(log))))
+        lines += gauge(name, help_text, samples)
+    lines += gauge(
+        "rankwise_health_state", "The verdict on the last session: 1 for the one that holds.",
+        [({"state": verdict}, float(verdict == session.verdict)) for verdict in VERDICTS],
+    )  # fmt: skip
+    began: list[Sample] = [({}, session.began.timestamp())]
+    lines += gauge("rankwise_health_last_run_timestamp_seconds", "When the last session began.", began)
     return "\n".join(lines) + "\n"
-
-
-def _head(name: str, help_text: str) -> list[str]:
-    return [f"# HELP {name} {help_text}", f"# TYPE {name} gauge"]
-
-
-def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-    return f"{name}{{{inside}}} {value:.9g}" if inside else f"{name} {value:.12g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -51,6 +51,8 @@ _OPTIONS = (
     "--log=root.thres:warning",
 )
 
+_TRACING = ("-trace", "--cfg=tracing/smpi/display-sizes:yes", "--cfg=tracing/precision:12")
+
 
 @dataclass(frozen=True)
 class SimGrid:
@@ -95,10 +97,12 @@ def run_simulation(
     log: Path,
     started: Callable[[Child], None] = lambda child: None,
     precision: Sequence[str] = (),
+    trace: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Run one simulation; return the kernel's records without its witnesses' placements.
 
     ``precision`` is SimGrid's option for its solver; where that stops for rounding, the run is done again with a coarser one.
+    ``trace``: where what ranks do is written (launch/paje.py).
     ``started`` is given the child process, by which another thread can end it. A run that fails leaves SimGrid's log in
     ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
     """
@@ -111,8 +115,8 @@ def run_simulation(
         hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
         command = [
-            str(simgrid.smpirun), *_OPTIONS, *folding, *precision,
-            "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(ranks),
+            str(simgrid.smpirun), *_OPTIONS, *folding, *precision, *(() if trace is None else (*_TRACING, "-trace-file", str(trace))),
+            "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
             str(simgrid.kernels), *simulation.arguments,
         ]  # fmt: skip
         records: list[dict[str, Any]] = []
@@ -136,7 +140,7 @@ def run_simulation(
             raise InputError(complaint.partition(_REFUSAL)[2].partition(" / ")[0])
         text = said.getvalue().decode("utf-8", "replace")
         if _ROUNDING in text and not precision:
-            return run_simulation(simgrid, simulation, log, started, _COARSER)
+            return run_simulation(simgrid, simulation, log, started, _COARSER, trace)
         write_whole(log, text)
         raise RankwiseError(
             f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): "

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from rankwise.errors import InputError, UnusableEnvironmentError
-from rankwise.machine.topology import Cache, Source, Topology
+from rankwise.machine.topology import Cache, Source, Topology, pus_of
 
 LIBRARY = "libhwloc.so.15"
 LSTOPO_NAMES = ("lstopo-no-graphics", "lstopo")
@@ -143,9 +143,9 @@ def _read_machine(machine: ElementTree.Element, source: Source) -> Topology:
         cpu_model=" ".join((cpu_model or _info(machine, "CPUModel") or "unknown").split()),
         memory_bytes=memory_bytes,
         numa_nodes=[index for index, _ in nodes] or [0],
-        core_of=core_of,
+        pus=pus_of(core_of=core_of,
         socket_of=socket_of,
-        numa_node_of=_nearest_node(nodes, pus_under, core_of),
+        numa_node_of=_nearest_node(nodes, pus_under, core_of)),
         caches=caches,
         allowed=_allowed(machine.get("allowed_cpuset"), core_of),
         source=source,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.machine.cpu_list import parse_cpu_list
-from rankwise.machine.topology import Cache, Topology
+from rankwise.machine.topology import Cache, Topology, pus_of
 
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _MODEL_KEYS = ("model name", "cpu model", "cpu")
@@ -35,9 +35,9 @@ def read_sysfs(root: Path = Path("/")) -> Topology:
             cpu_model=cpu_model(root),
             memory_bytes=memory_bytes(root),
             numa_nodes=_nodes(root),
-            core_of=_groups(root, cpus, "core_cpus_list", "thread_siblings_list", shared=False),
+            pus=pus_of(core_of=_groups(root, cpus, "core_cpus_list", "thread_siblings_list", shared=False),
             socket_of=_groups(root, cpus, "package_cpus_list", "core_siblings_list", shared=True),
-            numa_node_of=_node_of(root, cpus),
+            numa_node_of=_node_of(root, cpus)),
             caches=_caches(root, cpus),
             allowed=cpus,
             source="sysfs",

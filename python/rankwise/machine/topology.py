@@ -220,28 +220,28 @@ class Topology:
         cpu_model: str,
         memory_bytes: int,
         numa_nodes: Iterable[int],
-        core_of: Mapping[int, Hashable],
-        socket_of: Mapping[int, Hashable],
-        numa_node_of: Mapping[int, int],
+        pus: Iterable[Pu],
         caches: Iterable[Cache],
         allowed: Iterable[int],
         source: Source,
     ) -> Topology:
-        """Build a topology from what a source calls each PU's core and socket; the names are turned into numbers.
-
-        Raises ValueError when the parts contradict each other.
-        """
-        core, socket = _numbered(core_of), _numbered(socket_of)
+        """Build a topology from what a source tells. Raises ValueError when the parts contradict each other."""
         return Topology(
             host=host,
             cpu_model=cpu_model,
             memory_bytes=memory_bytes,
             numa_nodes=tuple(sorted(set(numa_nodes))),
-            pus=tuple(Pu(index, core[index], socket[index], numa_node_of[index]) for index in sorted(core_of)),
+            pus=tuple(pus),
             caches=tuple(sorted(caches, key=lambda cache: (cache.level, cache.pus))),
             allowed=tuple(sorted(set(allowed))),
             source=source,
         )
+
+
+def pus_of(core_of: Mapping[int, Hashable], socket_of: Mapping[int, Hashable], numa_node_of: Mapping[int, int]) -> list[Pu]:
+    """Return the PUs from what a source calls each one's core and socket; the names are turned into numbers."""
+    core, socket = _numbered(core_of), _numbered(socket_of)
+    return [Pu(index, core[index], socket[index], numa_node_of[index]) for index in sorted(core_of)]
 
 
 # Link classes inside one computer, the narrowest first: the first whose test holds is the class.

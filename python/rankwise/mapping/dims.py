@@ -116,12 +116,20 @@ def count_factorisations(ranks: int, ndim: int) -> int:
     return count
 
 
+@dataclass(frozen=True)
+class MeshQuestion:
+    """A mesh (cells an axis), the ranks of each node, who is whose neighbour, axes that wrap around (None: none), and how many
+    cells a halo is deep."""
+
+    mesh: Sequence[int]
+    node_sizes: Sequence[int]
+    stencil: str | Sequence[Sequence[int]]
+    periodic: Sequence[bool] | None = None
+    halo: int = 1
+
+
 def choose_grid(
-    mesh: Sequence[int],
-    node_sizes: Sequence[int],
-    stencil: str | Sequence[Sequence[int]],
-    periodic: Sequence[bool] | None = None,
-    halo: int = 1,
+    asked: MeshQuestion,
     steps: int = 1_800_000,
     objective: str = "j_sum",
     seed: int = 1,
@@ -133,6 +141,7 @@ def choose_grid(
     block where it does not; a stencil's own weights multiply that. The grid with the fewest such cells between nodes is
     best, of equals the one that sends least in all, then the most balanced one. Raises InputError.
     """
+    mesh, node_sizes, stencil, periodic, halo = asked.mesh, asked.node_sizes, asked.stencil, asked.periodic, asked.halo
     ranks, ndim = sum(node_sizes), len(mesh)
     if halo < 1:
         raise InputError(f"--halo {halo} is too small: it must be at least 1")

@@ -223,35 +223,11 @@ def algorithm_names() -> list[str]:
     return [*(algorithm.name for algorithm in _core.mapping_algorithms()), GRAPH]
 
 
-def map_grid(
-    grid: Sequence[int],
-    node_sizes: Sequence[int],
-    stencil: str | Sequence[Sequence[int]],
-    periodic: Sequence[bool] | None = None,
-    algorithms: Sequence[str] = (ALL,),
-    keep_maps: bool = True,
-    weights: Sequence[int] | None = None,
-    effort_s: float | None = None,
-    objective: str = "j_sum",
-    seed: int = 1,
-    prove: bool = False,
-    given: Mapping[str, Sequence[int]] | None = None,
-    levels: Sequence[Inner] = (),
-    message_bytes: int = DEFAULT_BYTES,
-    price: StepPricer | None = None,
-    int64: bool = False,
-    steps: int | None = None,
-    threads: int = 1,
-    front: bool = False,
-    sharp: bool = False,
-) -> Mappings:
-    """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
+@dataclass(frozen=True)
+class How:
+    """How a grid is mapped and scored.
 
-    The ranks fill the nodes in order: ranks 0 to ``node_sizes[0] - 1`` are on node 0, and so on; the grid must have as
-    many cells as there are ranks. ``stencil`` is an id, offsets as text (``"1,0;-1,0*8"``) or a list of offsets;
-    ``weights`` (one an offset) are instead of those in the text. ``periodic`` has one flag an axis (default: all axes
-    open). ``algorithms`` names ids of :func:`algorithm_names` or ``"all"``; an algorithm that cannot handle the input
-    is skipped where it comes from ``"all"`` and an error where it is named. Without ``keep_maps`` only the scores stay.
+    Without ``keep_maps`` only the scores stay. ``weights`` (one an offset) are instead of those in a stencil's text.
 
     ``effort_s`` ends the search of refined after that time. Otherwise it takes ``steps`` steps (by default about
     DEFAULT_EFFORT_S's worth), and the map is the same on every machine and for any number of ``threads``. ``objective``
@@ -267,16 +243,52 @@ def map_grid(
     ``int64`` allows more than 2^31 - 1 ranks.
 
     ``sharp`` takes eigenvalues for the bound, too, where that may help: on small grids, some 100 ms.
+    """
+
+    keep_maps: bool = True
+    weights: Sequence[int] | None = None
+    effort_s: float | None = None
+    objective: str = "j_sum"
+    seed: int = 1
+    prove: bool = False
+    given: Mapping[str, Sequence[int]] | None = None
+    levels: Sequence[Inner] = ()
+    message_bytes: int = DEFAULT_BYTES
+    price: StepPricer | None = None
+    int64: bool = False
+    steps: int | None = None
+    threads: int = 1
+    front: bool = False
+    sharp: bool = False
+
+
+_USUAL = How()
+
+
+def map_grid(
+    grid: Sequence[int],
+    node_sizes: Sequence[int],
+    stencil: str | Sequence[Sequence[int]],
+    periodic: Sequence[bool] | None = None,
+    algorithms: Sequence[str] = (ALL,),
+    how: How = _USUAL,
+) -> Mappings:
+    """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
+
+    The ranks fill the nodes in order: ranks 0 to ``node_sizes[0] - 1`` are on node 0, and so on; the grid must have as
+    many cells as there are ranks. ``stencil`` is an id, offsets as text (``"1,0;-1,0*8"``) or a list of offsets.
+    ``periodic`` has one flag an axis (default: all axes open). ``algorithms`` names ids of :func:`algorithm_names` or ``"all"``;
+    an algorithm that cannot handle the input is skipped where it comes from ``"all"`` and an error where it is named.
 
     Raises InputError for input that does not fit together.
     """
     import numpy as np  # the core imports it for its first array, which must not count as time to map
 
     chosen = _choose(algorithms)
-    search = Effort.of(effort_s, steps, threads)
-    problem = problem_of(grid, node_sizes, stencil, periodic, weights, int64)
-    maps = (len(chosen) if keep_maps else 1) * (1 + len(levels))
-    _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if price is None else _BYTES_OF_A_PLACED_CELL))
+    search = Effort.of(how.effort_s, how.steps, how.threads)
+    problem = problem_of(grid, node_sizes, stencil, periodic, how.weights, how.int64)
+    maps = (len(chosen) if how.keep_maps else 1) * (1 + len(how.levels))
+    _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if how.price is None else _BYTES_OF_A_PLACED_CELL))
     results: list[MapResult] = []
     skipped: list[Skipped] = []
     between: list[MapResult] = []
@@ -284,28 +296,28 @@ def map_grid(
     def scored(
         name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int, taken: int = 0
     ) -> MapResult:
-        inner = divide_levels(problem, node_of_cell, levels, inner_steps, seed)
+        inner = divide_levels(problem, node_of_cell, how.levels, inner_steps, how.seed)
         seconds = 0.0 if start_s is None else time.perf_counter() - start_s
         j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, node_of_cell, problem.weights)
-        scores = score_levels(problem, node_of_cell, inner, levels, message_bytes)
-        parts = {level.name: part for level, part in zip(levels, inner, strict=True)}
-        step = None if price is None else price(problem, node_of_cell, parts)
-        kept, kept_parts = (node_of_cell, parts) if keep_maps else (None, {})
+        scores = score_levels(problem, node_of_cell, inner, how.levels, how.message_bytes)
+        parts = {level.name: part for level, part in zip(how.levels, inner, strict=True)}
+        step = None if how.price is None else how.price(problem, node_of_cell, parts)
+        kept, kept_parts = (node_of_cell, parts) if how.keep_maps else (None, {})
         return MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken)
 
     try:
         for algorithm, is_named in chosen.items():
             start_s = time.perf_counter()
-            if algorithm == "refined" and objective == "j_sum" and (front or price is not None):
+            if algorithm == "refined" and how.objective == "j_sum" and (how.front or how.price is not None):
                 found = _core.map_front(
-                    problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, seed,
+                    problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, how.seed,
                     search.seconds,
                 )  # fmt: skip
                 between = [scored(algorithm, map_found, "", start_s, search.steps) for map_found in found]
-                results.append(best_of(between, objective))
+                results.append(best_of(between, how.objective))
                 continue
             try:
-                node_of_cell, picked, taken = _run(algorithm, problem, search, objective, seed)
+                node_of_cell, picked, taken = _run(algorithm, problem, search, how.objective, how.seed)
             except (ValueError, InputError) as error:
                 if is_named:
                     raise
@@ -313,17 +325,17 @@ def map_grid(
                 continue
             inner_steps = 0 if algorithm == "blocked" else search.steps
             results.append(scored(algorithm, node_of_cell, picked, start_s, inner_steps, taken))
-        for name, map_given in (given or {}).items():
+        for name, map_given in (how.given or {}).items():
             results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
         bound, bound_kind = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
-        if sharp and min(result.j_sum for result in results) > 1.1 * bound:  # nearer to it eigenvalues tell nothing more
+        if how.sharp and min(result.j_sum for result in results) > 1.1 * bound:  # nearer to it eigenvalues tell nothing more
             from rankwise.mapping.floor import SPECTRUM, spectral_bound
 
             bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), SPECTRUM), key=lambda found: found[0])
     except ValueError as error:
         raise InputError(str(error)) from None
     optimum = bound if min(result.j_sum for result in results) == bound else None
-    if prove and optimum is None:
+    if how.prove and optimum is None:
         optimum = _prove(problem)
     return Mappings(
         grid=tuple(problem.dims),
@@ -334,13 +346,13 @@ def map_grid(
         skipped=tuple(skipped),
         offsets=tuple(tuple(offset) for offset in problem.offsets),
         weights=tuple(problem.weights),
-        objective=objective,
+        objective=how.objective,
         bound=bound,
         bound_kind=bound_kind,
         optimum=optimum,
-        message_bytes=message_bytes,
-        levels=tuple(levels),
-        front=tuple(between) if front else (),
+        message_bytes=how.message_bytes,
+        levels=tuple(how.levels),
+        front=tuple(between) if how.front else (),
     )
 
 

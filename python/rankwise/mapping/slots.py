@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankwise.errors import InputError
-from rankwise.mapping.mapper import DEFAULT_BYTES, best_of, map_grid, steps_of
+from rankwise.mapping.mapper import DEFAULT_BYTES, How, best_of, map_grid, steps_of
 
 if TYPE_CHECKING:
     from rankwise.mapping.mapper import StepPricer
@@ -67,8 +67,8 @@ def choose_slots(
     ways = ways_to_fill(slots, ranks)
     results = [
         map_grid(
-            grid, [size for size in way if size], stencil, periodic, ["auto"], keep_maps=False, weights=weights,
-            steps=steps_of(_EFFORT_S), message_bytes=message_bytes, price=price,
+            grid, [size for size in way if size], stencil, periodic, ["auto"], how=How(keep_maps=False, weights=weights,
+            steps=steps_of(_EFFORT_S), message_bytes=message_bytes, price=price),
         ).results[0]
         for way in ways
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
@@ -36,51 +36,59 @@ def samples_path_of(profile: Path) -> Path:
     return profile.with_name(profile.stem + ".samples.jsonl")
 
 
-def measure_machine(
-    output: Path,
-    resume: bool,
-    sizes: tuple[int, ...] | None = None,
-    launches: int | None = None,
-    seconds: float = 15.0,
-    statistic: str = "median",
-    precision: float | None = None,
-    what: str = "pingpong",
-    background: int = 0,
-    hosts: tuple[str, ...] = (),
-    links: tuple[str, ...] = (),
-    spread_s: float = 0.0,
-) -> Profile:
-    """Measure this machine, and the link between ``hosts``, and write its profile; return it.
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured: one of WHAT; what is no plain ping-pong campaign is added to the profile that is there.
 
-    ``what`` is one of WHAT; what is no plain ping-pong campaign is added to the profile that is there. ``background`` pairs
-    keep the link busy for a second measurement of plain sends. ``links`` restricts the link classes.
-    There are as many ``launches`` as the seconds hold, unless so many are asked for; with ``precision`` no more once every
-    cell's 95 % interval is that narrow (0.03: ± 3 %). ``spread_s`` of waiting lie between them.
-    Raises RankwiseError and its kinds.
+    ``background`` pairs keep the link busy for a second measurement of plain sends; ``hosts`` are nodes whose link is measured, too;
+    ``links`` restricts the link classes. There are as many ``launches`` as the ``seconds`` hold, unless so many are asked for; with
+    ``precision`` no more once every cell's 95 % interval is that narrow (0.03: ± 3 %). ``spread_s`` of waiting lie between them.
     """
-    if precision is not None and not 0 < precision < 1:
-        raise InputError(f"precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
-    if statistic not in STATISTICS:
-        raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
-    if what not in WHAT:
-        raise InputError(f"'{what}' cannot be measured: choose one of {', '.join(WHAT)}")
-    if not 0 <= background <= MOST_BACKGROUND_PAIRS:
-        raise InputError(f"background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
-    if launches is not None and launches < 1:
-        raise InputError(f"launches {launches} is too small: it must be at least 1")
-    if not 0 < seconds < 1e6:
-        raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
-    if not 0 <= spread_s < 1e6:
-        raise InputError(f"spread {spread_s:g} is not a time to wait between launches: give 10min")
-    sizes = sizes or default_sizes()
-    if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
-        raise InputError(
-            f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
-        )
+
+    what: str = "pingpong"
+    sizes: tuple[int, ...] | None = None
+    launches: int | None = None
+    seconds: float = 15.0
+    statistic: str = "median"
+    precision: float | None = None
+    background: int = 0
+    hosts: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    spread_s: float = 0.0
+
+    def check(self) -> None:
+        """Raise InputError for what cannot be measured."""
+        what, sizes = self.what, self.sizes or default_sizes()
+        precision, launches, seconds, spread_s = self.precision, self.launches, self.seconds, self.spread_s
+        statistic, background = self.statistic, self.background
+        if precision is not None and not 0 < precision < 1:
+            raise InputError(f"precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
+        if statistic not in STATISTICS:
+            raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
+        if what not in WHAT:
+            raise InputError(f"'{what}' cannot be measured: choose one of {', '.join(WHAT)}")
+        if not 0 <= background <= MOST_BACKGROUND_PAIRS:
+            raise InputError(f"background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
+        if launches is not None and launches < 1:
+            raise InputError(f"launches {launches} is too small: it must be at least 1")
+        if not 0 < seconds < 1e6:
+            raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
+        if not 0 <= spread_s < 1e6:
+            raise InputError(f"spread {spread_s:g} is not a time to wait between launches: give 10min")
+        if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
+            raise InputError(
+                f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
+            )
+
+
+def measure_machine(output: Path, resume: bool, asked: Measurement) -> Profile:
+    """Measure this machine, and the link between nodes, and write its profile; return it. Raises RankwiseError and its kinds."""
+    asked.check()
+    statistic = asked.statistic
     topology = discover()
-    hosts = hosts or allocated_hosts()
+    hosts = asked.hosts or allocated_hosts()
     require_hosts(hosts, find_allocation())
-    places = find_places(topology, hosts, links, cpu_quota())
+    places = find_places(topology, hosts, asked.links, cpu_quota())
     if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"
@@ -88,12 +96,12 @@ def measure_machine(
     mpi = find_mpi()
     mpi.require_match()
     plan = Plan(
-        places, sizes, what, background, launches=launches, seconds=seconds, precision=precision, statistic=statistic,
-        spread_s=spread_s,
+        places, asked.sizes or default_sizes(), asked.what, asked.background, launches=asked.launches, seconds=asked.seconds,
+        precision=asked.precision, statistic=statistic, spread_s=asked.spread_s,
     )  # fmt: skip
     samples_path = samples_path_of(output)
     try:
-        with meter("measuring", int(seconds)) as progress:
+        with meter("measuring", int(asked.seconds)) as progress:
             campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress, hosts)
     except KeyboardInterrupt:
         raise InterruptedWorkError(

@@ -9,7 +9,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,6 +71,21 @@ def library() -> Path:
 def _variables(folder: Path) -> dict[str, str]:
     before = os.environ.get("LD_PRELOAD")
     return {"LD_PRELOAD": ":".join([str(library()), *([before] if before else [])]), "RANKWISE_OBSERVE_DIR": str(folder)}
+
+
+@contextmanager
+def tracing(folder: Path) -> Iterator[None]:
+    """Let programs that are started meanwhile load the tracer and leave what they see in a folder."""
+    known = {name: os.environ.get(name) for name in _VARIABLES}
+    os.environ.update(_variables(folder))
+    try:
+        yield
+    finally:
+        for name, value in known.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def with_variables(command: Sequence[str]) -> list[str]:

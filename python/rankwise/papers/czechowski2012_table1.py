@@ -130,28 +130,29 @@ def _cells() -> Iterator[Cell]:
     for trend in TRENDS:
         low, high = 2 ** (10 / trend.doubling.high), 2 ** (10 / trend.doubling.low)
         computed = 2 ** (10 / trend.doubling.value)
-        yield _cell(trend, "both", "factor", "1", trend.factor, computed, low, high, "2^(10 / doubling time)")
+        yield _cell(trend, "both", "factor", "1", trend.factor, (computed, low, high), "2^(10 / doubling time)")
         for design, (first, last) in trend.values.items():
             if trend.key == "nodes":
                 peak, node = TREND["machine_peak"].values["both"][0], TREND["node_peak"].values[design][0]
                 yield _cell(
-                    trend, design, "2010", "1", first, peak.value / node.value, peak.value / node.high,
-                    peak.value / node.low, "R_peak / C of 2010",
+                    trend, design, "2010", "1", first, (peak.value / node.value, peak.value / node.high,
+                    peak.value / node.low), "R_peak / C of 2010",
                 )  # fmt: skip
             yield _cell(
-                trend, design, "2020", trend.unit, last, first.value * trend.factor.value, first.low * trend.factor.low,
-                first.high * trend.factor.high, "value of 2010 x factor",
+                trend, design, "2020", trend.unit, last, (first.value * trend.factor.value, first.low * trend.factor.low,
+                first.high * trend.factor.high), "value of 2010 x factor",
             )  # fmt: skip
 
 
 def _cell(
-    trend: Trend, design: str, column: str, unit: str, printed: Printed, computed: float, low: float, high: float, rule: str
+    trend: Trend, design: str, column: str, unit: str, printed: Printed, computed: tuple[float, float, float], rule: str
 ) -> Cell:
-    if printed.low <= computed <= printed.high:
+    value, low, high = computed
+    if printed.low <= value <= printed.high:
         verdict = AGREES
     else:
         verdict = ROUNDING if low <= printed.high and high >= printed.low else CONTRADICTS
-    return Cell(trend.key, trend.symbol, design, column, unit, printed.text, printed.value, computed, verdict, rule)
+    return Cell(trend.key, trend.symbol, design, column, unit, printed.text, printed.value, value, verdict, rule)
 
 
 def slips() -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers import hunold2020_measured as measured
@@ -92,8 +92,8 @@ def scored(instance: Instance, effort_s: float = EFFORT_S) -> Scored:
         [instance.ranks_per_node] * instance.nodes,
         instance.stencil,
         algorithms=["blocked", *PAPERS_ALGORITHMS, *OURS],
-        keep_maps=False,
-        steps=steps_of(effort_s),
+        how=How(keep_maps=False,
+        steps=steps_of(effort_s)),
     )
     own = {result.algorithm: (result.j_sum, result.j_max) for result in mappings.results}
     return Scored(instance, own | peers()[instance], mappings.bound)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, quantiles
 
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.papers.hunold2020_times import (
     MACHINES,
     RANKS_PER_NODE,
@@ -90,7 +90,7 @@ def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {name: [] for name in INSTANTIATED}
     for _ in range(repetitions):
         for name in INSTANTIATED:
-            mapped = map_grid((75, 64), [RANKS_PER_NODE] * 100, "nearest-neighbor", algorithms=[name], keep_maps=False)
+            mapped = map_grid((75, 64), [RANKS_PER_NODE] * 100, "nearest-neighbor", algorithms=[name], how=How(keep_maps=False))
             seconds[name].append(mapped.results[0].seconds)
     return {name: _without_outliers(values) for name, values in seconds.items()}
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.mapping import algorithm_names, map_grid
+from rankwise.mapping import How, algorithm_names, map_grid
 
 DATA = Path(__file__).with_name("data") / "hunold2020_neighbor_alltoall_times.csv"
 PUBLISHED = ("blocked", "hyperplane", "kd-tree", "stencil-strips", "nodecart")
@@ -59,7 +59,7 @@ def published_times() -> tuple[PublishedTime, ...]:
 def our_scores(grid: tuple[int, ...], nodes: int, stencil: str) -> dict[str, tuple[int, int]]:
     """Return J_sum and J_max of our mappings of the paper's algorithms (and random, where there is one)."""
     names = [name for name in (*PUBLISHED, "random") if name in algorithm_names()]
-    mapped = map_grid(grid, [RANKS_PER_NODE] * nodes, stencil, algorithms=names, keep_maps=False)
+    mapped = map_grid(grid, [RANKS_PER_NODE] * nodes, stencil, algorithms=names, how=How(keep_maps=False))
     return {result.algorithm: (result.j_sum, result.j_max) for result in mapped.results}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
@@ -28,13 +29,14 @@ from rankwise.report.chart import (
 from rankwise.report.words import point_bandwidth, point_time
 from rankwise.units import format_size, format_time
 
-Launches = Mapping[str, Mapping[int, Sequence[float]]]  # of each link class and size, the medians of the launches, s
+Launches = Mapping[str, Mapping[int, Sequence[Sequence[float]]]]  # of each link class and size, each launch's samples, s
+_MOST_SAMPLES = 400  # drawn at a size: of more, as many that spread like them
 
 
 def links_picture(links: Mapping[str, Link], launches: Launches | None = None, own_bytes: int | None = None) -> Chart:
     """Draw time, and size / time, against size: a series for each class of link, with 95 % intervals.
 
-    ``launches``: what lies behind the points, drawn at the size that is pointed at; ``own_bytes``: the asker's own size.
+    ``launches``: the samples behind the points, drawn at the size that is pointed at; ``own_bytes``: the asker's own size.
     """
     tables = {name: link.send.table for name, link in links.items()}
     sizes = SizeAxis.of(point.size_bytes for table in tables.values() for point in table)
@@ -51,10 +53,9 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
         for name, table in tables.items() for p in table
     ]  # fmt: skip
     sampled: list[Spec] = [
-        {"series": name, "place": sizes.place(size), "stop": stop_of[size], "time": time_s, "rate": size / time_s}
+        {"series": name, "place": sizes.place(size), "stop": stop_of[size], "size": size, "samples": _drawn(launches_of_size)}
         for name, by_size in behind.items() if name in links
-        for size, medians in by_size.items() if size in stop_of
-        for time_s in medians if time_s > 0
+        for size, launches_of_size in by_size.items() if size in stop_of
     ]  # fmt: skip
     names = list(links)
     panels = []
@@ -90,9 +91,12 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
         ]
         if sampled:
             layers.insert(4, {
-                "data": rows(value for value in sampled if value[quantity] > 0),
-                "transform": [{"filter": "datum.stop === stop"}],
-                "mark": {"type": "tick", "orient": "horizontal", "thickness": 1, "width": 18, "clip": True},
+                "data": rows(value for value in sampled if quantity == "time" or value["size"] > 0),
+                "transform": [
+                    {"filter": "datum.stop === stop"}, {"flatten": ["samples"], "as": ["time"]},
+                    {"calculate": "datum.size / datum.time", "as": "rate"},
+                ],
+                "mark": {"type": "tick", "orient": "horizontal", "thickness": 1, "width": 18, "opacity": 0.5, "clip": True},
                 "encoding": {"y": y, "color": series["color"]},
             })  # fmt: skip
         if own_bytes is not None and sizes.first <= own_bytes <= sizes.last:
@@ -235,12 +239,19 @@ def _stop(size: int, links: Mapping[str, Link], launches: Launches) -> str:
     for name, link in links.items():
         for point in (point for point in link.send.table if point.size_bytes == size):
             rate = f", {point_bandwidth(point)}" if size else ""
-            medians = launches.get(name, {}).get(size, ())
+            medians = [median(samples) for samples in launches.get(name, {}).get(size, ()) if samples]
             behind = f"; {point.samples} samples" + (
                 f" in {len(medians)} launches of {format_time(min(medians))} to {format_time(max(medians))}" if len(medians) else ""
             )
             told.append(f"{name} {point_time(point)}{rate}{behind}")
     return f"At {format_size(size)}: {' | '.join(told)}"
+
+
+def _drawn(launches: Sequence[Sequence[float]]) -> list[float]:
+    """Return every sample at a size, or, of very many, evenly some of them in order of time."""
+    every = sorted(time_s for samples in launches for time_s in samples if time_s > 0)
+    step = max(1, -(-len(every) // _MOST_SAMPLES))
+    return [float(f"{time_s:.4g}") for time_s in [*every[: -1 : step], *every[-1:]]]
 
 
 def _stop_of_ways(size: int, curves: Mapping[str, Curve]) -> str:

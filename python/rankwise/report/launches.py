@@ -1,4 +1,4 @@
-"""What lies behind a profile's points: the medians of its launches, from the raw samples beside it."""
+"""What lies behind a profile's points: every sample of its launches, from the raw samples beside it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from rankwise.machine.profile import Profile
 from rankwise.measure.cells import cells_of, timer_cost_s
 from rankwise.measure.samples import read_campaigns
 from rankwise.report.curves import Launches
-from rankwise.statistics import location
 
 _MOST_BYTES = 2**26  # of a file of samples that is read again
 
 
 def launches_of(profile: Profile, folder: Path) -> Launches | None:
-    """Return for each link class and size the medians (s) of the launches; None where the samples are not there, or are not whole."""
+    """Return for each link class and size the samples (s) of each launch; None where they are not there, or are not whole."""
     name = profile.source.get("samples_file")
     path = folder / str(name)
-    found: dict[str, dict[int, list[float]]] = {}
+    found: dict[str, dict[int, list[list[float]]]] = {}
     try:
         if not name or not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return None
@@ -27,7 +26,7 @@ def launches_of(profile: Profile, folder: Path) -> Launches | None:
             cost_s = timer_cost_s(campaign)
             for link in profile.links:
                 for size, launches in cells_of(campaign, link, cost_s).get("send", {}).items():
-                    found.setdefault(link, {})[size] = [location(times_s, "median") for _, times_s in sorted(launches.items())]
+                    found.setdefault(link, {})[size] = [[float(t) for t in times_s] for _, times_s in sorted(launches.items())]
     except (InputError, OSError, KeyError, ValueError, TypeError):
         return None  # the report is of the profile; samples that cannot be read only leave out what lies behind
     return found or None

@@ -17,6 +17,7 @@ from rankwise.report.inputs import MappingInstance
 from rankwise.report.machine_boxes import between, machine_boxes, undrawn
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
 from rankwise.report.reproduction import Markup, Picture, Section, Table
+from rankwise.report.timeline import path_words, timeline_picture, timeline_title
 from rankwise.report.verdicts import is_poor
 from rankwise.report.words import headline, point_time, span, timing, with_interval
 from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_time
@@ -68,6 +69,8 @@ def all_sections(
     if validation is not None:
         open_ones.append(_exchange(validation, is_poor(profile, validation) is not None))
         folded.insert(0, _all_exchanges(validation))
+        if profile is not None and (round_of := _round(profile, headline(validation))) is not None:
+            folded.insert(0, round_of)
     if mappings:
         mapped = _mapping(mappings)
         (folded if mapped.fold is not None else open_ones).append(mapped)
@@ -86,7 +89,7 @@ def _curves(links: Mapping[str, Link], figures: Mapping[str, LinkFigures], launc
     own: int | None) -> Section:
     name = list(links)[-1]
     title = f"Between {between(name)} latency decides below {volume(figures[name].balanced_bytes)}, bandwidth above"
-    behind = " Ticks: the launches behind the point that is shown." if launches else ""
+    behind = " Ticks: the samples behind the point that is shown." if launches else ""
     picture = Picture(
         "links",
         "Bands are 95 % intervals; 0 B stands beyond the break of the axis. Size / time of one message at a time is neither the bandwidth "
@@ -212,6 +215,23 @@ def _exchange(validation: Validation, poor: bool) -> Section:
         ],
         parts,
     )  # fmt: skip
+
+
+def _round(profile: Profile, row: Comparison) -> Section | None:
+    """Show where the time of a round goes, by the model; None where the profile cannot tell."""
+    from rankwise.engines.model import Model
+    from rankwise.engines.placement import profile_placement
+    from rankwise.engines.timelines import predicted
+    from rankwise.errors import InputError
+
+    try:
+        line = predicted(Model(profile), row.case, profile_placement(profile).of(row.case))
+    except InputError:
+        return None
+    title = timeline_title(line, "round")
+    words = f"A round of {way(row)}, k = {row.exchange.cutoff}, as predicted: ranks down, time across, messages as arrows."
+    return Section("round", "Where the time of a round goes", [words], [Picture("timeline", path_words(line),
+        partial(timeline_picture, line, title))], title)  # fmt: skip
 
 
 def _exchange_title(validation: Validation, poor: bool) -> str:

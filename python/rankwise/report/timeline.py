@@ -28,17 +28,26 @@ _CRITICAL = "critical path"
 
 def path_words(line: Timeline) -> str:
     """Say what bounds the step: the terms of the critical path, which add up to it."""
-    terms = list(line.terms().items())
-    named = [f"{_WORDS[kind]} on rank {rank} {format_time(seconds)}" for (rank, kind), seconds in terms[:4]]
+    terms = _terms(line)
+    named = [f"{what} on rank {rank} {format_time(seconds)}" for (rank, what), seconds in terms[:4]]
     if len(terms) > 4:
         named.append(f"{len(terms) - 4} shorter terms {format_time(sum(seconds for _, seconds in terms[4:]))}")
-    return f"Critical path: {' + '.join(named)} = {format_time(line.length_s)}."
+    return f"Critical path: {' + '.join(named)} = {format_time(line.length_s)}." + (f" {line.note}" if line.note else "")
+
+
+def _terms(line: Timeline) -> list[tuple[tuple[int, str], float]]:
+    """Return the seconds of the critical path by rank and by what bounds that, the largest first."""
+    found: dict[tuple[int, str], float] = {}
+    for span in line.path:
+        what = span.term or _WORDS[span.kind]
+        found[span.rank, what] = found.get((span.rank, what), 0.0) + span.length_s
+    return sorted(found.items(), key=lambda term: -term[1])
 
 
 def timeline_title(line: Timeline, per: str) -> str:
     """Name the largest term of the critical path."""
-    (rank, kind), seconds = next(iter(line.terms().items()))
-    return f"{_WORDS[kind].capitalize()} on rank {rank} is {100 * seconds / line.length_s:.0f} % of what bounds a {per}"
+    (rank, what), seconds = _terms(line)[0]
+    return f"{what[:1].upper()}{what[1:]} on rank {rank} is {100 * seconds / line.length_s:.0f} % of what bounds a {per}"
 
 
 def timeline_picture(line: Timeline, title: str) -> Chart:
@@ -52,7 +61,7 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
     row_of = {rank: i for i, rank in enumerate(ranks)}
     stops = [
         f"critical path, {i + 1} of {len(line.path)}: rank {span.rank}, {format_time(span.start_s)} to {format_time(span.end_s)}: "
-        f"{_WORDS[span.kind]} {format_time(span.length_s)}"
+        f"{span.term or _WORDS[span.kind]} {format_time(span.length_s)}"
         for i, span in enumerate(line.path)
     ]
     data = [_bar(span, row_of[span.rank], _CRITICAL, i) for i, span in enumerate(line.path) if span.rank in row_of]

@@ -7,6 +7,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from rankwise.questions import Options as Options
+from rankwise.questions import option as option
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -297,16 +300,6 @@ class Row:
             "assumed": list(self.assumed),
             "notes": list(self.notes),
         }
-
-
-def option(default: Any, help: str, *names: str, verbs: Sequence[str] = ()) -> Any:
-    """Declare an option of a workload; ``names`` where its spelling is not the field's (in capitals: given in its place), ``verbs`` where only some take it."""
-    return field(default=default, metadata={"help": help, "names": names, "verbs": tuple(verbs)})
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a person asks of a workload: every field is an option of all verbs."""
 
 
 @dataclass(frozen=True)

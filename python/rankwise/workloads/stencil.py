@@ -226,14 +226,14 @@ class StencilWorkload(Workload):
     def instead(self, options: StencilOptions) -> Aside | None:
         if not options.instantiation:
             return None
-        from rankwise.mapping import map_grid
+        from rankwise.mapping import How, map_grid
         from rankwise.mapping.instantiation import instantiate
         from rankwise.mapping.node_sizes import parse_node_sizes
 
         o, shape = options, parse_shape(options.grid, "--grid")
         sizes = parse_node_sizes(shape, o.nodes, o.ppn, o.node_sizes)
         # Refuse what is wrong.
-        map_grid(shape, sizes, o.stencil, [False] * len(shape), _mappings(o), keep_maps=False, effort_s=0.0)
+        map_grid(shape, sizes, o.stencil, [False] * len(shape), _mappings(o), how=How(keep_maps=False, effort_s=0.0))
         found = instantiate(shape, sizes, o.stencil, _mappings(o))
         return Aside(
             {"instantiation": [one.to_dict() for one in found]},

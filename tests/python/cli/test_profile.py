@@ -17,7 +17,8 @@ TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
 def test_a_table_becomes_a_profile_that_shows(rankwise: Callable[..., Any]) -> None:
     result = rankwise("profile", "import", TABLE, "--link", "other-node", "-o", "jureca.json")
     assert (result.code, result.out) == (0, "jureca.json\n")
-    shown = rankwise("profile", "show", "jureca.json")
+    assert "latency" in rankwise("profile", "show", "jureca.json").out
+    shown = rankwise("profile", "show", "jureca.json", "--all")
     assert shown.code == 0
     row = next(line for line in shown.out.splitlines() if line.startswith("other-node  send     piecewise"))
     assert "2.12" in row.split() and "alpha" in shown.out and " us " in shown.out
@@ -102,7 +103,7 @@ def test_export_writes_what_import_reads(rankwise: Callable[..., Any]) -> None:
     assert "# OSU MPI Latency Test" in rankwise("profile", "export", "a.json", "--format", "osu").out
     assert "<platform" in rankwise("profile", "export", "a.json", "--format", "simgrid", "--link", "other-node").out
     for arguments, says in (
-        (["--format", "pdf"], "choose csv, osu or simgrid"),
+        (["--format", "pdf"], "choose csv, osu, simgrid or prometheus"),
         (["--format", "osu", "--link", "same-core"], "no link same-core"),
     ):
         result = rankwise("profile", "export", "a.json", *arguments)
@@ -118,6 +119,6 @@ def test_a_line_that_meets_0_bytes_below_zero_has_no_alpha(rankwise: Callable[..
     slower = limited(link.send, Parameter(1e8))  # a card of a tenth of the rate
     assert slower.models["hockney"].segments[-1].alpha_s < 0
     replace(profile, links={"other-node": replace(link, send=slower)}).save(Path("machine.json"))
-    shown = rankwise("profile", "show", "--wide").out.splitlines()
+    shown = rankwise("profile", "show", "--all", "--wide").out.splitlines()
     beyond = [line for line in shown if re.search(r" (0\.100|100)\b.*%?$", line) and " 4 KiB " in line]
     assert beyond and all(re.search(r" 4 KiB +– ", line) for line in beyond), shown

@@ -19,7 +19,7 @@ from rankwise.machine.library import load_machine
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.machine.shared import Level, Resource, Shared
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.problem import problem_of
 from rankwise.models.curve import curve_from_table
@@ -58,7 +58,7 @@ def test_a_map_takes_what_predict_stencil_says(
 ) -> None:
     dims, nodes, stencil, periodic = question
     price = step_pricer(Model(ONE_SOCKET), size_bytes)
-    mapped = map_grid(dims, nodes, stencil, periodic, [algorithm], effort_s=1e-4, message_bytes=size_bytes, price=price)
+    mapped = map_grid(dims, nodes, stencil, periodic, [algorithm], how=How(effort_s=1e-4, message_bytes=size_bytes, price=price))
     (result,) = mapped.results
     assert result.node_of_cell is not None and result.step is not None
     cells = tuple(result.node_of_cell.tolist())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import LINK_CLASSES
-from rankwise.machine.topology import LINK_TABLE, Cache, Topology
+from rankwise.machine.topology import LINK_TABLE, Cache, Topology, pus_of
 
 
 def machine(sockets=2, cores=2, threads=2, numa_per_socket=1, allowed=None):
@@ -23,9 +23,9 @@ def machine(sockets=2, cores=2, threads=2, numa_per_socket=1, allowed=None):
         cpu_model="model",
         memory_bytes=2**34,
         numa_nodes=range(sockets * numa_per_socket),
-        core_of={pu: pu % total for pu in pus},
+        pus=pus_of(core_of={pu: pu % total for pu in pus},
         socket_of={pu: pu % total // cores for pu in pus},
-        numa_node_of={pu: pu % total * numa_per_socket // cores for pu in pus},
+        numa_node_of={pu: pu % total * numa_per_socket // cores for pu in pus}),
         caches=[Cache(2, 2**20, tuple(pu for pu in pus if pu % total == core)) for core in range(total)],
         allowed=pus if allowed is None else allowed,
         source="sysfs",
@@ -108,9 +108,9 @@ def test_one_pu_for_each_core_socket_by_socket():
         cpu_model="m",
         memory_bytes=0,
         numa_nodes=[0, 1],
-        core_of={pu: pu % 4 for pu in range(8)},
+        pus=pus_of(core_of={pu: pu % 4 for pu in range(8)},
         socket_of={pu: pu % 2 for pu in range(8)},
-        numa_node_of={pu: pu % 2 for pu in range(8)},
+        numa_node_of={pu: pu % 2 for pu in range(8)}),
         caches=[],
         allowed=range(8),
         source="sysfs",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from observed_rings import PROFILE
 from rankwise.engines.model import Model
 from rankwise.engines.step import least_time_s, program_pricer
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.mapping.floor import GRID, by_partners, by_program, by_spectrum, least_crossing, spectral_bound
 from rankwise.mapping.problem import problem_of
 from rankwise.mapping.traffic import Traffic
@@ -157,7 +157,7 @@ def test_no_map_of_a_grid_is_below_its_spectrum(seed: int) -> None:
     offsets = [list(map(int, offset)) for offset in offsets if offset.any()] or [[1] + [0] * (len(dims) - 1)]
     weights = rng.integers(1, 9, len(offsets)).tolist()
     periodic = [bool(flag) for flag in rng.integers(0, 2, len(dims))]
-    found = map_grid(dims, sizes, offsets, periodic, ["refined", "random"], weights=weights, steps=300_000, sharp=True)
+    found = map_grid(dims, sizes, offsets, periodic, ["refined", "random"], how=How(weights=weights, steps=300_000, sharp=True))
     bound = spectral_bound(problem_of(dims, sizes, offsets, periodic, weights))
     assert bound <= min(result.j_sum for result in found.results)
     assert found.bound >= bound or found.optimum is not None or found.best.j_sum <= 1.1 * found.bound

@@ -7,7 +7,7 @@ import pytest
 
 from rankwise.errors import InputError
 from rankwise.machine.switches import parse_switches
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.mapping.levels import Above, Inner, Unit, levels_asked, levels_read, parse_levels, seats
 from rankwise.mapping.node_order import order_hosts
 
@@ -47,7 +47,7 @@ def test_uneven_switches_keep_their_places_on_the_machine() -> None:
 
 def test_hosts_are_ordered_so_that_neighbouring_nodes_share_a_switch() -> None:
     """A ring of eight nodes on two switches whose nodes alternate: two of its edges must lie between them, not all."""
-    mappings = map_grid([8, 4], [4] * 8, "component", [True, False], ["blocked"], keep_maps=True, weights=[1, 1])
+    mappings = map_grid([8, 4], [4] * 8, "component", [True, False], ["blocked"], how=How(keep_maps=True, weights=[1, 1]))
     hosts = [f"n{i}" for i in range(8)]
     switches = parse_switches("SwitchName=a Nodes=n[0,2,4,6]\nSwitchName=b Nodes=n[1,3,5,7]\n", "file")
     found = order_hosts(mappings, hosts, levels_read(switches, hosts, []))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping import algorithm_names, map_grid
+from rankwise.mapping import How, algorithm_names, map_grid
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
 IDS_OF_ALL = ["blocked", "hyperplane", "kd-tree", "stencil-strips", "nodecart", "refined"]
@@ -70,7 +70,7 @@ def test_every_map_fills_the_nodes_exactly_and_has_the_score_it_says(
     problem: tuple[list[int], list[int], list[list[int]], list[bool]],
 ) -> None:
     dims, nodes, offsets, periodic = problem
-    mappings = map_grid(dims, nodes, offsets, periodic, ["all"], effort_s=2e-4)
+    mappings = map_grid(dims, nodes, offsets, periodic, ["all"], how=How(effort_s=2e-4))
     assert {result.algorithm for result in mappings.results} >= {"blocked", "kd-tree", "stencil-strips", "refined"}
     assert len(mappings.results) + len(mappings.skipped) == len(IDS_OF_ALL)
     assert not mappings.skipped or len(set(nodes)) > 1
@@ -155,7 +155,7 @@ def test_the_json_holds_what_other_programs_rely_on() -> None:
         ],
         "skipped": [],
     }
-    bare = map_grid([2, 3], [3, 3], "component", algorithms=["blocked"], keep_maps=False)
+    bare = map_grid([2, 3], [3, 3], "component", algorithms=["blocked"], how=How(keep_maps=False))
     assert "node_of_cell" not in bare.to_dict()["results"][0]
 
 
@@ -198,7 +198,7 @@ def test_input_that_does_not_fit_is_refused(
 
 def test_more_ranks_than_the_machine_can_hold_are_refused_before_the_work() -> None:
     with pytest.raises(InputError, match="GiB"):
-        map_grid([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", int64=True)
+        map_grid([2**22, 2**23], [2**44, 2**44], "nearest-neighbor", how=How(int64=True))
 
 
 def test_the_core_refuses_a_rank_that_does_not_exist() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise import _core
-from rankwise.mapping import map_grid
+from rankwise.mapping import How, map_grid
 from rankwise.mapping.optimum import proven_optimum
 
 Problem = tuple[list[int], list[int], list[tuple[int, ...]], list[int], list[bool]]
@@ -73,7 +73,7 @@ def tiny_problems(draw: st.DrawFn) -> Problem:
 def test_bound_optimum_and_every_algorithm_are_in_order(problem: Problem) -> None:
     dims, sizes, offsets, weights, periodic = problem
     optimum = least_j_sum(dims, sizes, offsets, weights, periodic)
-    mappings = map_grid(dims, sizes, offsets, periodic, weights=weights, effort_s=1e-3)
+    mappings = map_grid(dims, sizes, offsets, periodic, how=How(weights=weights, effort_s=1e-3))
     assert mappings.bound <= optimum
     assert all(result.j_sum >= optimum for result in mappings.results)
     refined = next(result for result in mappings.results if result.algorithm == "refined")

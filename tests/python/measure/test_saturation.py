@@ -9,7 +9,7 @@ import pytest
 
 from rankwise.machine.link import Point
 from rankwise.machine.shared import Resource, Shared
-from rankwise.machine.topology import Topology
+from rankwise.machine.topology import Topology, pus_of
 from rankwise.measure.campaign import Plan
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.imports import import_profile
@@ -56,8 +56,8 @@ def _campaign(plan: Plan, truths: Mapping[str, Truth]) -> Campaign:
 def _topology(cores: int, sockets: int) -> Topology:
     cpus = range(cores)
     return Topology.assemble(
-        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], core_of={i: i for i in cpus},
-        socket_of={i: i * sockets // cores for i in cpus}, numa_node_of=dict.fromkeys(cpus, 0), caches=[], allowed=cpus,
+        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], pus=pus_of(core_of={i: i for i in cpus},
+        socket_of={i: i * sockets // cores for i in cpus}, numa_node_of=dict.fromkeys(cpus, 0)), caches=[], allowed=cpus,
         source="sysfs",
     )  # fmt: skip
 

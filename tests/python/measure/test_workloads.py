@@ -6,7 +6,7 @@ import pytest
 
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch.placement import require_placement
-from rankwise.machine.topology import Cache, Topology
+from rankwise.machine.topology import Cache, Topology, pus_of
 from rankwise.measure.campaign import Plan
 from rankwise.measure.places import Places, find_places
 from rankwise.measure.workloads import WHAT, Part, bytes_in_a_row, fitted_stream, parts_of
@@ -20,8 +20,8 @@ def _topology(cores: int, sockets: int = 1, threads: int = 1) -> Topology:
     cpus = range(cores * threads)
     socket_of = {i: i % cores * sockets // cores for i in cpus}
     return Topology.assemble(
-        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], core_of={i: i % cores for i in cpus}, socket_of=socket_of,
-        numa_node_of=dict.fromkeys(cpus, 0), caches=[Cache(1, 2**15, tuple(cpus[core::cores])) for core in range(cores)], allowed=cpus, source="sysfs",
+        host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], pus=pus_of(core_of={i: i % cores for i in cpus}, socket_of=socket_of,
+        numa_node_of=dict.fromkeys(cpus, 0)), caches=[Cache(1, 2**15, tuple(cpus[core::cores])) for core in range(cores)], allowed=cpus, source="sysfs",
     )  # fmt: skip
 
 

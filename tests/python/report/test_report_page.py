@@ -98,7 +98,7 @@ def test_a_full_report(profile: Profile, validation: Validation, mappings: list[
     inputs = Inputs(profile, validation, mappings)
     text = render(inputs)
     page = checked(text)
-    assert page.tags.count("figure") == 1 + 1 + 1 + 1 + 3 + 1
+    assert page.tags.count("figure") == 1 + 1 + 1 + 1 + 1 + 3 + 1
     for words in (
         "Your exchange takes 4.22 us. With isend it takes 2.67 us.",
         "Why: ssend returns only when its partner has begun to receive",

@@ -91,11 +91,13 @@ def test_odd_figures_are_drawn() -> None:
 
 def test_all_links_stand_in_one_picture_with_what_lies_behind_a_point() -> None:
     links = sample_figures.profile(("same-core", "same-socket", "other-socket", "other-node")).links
-    launches = {"same-core": {0: [3e-7, 4e-7]}}
+    launches = {"same-core": {0: [[2e-7, 3e-7, 3e-7], [4e-7]], 8: [[3e-7 + 1e-12 * i for i in range(5000)]]}}
     chart = links_picture(links, launches, 1000)
     words = texts(chart)
     assert set(links) <= set(words)
     assert {"1 GB/s", "here: 1000 B", "Bandwidth: size / time"} <= set(words)
+    sampled = [row for layer in chart.panels[0]["layer"] if "flatten" in str(layer) for row in layer["data"]["values"]]
+    assert [sorted(row["samples"]) for row in sampled][0] == [2e-7, 3e-7, 3e-7, 4e-7] and len(sampled[1]["samples"]) <= 401
     assert "in 2 launches of 300 ns to 400 ns" in chart.stops[0] and "same-socket" in chart.stops[0]
     assert len(set(re.findall(r'stroke-dasharray="[^"]*"', chart.svg()))) >= 3
 

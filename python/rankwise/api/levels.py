@@ -1,13 +1,11 @@
-"""``--levels`` and ``--topology`` of every verb that places ranks."""
+"""Levels that ranks are placed on: those asked for below and above the node, and what a topology says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from rankwise.errors import InputError
 
@@ -17,23 +15,15 @@ if TYPE_CHECKING:
     from rankwise.machine.switches import Switches
     from rankwise.mapping.levels import Above, Inner, Unit
 
-LevelsText = Annotated[
-    str | None,
-    typer.Option(
-        "--levels",
-        help="Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
-        "(otherwise those of --profile); and above it, where a program's traffic is known: switch:16 nodes, group:4 switches, "
-        "each with what a byte costs that leaves it: switch:16*5.",
-    ),
-]
-TopologyText = Annotated[
-    str | None,
-    typer.Option(
-        "--topology",
-        help="Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
-        "topology', a SLURM_TOPOLOGY_ADDR a line; or slurm, to ask it.",
-    ),
-]
+LEVELS = (
+    "Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
+    "(otherwise those of --profile); and above it, where a program's traffic is known: switch:16 nodes, group:4 switches, "
+    "each with what a byte costs that leaves it: switch:16*5."
+)
+TOPOLOGY = (
+    "Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
+    "topology', a SLURM_TOPOLOGY_ADDR a line; or slurm, to ask it."
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,237 @@
+"""What costs time in a program's communication, what to change, and what that gains; and both ways tried by turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
+from rankwise.api.placing import nodes_asked, read_traffic
+from rankwise.api.questions import writable
+from rankwise.api.results import Result, trust_record
+from rankwise.errors import InputError
+from rankwise.questions import Options, option
+from rankwise.units import format_number
+
+if TYPE_CHECKING:
+    from rankwise.advise.findings import Advice
+    from rankwise.machine.profile import Profile
+    from rankwise.mapping import Mappings, MapResult
+    from rankwise.trial.judgement import Judgement
+    from rankwise.trial.session import Trial
+
+
+@dataclass(frozen=True)
+class Target(Options):
+    """The nodes that a program is to run on, and the machine."""
+
+    profile: Path | None = option(None, "The machine's profile: without it only bytes are known.")
+    nodes: int | None = option(None, "Number of nodes. Default: those observed.")
+    ppn: int | None = option(None, "Ranks on each node.")
+    node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
+    hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file.")
+    levels: str | None = option(None, LEVELS)
+    topology: str | None = option(None, TOPOLOGY)
+
+
+@dataclass(frozen=True)
+class Advised(Result):
+    """What was found: ``advice`` has all of it. ``path``: the record; ``exit_code``: of the program where it was run."""
+
+    advice: Advice
+    hosts: Sequence[str]
+    path: Path
+    profile: Profile | None
+    exit_code: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.advice.to_dict(), "hosts": list(self.hosts), **trust_record(self.profile)}
+
+    def records(self) -> list[dict[str, Any]]:
+        return list(self.to_dict()["findings"])
+
+    @property
+    def conclusion(self) -> str:
+        return self.advice.headline
+
+    def page(self) -> str:
+        """Return the page with pictures."""
+        from rankwise.report.advice_page import render
+
+        return render(self.advice, list(self.hosts), None if self.profile is None else self.profile.trust)
+
+
+def advise(what: Sequence[str], target: Target, output: Path = Path("observed.comm")) -> Advised | int:
+    """Say what costs time in a program: ``what`` is its record, or a command, which is observed first into ``output``.
+
+    Returns the exit code of a command that left no record. Raises InputError.
+    """
+    from rankwise.advise.evidence import evidence_of
+    from rankwise.advise.findings import Question
+    from rankwise.advise.findings import advise as advised
+    from rankwise.engines.model import Model
+    from rankwise.machine.profile import open_profile
+    from rankwise.mapping.traffic import Search
+    from rankwise.observe.record import read_record
+
+    code, path = _observed(list(what), output)
+    if path is None:
+        return code
+    evidence = evidence_of(read_record(path), str(path))
+    sizes, names = nodes_asked(evidence.traffic, target.nodes, target.ppn, target.node_sizes, target.hosts)
+    known = None if target.profile is None else open_profile(target.profile)
+    on = None if known is None else Model(known)
+    given = Levels.read(target.levels, target.topology, known)
+    above = given.above(names, on)
+    asked = ("nodes", "ppn", "node_sizes", "hosts", "levels", "topology", "profile")
+    told = {name.replace("_", "-"): value for name in asked if (value := getattr(target, name)) is not None}
+    poor = known is not None and _is_poor(known)
+    question = Question(sizes, names, on, Search(levels=given.inner, above=above), told, poor, seats_of(above, on))
+    return Advised(advised(evidence, question), names, path, known, code)
+
+
+def _observed(what: list[str], output: Path) -> tuple[int, Path | None]:
+    """Return the record's path, and the exit code of the program if it was run."""
+    if len(what) == 1 and (Path(what[0]).suffix == ".comm" or Path(what[0]).is_file()):
+        return 0, Path(what[0])
+    from rankwise.observe.start import exit_code_of, observe
+
+    code, record = observe(what, output)
+    if record is None:
+        return exit_code_of(code, record), None
+    return exit_code_of(code, record), output
+
+
+def _is_poor(profile: Profile) -> bool:
+    return profile.trust is not None and profile.trust.level == "poor"
+
+
+@dataclass(frozen=True)
+class Trying(Options):
+    """The two placements that are tried by turns, and how often."""
+
+    placement: Path | None = option(
+        None, "The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds."
+    )
+    hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file; otherwise those observed.")
+    levels: str | None = option(None, LEVELS)
+    topology: str | None = option(None, TOPOLOGY)
+    profile: Path | None = option(None, "Machine profile, by whose times the new placement is chosen.")
+    pairs: int = option(40, "The most pairs of runs.")
+    seed: int = option(1, "For the order within a pair.")
+    output: Path | None = option(
+        None, "Where each pair is kept, to go on from; app.trial.jsonl for app.comm.", "--output", "-o", check=writable
+    )
+
+
+@dataclass(frozen=True)
+class Tried(Result):
+    """What a trial came to; ``why``: there was nothing to try."""
+
+    trial: Trial | None
+    judgement: Judgement | None
+    why: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.trial is not None and self.judgement is not None:
+            return self.trial.to_dict(self.judgement)
+        ratio = dict.fromkeys(("ratio", "ratio_lo", "ratio_hi"))
+        return {**ratio, "pairs": 0, "verdict": "no gain", "link_bytes": [], "why": self.why}
+
+    def records(self) -> list[dict[str, Any]]:
+        return list(self.to_dict().get("placements", []))
+
+    @property
+    def conclusion(self) -> str:
+        return trial_words(self.trial, self.judgement) if self.trial is not None and self.judgement is not None else self.why or ""
+
+
+def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tried:
+    """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
+
+    Raises InputError, RankwiseError and its kinds.
+    """
+    from rankwise.engines.model import Model
+    from rankwise.engines.step import traffic_pricer
+    from rankwise.launch.command import read_command
+    from rankwise.machine.profile import open_profile
+    from rankwise.mapping import hardly_better
+    from rankwise.mapping.reading import read_mapping
+    from rankwise.mapping.traffic import BLOCKED, OBSERVED, Search, place_traffic
+    from rankwise.progress import meter, tell
+    from rankwise.trial.session import Trial, Way
+
+    if not 2 <= asked.pairs <= 1000:
+        raise InputError(f"--pairs {asked.pairs} is out of range: give 2 to 1000")
+    traffic = read_traffic(observed, None)
+    program = read_command(list(command))
+    if program.ranks is not None and program.ranks != traffic.ranks:
+        raise InputError(f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many")
+    sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
+    given = None if asked.placement is None else read_mapping(asked.placement, sizes, "--placement")
+    known = None if asked.profile is None else open_profile(asked.profile)
+    on = None if known is None else Model(known)
+    wanted = Levels.read(asked.levels, asked.topology, known)
+    above = wanted.above(names, on)
+    price = None if on is None else traffic_pricer(on, seats_of(above, on))
+    mappings = place_traffic(traffic, sizes, search=Search(levels=wanted.inner, above=above), price=price, given=given)
+    by_name = {result.algorithm: result for result in mappings.results}
+    now = by_name.get(OBSERVED, by_name[BLOCKED])
+    new = mappings.best if given is None else by_name[next(iter(given))]
+    if (why := _nothing_to_try(mappings, now is new or (given is None and hardly_better(new, now)))) is not None:
+        return Tried(None, None, why)
+
+    def way(result: MapResult) -> Way:
+        assert result.node_of_cell is not None
+        return Way(result.algorithm, tuple(names[node] for node in result.node_of_cell), result.j_sum)
+
+    path = asked.output or observed.with_suffix(".trial.jsonl")
+    with meter("pairs", asked.pairs) as bar:
+        trial = Trial(program, (way(now), way(new)), path, asked.pairs, asked.seed, bar)
+        trial.resume()
+        if program.placing:
+            placed = " ".join(program.launcher.placed(trial.ways[1].hosts))
+            tell(f"instead of '{' '.join(program.placing)}' the ranks are placed by: {placed}")
+        try:
+            judgement = trial.run()
+        except KeyboardInterrupt:
+            if (so_far := trial.judged_so_far()) is not None:
+                tell(f"so far: {trial_words(trial, so_far)} Its pairs are in {path}: the same command goes on from there.")
+            raise
+    return Tried(trial, judgement)
+
+
+def _nothing_to_try(mappings: Mappings, same: bool) -> str | None:
+    """Say why there are no two placements to try, or return None."""
+    if len(mappings.nodes) == 1:
+        return (
+            "Nothing to try: all ranks are on one node, where only their cores could change (rankwise map --levels socket:2 "
+            "--format openmpi-rankfile)."
+        )
+    if same:
+        from rankwise.mapping.mapper import LEAST_GAIN
+
+        return f"Nothing to try: no placement was found that is at least {LEAST_GAIN:.0%} better than the present one."
+    return None
+
+
+def _interval(judgement: Judgement) -> str:
+    from rankwise.trial.judgement import least_pairs
+
+    if judgement.low <= 0:
+        return f"too few pairs for an interval: {least_pairs()} have one"
+    return f"{format_number(judgement.low)}–{format_number(judgement.high)}"
+
+
+def trial_words(trial: Trial, judgement: Judgement) -> str:
+    """Say which placement is faster, by how much, and how sure that is."""
+    now, new = (way.name for way in trial.ways)
+    told = f"{format_number(judgement.ratio)} times as fast as {now} ({_interval(judgement)}, {judgement.pairs} pairs)"
+    if judgement.verdict == "cannot tell":
+        more = f", some {judgement.more} more pairs needed" if judgement.more else ""
+        return f"Cannot tell{more}: {new} looks {told}."
+    if judgement.verdict == "no gain":
+        return f"No gain: {new} is {told}."
+    return f"{judgement.verdict.capitalize()}: {new} is {told}."

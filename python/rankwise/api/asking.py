@@ -1,0 +1,340 @@
+"""A workload by each of the engines: predicted, simulated, run; side by side; and which way is fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
+from rankwise.api.results import Plot, Result, trust_record
+from rankwise.api.timelines import TimelinePlot, plotted
+from rankwise.decide.choice import MOST_BYTES, Choice, Question
+from rankwise.decide.ranking import Ranking, conclusion
+from rankwise.errors import InputError
+from rankwise.machine.profile import Profile, open_profile
+from rankwise.progress import tell
+from rankwise.questions import Options
+from rankwise.units import format_percent, format_size, parse_ints, parse_periodic, parse_sizes
+from rankwise.workloads import workloads
+from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
+from rankwise.workloads.comparison import Validation
+from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_grid, names
+
+if TYPE_CHECKING:
+    from rankwise.decide.choice import Chooser
+    from rankwise.observe.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Times(Result):
+    """An engine's answers, a row each case; ``profile``: what they come from, where they come from one. ``aside``: what was asked
+    for instead of rows."""
+
+    workload: Workload
+    rows: Sequence[Row]
+    profile: Profile | None = None
+    aside: Aside | None = None
+    trace: Callable[[Row], Timeline] | None = None
+
+    def timeline(self, row: Row | None = None) -> TimelinePlot:
+        """Draw a round of a row (None: the shortest): what each rank does when, and the critical path. What was simulated or run is done
+        once more, and traced. Raises InputError, RankwiseError and its kinds."""
+        if self.trace is None or not self.rows:
+            raise InputError("there is no row whose time line could be drawn")
+        of = row or min(self.rows, key=lambda row: row.time_s)
+        cells = [f"{name} {value}" for name, value in of.case.cells().items()]
+        return plotted(self.trace(of), f"{of.case.ranks} ranks by the {of.engine} engine, {', '.join(cells)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        if self.aside is not None:
+            return self.aside.record
+        return {"rows": [row.to_dict() for row in self.rows], **trust_record(self.profile)}
+
+    def records(self) -> list[dict[str, Any]]:
+        if self.aside is not None:
+            return [dict(zip(self.aside.columns, line, strict=True)) for line in self.aside.lines]
+        return [row.to_dict() for row in self.rows]
+
+    @property
+    def wrong(self) -> int:
+        """How many rows delivered what was not sent."""
+        return sum(row.verified is False for row in self.rows)
+
+    @property
+    def conclusion(self) -> str:
+        if not self.rows:
+            return "No case was timed."
+        if self.wrong:
+            return f"{self.wrong} of {len(self.rows)} {self.workload.wrong}."
+        return f"{conclusion(self.rows)}."
+
+    def plot(self) -> Plot:
+        """Draw the times with their intervals, the shortest on top."""
+        from rankwise.engines.beside import MachineTime
+        from rankwise.report.beside import beside_picture
+
+        if not self.rows:
+            raise InputError("there is no row to draw: ask for cases, not for what stands beside them")
+        drawn = [
+            MachineTime(", ".join(row.case.cells().values()), row.time_s, *(row.interval_s or (row.time_s, row.time_s)))
+            for row in self.rows
+        ]
+        return Plot(beside_picture(drawn, self.conclusion), [self.conclusion])
+
+
+@dataclass(frozen=True)
+class Validated(Result):
+    """Predictions beside what they were held against; ``validation`` has all of it."""
+
+    workload: Workload
+    validation: Validation
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.validation.to_dict()
+
+    def records(self) -> list[dict[str, Any]]:
+        return [comparison.to_dict() for comparison in self.validation.comparisons]
+
+    @property
+    def wrong(self) -> int:
+        return sum(comparison.measured.verified is False for comparison in self.validation.comparisons)
+
+    @property
+    def conclusion(self) -> str:
+        summary = self.validation.summary()
+        cases = len(self.validation.comparisons)
+        told = f"Predictions of {cases} case{'s' * (cases > 1)} are off by {100 * summary['mape']:.1f} % in the mean"
+        return f"{told}, {format_percent(summary['bias'])} all in all."
+
+    def plot(self) -> Plot:
+        """Draw prediction beside measurement, of the first kind of exchange."""
+        from rankwise.report.exchanges import exchange_groups, exchange_picture
+        from rankwise.workloads.exchange import ExchangeCase
+
+        if not all(isinstance(comparison.case, ExchangeCase) for comparison in self.validation.comparisons):
+            return super().plot()
+        group = exchange_groups(self.validation.comparisons)[0]
+        return Plot(exchange_picture(group, "exchange"), [self.conclusion])
+
+
+@dataclass(frozen=True)
+class Chosen(Result):
+    """Which exchange is fastest, why, and where another one takes over: ``choice`` has all of it."""
+
+    choice: Choice
+    chooser: Chooser
+
+    @property
+    def best(self) -> Any:
+        """The fastest candidate."""
+        return self.choice.best
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.choice.to_dict()
+
+    def records(self) -> list[dict[str, Any]]:
+        return [candidate.to_dict() for candidate in self.choice.candidates]
+
+    @property
+    def conclusion(self) -> str:
+        doubt = "" if self.choice.doubt is None else f"{self.choice.doubt}. "
+        return f"{doubt}{self.choice.reason}."
+
+    def plot(self) -> Plot:
+        """Draw which exchange is fastest at which size and cutoff."""
+        from rankwise.report.tradeoff import map_places, tradeoff_picture
+
+        question = self.choice.question
+        winners = self.chooser.winner_map(question, *map_places(question))
+        return Plot(tradeoff_picture(winners, question), [self.conclusion])
+
+
+@dataclass(frozen=True)
+class Ranked(Result):
+    """The candidates of one question of another workload, the fastest first: ``ranking`` has all of it."""
+
+    workload: Workload
+    ranking: Ranking
+    profile: Profile
+
+    @property
+    def best(self) -> Row:
+        """The fastest candidate."""
+        return self.ranking.best
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.ranking.to_dict(), **trust_record(self.profile)}
+
+    def records(self) -> list[dict[str, Any]]:
+        return [row.to_dict() for row in self.ranking.rows]
+
+    @property
+    def conclusion(self) -> str:
+        doubt = "" if self.ranking.doubt is None else f"{self.ranking.doubt}. "
+        return f"{doubt}{self.ranking.reason}."
+
+    def plot(self) -> Plot:
+        return Times(self.workload, self.ranking.rows, self.profile).plot()
+
+
+def profile_of(profile: Any) -> Profile:
+    """Return a profile that is given as one, as what ``load`` returned, or by its file. Raises InputError."""
+    known = getattr(profile, "profile", profile)
+    return known if isinstance(known, Profile) else open_profile(Path(known))
+
+
+def workload_of(pattern: Options) -> Workload:
+    """Return the workload that a question is of. Raises InputError."""
+    for workload in workloads().values():
+        if type(pattern) is workload.options:
+            return workload
+    raise InputError(f"a {type(pattern).__name__} is no workload: give rankwise.Exchange(...), Stencil, HaloExchange, Fft3d, Alltoall or Observed")
+
+
+def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Times:
+    """Ask the model how long a workload takes, with the interval that the profile's uncertainty gives.
+
+    ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall or Observed; ``profile``: a file, or what ``load`` or ``measure``
+    returned. Raises InputError where the profile lacks what is needed.
+    """
+    from rankwise.engines.ledger import keep_rows, machine_of
+    from rankwise.engines.placement import profile_placement
+    from rankwise.engines.session import predict_rows
+
+    workload = workload_of(pattern)
+    cases = workload.cases(pattern, Site("predict", shares_nodes=(ranks.ranks_per_node or 1) > 1))
+    machine = profile_of(profile)
+    placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+    rows = predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded)
+    keep_rows("predict", machine_of(machine), rows)
+
+    def trace(row: Row) -> Timeline:
+        from rankwise.engines.model import Model
+        from rankwise.engines.timelines import predicted
+
+        return predicted(Model(machine, ranks.link_model, ranks.loaded), row.case, placement.of(row.case))
+
+    return Times(workload, rows, machine, trace=trace)
+
+
+def simulate(
+    pattern: Options,
+    platform: Platform,
+    ranks_per_node: int | None = None,
+    placement: str = "blocked",
+    folder: Path = Path("simulated"),
+    jobs: int | None = None,
+) -> Times:
+    """Run the kernels of a workload under SimGrid. ``folder`` keeps what was simulated, which is not simulated again.
+
+    Raises InputError, RankwiseError, and UnusableEnvironmentError without SimGrid.
+    """
+    from rankwise.engines.ledger import keep_rows, machine_of
+    from rankwise.engines.session import simulate_rows, trace_simulation
+
+    workload = workload_of(pattern)
+    cases = workload.cases(pattern, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
+    system = platform.system()
+    placed = system.placement(ranks_per_node, placement)
+    rows = simulate_rows(system, cases, platform.topology, platform.nodes, placed, Path(folder), jobs)
+    keep_rows("simulate", system.name if system.profile is None else machine_of(system.profile), rows)
+
+    def trace(row: Row) -> Timeline:
+        return trace_simulation(system, row, platform.topology, platform.nodes, placed)
+
+    return Times(workload, rows, system.profile, trace=trace)
+
+
+def run(pattern: Options, nodes: Nodes = Nodes(), seconds: float | None = None, samples: Path | None = None) -> Times:
+    """Run a workload on this machine, or on the nodes named; what arrives is checked.
+
+    ``seconds``: to spend on each case; ``samples``: the file that raw samples are appended to. Raises RankwiseError and its kinds.
+    """
+    from rankwise.engines.session import run_rows, trace_run
+
+    workload = workload_of(pattern)
+    aside = workload.instead(pattern)
+    if aside is not None:
+        return Times(workload, (), aside=aside)
+    here, site = nodes.here("run")
+    kept = samples or Path(f"{workload.id}.samples.jsonl")
+    rows = run_rows(workload.cases(pattern, site), here, Path(kept), workload.seconds if seconds is None else seconds)
+    return Times(workload, rows, trace=lambda row: trace_run(row, here))
+
+
+def validate(
+    pattern: Options,
+    profile: Path | str = Path("machine.json"),
+    engines: Sequence[str] = ("model", "run"),
+    nodes: Nodes = Nodes(),
+    effort: Effort = Effort(),
+) -> Validated:
+    """Put engines side by side: the last of model, simgrid and run that is named is what the others are held against.
+
+    Raises InputError, RankwiseError and its kinds.
+    """
+    from rankwise.engines.ledger import keep_comparisons, machine_of
+    from rankwise.engines.session import compare_engines, require_engines, why_not_paired
+
+    require_engines(engines)
+    workload = workload_of(pattern)
+    here, site = nodes.here("validate") if "run" in engines else (None, Site("validate"))
+    cases = workload.cases(pattern, site)
+    if effort.paired and here is not None and (why := why_not_paired(cases, engines, here)) is not None:
+        tell(f"note: not paired: {why}; a second run tells the noise")
+    validation = compare_engines(
+        Path(profile), cases, engines, here, effort.samples or Path(f"{workload.id}.samples.jsonl"),
+        workload.seconds if effort.seconds is None else effort.seconds, effort.simulations, effort.launches if effort.paired else None,
+    )  # fmt: skip
+    keep_comparisons(machine_of(open_profile(Path(profile))), validation.comparisons)
+    return Validated(workload, validation)
+
+
+def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Chosen | Ranked:
+    """Rank all ways to do a workload, the fastest by the model first.
+
+    Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises InputError.
+    """
+    from rankwise.decide.choice import Chooser
+    from rankwise.decide.ranking import rank, require_one_question
+    from rankwise.engines.placement import profile_placement
+    from rankwise.engines.session import predict_rows
+
+    if isinstance(pattern, ExchangeOptions):
+        question = question_of(pattern.left(**CHOOSING))
+        machine = profile_of(profile)
+        placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+        chooser = Chooser(machine, ranks.link_model, ranks.loaded, placement.of_ranks)
+        return Chosen(chooser.choose(question), chooser)
+    workload = workload_of(pattern)
+    cases, machine = workload.candidates(pattern, Site("choose")), profile_of(profile)
+    require_one_question(cases)
+    placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+    return Ranked(workload, rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine), machine)
+
+
+def question_of(asked: ExchangeOptions) -> Question:
+    """Return what is chosen for. Raises InputError for several sizes or cutoffs."""
+    ranks = DEFAULT_RANKS if asked.ranks is None and "x" not in asked.dims.lower() else asked.ranks
+    grid = make_grid(asked.dims, ranks)
+    sizes = parse_sizes(asked.size, "--bytes")
+    if len(sizes) != 1:
+        raise InputError(f"--bytes {asked.size} is several sizes: give one; the crossovers and --plot show the others")
+    if sizes[0] > MOST_BYTES:
+        raise InputError(f"--bytes {asked.size} is more than a choice is made for: stay below {format_size(MOST_BYTES)}")
+    cutoffs = parse_ints(asked.cutoff, "--cutoff", least=-(10**18))
+    if len(cutoffs) != 1 or not 1 <= cutoffs[0] <= 64:
+        raise InputError(f"--cutoff {asked.cutoff} is not a number of layers: give 1 to 64")
+    require_known(asked.shell, names().shells, "shell")
+    return Question(
+        grid,
+        tuple(parse_periodic(asked.periodic, len(grid))),
+        cutoffs[0],
+        sizes[0],
+        asked.shell,
+        () if asked.algorithm == "all" else tuple(asked.algorithm.split(",")),
+        () if asked.mode == "all" else tuple(asked.mode.split(",")),
+        () if asked.replication is None else tuple(parse_ints(asked.replication, "--replication")),
+    )

@@ -1,0 +1,192 @@
+"""Is this machine slower than usual? Sessions of measuring, their history, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.results import Result
+from rankwise.errors import InputError
+from rankwise.progress import meter, tell
+from rankwise.questions import Options, option
+from rankwise.units import parse_seconds, parse_share
+
+if TYPE_CHECKING:
+    from rankwise.health.changes import Change
+    from rankwise.health.judge import Judgement, Rules
+    from rankwise.health.record import Session
+
+
+@dataclass(frozen=True)
+class Kept(Options):
+    """Where sessions are kept, and of which machine."""
+
+    history: Path = option(Path("health.jsonl"), "The history: one line a session, only ever added to.")
+    name: str | None = option(
+        None, "The machine's name in the history. Default: its host name (in containers that may change).", "--as"
+    )
+
+    def known(self) -> list[Session]:
+        """Return the sessions of the machine. Raises InputError where there are none."""
+        from rankwise.health.history import read
+
+        sessions = [session for session in read(self.history) if self.name in (None, session.key.get("hostname"))]
+        if not sessions:
+            of = f" of {self.name}" if self.name else ""
+            raise InputError(f"there is no session{of} in {self.history} yet: run 'rankwise health', or name another --history")
+        return sessions
+
+
+@dataclass(frozen=True)
+class Judging(Kept):
+    """What counts as slower."""
+
+    tolerance: str = option("20%", "The slow-down that must be seen.", metavar="SHARE")
+    confirm_after: str = option("30m", "How long after a session another one confirms it, as in 30m.")
+
+    def rules(self) -> Rules:
+        """Return what sessions are judged by. Raises InputError."""
+        from rankwise.health.judge import Rules
+
+        share = parse_share(self.tolerance, "--tolerance")
+        if share == 0:
+            raise InputError("--tolerance 0 would take any difference for a slow-down: give 20%")
+        return Rules(tolerance=share, apart_s=parse_seconds(self.confirm_after, "confirm-after"))
+
+
+@dataclass(frozen=True)
+class Watch(Options):
+    """A session: how many launches over which time, and of which links."""
+
+    launches: int = option(20, "Launches of the ranks in this session, at least 10.")
+    spread: str | None = option(None, "The time over which they are spread. Default: 30m; with --seconds: one after the other.")
+    seconds: float | None = option(None, "Time to measure in all, in seconds. Default: 20.")
+    hosts: str | None = option(
+        None, "Nodes whose link to watch too, as in measure. Default: those of the Slurm allocation."
+    )
+    links: str | None = option(None, "Link classes to watch. Default: all there are.")
+
+
+@dataclass(frozen=True)
+class Health(Result):
+    """The last session of a machine beside those before it; ``trend``: with those in its JSON."""
+
+    by: Judging
+    sessions: Sequence[Session]
+    found: Judgement
+    changes: Sequence[Change]
+    trend: bool = False
+
+    @property
+    def last(self) -> Session:
+        return self.sessions[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        last = self.last
+        past = {"trend": [_in_brief(session) for session in self.sessions]} if self.trend else {}
+        head = {"history": str(self.by.history), "at": last.at, "key": last.key, **self.found.to_dict()}
+        return {**head, "accepted": bool(last.accepted), "changes": [change.to_dict() for change in self.changes], **past}
+
+    def records(self) -> list[dict[str, Any]]:
+        return list(self.to_dict()["figures"])
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.health import words
+
+        since = words.slower_since(self.last, self.sessions[:-1]) if self.found.verdict == "slower" else None
+        accepted = " It was accepted as the usual." if self.last.accepted else ""
+        return words.conclusion(self.found, self.by.rules(), since) + accepted
+
+    def page(self) -> str:
+        """Return the trend as one HTML file."""
+        from rankwise.report.health_page import render
+
+        return render(self.sessions, self.found, self.changes, self.by.rules())
+
+    def prometheus(self) -> str:
+        """Return the last session as Prometheus text."""
+        from rankwise.health.metrics import text
+
+        return text(self.last, self.found)
+
+
+def health(asked: Watch, by: Judging) -> Health:
+    """Measure one session, add it to the history and judge it. Raises RankwiseError and its kinds."""
+    from rankwise.health import session as sessions
+    from rankwise.launch import find_mpi
+    from rankwise.launch.allocation import allocated_hosts
+    from rankwise.machine.discover import discover
+    from rankwise.machine.hosts import parse_hosts
+    from rankwise.machine.record import machine_record
+    from rankwise.machine.snapshot import cpu_quota
+    from rankwise.measure.places import find_places
+
+    rules, seconds = by.rules(), asked.seconds
+    topology = discover()
+    named = tuple(link.strip() for link in asked.links.split(",") if link.strip()) if asked.links else ()
+    hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()
+    places = find_places(topology, hosts, named, cpu_quota())
+    if not places:
+        raise InputError("two ranks need two CPUs, and this process may use one: ask for more (see 'taskset -p $$')")
+    spread_s = parse_seconds(asked.spread, "spread") if asked.spread is not None else 1800.0 if seconds is None else 0.0
+    plan = sessions.SessionPlan(places, asked.launches, spread_s, 20.0 if seconds is None else seconds)
+    mpi = find_mpi()
+    mpi.require_match()
+    key = sessions.key_of(topology, mpi, places, by.name)
+    if plan.spread_s:
+        tell(f"{plan.launches} launches over {plan.spread_s / 60:.3g} min: most of the time the machine is left alone")
+    with sessions.alone(by.history, key):
+        with meter("health", plan.launches) as progress:
+            measured = sessions.measure_session(mpi, plan, key, machine_record(topology, mpi), by.history, progress)
+        judged = _keep(by.history, measured, rules)
+        sessions.finish(by.history, key)
+    return shown(judged, by)
+
+
+def added(profile: Path, by: Judging) -> Health:
+    """Take a ready profile as a session, and judge it by the other profiles of its machine. Raises InputError."""
+    from rankwise.health.history import read
+    from rankwise.health.session import session_of_profile
+    from rankwise.machine.profile import Profile
+
+    rules = by.rules()
+    session = session_of_profile(Profile.load(profile), by.name)
+    if any(other.at == session.at and other.identity == session.identity for other in read(by.history)):
+        raise InputError(f"{profile} is in {by.history} already: measure again")
+    return shown(_keep(by.history, session, rules), by)
+
+
+def shown(sessions: Sequence[Session], by: Judging, trend: bool = False) -> Health:
+    """Judge the last of some sessions by those of its machine before it."""
+    from rankwise.health.changes import changes
+    from rankwise.health.history import of_machine
+    from rankwise.health.judge import judge
+
+    ours = of_machine(list(sessions))
+    return Health(by, ours, judge(ours[-1], ours[:-1], by.rules()), changes(ours), trend)
+
+
+def _keep(history: Path, session: Session, rules: Rules) -> list[Session]:
+    """Judge a session and add it to the history; return it, judged, after all before it."""
+    from rankwise.health.history import add, read
+    from rankwise.health.judge import judge
+
+    known = read(history)
+    before = [other for other in known if other.began <= session.began]
+    if later := len(known) - len(before):
+        tell(f"{later} sessions in {history} are later than this one and not held against it: is the clock right?")
+    found = judge(session, before, rules)
+    judged = session.judged(found.verdict, found.over)
+    add(history, judged)
+    return [*before, judged]
+
+
+def _in_brief(session: Session) -> dict[str, object]:
+    from math import exp
+
+    value = {figure: exp(log) for figure, log in session.value.items()}
+    brief = {"at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": bool(session.accepted)}
+    return {**brief, "launches": len(session.launches), "value": value}

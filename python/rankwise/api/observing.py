@@ -1,0 +1,102 @@
+"""What a program sends to whom: recorded while it runs, or read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.results import Plot, Result
+from rankwise.errors import InputError
+from rankwise.units import format_time
+
+if TYPE_CHECKING:
+    from rankwise.advise.evidence import Evidence
+    from rankwise.observe.record import Record
+
+
+@dataclass(frozen=True)
+class Observation(Result):
+    """An observed program: ``evidence`` has all of it, ``path`` is the record; ``exit_code`` is the program's."""
+
+    evidence: Evidence
+    path: Path
+    exit_code: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        from rankwise.observe.summary import call_table, mpi_share, pairs
+
+        evidence = self.evidence
+        record, shares = evidence.record, evidence.shares
+        header = record.header
+        return {
+            "ranks": record.ranks,
+            "seconds": header.get("seconds"),
+            "mpi_share": mpi_share(record),
+            "waiting_share": shares.share(shares.waiting_s) if shares.split else None,
+            "pairs": pairs(record),
+            "pattern": evidence.pattern.to_dict(),
+            "step": None if evidence.steps is None else evidence.steps.to_dict(),
+            "hosts": list(record.hosts),
+            "node_of_rank": record.node_of_rank.tolist(),
+            "calls": call_table(record),
+            **{
+                key: header.get(key)
+                for key in ("mpi", "command", "created", "complete", "notes", "collectives", "communicators", "carts", "others")
+            },
+            "events": sum(map(len, record.events.values())),
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """The pairs of ranks."""
+        from rankwise.observe.summary import pairs
+
+        return list(pairs(self.evidence.record))
+
+    @property
+    def conclusion(self) -> str:
+        return f"{self.path}: {headline(self.evidence.record)}."
+
+    def plot(self) -> Plot:
+        """Draw who sends how much to whom."""
+        from rankwise.observe.summary import coarse_matrix
+        from rankwise.report.heat_map import traffic_map
+
+        matrix, each = coarse_matrix(self.evidence.record)
+        words = [f"{self.path}: {headline(self.evidence.record)}"]
+        words += [f"each point stands for {each} by {each} ranks"] if each > 1 else []
+        return Plot(traffic_map(matrix, words, each), words)
+
+
+def load_record(path: Path | str) -> Observation:
+    """Read what was observed of a program. Raises InputError."""
+    from rankwise.advise.evidence import evidence_of
+    from rankwise.observe.record import read_record
+
+    return Observation(evidence_of(read_record(Path(path)), str(path)), Path(path))
+
+
+def observe(command: Sequence[str], output: Path | str = Path("observed.comm")) -> Observation:
+    """Run a program as it is, a launcher and what it starts, and record its messages into ``output``.
+
+    Raises InputError where nothing was observed, and UnusableEnvironmentError for a command that cannot work.
+    """
+    from rankwise.advise.evidence import evidence_of
+    from rankwise.observe.start import exit_code_of
+    from rankwise.observe.start import observe as run
+
+    code, record = run(command, Path(output))
+    if record is None:
+        raise InputError(f"{command[0]} left no record: what is on stderr says why")
+    return Observation(evidence_of(record, str(output)), Path(output), exit_code_of(code, record))
+
+
+def headline(record: Record) -> str:
+    """Say how many ranks there were, where, and how long."""
+    from rankwise.observe.summary import mpi_share
+
+    share, hosts = mpi_share(record), len(record.hosts)
+    where = f" on {hosts} hosts" if hosts > 1 else ""
+    words = f"{record.ranks} ranks{where}, {format_time(record.header.get('seconds', 0.0))}"
+    return words + (f", {share:.0%} of it in MPI" if share is not None else "")

@@ -1,0 +1,465 @@
+"""Where ranks should sit: of a process grid or a mesh, or of a program whose traffic is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
+from rankwise.api.questions import make_system_asked
+from rankwise.api.results import Plot, Result, trust_record
+from rankwise.errors import InputError
+from rankwise.questions import Options, option
+from rankwise.units import format_percent, parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
+
+if TYPE_CHECKING:
+    from rankwise.engines.step import Priced
+    from rankwise.machine.profile import Profile
+    from rankwise.mapping import How, Mappings, MapResult
+    from rankwise.mapping.dims import GridChoices
+    from rankwise.mapping.levels import Above
+    from rankwise.mapping.slots import Slots
+    from rankwise.mapping.traffic import Search, Traffic
+
+
+@dataclass(frozen=True)
+class Placing(Options):
+    """A grid, a mesh or a program's traffic, the nodes, and how to look for a placement."""
+
+    grid: str | None = option(None, "Shape of the process grid: 50x48.")
+    mesh: str | None = option(
+        None,
+        "Instead of --grid: the cells of the simulated mesh, 1000x800x400. The grid is chosen together with "
+        "the mapping, each message weighted by the mesh cells in its halo.",
+    )
+    ranks: int | None = option(None, "Ranks for --mesh, with --nodes or --ppn.")
+    halo: int = option(1, "Mesh cells that a halo is deep, for --mesh.")
+    nodes: int | None = option(None, "Number of nodes, all of --ppn ranks.")
+    ppn: int | None = option(None, "Ranks on each node.")
+    node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
+    slots: str | None = option(
+        None,
+        "Instead of --nodes and --ppn, where there is more room than ranks: the slots of each node, 24,24,16 or 4x24. "
+        "Which nodes and slots stay free is chosen.",
+    )
+    stencil: str = option(
+        "nearest-neighbor",
+        "To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
+        'or offsets, each with a weight where it has one: "1,0*8;-1,0*8;0,2".',
+    )
+    algorithm: str = option(
+        "all", "all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart,refined; or random, auto, graph."
+    )
+    periodic: str = option("none", "Axes that wrap around: none, all, or a flag an axis: 1,0.")
+    weights: str | None = option(None, "What a message along each offset counts, in their order: 8,8,1,1.")
+    message_bytes: str = option("8", "Bytes of a message of weight 1; with --mesh: of a cell in a halo.", "--bytes")
+    levels: str | None = option(None, LEVELS)
+    topology: str | None = option(None, TOPOLOGY)
+    profile: Path | None = option(
+        None, "Machine profile: the mapping whose step of messages takes least time there is best."
+    )
+    machine: str | None = option(
+        None, "The machine whose network is taken: a name from 'rankwise machines list' or a TOML."
+    )
+    settings: list[str] | None = option(None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set")
+    effort: str | None = option(
+        None, "How long refined may search, by the clock: 100ms, 1s. Otherwise as many --steps."
+    )
+    steps: int | None = option(
+        None, "How long refined may search, in steps: the same map every time. 1800000, or about 10 ms."
+    )
+    threads: int | None = option(
+        None, "Processor cores for refined (1; for a program or graph all); the map of --steps is the same."
+    )
+    objective: str = option("j_sum", "What refined makes small first: j_sum or j_max.")
+    front: bool = option(False, "Show all maps that refined finds between the least J_sum and the least J_max.", "--front")
+    seed: int = option(1, "For what is drawn at random: random, refined, graph.")
+    prove: bool = option(False, "Find the proven optimum (tiny grids only; may take a minute).", "--prove")
+    observed: Path | None = option(
+        None,
+        "Instead of --grid: the traffic that 'rankwise observe' recorded, on the nodes where it ran, or on those asked for.",
+    )
+    graph: Path | None = option(
+        None,
+        "Instead of --grid: traffic from a file, MatrixMarket (row sends to column) or METIS, in bytes.",
+    )
+    check: bool = option(
+        False, "Start ranks where --observed or --graph puts them, and see that they are there.", "--check"
+    )
+    hosts: str | None = option(
+        None, "Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ..."
+    )
+    compare: Path | None = option(
+        None, "Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank."
+    )
+    int64: bool = option(False, "Allow more ranks than MPI's 32-bit integers can number.", "--int64")
+    with_mapping: bool = option(False, "Put the node of every cell in the JSON.", "--with-mapping")
+
+    @property
+    def algorithms(self) -> list[str]:
+        return [name.strip() for name in self.algorithm.split(",")]
+
+    @property
+    def effort_s(self) -> float | None:
+        return None if self.effort is None else parse_seconds(self.effort, "--effort")
+
+
+@dataclass(frozen=True)
+class Mapped(Result):
+    """Placements, scored; ``mappings`` has all of them. ``hosts``: the nodes' names; ``traffic`` and ``above``: of a program, and the
+    levels above its nodes; ``choices``: the grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells beside."""
+
+    asked: Placing
+    mappings: Mappings
+    hosts: Sequence[str]
+    traffic: Traffic | None = None
+    above: Sequence[Above] = ()
+    choices: GridChoices | None = None
+    room: Slots | None = None
+    shape: Sequence[int] = ()
+    how: How | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> MapResult:
+        """The placement to take."""
+        return self.mappings.best
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.mappings.to_dict(with_maps=self.asked.with_mapping), **self.more}
+
+    def records(self) -> list[dict[str, Any]]:
+        left_out = ("levels", "node_of_cell", "parts", "busiest")
+        rows: list[dict[str, Any]] = self.mappings.to_dict(with_maps=False)["results"]
+        return [{key: value for key, value in row.items() if key not in left_out} for row in rows]
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.mapping.traffic import OBSERVED
+
+        best, results = self.best, self.mappings.results
+        start = next((one for name in (OBSERVED, "blocked") for one in results if one.algorithm == name), results[0])
+        sent = f"J_sum {best.j_sum}"
+        if best is start or start.j_sum == 0:
+            return f"{best.algorithm}: {sent}, no other placement here is better."
+        return f"Take {best.algorithm}: {sent}, {format_percent(best.j_sum / start.j_sum - 1)} against {start.algorithm}."
+
+    def beside_blocked(self) -> list[MapResult]:
+        """Return all results of a grid, and what ranks do when nobody chooses, which they are held against."""
+        from rankwise.mapping import map_grid
+
+        results = list(self.mappings.results)
+        if self.how is not None and all(result.algorithm != "blocked" for result in results):
+            plain = replace(self.how, keep_maps=False, front=False, prove=False, given=None, sharp=False)
+            of = self.mappings
+            results[:0] = map_grid(self.shape, of.nodes, self.asked.stencil, of.periodic, ["blocked"], plain).results
+        return results
+
+    def between(self, level: Above) -> dict[str, int]:
+        """Return the bytes between the units of a level by each algorithm's placement of a program."""
+        assert self.traffic is not None
+        return bytes_between(self.traffic, self.mappings, level)
+
+    def plot(self) -> Plot:
+        """Draw the node of every cell. Raises InputError for grids of more than three axes."""
+        from rankwise.report.inputs import mappings_from_record
+        from rankwise.report.nodemaps import can_draw, node_map_picture
+
+        (instance,) = mappings_from_record(self.mappings.to_dict(), "to draw")
+        if not can_draw(instance):
+            raise InputError(
+                f"--plot draws grids of up to three axes, and this one has {len(self.mappings.grid)}: leave it out"
+            )
+        return Plot(node_map_picture(instance, "map"), [self.conclusion])
+
+
+def map(asked: Placing, keep_maps: bool = True) -> Mapped:
+    """Map ranks to nodes with several algorithms and score each placement; ``keep_maps``: with the maps, not only the scores.
+
+    Raises InputError for input that does not fit together.
+    """
+    if asked.objective not in ("j_sum", "j_max"):
+        raise InputError(f"--objective '{asked.objective}' is unknown: take j_sum or j_max")
+    if not 0 <= asked.seed < 2**64:
+        raise InputError(f"--seed {asked.seed} is out of range: give 0 to 2^64 - 1")
+    of_traffic = asked.observed is not None or asked.graph is not None
+    grid: _Grid | None = None
+    if not of_traffic:
+        grid = _grid_of(asked)
+    elif asked.grid is not None or asked.mesh is not None:
+        raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
+    size_bytes = parse_size(asked.message_bytes, "--bytes")
+    on, known = _machine(asked)
+    levels = Levels.read(asked.levels, asked.topology, known)
+    if levels.units and not of_traffic and asked.topology is None:
+        raise InputError("--levels above the node are for --observed and --graph: a grid's nodes are ordered by --topology")
+    if grid is None:
+        from rankwise.mapping.traffic import Search
+
+        search = Search(asked.objective, asked.seed, levels.inner, (), asked.effort_s, asked.steps, asked.threads)
+        return _map_traffic(asked, levels, search, on, known)
+    return _map_grid(asked, grid, levels, (on, known), size_bytes, keep_maps)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """What is mapped: the shape of the grid, or of the mesh; slots or ranks of each node; their names; axes that wrap around."""
+
+    shape: list[int]
+    sizes: list[int]
+    names: list[str]
+    flags: list[bool]
+
+
+def _grid_of(asked: Placing) -> _Grid:
+    from rankwise.machine.hosts import parse_hosts
+    from rankwise.mapping.formats import default_hosts
+
+    if asked.check:
+        raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
+    if asked.slots is None:
+        sizes, shape = _sizes(asked)
+    elif asked.grid is None or (asked.nodes, asked.ppn, asked.node_sizes) != (None, None, None):
+        raise InputError("--slots is for --grid, instead of --nodes, --ppn and --node-sizes")
+    else:
+        sizes, shape = _parse_slots(asked.slots), parse_shape(asked.grid, "--grid")
+    flags = parse_periodic(asked.periodic, len(shape))
+    names = default_hosts(len(sizes)) if asked.hosts is None else parse_hosts(asked.hosts)
+    return _Grid(shape, sizes, list(names), flags)
+
+
+def _map_grid(
+    asked: Placing, of: _Grid, levels: Levels, machine: tuple[Priced | None, Profile | None], size_bytes: int, keep_maps: bool
+) -> Mapped:
+    from rankwise.engines.step import step_pricer
+    from rankwise.mapping import How, map_grid
+    from rankwise.mapping.mapper import DEFAULT_EFFORT_S
+    from rankwise.mapping.reading import read_mapping
+
+    on, known = machine
+    price = None if on is None else step_pricer(on, size_bytes)
+    heavy = None if asked.weights is None else parse_ints(asked.weights, "--weights")
+    shape, sizes, names = of.shape, of.sizes, of.names
+    more: dict[str, Any] = {}
+    room: Slots | None = None
+    if asked.slots is not None:
+        from rankwise.mapping.slots import choose_slots
+
+        room = choose_slots(shape, sizes, asked.stencil, of.flags, heavy, size_bytes, price)
+        sizes, names = [room.ranks[node] for node in room.kept], [names[node] for node in room.kept]
+    choices: GridChoices | None = None
+    if asked.mesh is not None:
+        if heavy is not None:
+            raise InputError("--mesh weighs the stencil by its halos: leave --weights out, or write them in --stencil")
+        choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
+        shape, heavy = list(choices.best.grid), list(choices.best.weights)
+    how = How(
+        keep_maps=keep_maps or levels.switches is not None,
+        weights=heavy,
+        effort_s=asked.effort_s,
+        steps=asked.steps,
+        threads=1 if asked.threads is None else asked.threads,
+        front=asked.front,
+        objective=asked.objective,
+        seed=asked.seed,
+        prove=asked.prove,
+        given=read_mapping(asked.compare, sizes) if asked.compare is not None else None,
+        levels=levels.inner,
+        message_bytes=size_bytes,
+        price=price,
+        int64=asked.int64,
+        sharp=True,
+    )
+    mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
+    more |= trust_record(known)
+    if levels.switches is not None:
+        from rankwise.mapping.node_order import order_hosts
+
+        names = order_hosts(mappings, names, levels.above(names[: len(sizes)], None))
+        more["hosts"] = names
+    if choices is not None:
+        more["choice"] = choices.to_dict()
+    if room is not None:
+        more["left_out"] = room.to_dict()
+    return Mapped(asked, mappings, names, choices=choices, room=room, shape=shape, how=how, more=more)
+
+
+def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | None, known: Profile | None) -> Mapped:
+    """Read the traffic and place it. Raises InputError."""
+    from rankwise.engines.step import traffic_pricer
+    from rankwise.mapping.reading import read_mapping
+    from rankwise.mapping.traffic import place_traffic
+
+    traffic = read_traffic(asked.observed, asked.graph)
+    sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
+    given = None if asked.compare is None else read_mapping(asked.compare, sizes)
+    above = levels.above(names, on)
+    price = None if on is None else traffic_pricer(on, seats_of(above, on))
+    mappings = place_traffic(traffic, sizes, asked.algorithms, replace(search, above=above), price, given)
+    more: dict[str, Any] = {
+        "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
+    }  # fmt: skip
+    if above:
+        more["above"] = [
+            {
+                "level": level.name,
+                "units": len(set(level.unit_of_node)),
+                "cost": level.cost,
+                "bytes": bytes_between(traffic, mappings, level),
+            }
+            for level in above
+        ]
+    if asked.check:
+        assert mappings.best.node_of_cell is not None
+        more["checked"] = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
+    return Mapped(asked, mappings, names, traffic, above, shape=[traffic.ranks], more=more)
+
+
+def _parse_slots(text: str) -> list[int]:
+    """Return the slots of each node, from 24,24,16 or 4x24."""
+    if "x" in text and "," not in text:
+        nodes, each = (parse_shape(text, "--slots") + [0])[:2]
+        if text.count("x") != 1:
+            raise InputError(f"--slots '{text}' is neither a list nor nodes x slots: write 24,24,16 or 4x24")
+        return [each] * nodes
+    return parse_ints(text, "--slots")
+
+
+def _choose_grid(asked: Placing, of: _Grid, effort_s: float) -> GridChoices:
+    """Choose the grid for a mesh, with a progress bar on a terminal."""
+    from rankwise.mapping.dims import MeshQuestion, choose_grid, count_factorisations
+    from rankwise.mapping.mapper import steps_of
+    from rankwise.progress import meter
+
+    question = MeshQuestion(of.shape, of.sizes, asked.stencil, of.flags, asked.halo)
+    with meter("grids", count_factorisations(sum(of.sizes), len(of.shape))) as bar:
+        return choose_grid(question, steps_of(effort_s), asked.objective, asked.seed, bar)
+
+
+def _machine(asked: Placing) -> tuple[Priced | None, Profile | None]:
+    """Return what prices a step of messages (None: nothing asked for), and the profile of the nodes where there is one."""
+    if asked.machine is not None or asked.settings:
+        from rankwise.engines.step import Described
+
+        system = make_system_asked(asked.profile, asked.machine, asked.settings, "0s")
+        return Described(system.links, system.notes), system.profile
+    if asked.profile is None:
+        return None, None
+    from rankwise.engines.model import Model
+    from rankwise.machine.profile import open_profile
+
+    known = open_profile(asked.profile)
+    return Model(known), known
+
+
+def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
+    """Return the ranks of each node, and the shape of the grid or of the mesh."""
+    grid, mesh, ranks, nodes, ppn, node_sizes = asked.grid, asked.mesh, asked.ranks, asked.nodes, asked.ppn, asked.node_sizes
+    if (grid is None) == (mesh is None):
+        raise InputError("give either --grid (50x48) or --mesh (1000x800x400) with --ranks")
+    if grid is not None:
+        if ranks is not None:
+            raise InputError("--ranks is for --mesh: --grid says how many there are")
+        shape = parse_shape(grid, "--grid")
+        from rankwise.mapping.node_sizes import parse_node_sizes
+
+        return parse_node_sizes(shape, nodes, ppn, node_sizes), shape
+    assert mesh is not None
+    if ranks is None:
+        if node_sizes is not None:
+            ranks = sum(parse_ints(node_sizes, "--node-sizes"))
+        elif nodes is not None and ppn is not None:
+            ranks = nodes * ppn
+        else:
+            raise InputError("--mesh needs the number of ranks: give --ranks and --ppn, or --nodes and --ppn")
+    if ranks < 1:
+        raise InputError(f"--ranks {ranks} is too small: it must be at least 1")
+    if node_sizes is None:
+        for option, given, other, value in (("--nodes", nodes, "--ppn", ppn), ("--ppn", ppn, "--nodes", nodes)):
+            if given is None and value is not None and value >= 1:
+                if ranks % value:
+                    raise InputError(
+                        f"--ranks {ranks} is no multiple of {other} {value}: change one of them, or list unequal nodes "
+                        "with --node-sizes"
+                    )
+                nodes, ppn = (ranks // value, ppn) if option == "--nodes" else (nodes, ranks // value)
+    from rankwise.mapping.node_sizes import node_sizes_of
+
+    return node_sizes_of("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")
+
+
+def read_traffic(observed: Path | None, graph: Path | None) -> Traffic:
+    """Read what a program sent from its record or from a graph. Raises InputError."""
+    from rankwise.mapping.graph_files import read_graph, traffic_of
+
+    if observed is not None and graph is not None:
+        raise InputError("--observed and --graph are two programs: give one of them")
+    if observed is None:
+        assert graph is not None
+        return read_graph(graph)
+    from rankwise.observe.record import read_record
+
+    return traffic_of(read_record(observed), observed.name)
+
+
+def nodes_asked(
+    traffic: Traffic, nodes: int | None, ppn: int | None, node_sizes: str | None, hosts: str | None
+) -> tuple[list[int], list[str]]:
+    """Return the ranks of each node and the nodes' names: those asked for, or those on which the program ran.
+
+    Raises InputError.
+    """
+    from rankwise.machine.hosts import parse_hosts
+    from rankwise.mapping.formats import default_hosts
+    from rankwise.mapping.node_sizes import node_sizes_of
+
+    names = None if hosts is None else parse_hosts(hosts)
+    if nodes is None and ppn is None and node_sizes is None:
+        if names is not None:
+            each, more = divmod(traffic.ranks, len(names))
+            sizes = [each + (node < more) for node in range(len(names))]
+        elif traffic.node_of_rank is not None:
+            import numpy as np
+
+            sizes = np.bincount(traffic.node_of_rank, minlength=len(traffic.hosts)).tolist()
+        else:
+            raise InputError(f"{traffic.name} does not tell its nodes: give --nodes and --ppn, --node-sizes or --hosts")
+    else:
+        if nodes is None and ppn is not None and names is not None:
+            nodes = len(names)
+        sizes = node_sizes_of(f"{traffic.name} has", traffic.ranks, nodes, ppn, node_sizes)
+    if names is None:
+        own = len(traffic.hosts) == len(sizes)
+        names = list(traffic.hosts) if own else default_hosts(len(sizes))
+    if len(names) < len(sizes):
+        raise InputError(f"--hosts names {len(names)} nodes and the program's ranks fill {len(sizes)}: name one for each")
+    if any(size < 1 for size in sizes):
+        raise InputError(
+            f"{len(sizes)} nodes are more than the {traffic.ranks} ranks of {traffic.name}: give at most one a rank"
+        )
+    return sizes, names[: len(sizes)]
+
+
+def bytes_between(traffic: Traffic, mappings: Mappings, level: Above) -> dict[str, int]:
+    """Return the bytes between the units of a level by each algorithm's placement."""
+    import numpy as np
+
+    unit = np.array(level.unit_of_node, np.int32)
+    return {
+        result.algorithm: int(traffic.bytes[traffic.crossing(unit[result.node_of_cell])].sum())
+        for result in mappings.results if result.node_of_cell is not None
+    }  # fmt: skip
+
+
+def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:
+    """Start ranks on their hosts and return what each found there: host, memory group, CPU. Raises RankwiseError."""
+    from rankwise.launch.mpi import find_mpi, stream_kernel
+    from rankwise.launch.placement import require_placement
+
+    mpi, found = find_mpi(), []
+    for record in stream_kernel(mpi, ["hello"], len(hosts), True, "checking the placement", hosts):
+        found += record.get("placements", [])
+    require_placement(found, "placed as asked", hosts=hosts)
+    return [{key: one[key] for key in ("rank", "host", "memory_group", "cpu")} for one in found]

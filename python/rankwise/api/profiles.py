@@ -1,0 +1,174 @@
+"""A machine's profile: read, or measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankwise.api.questions import writable
+from rankwise.api.results import Plot, Result
+from rankwise.errors import InputError
+from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
+from rankwise.questions import Options, option
+from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
+
+
+@dataclass(frozen=True)
+class Campaign(Options):
+    """What to measure, for how long, and where the profile goes."""
+
+    what: str = option(
+        "pingpong",
+        "pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
+        "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
+        "all nodes, for doctor --nodes), "
+        "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
+        "[WHAT]",
+    )
+    output: Path = option(
+        Path("machine.json"), "The profile to write; samples go beside it.", "--output", "-o", check=writable
+    )
+    resume: bool = option(False, "Go on with an interrupted campaign.", "--resume")
+    sizes: str | None = option(None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
+    launches: int | None = option(
+        None, "Launches of the ranks; their spread is the interval. Default: as many as the time holds, about 0.3 s each."
+    )
+    spread: str = option(
+        "0", "Wait so long between launches, in all (10m): of a machine whose states last minutes.", metavar="TIME"
+    )
+    seconds: float | None = option(
+        None,
+        "Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300.",
+    )
+    precision: float = option(
+        0.03, "Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more."
+    )
+    statistic: str = option("median", "What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
+    background: int = option(
+        0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N"
+    )
+    hosts: str | None = option(
+        None, "Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation."
+    )
+    links: str | None = option(None, "Link classes to measure, as in same-socket,other-node. Default: all there are.")
+    n: str | None = option(None, "fft3d: points an axis of the cubes. Default: 40,80,160,288.", "--n")
+    ranks: str | None = option(None, "fft3d: numbers of ranks. Default: 1 and the cores.", "--ranks")
+
+
+@dataclass(frozen=True)
+class Machine(Result):
+    """A profile: ``profile`` has all of it, ``path`` is where it lies."""
+
+    profile: Profile
+    path: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.profile.to_dict()
+
+    def records(self) -> list[dict[str, Any]]:
+        """The one latency and the one bandwidth of each link class, and how many samples they come from."""
+        from rankwise.machine.figures import figures_of
+
+        links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
+        found = figures_of(links)
+        return [{"link": name, **figures.to_dict(), "samples": figures.samples} for name, figures in found.items()]
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.machine.figures import figures_of
+
+        told = [
+            f"{name} {format_time(figures.latency_s)}, {format_bandwidth(figures.bandwidth_bytes_per_s)}"
+            for name, figures in figures_of(self.profile.links).items()
+        ]
+        where = self.profile.machine.get("hostname") or self.path
+        return f"{where}: {'; '.join(told)}. Figures: {self.profile.trust.line()}."
+
+    def prometheus(self) -> str:
+        """Return the profile as Prometheus text."""
+        from rankwise.machine.metrics import text
+
+        return text(self.profile)
+
+    def plot(self) -> Plot:
+        """Draw time and bandwidth of a message against its size, with the samples behind each point where they are there."""
+        from rankwise.report.curves import links_picture
+        from rankwise.report.launches import launches_of
+
+        links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
+        return Plot(links_picture(links, launches_of(self.profile, self.path.parent)), [self.conclusion])
+
+
+@dataclass(frozen=True)
+class Added(Result):
+    """What was measured beside messages and put into a profile: rates of FFTs, or what packing takes."""
+
+    found: Any  # FftRates or Packing
+    machine: Machine
+
+    def to_dict(self) -> dict[str, Any]:
+        record: dict[str, Any] = self.found.to_dict()
+        return record
+
+    def records(self) -> list[dict[str, Any]]:
+        record = self.to_dict()
+        if "rates" in record:
+            return [{"ranks": of["ranks"], **point} for of in record["rates"] for point in of["points"]]
+        return [
+            {"row_bytes": int(row), "size_bytes": size, "time_s": time_s} for row, curve in record.items() for size, time_s in curve
+        ]
+
+    @property
+    def conclusion(self) -> str:
+        return f"{len(self.records())} figures were added to {self.machine.path}."
+
+
+def load(path: Path | str = Path("machine.json")) -> Machine:
+    """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
+    return Machine(open_profile(Path(path)), Path(path))
+
+
+def measure(asked: Campaign | None = None) -> Result:
+    """Measure this machine, and the link between nodes, and write its profile: a Machine; of fft3d, pack and all-pairs what was found.
+
+    Raises RankwiseError and its kinds.
+    """
+    asked = asked or Campaign()
+    what = "pingpong" if asked.what == "latency" else asked.what
+    if asked.what == "fft3d":
+        from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
+        from rankwise.machine.discover import discover
+
+        sizes = parse_ints(asked.n, "--n") if asked.n else list(DEFAULT_SIZES)
+        counts = parse_ints(asked.ranks, "--ranks") if asked.ranks else sorted({1, discover().allowed_core_count})
+        rates = measure_fft3d(asked.output, FftPlan(sizes, counts, 1.0 if asked.seconds is None else asked.seconds))
+        return Added(rates, load(asked.output))
+    if asked.what == "pack":
+        from rankwise.measure.packing import measure_packing
+
+        return Added(measure_packing(asked.output), load(asked.output))
+    if asked.n is not None or asked.ranks is not None:
+        raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
+    from rankwise.measure.session import Measurement, measure_machine, samples_path_of
+
+    if asked.what == "all-pairs":
+        from rankwise.api.all_pairs import Streams, measured
+
+        seconds = 300.0 if asked.seconds is None else asked.seconds
+        return measured(Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume))
+    from rankwise.machine.hosts import parse_hosts
+
+    wanted = Measurement(
+        sizes=tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else None,
+        launches=asked.launches,
+        seconds=15.0 if asked.seconds is None else asked.seconds,
+        statistic=asked.statistic,
+        precision=asked.precision,
+        what=what,
+        background=asked.background,
+        hosts=tuple(parse_hosts(asked.hosts)) if asked.hosts else (),
+        links=tuple(name.strip() for name in asked.links.split(",") if name.strip()) if asked.links else (),
+        spread_s=parse_seconds(asked.spread, "--spread"),
+    )
+    return Machine(measure_machine(asked.output, asked.resume, wanted), asked.output)

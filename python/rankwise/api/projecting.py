@@ -1,0 +1,382 @@
+"""Machines that do not exist yet, or that cannot be used: exchanges, a halo code and the 3-D FFT on what describes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from rankwise.api.project_values import constant_of, count_range, fft_vary, number, parse_vary, require_one_of, value_words
+from rankwise.api.results import Plot, Result
+from rankwise.errors import InputError
+from rankwise.questions import Options, option
+from rankwise.units import format_size, format_time, parse_ints, parse_shape
+
+if TYPE_CHECKING:
+    from rankwise.engines.beside import MachineTime
+    from rankwise.engines.project import FftAnswer, FftQuestion, Sensitivity
+    from rankwise.machine.description import Description
+    from rankwise.models.uncertain import Range
+    from rankwise.workloads.exchange import ExchangeCase
+
+Answer = TypeVar("Answer")
+_TIMES = ("memory_s", "network_s", "total_s")
+
+
+@dataclass(frozen=True)
+class Described(Options):
+    """The machine that is asked about, what is changed of it, and the machines beside it."""
+
+    machine: str = option(MISSING, "A name from 'rankwise machines list', a TOML description, or a profile (machine.json).")
+    settings: list[str] | None = option(
+        None, "Change a figure: link_bandwidth=50GB/s, a range =25GB/s:50GB/s, or =0.5x:2x.", "--set"
+    )
+    vary: list[str] | None = option(None, "Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
+    against: str | None = option(
+        None, "Machines to set beside it (--plot then draws them together), or with --match to match; separated by commas."
+    )
+    latency: str | None = option(
+        None, "Time of an empty message, or its range: 2us, 1us:3us. Default: the machine's own.", verbs=("exchange", "stencil")
+    )
+    ranks_per_node: int = option(1, "Ranks on each node, which share its memory and its card.", verbs=("exchange",))
+
+    def described(self) -> Description:
+        """Return the machine with what is changed of it. Raises InputError."""
+        from rankwise.machine.description import set_figures
+        from rankwise.machine.library import load_machine
+
+        given = [f"latency={self.latency}"] if self.latency is not None else []
+        return set_figures(load_machine(self.machine), [*(self.settings or []), *given])
+
+
+@dataclass(frozen=True)
+class FftProjection(Options):
+    """A 3-D FFT on all nodes, and the terms of the model of czechowski2012."""
+
+    n: str = option(MISSING, "Points an axis: 32768, or a range 16384:32768.", "--n")
+    nodes: str | None = option(None, "Nodes: 4096, or a range. Default: all of the machine.")
+    reading: str | None = option(
+        None,
+        "Memory term: literal (Eq. 2, A = 6.3) or paper-effective (fitted to the paper's figures). "
+        "Default: Eq. 2, for machines built since 2020 with the A of 19 to 23 that runs on Frontier imply.",
+    )
+    memory_constant: str | None = option(None, "A of the literal memory term, or its range: 20, 6.3:24.")
+    bound: str = option("bisection", "Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
+    torus_constant: str = option("printed", "Eq. 5 as printed, or exact (an eighth of it).")
+    topology: str | None = option(None, "Instead of the machine's own: fully-connected, torus:K, fat-tree, dragonfly.")
+    overlap: bool = option(False, "Memory and network fully overlap: the greater counts.", "--overlap")
+    artifacts: bool = option(False, "Count the local transposes (Eq. 8) and the I/O bus (Eq. 9), too.", "--artifacts")
+    precision: str = option("double", "double or single.")
+    real: bool = option(False, "Real data: half the bytes and half the flops.", "--real")
+    decomposition: str = option("pencil", "pencil (two exchanges) or slab (one).")
+    match: str | None = option(None, "Solve for the nodes of --against that match on time, overlapped-time or peak.")
+
+    def question(self, machine: Description) -> FftQuestion:
+        """Return what the model is asked. Raises InputError."""
+        from rankwise.engines.project import FftQuestion
+        from rankwise.models import fft3d
+
+        return FftQuestion(
+            n=count_range(self.n, "--n", 2),
+            nodes=None if self.nodes is None else count_range(self.nodes, "--nodes", 1),
+            reading=self.reading or fft3d.LITERAL,
+            constant=constant_of(machine, self.reading, self.memory_constant),
+            bound=self.bound,
+            torus_constant=self.torus_constant,
+            topology=self.topology,
+            overlap=self.overlap,
+            artifacts=self.artifacts,
+            word_bytes=(16.0 if self.precision == "double" else 8.0) / (2 if self.real else 1),
+            exchanges=2 if self.decomposition == "pencil" else 1,
+            real=self.real,
+        )
+
+    def check(self, against: str | None) -> None:
+        """Raise InputError for words that are none of those known."""
+        from rankwise.engines.project import CRITERIA
+        from rankwise.models import fft3d
+
+        if self.reading is not None:
+            require_one_of("--reading", self.reading, fft3d.READINGS)
+        require_one_of("--bound", self.bound, fft3d.BOUNDS)
+        require_one_of("--torus-constant", self.torus_constant, tuple(fft3d.TORUS_CONSTANTS))
+        require_one_of("--precision", self.precision, ("double", "single"))
+        require_one_of("--decomposition", self.decomposition, ("pencil", "slab"))
+        if self.match is not None:
+            require_one_of("--match", self.match, CRITERIA)
+        if (self.match is None) != (against is None):
+            raise InputError("--match and --against belong together: give both, as in --match time --against fugaku")
+
+
+@dataclass(frozen=True)
+class StencilCode(Options):
+    """One step of a halo code, its cells divided among nodes."""
+
+    cells: str = option(MISSING, "Cells of the whole grid, or of each node with --weak: 8192x8192x8192.")
+    nodes: str = option(MISSING, "Numbers of nodes: 64,512,4096 or 1:8.")
+    weak: bool = option(False, "Weak scaling: --cells are those of each node.", "--weak")
+    width: int = option(1, "Interaction range in cells; blocks narrower than it make the cutoff grow.")
+    cell_bytes: float = option(8.0, "Bytes that travel for a halo cell.")
+    flops_per_cell: float = option(8.0, "Flops of a cell and step.")
+    memory_bytes_per_cell: float = option(16.0, "Bytes moved to and from memory for a cell and step.")
+    mode: str = option("isend", "How messages are sent: direct ways, as 'rankwise predict exchange' lists them.")
+    overlap: bool = option(False, "Compute and exchange fully overlap.", "--overlap")
+
+
+@dataclass(frozen=True)
+class ProjectedFft(Result):
+    """A 3-D FFT on a machine: ``answer`` has all of it; ``varied`` and ``matched``: rows of other values, and of other machines."""
+
+    answer: FftAnswer
+    varied: Sequence[dict[str, Any]] | None = None
+    matched: Sequence[dict[str, Any]] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        more = {"varied": self.varied, "matched": self.matched}
+        return {**self.answer.to_dict(), **{key: list(rows) for key, rows in more.items() if rows is not None}}
+
+    def records(self) -> list[dict[str, Any]]:
+        if self.matched:
+            return list(self.matched)
+        rows = self.varied or [{"parameter": "machine", "value": self.answer.machine.name, **self.answer.to_dict()}]
+        return [
+            {
+                "parameter": row["parameter"], "value": row["value"], "bounded_by": row["bounded_by"],
+                **{name: value["value"] for name, value in row["results"].items()},
+            }
+            for row in rows
+        ]  # fmt: skip
+
+    @property
+    def conclusion(self) -> str:
+        total = self.answer.total_s
+        between = f" ({format_time(total.low)} to {format_time(total.high)})" if total.wide else ""
+        return f"{self.title}: {format_time(total.value)}{between}, bounded by {self.answer.bounded_by}: {self.answer.reason}."
+
+    @property
+    def title(self) -> str:
+        return _tornado_title(self.answer)
+
+    def plot(self) -> Plot:
+        """Draw the time over the values that were varied, or how much each figure matters."""
+        if self.varied:
+            found = [(row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES}) for row in self.varied]
+            return _varied_plot(found, self.title)
+        return _tornado(self.answer.sensitivities, self.answer.parameters, self.answer.total_s.value, self.title)
+
+
+@dataclass(frozen=True)
+class Projected(Result):
+    """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``plain``: what the machine as it is
+    comes to, ``told``: machines beside each other; ``left_out``: machines whose descriptions lack a figure, and which."""
+
+    workload: str
+    rows: Sequence[tuple[str, Mapping[str, Any], Any]]
+    title: str
+    draw: Callable[[], Plot]
+    plain: str
+    told: str | None = None
+    left_out: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {} if self.told is None else {"conclusion": self.told}
+        return {"workload": self.workload, **told, "rows": self.records()}
+
+    def records(self) -> list[dict[str, Any]]:
+        return [{**varied, **(row if isinstance(row, dict) else row.to_dict())} for _, varied, row in self.rows]
+
+    @property
+    def conclusion(self) -> str:
+        return f"{self.plain if self.told is None else self.told}."
+
+    def plot(self) -> Plot:
+        return self.draw()
+
+
+def project(question: Options, on: Described) -> Result:
+    """Say what a machine that is only described would take: for an Exchange, a StencilCode or an FftProjection.
+
+    Raises InputError where its description lacks a figure.
+    """
+    if isinstance(question, FftProjection):
+        return project_fft3d(question, on)
+    return project_stencil(question, on) if isinstance(question, StencilCode) else project_exchange(question, on)
+
+
+def project_fft3d(question: FftProjection, on: Described) -> ProjectedFft:
+    """Project a 3-D FFT. Raises InputError."""
+    from rankwise.engines.project import match_fft, project_fft, vary_fft
+    from rankwise.machine.library import load_machine
+
+    question.check(on.against)
+    machine = on.described()
+    asked = question.question(machine)
+    answer = project_fft(machine, asked)
+    varied: list[dict[str, Any]] = []
+    for text in on.vary or []:
+        key, ends = fft_vary(text, machine, answer)
+        varied += vary_fft(machine, asked, key, ends)
+    matched = [match_fft(answer, load_machine(name), question.match) for name in (on.against or "").split(",") if question.match and name]
+    return ProjectedFft(answer, varied if on.vary else None, matched if question.match else None)
+
+
+def project_exchange(question: Any, on: Described) -> Projected:
+    """Project neighbour exchanges. Raises InputError."""
+    from rankwise.decide.ranking import conclusion
+    from rankwise.engines import project_halo
+    from rankwise.engines.beside import MachineTime
+    from rankwise.workloads.base import Site
+    from rankwise.workloads.exchange import WORKLOAD
+
+    if on.ranks_per_node < 1:
+        raise InputError(f"--ranks-per-node {on.ranks_per_node} is too small: it must be at least 1")
+    cases: list[ExchangeCase] = WORKLOAD.cases(question.left(mode="isend", dims="3"), Site("project", shares_nodes=on.ranks_per_node > 1))
+    last = f"{cases[-1].way}, k = {cases[-1].cutoff}, {format_size(cases[-1].message_bytes)}"
+    asked = _Asked[Any](
+        "exchange", on.described(), on, last,
+        lambda machine: project_halo.project_exchange(machine, cases, on.ranks_per_node),
+        lambda name, row: MachineTime(name, row.time_s, *(row.interval_s or (row.time_s, row.time_s))),
+        lambda row: row.figures["parameters"], lambda row: {"time": row.time_s}, lambda row: row.case == cases[-1],
+        lambda rows: f"{rows[0].figures['machine']}: {conclusion(rows)}",
+    )  # fmt: skip
+    return asked.answer()
+
+
+def project_stencil(question: StencilCode, on: Described) -> Projected:
+    """Project one step of a halo code, strong or weak scaling. Raises InputError."""
+    from rankwise.engines import project_halo
+    from rankwise.engines.beside import MachineTime
+    from rankwise.models.halo import HaloCode
+
+    shape = parse_shape(question.cells, "--cells")
+    if len(shape) > 3:
+        raise InputError(f"--cells {question.cells} has {len(shape)} axes: give 1, 2 or 3")
+    if question.width < 1:
+        raise InputError(f"--width {question.width} is too small: it must be at least 1")
+    for name, value in (("--cell-bytes", question.cell_bytes), ("--memory-bytes-per-cell", question.memory_bytes_per_cell)):
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(f"{name} {value:g} is out of range: it must be above 0")
+    if not (math.isfinite(question.flops_per_cell) and question.flops_per_cell >= 0):
+        raise InputError(f"--flops-per-cell {question.flops_per_cell:g} is out of range: it must be 0 or above")
+    counts = parse_ints(question.nodes, "--nodes")
+    code = HaloCode(
+        question.width, question.cell_bytes, question.flops_per_cell, question.memory_bytes_per_cell, question.mode
+    )
+    terms = ("flops", "memory", "exchange", "total")
+    asked = _Asked[Any](
+        "stencil", on.described(), on, f"{counts[-1]:,} nodes",
+        lambda machine: project_halo.project_stencil(machine, code, shape, counts, question.weak, question.overlap),
+        lambda name, row: MachineTime(name, *(float(row["results"]["total_s"][end]) for end in ("value", "low", "high"))),
+        lambda row: row["parameters"], lambda row: {term: float(row["results"][f"{term}_s"]["value"]) for term in terms},
+        lambda row: row["nodes"] == counts[-1], _steps_in_words,
+    )  # fmt: skip
+    return asked.answer()
+
+
+def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long a step takes on the fewest and the most nodes, and what bounds it there."""
+
+    def told(row: Mapping[str, Any]) -> str:
+        return f"{format_time(row['results']['total_s']['value'])} on {row['nodes']:,} nodes, bounded by {row['bounded_by']}"
+
+    first, last = rows[0], rows[-1]
+    return f"{first['machine']}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
+
+
+@dataclass(frozen=True)
+class _Asked(Generic[Answer]):
+    """What is asked of one machine or of several, and how an answer is read: the time of one, what it knows of the machine, its terms,
+    and whether it is that which pictures are of (the last case)."""
+
+    workload: str
+    machine: Description
+    on: Described
+    last: str
+    rows_of: Callable[[Description], list[Answer]]
+    time_of: Callable[[str, Answer], MachineTime]
+    parameters: Callable[[Answer], Mapping[str, Any]]
+    terms: Callable[[Answer], Mapping[str, float]]
+    is_last: Callable[[Answer], bool]
+    words: Callable[[list[Answer]], str]
+
+    def answer(self) -> Projected:
+        if self.on.against is not None:
+            return self._beside(self.on.against)
+        plain = self.rows_of(self.machine)
+        known, title = self.parameters(plain[-1]), f"{self.machine.name}, {self.last}"
+        if not self.on.vary:
+            rows: list[tuple[str, Mapping[str, Any], Any]] = [(self.machine.name, {}, row) for row in plain]
+            return Projected(self.workload, rows, title, lambda: self._tornado(known, title), self.words(plain))
+        from rankwise.engines.project import logarithmic, with_value
+
+        rows = [
+            (self.machine.name, {"varied": key, "value": value}, row)
+            for key, ends in [parse_vary(text, self.machine, list(known)) for text in self.on.vary]
+            for value in logarithmic(*ends)
+            for row in self.rows_of(with_value(self.machine, key, value))
+        ]
+        drawn = [(varied["varied"], varied["value"], self.terms(row)) for _, varied, row in rows if self.is_last(row)]
+        return Projected(self.workload, rows, title, lambda: _varied_plot(drawn, title), self.words(plain))
+
+    def _beside(self, against: str) -> Projected:
+        """The rows of each machine; one whose description lacks a figure is left out, with what it lacks."""
+        from rankwise.engines.beside import conclusion, load_all
+        from rankwise.report.beside import beside_picture
+
+        if self.on.vary:
+            raise InputError("--vary and --against are too much for one table: leave one of the two out")
+        found: dict[str, list[Answer]] = {}
+        left_out = []
+        for one in load_all(self.machine, against):
+            try:
+                found[one.name] = self.rows_of(one)
+            except InputError as error:
+                if one is self.machine:
+                    raise
+                left_out.append(str(error))
+        times = [self.time_of(name, rows[-1]) for name, rows in found.items()]
+        told = conclusion(times, self.last if self.workload == "exchange" else f"a step on {self.last}")
+        rows: list[tuple[str, Mapping[str, Any], Any]] = [(name, {}, row) for name, of_machine in found.items() for row in of_machine]
+        return Projected(self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, told, left_out)
+
+    def _tornado(self, parameters: Mapping[str, Any], title: str) -> Plot:
+        """Draw how much each figure matters to the last time."""
+        from rankwise.engines.project import sensitivities, with_value
+        from rankwise.models.uncertain import Range
+
+        ranges = {name: Range(**record) for name, record in parameters.items()}
+
+        def time_of(machine: Description) -> float:
+            return self.time_of("", self.rows_of(machine)[-1]).time_s
+
+        def time_with(values: Mapping[str, float]) -> float:
+            changed = self.machine
+            for name, value in values.items():
+                changed = with_value(changed, name, value)
+            return time_of(changed)
+
+        return _tornado(sensitivities(time_with, ranges), ranges, time_of(self.machine), title)
+
+
+def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, title: str) -> Plot:
+    from rankwise.engines.project import sensitivity_labels
+    from rankwise.report.tornado import tornado_picture
+
+    return Plot(tornado_picture(items, time_s, sensitivity_labels(items, parameters), title), [title])
+
+
+def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], title: str) -> Plot:
+    """Draw times (s, by what takes them) over the values of each parameter that was varied."""
+    from rankwise.report.tornado import varied_picture
+
+    found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
+    for key, value, times in varied:
+        found.setdefault(key, []).append((value, value_words(key, value), times))
+    return Plot(varied_picture(found, title), [title])
+
+
+def _tornado_title(answer: FftAnswer) -> str:
+    """Say what the tornado is of."""
+    n, nodes = answer.parameters["n"], answer.parameters["nodes"]
+    return f"{answer.machine.name}, {number(n)}³ on {number(nodes)} nodes, memory term {answer.memory.reading}"

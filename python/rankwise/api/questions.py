@@ -1,0 +1,122 @@
+"""What is asked beside a workload: on which machine, on which nodes, how long to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.errors import InputError
+from rankwise.files import require_output
+from rankwise.questions import Options, option
+
+if TYPE_CHECKING:
+    from rankwise.engines.run import Here
+    from rankwise.engines.system import System
+    from rankwise.workloads.base import Site
+
+PLACED = "Which node each rank is on: blocked, cyclic, or a file that 'rankwise map --format' wrote."
+
+CHOOSING = {"algorithm": "all", "mode": "all", "dims": "3", "cutoff": "1", "size": "4096"}  # what choose leaves open of an exchange
+
+
+def writable(value: Path | None) -> Path | None:
+    """Check a file that is written at the end when the question is read. Raises InputError."""
+    if value is not None:
+        require_output(value)
+    return value
+
+
+@dataclass(frozen=True)
+class Ranks(Options):
+    """Where the ranks of a prediction sit, and by what of the profile they are priced."""
+
+    ranks_per_node: int | None = option(None, "Ranks on each node. Default: as far apart as the profile has links for.")
+    placement: str = option("blocked", PLACED)
+    link_model: str | None = option(None, "hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
+    loaded: bool = option(False, "As beside background traffic, where the profile has that.", "--loaded")
+
+
+@dataclass(frozen=True)
+class Nodes(Options):
+    """The nodes of a real run and where its ranks go; none named: those of the Slurm allocation, or this machine."""
+
+    hosts: str | None = option(
+        None, "Nodes to run on, as many ranks on each: n1,n2 or n[01-04]. Default: those of the Slurm allocation."
+    )
+    ranks_per_node: int | None = option(None, "Ranks on each node. Default: as many on each of the nodes as they make.")
+    placement: str = option("blocked", PLACED)
+
+    def here(self, verb: str) -> tuple[Here, Site]:
+        """Return where real ranks run; one rank a core, at least two. Raises InputError."""
+        from rankwise.engines.run import Here
+        from rankwise.launch.allocation import allocated_hosts
+        from rankwise.machine.hosts import parse_hosts
+        from rankwise.workloads.base import Site
+
+        named = parse_hosts(self.hosts) if self.hosts is not None else list(allocated_hosts())
+        here = Here(named, self.placement, self.ranks_per_node)
+        shares_nodes = len(here.hosts) > 1 or (self.ranks_per_node or 1) > 1
+        return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=shares_nodes)
+
+
+@dataclass(frozen=True)
+class Platform(Options):
+    """What is simulated: a profile's nodes, a described machine, or the nodes of one behind the network of the other."""
+
+    profile: Path | None = option(None, "The profile whose links are simulated; with --machine, those of its nodes.")
+    machine: str | None = option(
+        None, "The machine whose network is simulated: a name from 'rankwise machines list' or a TOML."
+    )
+    settings: list[str] | None = option(
+        None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set"
+    )
+    topology: str = option(
+        "crossbar",
+        "crossbar, fat-tree:16x4:2 (nodes a leaf switch x leaves : taper), torus:4x4x4, dragonfly:4x4x4 (groups x "
+        "routers x nodes). Sizes may be left out.",
+    )
+    nodes: int | None = option(None, "Nodes of the platform. Default: as many as the ranks need.", least=1)
+    hop_latency: str = option("0s", "Latency added for each switch beyond the nearest: 100ns.")
+
+    def system(self) -> System:
+        """Return what the platform is made of. Raises InputError."""
+        return make_system_asked(self.profile, self.machine, self.settings, self.hop_latency)
+
+
+@dataclass(frozen=True)
+class Effort(Options):
+    """How a validation measures and simulates, and where it keeps what it found; ``seconds`` and ``samples``: None, the workload's."""
+
+    seconds: float | None = option(None, "Time to spend on each case, in seconds.")
+    samples: Path | None = option(None, "Where raw samples are appended.")
+    simulations: Path = option(Path("simulated"), "simgrid: folder that keeps simulations.")
+    paired: bool = option(
+        True, "Exchanges: run by turns with what they are made of, so that drift cancels.", "--paired/--unpaired"
+    )
+    launches: int = option(10, "Launches of a paired run; fewer than 3 quiet ones are unclear.", least=1)
+
+
+def make_system_asked(profile: Path | None, machine: str | None, settings: Sequence[str] | None, hop_latency: str) -> System:
+    """Return what is asked to be simulated. Raises InputError."""
+    from rankwise.engines.system import make_system
+    from rankwise.machine.description import parse_value, set_figures
+    from rankwise.machine.library import load_machine
+
+    described = load_machine(machine) if machine is not None else None
+    if settings and described is None:
+        raise InputError(f"--set {settings[0]} changes a machine, but none is given: name it with --machine")
+    if described is not None:
+        described = set_figures(described, list(settings or []))
+    latency_s = 0.0 if hop_latency.strip() in ("0", "0s") else parse_value(hop_latency, "latency", "--hop-latency")
+    return make_system(profile, described, latency_s)
+
+
+def default_ranks(here: Here) -> int:
+    """Return how many ranks a real run has: one a core of each node, at least two; or what the Slurm allocation says."""
+    from rankwise.launch.allocation import find_allocation
+
+    allocation = find_allocation()
+    each = here.ranks_per_node or (allocation.ranks_per_node if allocation is not None else None)
+    return max(2, (each or here.topology.allowed_core_count) * max(1, len(here.hosts)))

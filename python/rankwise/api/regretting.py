@@ -1,0 +1,77 @@
+"""What choosing by the model costs: questions, and what every candidate of them took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwise.api.questions import default_ranks, writable
+from rankwise.errors import InputError
+from rankwise.questions import Options, option
+from rankwise.units import parse_ints, parse_periodic, parse_sizes
+from rankwise.workloads.exchange import DEFAULT_RANKS, make_grid
+
+if TYPE_CHECKING:
+    from rankwise.decide.choice import Question
+    from rankwise.decide.regret import Regret
+
+
+@dataclass(frozen=True)
+class Choices(Options):
+    """Exchanges to choose for, and how their candidates are run or simulated."""
+
+    profile: Path = option(Path("machine.json"), "The machine's profile.")
+    engine: str = option("run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like.")
+    algorithm: str = option("all", "What is chosen from: algorithms, or all.")
+    mode: str = option("all", "Ways of sending that are chosen from, or all.")
+    dims: str = option("1", "Axes of the process grid, or its shape; several: 1,2x1.")
+    cutoff: str = option("1:6", "Layers of neighbours k: 2, 1,2,4 or 1:10.")
+    size: str = option("8,128,1024,8192,65536,262144", "Sizes of one block.", "--bytes")
+    ranks: int | None = option(None, "Number of ranks.")
+    periodic: str = option("all", "Axes that wrap around: all, none, or a flag an axis: 1,0.")
+    seconds: float = option(0.05, "Time to spend on each candidate in each round, in seconds.")
+    rounds: int = option(6, "How often every candidate is run, each time in a launch of its own.")
+    samples: Path = option(Path("exchange.samples.jsonl"), "Where raw samples are appended.")
+    simulations: Path = option(Path("simulated"), "simgrid: folder that keeps simulations.")
+    output: Path | None = option(None, "Write the JSON here too.", "--output", "-o", check=writable)
+
+    def questions(self, usual: int) -> list[Question]:
+        """Return what is chosen for; ``usual`` ranks where nobody says. Raises InputError."""
+        from rankwise.decide.choice import Question
+
+        found = []
+        for shape in self.dims.split(","):
+            grid = make_grid(shape, usual if self.ranks is None and "x" not in shape.lower() else self.ranks)
+            found += [
+                Question(
+                    grid, tuple(parse_periodic(self.periodic, len(grid))), k, size_bytes,
+                    algorithms=() if self.algorithm == "all" else tuple(self.algorithm.split(",")),
+                    modes=() if self.mode == "all" else tuple(self.mode.split(",")),
+                )
+                for k in parse_ints(self.cutoff, "--cutoff")
+                for size_bytes in parse_sizes(self.size, "--bytes")
+            ]  # fmt: skip
+        return found
+
+
+def regret_of(asked: Choices) -> Regret:
+    """Choose for every question, run or simulate all candidates, and say how much was lost. Raises InputError, RankwiseError."""
+    from rankwise.decide.regret import measure_regret, simulate_regret
+    from rankwise.engines.ledger import keep_trials, machine_of
+    from rankwise.engines.run import Here
+    from rankwise.files import write_json
+    from rankwise.machine.profile import open_profile
+
+    if asked.engine == "run":
+        here = Here()
+        questions = asked.questions(default_ranks(here))
+        regret = measure_regret(asked.profile, questions, here, asked.samples, asked.seconds, asked.rounds)
+    elif asked.engine == "simgrid":
+        regret = simulate_regret(asked.profile, asked.questions(DEFAULT_RANKS), asked.simulations)
+    else:
+        raise InputError(f"--engine {asked.engine} is unknown: choose run or simgrid")
+    if asked.output is not None:
+        write_json(asked.output, regret.to_dict())
+    keep_trials(machine_of(open_profile(asked.profile)), regret.engine, regret.trials)
+    return regret

@@ -1,0 +1,122 @@
+"""What questions are answered with: objects that show themselves in a notebook and give their figures as JSON or as a table."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.units import format_bandwidth, format_size, format_time
+
+if TYPE_CHECKING:
+    from rankwise.machine.profile import Profile
+    from rankwise.report.chart import Chart
+
+_MOST_ROWS, _MOST_COLUMNS = 40, 12  # of a table in a notebook
+_UNITS: Sequence[tuple[str, Callable[[float], str]]] = (
+    ("_bytes_per_s", format_bandwidth), ("_per_byte", lambda value: f"{value:.3g} s/B"), ("_bytes", lambda value: format_size(round(value))),
+    ("_s", format_time),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture, which a notebook shows."""
+
+    chart: Chart
+    words: Sequence[str] = ()
+
+    def _repr_svg_(self) -> str:
+        return self.chart.file()
+
+    def svg(self) -> str:
+        """Return the picture as an SVG file's text."""
+        return self.chart.file()
+
+    def save(self, path: Path | str) -> Path:
+        """Write it as .svg, or as a page that gives its values, .html. Raises InputError for another ending."""
+        from rankwise.files import write_whole
+        from rankwise.report.document import plain_page
+
+        path = Path(path)
+        if path.suffix not in (".svg", ".html"):
+            raise InputError(f"{path} is no picture that can be drawn: give it the ending .svg or .html")
+        words = list(self.words) or [self.chart.title]
+        write_whole(path, self.svg() if path.suffix == ".svg" else plain_page("rankwise", words, self.chart))
+        return path
+
+
+class Result(ABC):
+    """An answer. Figures are in SI base units, with the unit in their name."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the verb prints under ``--json`` (docs/json.md)."""
+
+    @property
+    @abstractmethod
+    def conclusion(self) -> str:
+        """The answer in a sentence."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """Return the figures as rows of a table."""
+
+    def plot(self) -> Plot:
+        """Draw the picture that a report has of it. Raises InputError where there is none."""
+        raise InputError(f"there is no picture of a {type(self).__name__}: take to_dict() or to_pandas()")
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas DataFrame. Raises UnusableEnvironmentError without pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise UnusableEnvironmentError("pandas is not installed: 'pip install pandas', or take to_dict()") from None
+        return pandas.DataFrame(self.records())
+
+    def __str__(self) -> str:
+        return self.conclusion
+
+    def _repr_html_(self) -> str:
+        rows = self.records()
+        columns = [name for name in dict.fromkeys(key for row in rows for key in row) if any(_is_cell(row.get(name)) for row in rows)]
+        columns = columns[:_MOST_COLUMNS]
+        head = "".join(f"<th>{html.escape(_heading(name))}</th>" for name in columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(name, row.get(name)))}</td>" for name in columns) + "</tr>"
+            for row in rows[:_MOST_ROWS]
+        )
+        more = f"<p>and {len(rows) - _MOST_ROWS} more rows</p>" if len(rows) > _MOST_ROWS else ""
+        return f"<p><b>{html.escape(self.conclusion)}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def trust_record(profile: Profile | None) -> dict[str, Any]:
+    """Return the verdict on a profile as JSON has it beside what comes from the profile."""
+    return {} if profile is None else {"trust": profile.trust.to_dict()}
+
+
+def _is_cell(value: Any) -> bool:
+    return value is not None and not isinstance(value, Mapping)
+
+
+def _heading(name: str) -> str:
+    for ending, _ in _UNITS:
+        name = name.removesuffix(ending)
+    return name.replace("_", " ")
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None or isinstance(value, Mapping):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        write = next((write for ending, write in _UNITS if name.endswith(ending)), None)
+        return write(value) if write is not None else f"{value:,.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,72 @@
+"""Questions are dataclasses: what a person asks, as an option of the command line or as an argument in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+def option(
+    default: Any,
+    help: str,
+    *names: str,
+    verbs: Sequence[str] = (),
+    check: Callable[[Any], Any] | None = None,
+    least: int | None = None,
+    metavar: str | None = None,
+) -> Any:
+    """Declare a field of a question; ``names`` where its spelling is not the field's (in capitals: given in its place), ``verbs``
+    where only some take it, ``check`` what the command line checks when it is read."""
+    told = {"help": help, "names": names, "verbs": tuple(verbs), "check": check, "least": least, "metavar": metavar}
+    return field(default=default, metadata=told)
+
+
+@dataclass(frozen=True)
+class Options:
+    """A question: every field is an option of the verbs that take it.
+
+    In Python what an option takes as text may be given as numbers: a tuple is a shape (``(8, 8)``: "8x8"), a list several values
+    (``[1, 2]``: "1,2"), and of axes that wrap around ``True`` is "all", ``False`` "none". ``given``: the fields that were named.
+    """
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        self = super().__new__(cls)
+        object.__setattr__(self, "given", frozenset([field.name for field in fields(cls)][: len(values)]) | named.keys())
+        return self
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if "str" in str(one.type):
+                object.__setattr__(self, one.name, _text(value, one.type))
+            elif "Path" in str(one.type) and isinstance(value, str):
+                object.__setattr__(self, one.name, Path(value))
+
+    def left(self, **defaults: Any) -> Self:
+        """Return the question with other defaults for what was not named."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return type(self)(**{**values, **{name: value for name, value in defaults.items() if name not in self.given}})
+
+    if TYPE_CHECKING:
+
+        @property
+        def given(self) -> frozenset[str]: ...
+
+
+def _text(value: Any, kind: object) -> Any:
+    """Return a value as an option has it."""
+    if "list" in str(kind):
+        return [value] if isinstance(value, str) else value if value is None else list(value)
+    if isinstance(value, bool):
+        return "all" if value else "none"
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, tuple | list):
+        flags = all(isinstance(one, bool) for one in value)
+        return ",".join(str(int(one)) for one in value) if flags else ("x" if isinstance(value, tuple) else ",").join(map(str, value))
+    return value
