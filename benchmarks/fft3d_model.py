@@ -80,6 +80,8 @@ def later(folder: Path, cases: list[tuple[int, int]], runs: int) -> float:
             [row] = ask(folder, "run", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", "0.3")["rows"]
             low, high = spans[n, ranks]
             inside.append(low <= row["time_s"] <= high)
+            if not inside[-1]:
+                print(f"{n:4} {ranks}  {1e3 * row['time_s']:9.3f} ms outside [{1e3 * low:.3f}, {1e3 * high:.3f}]", flush=True)
     return fmean(inside)
 
 

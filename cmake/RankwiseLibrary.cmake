@@ -30,7 +30,7 @@ set_target_properties(rankwise PROPERTIES
 
 if(TARGET MPI::MPI_CXX)
   set(rankwise_mpi_abi OFF)
-  set(rankwise_pc_cflags "")
+  set(rankwise_pc_cflags "-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX")
 else()
   set(rankwise_mpi_abi ON)
   set(rankwise_pc_cflags "-DMPI_ABI")

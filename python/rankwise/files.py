@@ -218,4 +218,6 @@ def reading(what: str, mend: str) -> Iterator[None]:
     except KeyError as error:
         raise InputError(f"{what}: {error} is missing: {mend}") from error
     except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError, AssertionError) as error:
-        raise InputError(f"{what} holds a figure that cannot be ({error}): {mend}") from error
+        foreign = isinstance(error, AttributeError | IndexError | TypeError) or "literal" in str(error)  # the interpreter's words
+        why = "of another kind than it should be" if foreign else error
+        raise InputError(f"{what} holds a figure that cannot be ({why}): {mend}") from error

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,7 +26,7 @@ from rankwise.engines.run import Here
 from rankwise.engines.under_way import under_way
 from rankwise.errors import RankwiseError
 from rankwise.files import write_whole
-from rankwise.launch.build import cache_folder
+from rankwise.launch.knowledge import knowledge_folder, wisdom_arguments
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell
@@ -42,32 +41,6 @@ _MOST_KEPT = 40  # samples of a launch
 _PRIOR = 4  # launches that the spread of all lengths counts for in that of one
 _LEAST_WIDTH = 0.03  # what transforms of one launch repeat to
 _MOST_TIMED = 5  # candidates for one question, those whose exchanges take least
-
-
-def knowledge_folder() -> Path | None:
-    """Return the folder of what was learnt about transforms on this machine (as src/fft/knowledge.cpp); None: none is kept."""
-    given = os.environ.get("RANKWISE_FFT_KNOWLEDGE")
-    if given is not None:
-        return Path(given) if given else None
-    lines = []
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if not line:
-                break
-            if line.startswith(("model name", "CPU part", "cache size")):
-                lines.append(line + "\n")
-    except OSError:
-        pass
-    digest = 0xCBF29CE484222325
-    for byte in ("".join(lines) + str(os.sysconf("SC_NPROCESSORS_CONF"))).encode():
-        digest = (digest ^ byte) * 0x100000001B3 % 2**64
-    return cache_folder() / f"fft-{digest:016x}"
-
-
-def wisdom_arguments(case: FftCase) -> list[str]:
-    """Return the kernel's arguments that let it keep what the local library learns while it plans."""
-    folder = knowledge_folder()
-    return [] if folder is None else ["--knowledge", str(folder / f"wisdom-{case.precision}")]
 
 
 @dataclass(frozen=True)
@@ -248,7 +221,7 @@ def _launch(case: FftCase, ranks: int, alone: bool) -> Launch:
     kernel = ["fft3d-stages", *arguments] if alone else ["fft3d", *arguments, "--turns", "1"]
     start = here.start(replace(case, grid=(ranks, 1)))
     record: Mapping[str, Any] = {}
-    effort = ["--budget-s", str(SECONDS), "--most", "200", *wisdom_arguments(case)]
+    effort = ["--budget-s", str(SECONDS), "--most", "200", *wisdom_arguments(case.precision)]
     for one in here.stream(start, [*kernel, *effort]):
         if one["record"] == "samples":
             record = one

@@ -20,6 +20,7 @@ from rankwise.workloads.base import Case, Price, Program, Row
 
 # Of a row of which no spread is known: twice what 95 % of single runs of OSU's benchmarks differ by from the mean of ten.
 ASSUMED_SPREAD = 0.08
+_MOST_WIDTH = 50.0  # of an interval in logarithms: figures of a machine that was busy all the time may know nothing
 _NOTES = {
     "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
     "exchange": "the profile has no overlap of both directions: {mode} is costed as full overlap (an optimist's bound)",
@@ -68,12 +69,15 @@ class Model:
     ) -> tuple[float, float]:
         """Return the 95 % interval of the time of a program that sends messages of some sizes.
 
-        ``width``: by how much (a logarithm) the profile's figures may be wrong, all in all; None: as those known least well. In logarithms, of independent errors: what is not known of the profile's figures, what the judge itself errs by, and
+        ``width``: by how much (a logarithm) the profile's figures may be wrong, all in all; None: as those known least well.
+        In logarithms, of independent errors: what is not known of the profile's figures, what the judge itself errs by, and
         how far the machine drifts from one session to the next, where its history tells.
         """
         if width is None:
             width = max(self._width(_NEEDS[mode], size) for size in sizes)
-        down, up = (math.hypot(width, self._drift, _log_ratio(end, cost.time_s)) for end in (cost.low_s, cost.high_s))
+        down, up = (
+            min(math.hypot(width, self._drift, _log_ratio(end, cost.time_s)), _MOST_WIDTH) for end in (cost.low_s, cost.high_s)
+        )
         return cost.time_s * math.exp(-down), cost.time_s * math.exp(up)
 
     def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:

@@ -246,7 +246,7 @@ class _Run:
         return done < MOST_SWEEPS and not all(of_size.sees_enough for of_size in self.effects().values())
 
     def effects(self) -> dict[int, Effects]:
-        campaign = _campaign(self.head, self.records)
+        campaign = _assembled(self.head, self.records)
         return {size: decompose(campaign.times(size), len(campaign.time_s)) for size in campaign.time_s}
 
     def sweep(self) -> None:
@@ -263,7 +263,7 @@ class _Run:
         """Measure candidates again, beside other pairs than before."""
         if len(self.hosts) < LEAST_NODES or any(r["record"] == "witness" and r["sweep"] < 0 for r in self.records):
             return
-        again = _candidates(self.effects(), _campaign(self.head, self.records).judged())
+        again = _candidates(self.effects(), _assembled(self.head, self.records).judged())
         if not again:
             return
         self.meter.say(f"{len(again)} pairs again")
@@ -344,7 +344,10 @@ def load(path: Path) -> AllPairs:
     """Read the newest campaign of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
     with reading(f"samples {path}", "measure anew"):
         head, records = _newest(path)
-        return _campaign(head, records)
+        try:
+            return _assembled(head, records)
+        except InputError as error:
+            raise InputError(f"samples {path}: {error}") from None
 
 
 def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
@@ -365,13 +368,6 @@ def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     if head is None:
         raise InputError(f"{path} holds no streams between all pairs: take them with 'rankwise measure all-pairs --hosts ...'")
     return head, records
-
-
-def _campaign(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> AllPairs:
-    try:
-        return _assembled(head, records)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"the streams of campaign {head['campaign']} cannot be read ({error}): measure anew") from None
 
 
 def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> AllPairs:

@@ -140,7 +140,11 @@ def profile_from_campaign(
             spread=spread_of(cells, sessions, statistic),
         )
     if not links:
-        raise InputError(f"samples {samples_path} hold {unfit[0] if unfit else 'no sample yet: measure on with --resume'}")
+        grave = max((reason for reason in trust.reasons if reason.severity >= 1), key=lambda reason: reason.severity, default=None)
+        raise InputError(
+            f"samples {samples_path} hold {unfit[0] if unfit else 'no sample yet: measure on with --resume'}"
+            + (f"; {grave.words}" if grave else "")
+        )
     left_out += [f"left out: {words}" for words in unfit]
     return Profile(
         machine=campaign.head["machine"],

@@ -55,10 +55,10 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         (["--statistic", "mode"], "choose one of median"),
         (["--precision", "0"], "between 0 and 1"),
         (["--precision", "3"], "between 0 and 1"),
-        (["latency"], "choose one of pingpong, bandwidth"),
+        (["speed"], "choose one of pingpong, bandwidth"),
         (["--background", "-1"], "give 0 to 64"),
         (["--background", "65"], "give 0 to 64"),
-        (["--hosts", "n1"], "--hosts node1,node2"),
+        (["--hosts", "localhost"], "--hosts node1,node2"),
         (["--links", "other-node"], "needs --hosts"),
     ],
 )
@@ -119,5 +119,5 @@ def test_a_place_that_cannot_be_written_is_said(rankwise: Callable[..., Any]) ->
 
 def test_a_host_that_is_not_there_is_told_before_anything_is_measured(rankwise: Callable[..., Any]) -> None:
     result = rankwise("measure", "--hosts", "localhost,nowhere.invalid", "--seconds", "3", "-o", "m.json")
-    assert result.code == 2 and "nowhere.invalid" in result.err and "--resume" not in result.err
+    assert result.code == 4 and "cannot reach nowhere.invalid" in result.err and "--resume" not in result.err
     assert not list(Path().iterdir())

@@ -97,7 +97,7 @@ def _measuring(cluster: Slurm, on_login: Login, tmp_path: Path, *options: str) -
 
 
 def test_a_link_that_was_down_shows_in_the_verdict(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
-    job = _measuring(cluster, on_login, tmp_path, "--seconds", "12", "--precision", "0.001")
+    job = _measuring(cluster, on_login, tmp_path, "--seconds", "25", "--precision", "0.001")
     try:
         cluster.link(cluster.hosts[1], "down")
         time.sleep(5)

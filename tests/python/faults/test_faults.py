@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections import namedtuple
 from collections.abc import Iterator
@@ -30,17 +28,6 @@ PROGRAMS = {"openmpi": "mpicxx.openmpi", "simgrid": "smpirun"}
 
 def test_there_are_sixty_faults_and_each_has_a_name() -> None:
     assert len({fault.what for fault in TABLE}) == len(TABLE) >= 60
-
-
-@pytest.fixture(scope="module")
-def openmpi_cache() -> Path:
-    """Return a cache with the kernels for Open MPI: building them is not what is waited for."""
-    cache = Path(os.environ.get("RANKWISE_FAULTS_CACHE", "build/faults-cache")).absolute()
-    script = "from rankwise.launch.build import build_kernels; import sys, pathlib; build_kernels(pathlib.Path(sys.argv[1]))"
-    if (compiler := shutil.which(PROGRAMS["openmpi"])) is not None:
-        environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-        subprocess.run([sys.executable, "-c", script, compiler], env=environment, check=True, capture_output=True)
-    return cache
 
 
 @pytest.fixture(scope="module", autouse=True)

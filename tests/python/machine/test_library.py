@@ -206,7 +206,7 @@ def test_a_measured_profile_is_a_machine(tmp_path: Path) -> None:
         ('name = "mine"', 'name = "My Machine"', "is not a name"),
         ('name = "mine"', "name = 7", "name 7 is not a text"),
         ("year = 2026\n", 'year = "now"\n', "is not a year"),
-        ("year = 2026\n", f"year = {'9' * 5000}\n", "line [0-9]+: a whole number of more than 4300 digits"),
+        ("year = 2026\n", f"year = {'9' * 5000}\n", "a whole number of more than 4300 digits"),
         ('processor = "cpu"', 'processor = "abacus"', "choose one of cpu, gpu"),
         ('processor = "cpu"', 'colour = "red"', "colour is unknown"),
         ('name = "torus"', 'name = "ring"', "topology.name 'ring' is unknown"),
