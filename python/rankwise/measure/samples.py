@@ -263,8 +263,9 @@ _NEEDED = {
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("class", "operation", "kernel", "host"), _is_text),
     **dict.fromkeys((
-        "size_bytes", "launch", "part", "messages", "repeats", "round", "sweep", "rank", "involuntary_switches", "moved_ranks",
+        "size_bytes", "launch", "part", "messages", "repeats", "round", "rank", "involuntary_switches", "moved_ranks",
     ), _is_count),
+    "sweep": lambda value: value == -1 or _is_count(value),  # -1: measured again
     **dict.fromkeys(("visit_s", "measuring_s", "begun_unix_s", "clock_jump_s", "timer_cost_s", "foreign_cpus", "parts"), _is_number),
     **dict.fromkeys(("busy_s", "own_s", "reference_loop_s"), _list_of(_is_number)),
     **dict.fromkeys(("sizes", "cpus_allowed"), _list_of(_is_count)),
