@@ -53,10 +53,10 @@ def check(arguments: Sequence[str], value: Any) -> None:
     path = FOLDER / f"{name}.json"
     if os.environ.get("RANKWISE_WRITE_SCHEMAS"):
         FOLDER.mkdir(exist_ok=True)
-        known = json.loads(path.read_text()) if path.is_file() else None
+        known = learnt(json.loads(path.read_text())) if path.is_file() else None
         head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"rankwise {name.replace('-', ' ')} --json"}
         widened = merged(known, inferred(value)) if known is not None else inferred(value)
-        body = {key: entry for key, entry in widened.items() if key not in head}
+        body = {key: entry for key, entry in published(widened).items() if key not in head}
         path.write_text(json.dumps({**head, **body}, indent=1, sort_keys=False) + "\n")
         _validator.cache_clear()
     if not path.is_file():  # test_schemas.py says which verbs lack one
@@ -92,6 +92,24 @@ def inferred(value: Any, key: str = "") -> Schema:
         return {"type": "array", "items": items or {}}
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
     return {"type": sorted({kinds[type(value)], "null"})}
+
+
+_NOTHING_KNOWN = {"$comment": "null so far"}
+
+
+def published(schema: Any) -> Any:
+    """Return a schema in which what was only ever null may be anything."""
+    if isinstance(schema, dict):
+        null = schema.get("type") in ("null", ["null"])
+        return _NOTHING_KNOWN if null else {key: published(entry) for key, entry in schema.items()}
+    return [published(entry) for entry in schema] if isinstance(schema, list) else schema
+
+
+def learnt(schema: Any) -> Any:
+    """Return a published schema as it is widened: what was only ever null is that."""
+    if isinstance(schema, dict):
+        return {"type": "null"} if schema == _NOTHING_KNOWN else {key: learnt(entry) for key, entry in schema.items()}
+    return [learnt(entry) for entry in schema] if isinstance(schema, list) else schema
 
 
 def merged(one: Schema, other: Schema) -> Schema:

@@ -63,9 +63,9 @@ int main(int argc, char** argv) {
 }
 """
 _SAYS = (  # in the last lines of stdout of each walk's commands
-    ("Usable", "at 0 B", "machine.html"),
+    ("Usable", "latency", "machine.html"),
     ("app.comm|^$", "gain|[Nn]othing|times as fast"),
-    ("at 0 B", "same|slower|faster|told", "before-after.html"),
+    ("latency", "same|slower|faster|told", "before-after.html"),
     ("theirs.json", "theirs.html"),
 )
 

@@ -43,7 +43,7 @@ GOOD = Trust("good", (), {}, 0.02, 10)
 
 def _report() -> str:
     profile = sample_figures.profile(("same-socket", "other-node"))
-    launches = {"same-socket": {0: [1.2e-6, 1.3e-6, 1.4e-6]}}
+    launches = {"same-socket": {0: [[1.2e-6], [1.3e-6], [1.4e-6]]}}
     return render(Inputs(
         replace(profile, trust=GOOD), validation_from_record(sample_figures.validation_record(), "v.json"),
         mappings_from_record(sample_figures.mapping_record(), "m.json"), launches,
