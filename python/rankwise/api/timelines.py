@@ -52,6 +52,7 @@ def checked(path: Path | None) -> Path | None:
 def plotted(line: Timeline, what: str) -> TimelinePlot:
     """Draw a time line of ``what``."""
     from rankwise.report.timeline import path_words, timeline_picture, timeline_title
+    from rankwise.units import format_time
 
     title = timeline_title(line, "round")
-    return TimelinePlot(timeline_picture(line, title), [f"{what}: {title}", path_words(line)], line=line)
+    return TimelinePlot(timeline_picture(line, title), [f"A round takes {format_time(line.length_s)}", f"{what}.", path_words(line)], line=line)

@@ -99,9 +99,13 @@ def _show(choice: Choice) -> None:
         print("?: cannot be told apart from the best with this profile")
     if (more := len(rows) - _MOST_SHOWN) > 0:
         print(f"and {more} slower ones (--json has them)")
+    are_placed = False
     for axis, what in (("bytes", f"at cutoff {choice.question.cutoff}"),
                        ("cutoff", f"for blocks of {format_size(choice.question.block_bytes)}")):  # fmt: skip
-        changes = [crossover for crossover in choice.crossovers if crossover.axis == axis]
+        found = [crossover for crossover in choice.crossovers if crossover.axis == axis]
+        changes = [change for change in found if change.low is not None or change.high is not None]
+        if found and not changes:
+            print(f"fastest {what}: no border can be placed, for with this profile no two neighbours can be told apart")
         if not changes:
             continue
         text = changes[0].before
@@ -109,7 +113,10 @@ def _show(choice: Choice) -> None:
             where = f"{format_size(change.at) if axis == 'bytes' else f'cutoff {change.at}'}{_band(change)}"
             text += f"; from {where} on {change.after}{' (extrapolated)' if change.extrapolated else ''}"
         print(f"fastest {what}: {text}")
-    if choice.crossovers:
+        if len(changes) < len(found):
+            print(f"and {len(found) - len(changes)} borders between ways that cannot be told apart anywhere (--json has them)")
+        are_placed = True
+    if are_placed:
         print("in brackets: where the two cannot be told apart with this profile")
     for note in dict.fromkeys(note for candidate in choice.candidates for note in candidate.notes):
         tell(f"note: {note}")
@@ -121,8 +128,6 @@ def _band(change: Crossover) -> str:
     low, high = (None if end is None else write(end) for end in (change.low, change.high))
     if change.low == change.high == change.at:
         return ""
-    if low is None and high is None:
-        return " (anywhere)"
     return f" (up to {high})" if low is None else f" ({low} or more)" if high is None else f" ({low} to {high})"
 
 
