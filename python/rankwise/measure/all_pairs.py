@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -348,6 +349,8 @@ def load(path: Path) -> AllPairs:
             return _assembled(head, records)
         except InputError as error:
             raise InputError(f"samples {path}: {error}") from None
+        except (ValueError, TypeError, KeyError, IndexError):  # each record may be, and two not agree
+            raise InputError(f"samples {path}: the records of campaign {head['campaign']} do not fit together: measure anew") from None
 
 
 def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
@@ -361,8 +364,9 @@ def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
             hosts = len(head["hosts"])
         elif head is not None and record.get("campaign") == head["campaign"]:
             require_fields(record, f"{path}, line {number}", _NEEDED)
-            for key in ("partner", "busy_s", "own_s") if record["record"] == "round" else ():
-                if len(record[key]) != hosts:
+            of_hosts = {"round": ("partner", "seconds", "busy_s", "own_s"), "start": ("placements",)}
+            for key in of_hosts.get(record["record"], ()):
+                if not isinstance(record[key], list) or len(record[key]) != hosts:
                     raise InputError(f"{path}, line {number}: {key} is not of {hosts} hosts: measure anew")
             records.append(record)
     if head is None:
@@ -386,6 +390,8 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
             who = np.asarray(round_["partner"])
             for size, samples in of_size.items():
                 row = np.full(len(hosts), np.nan)
+                if len(samples["time_s"]) != int(samples["repeats"]) * int(np.sum(who >= 0)):
+                    raise InputError(f"round {round_['round']} has not {samples['repeats']} times of each pair of {size} B: measure anew")
                 repeats = np.asarray(samples["time_s"], dtype=np.float64).reshape(-1, int(samples["repeats"]))
                 row[who >= 0] = np.median(repeats, axis=1)
                 times[size].append(row)
@@ -406,7 +412,7 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
 
 def _launches(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Sequence[Mapping[str, Any]], list[Mapping[str, Any]]]]:
     starts = [i for i, record in enumerate(records) if record["record"] == "start"]
-    for begin, end in zip(starts, [*starts[1:], len(records)], strict=True):
+    for begin, end in pairwise([*starts, len(records)]):
         yield records[begin]["placements"], list(records[begin + 1 : end])
 
 
