@@ -88,8 +88,8 @@ class Settings:
         try:
             lists = {name: tuple(record[name]) for name in ("modules", "extra")}
             return Settings(**{**record, **lists})
-        except (KeyError, TypeError) as error:
-            raise InputError(f"the settings cannot be read ({error}): submit it anew without --resume") from None
+        except (KeyError, TypeError):
+            raise InputError("the settings are not what was written there: submit it anew without --resume") from None
 
     def directives(self) -> list[str]:
         """Return the options of sbatch, in the order in which a reader looks for them."""
