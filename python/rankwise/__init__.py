@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     from rankwise.workloads.observed import ObservedOptions as Observed
     from rankwise.workloads.stencil import StencilOptions as Stencil
 
-__version__ = "0.1.0"
+    __version__: str
 
 _MODULE_OF = {
+    "__version__": "_core:version",
     "Fft": "fft",
     "FftPlan": "fft",
     "Halo": "halo",

@@ -19,12 +19,12 @@ from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnv
 from rankwise.launch.command import read_command
 from rankwise.launch.launchers import Launcher, OpenMpi, make_launcher
 from rankwise.launch.mpi import package_folder
+from rankwise.launch.preload import loading
 from rankwise.launch.process import die_with_parent, output_of
 from rankwise.observe.parts import merged
 from rankwise.observe.record import Record, write_record
 from rankwise.progress import tell
 
-_VARIABLES = ("LD_PRELOAD", "RANKWISE_OBSERVE_DIR")
 _FAMILY_WORDS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 _LITTLE_BYTES = 1 << 20
 _LAUNCHERS = re.compile(r"mpiexec|mpirun|orterun|prterun|srun")
@@ -69,15 +69,15 @@ def library() -> Path:
 
 
 def _variables(folder: Path) -> dict[str, str]:
-    before = os.environ.get("LD_PRELOAD")
-    return {"LD_PRELOAD": ":".join([str(library()), *([before] if before else [])]), "RANKWISE_OBSERVE_DIR": str(folder)}
+    return {**loading([library()]), "RANKWISE_OBSERVE_DIR": str(folder)}
 
 
 @contextmanager
 def tracing(folder: Path) -> Iterator[None]:
     """Let programs that are started meanwhile load the tracer and leave what they see in a folder."""
-    known = {name: os.environ.get(name) for name in _VARIABLES}
-    os.environ.update(_variables(folder))
+    variables = _variables(folder)
+    known = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
@@ -94,7 +94,7 @@ def with_variables(command: Sequence[str]) -> list[str]:
     for i, word in enumerate(command):
         words.append(word)
         if i == 0 or word == ":":
-            words += [part for name in _VARIABLES for part in ("-x", name)]
+            words += [part for name in _variables(Path()) for part in ("-x", name)]
     return words
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.errors import UnusableEnvironmentError
 from rankwise.launch import Mpi
+from rankwise.launch.preload import loading
 
 ROOT = Path(__file__).parents[3]
 PROBE = Path(__file__).parent / "preload_probe.c"
@@ -297,3 +299,14 @@ def test_a_check_that_shows_nothing_says_so() -> None:
     assert done.returncode == 5 and "no rank was moved" in done.stdout
     done = _run(["sh", "-c"], "exit 3", preload=["--check"])
     assert done.returncode == 5 and "fails as it is (exit code 3)" in done.stdout
+
+
+def test_libraries_in_folders_with_blanks_are_looked_up_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "mine.so")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert loading([Path("/a/x.so"), Path("/b/y.so")]) == {"LD_PRELOAD": "/a/x.so:/b/y.so:mine.so"}
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/lib")
+    found = loading([Path("/a b/x.so"), Path("/ü/x.so"), Path("/ü/y.so")])
+    assert found == {"LD_PRELOAD": "x.so:y.so:mine.so", "LD_LIBRARY_PATH": "/a b:/ü:/lib"}
+    with pytest.raises(UnusableEnvironmentError, match="colon in it"):
+        loading([Path("/a:b/x.so")])
