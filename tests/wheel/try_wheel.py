@@ -64,11 +64,13 @@ def main() -> int:
         expect("observe", run("rankwise", "observe", "-o", "ring.comm", "--", "mpiexec", "-n", "4", "python", "ring.py"), "ring.comm")
         nodes = {"MPIR_CVAR_NUM_CLIQUES": "4", "MPIR_CVAR_ODD_EVEN_CLIQUES": "0"}
         expect("preload", run("rankwise", "preload", "--", "mpiexec", "-n", "8", "python", "grid.py", **nodes), "moved 6")
-        tools = {"PATH": f"{programs}:{os.environ['PATH']}", "PKG_CONFIG_PATH": str(scratch / "env" / "lib" / "pkgconfig")}
-        flags = run("pkg-config", "--cflags", "--libs", "rankwise", **tools)
-        # Blanks in a path are behind backslashes there.
-        run("sh", "-c", f'eval "mpicc_abi \'{consumer}\' {flags.strip()} -o consumer"', **tools)
-        expect("a C program", run("mpiexec", "-n", "4", scratch / "consumer", MPIR_CVAR_NUM_CLIQUES="2"), "J_sum 4 J_max 2")
+        with tempfile.TemporaryDirectory(prefix="rankwise-") as plain:  # pkg-config and MPICH's wrapper take no blanks
+            link = Path(plain) / "env"
+            link.symlink_to(scratch / "env")
+            tools = {"PATH": f"{link}/bin:{os.environ['PATH']}", "PKG_CONFIG_PATH": f"{link}/lib/pkgconfig"}
+            flags = run("pkg-config", "--cflags", "--libs", "rankwise", **tools).split()
+            run("mpicc_abi", consumer, *flags, "-o", "consumer", **tools)
+            expect("a C program", run("mpiexec", "-n", "4", scratch / "consumer", MPIR_CVAR_NUM_CLIQUES="2"), "J_sum 4 J_max 2")
     return 0
 
 
