@@ -7,8 +7,6 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -208,16 +206,3 @@ def _whole(word: str) -> int:
     if len(word) > MOST_DIGITS:
         raise _NoNumber(word, f"a whole number of more than {MOST_DIGITS} digits")
     return int(word)
-
-
-@contextmanager
-def reading(what: str, mend: str) -> Iterator[None]:
-    """Turn what a reader of a file throws at what does not fit into an InputError: ``what`` names the file, and the line if known."""
-    try:
-        yield
-    except KeyError as error:
-        raise InputError(f"{what}: {error} is missing: {mend}") from error
-    except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError, AssertionError) as error:
-        foreign = isinstance(error, AttributeError | IndexError | TypeError) or "literal" in str(error)  # the interpreter's words
-        why = "of another kind than it should be" if foreign else error
-        raise InputError(f"{what} holds a figure that cannot be ({why}): {mend}") from error

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.files import append_json_line, load_json, reading
+from rankwise.files import append_json_line, load_json
 from rankwise.launch.command import Command
 from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
 from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
 from rankwise.machine.link import finite
 from rankwise.progress import SILENT, Meter, tell
+from rankwise.reading import reading
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
 _FOREVER_S = 1e6

@@ -11,7 +11,6 @@ import numpy as np
 
 from rankwise.distributions import t_quantile
 from rankwise.errors import InputError, unreadable
-from rankwise.files import reading
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.machine.shared import Resource, Shared
@@ -24,6 +23,7 @@ from rankwise.measure.imports.whereabouts import find_ranks, link_between
 from rankwise.measure.samples import now
 from rankwise.measure.saturation import FILLED, resource_of, stream_of
 from rankwise.models.curve import curve_from_table
+from rankwise.reading import reading
 from rankwise.units import format_size
 
 _MOST_BYTES = 64 << 20
