@@ -29,8 +29,8 @@ def reading(what: str, mend: str, trace: Trace | None = None) -> Iterator[None]:
         foreign = isinstance(error, AttributeError | LookupError | TypeError) or _FOREIGN.search(str(error)) is not None
         if isinstance(error, KeyError):
             why = f": {field or error} is missing"
-        elif foreign and field:
-            why = f": {field} is of another kind than it should be"
+        elif foreign and trace is not None:
+            why = f": {field or 'it'} is of another kind than it should be"
         elif trace is not None:
             why = f": {error}"  # our own words name their figure
         else:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import load_json, lock
+from rankwise.files import load_json, lock, no_pipe
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 from rankwise.reading import Trace
@@ -40,7 +40,7 @@ class SamplesFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.
-            self._stream = path.open("ab", buffering=0)
+            self._stream = no_pipe(path).open("ab", buffering=0)
             lock(self._stream, path)
             self._close_cut_off_line()
         except OSError as error:
@@ -146,7 +146,7 @@ def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, 
     Raises InputError for a file that is missing or is not JSON Lines.
     """
     try:
-        stream = path.open(encoding="utf-8", errors="replace")
+        stream = no_pipe(path).open(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"samples {path} {unreadable(error)}: measure first, or name the right file") from None
     with stream:

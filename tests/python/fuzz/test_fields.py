@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,13 @@ def test_a_figure_that_cannot_be_is_named(
     assert field in told, told
     assert not reader.named or path.name in told
     assert not line or f"line {line}" in told, told
+
+
+@pytest.mark.parametrize("name", [name for name, reader in KNOWN.items() if reader.named])
+def test_a_pipe_is_refused_and_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / f"input{KNOWN[name].suffix}")
+    with pytest.raises(InputError, match=f"{path} is a pipe: |is no file"):
+        KNOWN[name].read(path)
 
 
 def test_each_reader_of_figures_is_in_the_table() -> None:
