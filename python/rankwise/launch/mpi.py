@@ -217,7 +217,7 @@ def stream_kernel(
                 )
             if lost := reach.lost(quiet_s):
                 raise ended_by_us(f"nothing heard for {quiet_s:.0f} s while {doing}: {lost}; the ranks")
-            if started and quiet_s > silence_s:
+            if started and child.silence_s() > silence_s:
                 raise ended_by_us(
                     f"nothing heard for {quiet_s:.0f} s while {doing}, which was to take less: the ranks hang",
                     ": go on from there, or allow more with RANKWISE_SILENCE_S",
@@ -260,7 +260,8 @@ def _record_of(line: str) -> dict[str, Any] | None:
 def longest_silence_s(arguments: Sequence[str], ranks: int, oversubscribed: bool) -> float:
     """Return for how long a kernel may print nothing: from the seconds that it was given and the bytes that it moves."""
     given = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-    planned_s = float(given.get("--seconds") or given.get("--budget-s") or 0.0) + float(given.get("--job-s") or 0.0)
+    planned_s = float(given.get("--seconds") or given.get("--budget-s") or 0.0)
+    planned_s += float(given.get("--job-s") or 0.0) + float(given.get("--patience-s") or 0.0)
     words = [word for value in given.values() for word in re.split("[,:]", value)]
     least = given.get("--least", "1")
     points = math.prod(int(n) for n in given["--n"].split(",")) if "--n" in given else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ VARIABLES = (
     "RANKWISE_MAPPING", "RANKWISE_STENCIL", "RANKWISE_EFFORT", "RANKWISE_VERBOSE", "RANKWISE_GRAPHS", "RANKWISE_NEIGHBOR",
 )  # fmt: skip
 NEIGHBOR_MODES = ("off", "check", "auto", "always")  # of RANKWISE_NEIGHBOR (docs/halo.md)
+_BUILT_FOR = re.compile(rb"rankwise_preload_for:(\w+)")  # a library's own word (src/preload/arrange.cpp)
 
 
 def preload_libraries() -> list[Path]:
@@ -48,6 +50,26 @@ def loading(libraries: Sequence[Path]) -> dict[str, str]:
         names, folders = [path.name for path in libraries], [str(path.parent) for path in libraries]
     found = {"LD_PRELOAD": [*dict.fromkeys(names)], "LD_LIBRARY_PATH": [*dict.fromkeys(folders)]}
     return {name: ":".join([*words, *filter(None, [os.environ.get(name)])]) for name, words in found.items() if words}
+
+
+def require_fit(command: Sequence[str]) -> None:
+    """Raise UnusableEnvironmentError for a program that no library could act in, or that its launcher is not for.
+
+    Only where the program is seen and linked with its MPI; of others the library itself tells at their end.
+    """
+    from rankwise.launch.program import WORDS, family_of, launcher_at, mpi_libraries, program_of, require_match
+
+    program = program_of(command)
+    if program is None:
+        return
+    require_match(launcher_at(Path(command[0])), program)
+    known = {found[1].decode() for path in preload_libraries() if (found := _BUILT_FOR.search(path.read_bytes()))}
+    for name in mpi_libraries(program):
+        if (family := family_of(name)) not in known:
+            raise UnusableEnvironmentError(
+                f"{program} belongs to {WORDS[family]} ({name}), and what could be loaded is for "
+                f"{' and '.join(WORDS[one] for one in sorted(known))}: set RANKWISE_MPI=system, with {WORDS[family]}'s mpicxx first on PATH"
+            )
 
 
 def preload_environment(options: Mapping[str, str | None]) -> dict[str, str]:
