@@ -216,7 +216,7 @@ def test_a_time_line_gives_its_values(opened: Callable[..., Any]) -> None:
     assert re.match(r"A round takes [0-9.]+ [um]s", page.locator("h1").inner_text())
     assert len(page.locator("h2").first.inner_text()) <= 60
     chart, value = page.locator(".live"), page.locator("output")
-    box, row = chart.bounding_box(), page.locator("svg text", has_text="rank 5").bounding_box()
+    box, row = chart.bounding_box(), chart.locator("svg text", has_text="rank 5").bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], row["y"] + 0.5 * row["height"])
     assert re.search(r"rank 5, .* to .*: moving bytes", page.locator(".tip.on").inner_text())
     chart.focus()
