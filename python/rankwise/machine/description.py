@@ -169,6 +169,14 @@ class Description:
         topology = ["topology"] if self.topology is not None and self.topology.kind == UNVERIFIED else []
         return [*topology, *(key for key, figure in self.figures.items() if figure.kind == UNVERIFIED)]
 
+    def summary(self) -> dict[str, Any]:
+        """Return what a list of machines says of it."""
+        return {
+            "name": self.name, "title": self.title, "year": self.year, "processor": self.processor,
+            "topology": self.topology.label() if self.topology else None, "nodes": self.get("nodes"),
+            "machine_peak_flop_per_s": self.machine_peak(), "unverified": self.unverified(), "file": self.where,
+        }  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -165,6 +166,21 @@ def cancel(jobs: Sequence[str]) -> list[str]:
     for job in live:
         slurm("scancel", job)
     return live
+
+
+def next_job(folder: Path) -> tuple[Settings, Work]:
+    """Return the settings and the work of a folder's last job, to go on with what it measured. Raises InputError."""
+    last = read_submissions(folder)[-1]
+    if last.work.samples is None:
+        raise InputError(f"'{last.work.words[0]}' cannot be gone on with: submit it anew without --resume")
+    words = tuple(word for word in last.work.words if word != "--resume")
+    return replace(last.settings, dependency=None), Work((*words, "--resume"), last.work.samples)
+
+
+def program() -> list[str]:
+    """Return how the job starts rankwise: by the path of the command that we are, for PATH may differ there."""
+    command = Path(sys.prefix) / "bin" / "rankwise"
+    return [str(command)] if command.exists() else [sys.executable, "-m", "rankwise"]
 
 
 def results_of(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ import pytest
 
 import rankwise.launch
 import rankwise.machine.snapshot
-from rankwise.cli.doctor import examine_here
+from rankwise.api.examining import examine_here
 from rankwise.cli.main import run
 from rankwise.errors import UnusableEnvironmentError, split_message
 from rankwise.machine.snapshot import take_snapshot
