@@ -6,7 +6,9 @@ Functions ask what the verbs of the command line ask: ``measure`` and ``load`` g
 shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -85,6 +87,17 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
     module, _, there = _MODULE_OF[name].partition(":")
     return getattr(import_module(f"rankwise.{module}"), there or name)
+
+
+class _Package(ModuleType):
+    """Keeps what is offered where a part of the package that is imported has the same name, as ``observe`` and ``measure``."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _MODULE_OF or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
