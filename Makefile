@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test mpis test test-cpp test-cluster test-python faults fuzz lint sanitize tsan bench clean
+.PHONY: quick install install-test docs mpis test test-cpp test-cluster test-python faults fuzz lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -38,6 +38,16 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(REQUIREMENTS) project optional-dependencies test > build/test-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
 	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	mkdir -p build
+	$(REQUIREMENTS) project optional-dependencies docs > build/docs-requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/docs-requirements.txt
+	touch $@
+
+# The documentation as a site that opens from its folder: build/site/index.html.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -c docs/site -d build/docs docs build/site
 
 # More MPIs to be tested with, each in a folder of its own.
 mpis: build/mpis/openmpi5 build/mpis/intel
