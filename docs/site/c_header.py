@@ -69,6 +69,7 @@ def _words(comment: str, known: set[str]) -> str:
 
 
 def _linked(line: str, known: set[str]) -> str:
-    line = re.sub(r"([\\`*<>\[\]|#$])", r"\\\1", line)
+    line = re.sub(r"([\\*<>\[\]|#$])", r"\\\1", line)
+    line = re.sub(r"docs/([\w-]+)\.md", r"[\1](../\1.md)", line)
     line = re.sub(r"^(\d+)\.", r"\1\\.", line)
     return _NAME.sub(lambda name: f"{{c:func}}`{name[1]}`" if name[1] in known else f"`{name[1]}`", line)

@@ -32,6 +32,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_show_search_summary = False  # it would be fetched, which a page opened from a folder may not
 html_theme_options = {"navigation_with_keys": True}
+smartquotes = False  # "--" is an option
 pygments_style = "friendly"
 
 autodoc_typehints = "signature"

@@ -9,6 +9,7 @@ from typing import Any
 from docutils import nodes
 
 GLOSSARY = "glossary"
+_EVERYDAY = {"card", "direct", "gap", "judge", "launch", "shift", "step", "trust"}  # words that most often mean something else
 _NOT_IN = (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.term, nodes.raw)
 
 
@@ -27,8 +28,8 @@ def _link(app: Any, doctree: nodes.document, page: str) -> None:
     if page == GLOSSARY or page.startswith("reference/"):
         return
     anchors = terms((Path(app.srcdir) / f"{GLOSSARY}.md").read_text(encoding="utf-8"))
-    known = {name.lower(): anchor for name, anchor in anchors.items()}
-    pattern, linked = _pattern(list(anchors)), set()
+    known = {name.lower(): anchor for name, anchor in anchors.items() if name not in _EVERYDAY}
+    pattern, linked = _pattern(list(known)), set[str]()
     target = app.builder.get_relative_uri(page, GLOSSARY)
     for text in list(doctree.findall(nodes.Text)):
         if isinstance(text.parent, _NOT_IN) or any(isinstance(above, _NOT_IN) for above in _above(text)):

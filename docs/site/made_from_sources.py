@@ -21,8 +21,14 @@ MARK = re.compile(r"^<!-- made from the sources: (\w+) -->$", re.MULTILINE)
 
 
 def command_line() -> str:
-    """Return every verb with its example, what it does and its options, as ``--help`` has them."""
-    return "\n".join(_verb(words, command) for words, command in verbs())
+    """Return a table of all verbs, then each with its example, what it does and its options, as ``--help`` has them."""
+    found = list(verbs())
+    table = [
+        f"| [`rankwise {words}`](#rankwise-{words.replace(' ', '-')}) | {_escaped(command.help or '').partition('. ')[0].splitlines()[0]} |"
+        for words, command in found
+        if not getattr(command, "commands", {})
+    ]
+    return "\n".join(["| verb | what it does |", "|---|---|", *table, "", *(_verb(words, command) for words, command in found)])
 
 
 def verbs() -> Iterator[tuple[str, Any]]:
