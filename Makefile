@@ -83,8 +83,9 @@ fuzz: $(VENV)/.installed-test
 	PYTHON=$(BIN)/python tests/fuzz/run.sh
 
 lint: $(VENV)/.installed-test
-	$(BIN)/python -m ruff check python tests benchmarks
+	$(BIN)/python -m ruff check python tests benchmarks docs examples
 	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-logo
 
 sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)

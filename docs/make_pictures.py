@@ -1,7 +1,7 @@
-"""Draw the pictures of the concepts page: ``python docs/make_pictures.py [FOLDER]`` writes them to FOLDER (default: docs/images).
+"""Draw the pictures of the concepts page: ``python docs/make_pictures.py [FOLDER]`` writes them to docs/images, or to FOLDER.
 
-What they show comes from rankwise itself: schedules from the core, mappings and their scores from the mapper, times from the judge,
-intervals from the statistics of the profiles. The same sources give the same bytes; a test compares.
+What they show comes from rankwise itself: schedules from the core, mappings and their scores from the mapper, times from the
+judge, intervals from the statistics of the profiles. The same sources give the same bytes; a test compares.
 """
 
 from __future__ import annotations
@@ -34,20 +34,29 @@ class Picture:
         self.width, self.height, self.title = width, height, title
         self.parts: list[str] = []
 
-    def text(self, x: float, y: float, words: str, anchor: str = "middle", colour: str = INK, size: int = 13, bold: bool = False) -> None:
+    def text(
+        self, x: float, y: float, words: str, anchor: str = "middle", colour: str = INK, size: int = 13, bold: bool = False
+    ) -> None:
         weight = ' font-weight="bold"' if bold else ""
         words = words.replace("&", "&amp;").replace("<", "&lt;")
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" font-size="{size}"{weight}>{words}</text>')
-
-    def box(self, x: float, y: float, width: float, height: float, fill: str = "none", line: str = QUIET, round: float = 2) -> None:
         self.parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{round}" fill="{fill}" stroke="{line}"/>'
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" font-size="{size}"{weight}>{words}</text>'
+        )
+
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str = "none", line: str = QUIET, round: float = 2
+    ) -> None:
+        self.parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{round}" fill="{fill}" '
+            f'stroke="{line}"/>'
         )
 
     def dot(self, x: float, y: float, radius: float = 3, colour: str = INK) -> None:
         self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour}"/>')
 
-    def line(self, start: Place, end: Place, colour: str = INK, width: float = 1.2, dashed: bool = False, arrow: bool = False) -> None:
+    def line(
+        self, start: Place, end: Place, colour: str = INK, width: float = 1.2, dashed: bool = False, arrow: bool = False
+    ) -> None:
         """Draw a straight line; ``arrow``: with a head at its end."""
         more = ' stroke-dasharray="4 3"' if dashed else ""
         (x1, y1), (x2, y2) = start, end
@@ -58,7 +67,9 @@ class Picture:
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (end, left, right))
             self.parts.append(f'<polygon points="{points}" fill="{colour}"/>')
             x2, y2 = x2 - 5 * ux, y2 - 5 * uy
-        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{more}/>')
+        self.parts.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{more}/>'
+        )
 
     def path(self, places: Iterable[Place], colour: str, width: float = 2) -> None:
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -69,12 +80,17 @@ class Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
             f'height="{self.height}" font-family="sans-serif" role="img" aria-label="{self.title}">'
         )
-        return "\n".join([head, f'<rect width="{self.width}" height="{self.height}" fill="#fff"/>', *self.parts, "</svg>"]) + "\n"
+        return (
+            "\n".join([head, f'<rect width="{self.width}" height="{self.height}" fill="#fff"/>', *self.parts, "</svg>"]) + "\n"
+        )
 
 
 def alpha_beta() -> Picture:
     """Draw the published ping-pong of werner2023 over its size, and the line that alpha and beta make of its ends."""
-    table = [line.split(",") for line in (Path(__file__).parents[1] / "tests/data/werner2023_pingpong.csv").read_text().splitlines()[1:]]
+    table = [
+        line.split(",")
+        for line in (Path(__file__).parents[1] / "tests/data/werner2023_pingpong.csv").read_text().splitlines()[1:]
+    ]
     points = [(int(row[0]), float(row[1]) / 1000) for row in table if int(row[0]) <= 100_000]
     alpha, (size, time) = points[0][1], points[-1]
     beta = (time - alpha) / size
@@ -169,7 +185,13 @@ def _journey(drawn: Picture, left: float, top: float, exchange: _core.Exchange, 
                 start = at(rank, number)
                 carries = box in op.origins
                 if abs(op.peer - rank) <= ranks // 2:
-                    drawn.line((start[0], start[1] + 6), (x, y - 6), ACCENT if carries else "#d5dae1", 2 if carries else 1, arrow=carries)
+                    drawn.line(
+                        (start[0], start[1] + 6),
+                        (x, y - 6),
+                        ACCENT if carries else "#d5dae1",
+                        2 if carries else 1,
+                        arrow=carries,
+                    )
                 elif carries:  # over the border
                     edge = -1 if op.peer > rank else ranks
                     half = at(edge, number + 0.5)
@@ -180,7 +202,9 @@ def _journey(drawn: Picture, left: float, top: float, exchange: _core.Exchange, 
         for rank in range(ranks):
             drawn.dot(*at(rank, number), 6, ACCENT if rank in reached else "#c3c9d2")
         if number < len(steps[0]):
-            reached |= {op.peer for rank in range(ranks) for op in steps[rank][number] if op.kind == "send" and box in op.origins}
+            reached |= {
+                op.peer for rank in range(ranks) for op in steps[rank][number] if op.kind == "send" and box in op.origins
+            }
     for rank in range(ranks):
         drawn.text(left + rank * wide, top - 12, str(rank), colour=QUIET, size=11)
     return top + len(steps[0]) * high
@@ -194,8 +218,16 @@ def exchanges() -> Picture:
         ("direct", "one message a partner, at once", _core.Exchange("direct", "isend", *ring)),
         ("shift", "to the neighbour, and on from there", _core.Exchange("shift", "isend", *ring)),
         ("comb", "axis by axis; on one axis as direct", _core.Exchange("comb", "isend", *ring)),
-        ("team-shift, teams of 2", "teams pool boxes, visitors travel", _core.Exchange("team-shift", "isend", *ring, "full", 2)),
-        ("striped, nodes of 4", "once to each node, handed out there", _core.Exchange("striped", "isend", *ring).on_nodes([0] * 4 + [1] * 4)),
+        (
+            "team-shift, teams of 2",
+            "teams pool boxes, visitors travel",
+            _core.Exchange("team-shift", "isend", *ring, "full", 2),
+        ),
+        (
+            "striped, nodes of 4",
+            "once to each node, handed out there",
+            _core.Exchange("striped", "isend", *ring).on_nodes([0] * 4 + [1] * 4),
+        ),
     )
     for at, (name, words, exchange) in enumerate(panels):
         left, top = 34 + at % 3 * 234, 70 + at // 3 * 210
@@ -204,7 +236,15 @@ def exchanges() -> Picture:
         if name.startswith(("team", "striped")):
             width = 2 if name.startswith("team") else 4
             for first in range(0, 8, width):
-                drawn.box(left + first * 26 - 11, top - 24, width * 26 - 4, 26 + 16 + 46 * len(exchange.steps(0, False)), "#f7f7ef", "#ddd8b0", 6)
+                drawn.box(
+                    left + first * 26 - 11,
+                    top - 24,
+                    width * 26 - 4,
+                    26 + 16 + 46 * len(exchange.steps(0, False)),
+                    "#f7f7ef",
+                    "#ddd8b0",
+                    6,
+                )
         _journey(drawn, left, top, exchange, 8, 3)
     drawn.text(502, 300, "red: who has the box of rank 3,", "start", INK, 12)
     drawn.text(502, 318, "and the messages that carry it;", "start", INK, 12)
@@ -232,7 +272,9 @@ def j_sum_j_max() -> Picture:
                     if other[0] < grid[0] and other[1] < grid[1]:
                         crosses = cells[row, column] != cells[other]
                         x, y = left + (column + 0.5) * side, 40 + (row + 0.5) * side
-                        drawn.line((x, y), (x + right * side, y + down * side), ACCENT if crosses else "#fff", 2.4 if crosses else 1.2)
+                        drawn.line(
+                            (x, y), (x + right * side, y + down * side), ACCENT if crosses else "#fff", 2.4 if crosses else 1.2
+                        )
         drawn.text(left + 132, 240, f"J_sum = {result.j_sum}: messages between nodes", colour=INK)
         drawn.text(left + 132, 260, f"J_max = {result.j_max}: of the busiest node", colour=INK)
     drawn.text(320, 290, "4 nodes of 6 ranks, a colour each; a red line is two messages, one each way", colour=QUIET, size=12)
@@ -241,15 +283,26 @@ def j_sum_j_max() -> Picture:
 
 def contention() -> Picture:
     """Draw what the judge says of 1 to 8 ranks a node that all send 1 MB to a partner on another node."""
-    link = Link(curve_from_table([Point(s, 2e-6 + s * 1e-10, 2e-6 + s * 1e-10, 2e-6 + s * 1e-10, 9) for s in (0, 1000, 1_000_000)], "median"))
-    profile = Profile({"cores": 16}, {"other-node": link, "same-socket": link}, "2026-01-01T00:00:00Z", {"kind": "an example"}, shared=Shared(card=Resource(25e9)))
+    link = Link(
+        curve_from_table(
+            [Point(s, 2e-6 + s * 1e-10, 2e-6 + s * 1e-10, 2e-6 + s * 1e-10, 9) for s in (0, 1000, 1_000_000)], "median"
+        )
+    )
+    profile = Profile(
+        {"cores": 16},
+        {"other-node": link, "same-socket": link},
+        "2026-01-01T00:00:00Z",
+        {"kind": "an example"},
+        shared=Shared(card=Resource(25e9)),
+    )
     drawn = Picture(640, 260, "The time of an exchange while more and more ranks share a card")
     path = Path("contention-machine.json")
     profile.save(path)
     try:
         times = {
             ranks: rankwise.predict(
-                rankwise.Stencil(grid=(2, ranks), stencil="1,0;-1,0", algorithm="blocked", size=1_000_000, nodes=2, ppn=ranks), path
+                rankwise.Stencil(grid=(2, ranks), stencil="1,0;-1,0", algorithm="blocked", size=1_000_000, nodes=2, ppn=ranks),
+                path,
             ).records()[0]["time_s"]
             for ranks in (1, 2, 4, 8)
         }
@@ -262,7 +315,14 @@ def contention() -> Picture:
         drawn.box(120, y, 400 * time / most, 26, OTHER if time > 1.05 * times[1] else NODES[1])
         drawn.text(128 + 400 * time / most, y + 18, f"{1e6 * time:.0f} us", "start")
     drawn.text(20, 24, "each rank exchanges 1 MB with a partner on the other node", "start", bold=True)
-    drawn.text(20, 248, "a link carries 10 GB/s, the card of a node 25 GB/s each way: from the third rank on they share it", "start", QUIET, 12)
+    drawn.text(
+        20,
+        248,
+        "a link carries 10 GB/s, the card of a node 25 GB/s each way: from the third rank on they share it",
+        "start",
+        QUIET,
+        12,
+    )
     return drawn
 
 

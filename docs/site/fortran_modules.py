@@ -20,7 +20,9 @@ def _module(text: str) -> str:
     lines = re.sub(r"&\n +", "", text).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("module "))
     name = lines[start].split()[1]
-    public = set(re.findall(r"\w+", " ".join(line.partition("::")[2] for line in lines if line.strip().startswith("public ::"))))
+    public = set(
+        re.findall(r"\w+", " ".join(line.partition("::")[2] for line in lines if line.strip().startswith("public ::")))
+    )
     contains = lines.index("contains")
     found = [f"## Module {name}", "", _comment(lines[:start]), ""]
     constants = [line.strip() for line in lines if re.match(r" *integer, parameter, public", line)]

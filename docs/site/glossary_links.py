@@ -1,4 +1,4 @@
-"""Link the first use of each term on a page to the glossary, whose headings are the terms (several names with commas between)."""
+"""Link the first use of each term on a page to the glossary, whose headings are the terms."""
 
 from __future__ import annotations
 

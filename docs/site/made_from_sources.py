@@ -1,13 +1,14 @@
 """Pages of the reference are made from the sources while the site is built.
 
-A page holds a line ``<!-- made from the sources: WHAT -->``; what stands in its place comes from the function of that name below,
-as MyST. Links to the repository's other files are turned into copies that lie in the site, so that it needs no network.
+A page holds a line ``<!-- made from the sources: WHAT -->``; what stands in its place comes from the function of that name
+below, as MyST. Links to the repository's other files are turned into copies that lie in the site, so that it needs no network.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from inspect import isclass
 from pathlib import Path
@@ -24,7 +25,7 @@ def command_line() -> str:
     """Return a table of all verbs, then each with its example, what it does and its options, as ``--help`` has them."""
     found = list(verbs())
     table = [
-        f"| [`rankwise {words}`](#rankwise-{words.replace(' ', '-')}) | {_escaped(command.help or '').partition('. ')[0].splitlines()[0]} |"
+        f"| [`rankwise {words}`](#rankwise-{words.replace(' ', '-')}) | {_first_sentence(command.help or '')} |"
         for words, command in found
         if not getattr(command, "commands", {})
     ]
@@ -71,6 +72,10 @@ def _option(param: Any) -> str:
     return f"| {names} | {_escaped(param.help or '')} | {needed} |".replace("\\\\\\[", "\\[")
 
 
+def _first_sentence(text: str) -> str:
+    return _escaped(text.splitlines()[0].partition(". ")[0]).replace("\\\\\\[", "\\[")
+
+
 def _plain(default: Any) -> str:
     return ", ".join(map(str, default)) if isinstance(default, list | tuple) else str(default)
 
@@ -87,7 +92,9 @@ def python_api() -> str:
     functions = [name for name, what in offered.items() if not isclass(what)]
     parts = {
         "Functions": [(f"rankwise.{name}", "autofunction", ()) for name in functions],
-        "Questions and classes": [(f"rankwise.{name}", "autoclass", (":members:",)) for name in offered if name not in functions],
+        "Questions and classes": [
+            (f"rankwise.{name}", "autoclass", (":members:",)) for name in offered if name not in functions
+        ],
         "Results": [("rankwise.api.results.Result", "autoclass", (":members:",))],
         "Errors": [("rankwise.errors", "automodule", (":members:",))],
     }
@@ -134,8 +141,14 @@ def _kind(schema: dict[str, Any]) -> str:
     return " or ".join(words) or "null"
 
 
+def python_layers() -> str:
+    """Return the layers of the Python package, as the contract of import-linter has them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return "\n".join(["```text", *settings["tool"]["importlinter"]["contracts"][0]["layers"], "```"])
+
+
 MAKERS: dict[str, Callable[[], str]] = {
-    maker.__name__: maker for maker in (command_line, python_api, json_schemas, c_header, fortran_modules)
+    maker.__name__: maker for maker in (command_line, python_api, json_schemas, python_layers, c_header, fortran_modules)
 }
 
 
@@ -152,5 +165,3 @@ def setup(app: Any) -> dict[str, bool]:
     """Take part in a build by Sphinx."""
     app.connect("source-read", _read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-

@@ -1,7 +1,7 @@
 """Pages of the documentation as the tests read them: their blocks of code, by language, and what is said of them.
 
-The first line of a block may say, as a comment of its language, ``not run: WHY`` (nothing is done with it, and it is counted) or
-``file: NAME`` (it is written to that file, where later commands find it).
+The first line of a block may say, as a comment of its language, ``not run: WHY`` (nothing is done with it, and it is counted),
+``file: NAME`` (it is written to that file, where later commands find it) or ``from: PATH`` (it stands in that file of ours).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("**/*.md"))]
-_MARK = re.compile(r"^(?:#|//|/\*|!) ?(not run|file): (.+?)(?: ?\*/)?$")
+_MARK = re.compile(r"^(?:#|//|/\*|!) ?(not run|file|from): (.+?)(?: ?\*/)?$")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Block:
     text: str
 
     def said(self, what: str) -> str | None:
-        """Return what the first line says of ``not run`` or ``file``."""
+        """Return what the first line says of ``not run``, ``file`` or ``from``."""
         mark = _MARK.match(self.text.partition("\n")[0].strip())
         return mark[2] if mark and mark[1] == what else None
 

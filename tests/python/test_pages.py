@@ -46,7 +46,9 @@ def test_symptoms_are_words_of_the_sources() -> None:
 
 
 def test_every_environment_variable_is_told_and_no_other() -> None:
-    sources = [path for part in ("python", "src") for path in (ROOT / part).rglob("*") if path.suffix in (".py", ".cpp", ".c", ".hpp")]
+    sources = [
+        path for part in ("python", "src") for path in (ROOT / part).rglob("*") if path.suffix in (".py", ".cpp", ".c", ".hpp")
+    ]
     used = {name for path in sources for name in re.findall(r'"(RANKWISE_[A-Z_]+)"', path.read_text(encoding="utf-8"))}
     assert set(re.findall(r"`(RANKWISE_[A-Z_]+)`", _text("environment.md"))) == used
 
@@ -78,11 +80,15 @@ def test_reference_is_made_of_all_there_is(monkeypatch: pytest.MonkeyPatch) -> N
     functions = set(re.findall(r"^RANKWISE_API [^(]*?(\w+)\(", header, re.MULTILINE))
     page = made_from_sources.c_header()
     assert len(functions) > 60
-    assert {name for name in functions if not re.search(rf"{{c:function}}.* \*?{name}\(|^[\w *]+{name}\(", page, re.MULTILINE)} == set()
+    assert {
+        name for name in functions if not re.search(rf"{{c:function}}.* \*?{name}\(|^[\w *]+{name}\(", page, re.MULTILINE)
+    } == set()
     line = made_from_sources.command_line()
     for words, command in made_from_sources.verbs():
         assert f" rankwise {words}\n" in line
         assert getattr(command, "commands", None) or command.example.splitlines()[0] in line, words
     assert all(f"rankwise.{name}\n" in made_from_sources.python_api() for name in rankwise._MODULE_OF)
-    public = re.findall(r"subroutine (rankwise_\w+|MPIX_\w+)", (ROOT / "src/fortran/rankwise_halo.f90").read_text(encoding="utf-8"))
+    public = re.findall(
+        r"subroutine (rankwise_\w+|MPIX_\w+)", (ROOT / "src/fortran/rankwise_halo.f90").read_text(encoding="utf-8")
+    )
     assert all(f"### {name}\n" in made_from_sources.fortran_modules() for name in public)
