@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test wheel try-wheel mpis test test-cpp test-cluster test-python faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test docs wheel try-wheel mpis test test-cpp test-cluster test-python faults fuzz consumers lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -48,6 +48,16 @@ wheel: install
 
 try-wheel: wheel
 	$(PYTHON) tests/wheel/try_wheel.py
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	mkdir -p build
+	$(REQUIREMENTS) project optional-dependencies docs > build/docs-requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/docs-requirements.txt
+	touch $@
+
+# The documentation as a site that opens from its folder: build/site/index.html.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -c docs/site -d build/docs docs build/site
 
 # More MPIs to be tested with, each in a folder of its own.
 mpis: build/mpis/openmpi5 build/mpis/intel
@@ -87,8 +97,9 @@ consumers: install
 	PYTHON=$(BIN)/python tests/consumer/all_mpis.sh
 
 lint: $(VENV)/.installed-test
-	$(BIN)/python -m ruff check python tests benchmarks
+	$(BIN)/python -m ruff check python tests benchmarks docs examples
 	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-logo
 
 sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)

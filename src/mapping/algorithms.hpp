@@ -1,4 +1,5 @@
-// The algorithms behind the table in algorithms.cpp, one file each. To add one: its file, a line here, a row there.
+// The algorithms behind the table in algorithms.cpp, one file each. To add one: its file, and its declaration and row there.
+// Those that others begin with are declared here.
 #pragma once
 
 #include "mapping/mapping.hpp"

@@ -4,6 +4,23 @@
 
 namespace rankwise {
 
+RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
+RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
+RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
+RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank);
+RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
+RankSchedule make_striped(const ExchangeSpec& spec, Index rank);
+RankSchedule make_leader(const ExchangeSpec& spec, Index rank);
+RankSchedule make_two_step(const ExchangeSpec& spec, Index rank);
+std::vector<Index> striped_origins(const ExchangeSpec& spec, Index rank);
+std::vector<Index> leader_origins(const ExchangeSpec& spec, Index rank);
+std::vector<Index> two_step_origins(const ExchangeSpec& spec, Index rank);
+RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank);
+RankSchedule make_team_combine(const ExchangeSpec& spec, Index rank);
+std::vector<Index> team_origins(const ExchangeSpec& spec, Index rank);
+Index own_team_slot(const ExchangeSpec& spec, Index rank);
+std::vector<SlotOf> contributions_to_team(const ExchangeSpec& spec, Index rank);
+
 namespace {
 
 std::string_view forwards_nothing(SendMode mode, Shell /*shell*/) {

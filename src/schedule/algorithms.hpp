@@ -1,5 +1,5 @@
 // What an exchange algorithm is, in one table: a row says all that others ask of it. To add one: its file, which describes
-// it, its functions here, and a row in algorithms.cpp.
+// it, and in algorithms.cpp its functions and a row.
 #pragma once
 
 #include <span>
@@ -41,22 +41,5 @@ struct ExchangeAlgorithm {
 [[nodiscard]] std::vector<Index> window_origins(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] Index window_centre(const ExchangeSpec& spec, Index rank);
 [[nodiscard]] std::vector<SlotOf> window_contributions(const ExchangeSpec& spec, Index rank);
-
-[[nodiscard]] RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_comb(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_striped(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_leader(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_two_step(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<Index> striped_origins(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<Index> leader_origins(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<Index> two_step_origins(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] RankSchedule make_team_combine(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<Index> team_origins(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] Index own_team_slot(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<SlotOf> contributions_to_team(const ExchangeSpec& spec, Index rank);
 
 }  // namespace rankwise

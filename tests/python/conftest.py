@@ -76,9 +76,14 @@ def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.fixture(scope="session")
-def python_ranks(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Run a Python program under real ranks and return its stdout; the library that it loads is built once for all tests."""
-    cache = tmp_path_factory.mktemp("cache")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of all tests that load the library from Python: it is built once for them."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def python_ranks(cache: Path) -> Callable[..., str]:
+    """Run a Python program under real ranks and return its stdout."""
 
     def run(ranks: int, *command: str | Path) -> str:
         environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}

@@ -1,19 +1,13 @@
-"""Arrows point one way: no part uses, over however many others, one that uses it; the core knows no MPI, file or clock, and
-threads in one place."""
+"""Arrows point one way in the sources of C and C++, as docs/design.md says; the core knows no MPI, file or clock, and
+threads in one place. Those of Python are held by import-linter (``make lint``)."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "python" / "rankwise"
 CORE = ("grid", "mapping", "schedule", "cost", "decide", "profile", "pattern", "halo")
 # Headers of MPI, files and clocks; of threads, which one file of the core may start.
 IMPURE = re.compile(r"mpi\.h|fstream|iostream|filesystem|chrono|ctime|time\.h|unistd\.h|sys/.*")
@@ -21,64 +15,51 @@ THREADS = {"thread", "future", "atomic", "mutex", "condition_variable"}
 Arrows = dict[str, set[str]]
 
 
-def _imports(node: ast.AST) -> Iterator[str]:
-    """Yield what is imported when it runs, in functions too, but not what only the type checker reads."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        children: list[ast.AST] = list(node.orelse)
-    else:
-        children = list(ast.iter_child_nodes(node))
-    if isinstance(node, ast.Import):
-        yield from (name.name for name in node.names)
-    if isinstance(node, ast.ImportFrom):
-        assert node.level == 0, "imports say the whole name"
-        yield from (f"{node.module}.{name.name}" for name in node.names)
-    for child in children:
-        yield from _imports(child)
-
-
-@cache
-def _python_arrows() -> Arrows:
-    """Return which part (a folder or a module of the package) uses which others."""
-    parts = {path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"}
-    arrows: Arrows = {}
-    for path in PACKAGE.rglob("*.py"):
-        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        used = {name.split(".")[1] for name in _imports(ast.parse(path.read_text())) if name.startswith("rankwise.")}
-        arrows.setdefault(part, set()).update((used & parts) - {part})
-    return arrows
-
-
 def _included(source: Path) -> set[str]:
     return set(re.findall(r'^ *# *include *[<"]([^>"]+)[>"]', source.read_text(), re.MULTILINE))
 
 
 def _includes(folder: Path) -> set[str]:
-    return {name for path in folder.iterdir() if path.suffix in (".cpp", ".hpp") for name in _included(path)}
+    return {name for path in folder.iterdir() if path.suffix in (".c", ".cpp", ".h", ".hpp") for name in _included(path)}
 
 
 @cache
-def _cpp_arrows() -> Arrows:
+def _arrows() -> Arrows:
     folders = {path.name: path for path in (ROOT / "src").iterdir()}
     arrows = {name: {include.partition("/")[0] for include in _includes(path)} for name, path in folders.items()}
     return {name: (used & folders.keys()) - {name} for name, used in arrows.items()}
 
 
-@pytest.mark.parametrize("arrows", [_python_arrows, _cpp_arrows])
-def test_no_part_uses_what_uses_it(arrows: Callable[[], Arrows]) -> None:
-    found = arrows()
-    assert sum(map(len, found.values())) > 20
-    try:
-        TopologicalSorter(found).prepare()
-    except CycleError as error:
-        pytest.fail(" uses ".join(reversed(error.args[1])))
+def _layers() -> list[set[str]]:
+    """Return the page's layers, the lowest first."""
+    block = re.search(r"reads these lines.*?```text\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.DOTALL)
+    assert block
+    return [set(line.split(" | ")) for line in reversed(block[1].splitlines())]
 
 
-def test_nothing_uses_the_command_line() -> None:
-    assert {part for part, used in _python_arrows().items() if "cli" in used} == {"__main__"}
+def test_no_part_uses_one_beside_or_above_it() -> None:
+    arrows, layers = _arrows(), _layers()
+    assert sum(map(len, arrows.values())) > 20
+    assert sorted(part for layer in layers for part in layer) == sorted(arrows)
+    below: set[str] = set()
+    for layer in layers:
+        assert {part: arrows[part] - below for part in layer if arrows[part] - below} == {}
+        below |= layer
+
+
+def test_the_page_names_every_part() -> None:
+    rows = "\n".join(
+        line.split("|")[1] for line in (ROOT / "docs" / "design.md").read_text().splitlines() if line.startswith("| `")
+    )
+    folders = [
+        path for path in (ROOT / "python" / "rankwise").iterdir() if (path / "__init__.py").is_file() and path.name != "schemas"
+    ]
+    assert {part for part in _arrows() if f"`src/{part}`" not in rows} == set()
+    assert {path.name for path in folders if f"/{path.name}`" not in rows} == set()
 
 
 def test_the_core_is_pure() -> None:
-    arrows = _cpp_arrows()
+    arrows = _arrows()
     for part in CORE:
         assert arrows[part] <= set(CORE), part
         assert [name for name in _includes(ROOT / "src" / part) if IMPURE.fullmatch(name)] == [], part

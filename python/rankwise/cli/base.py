@@ -57,9 +57,10 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
         def __init__(self, *args: Any, params: Sequence[Any] = (), **others: Any) -> None:
             tabular = any(param.name == "as_json" for param in params)
             super().__init__(*args, params=[*params, *([_wide()] if tabular else [])], **others)
+            self.example = "\n".join(line.strip() for line in example.strip().splitlines())
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
-            lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
+            lines = "\n".join(f"  {line.strip()}" for line in self.example.splitlines())
             typer.echo(f"Example:\n{lines}")
             super().format_help(ctx, formatter)
 

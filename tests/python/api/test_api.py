@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -129,3 +130,8 @@ def test_questions_take_numbers_and_say_what_is_wrong() -> None:
     assert {"predict", "map", "Exchange"} <= set(dir(rw))
     with pytest.raises(AttributeError, match="predictt"):
         rw.predictt  # noqa: B018
+
+
+def test_a_part_of_the_package_takes_no_function_away() -> None:
+    parts = "import rankwise, rankwise.observe.record, rankwise.measure.session"
+    subprocess.run([sys.executable, "-c", f"{parts}; assert callable(rankwise.observe) and callable(rankwise.measure)"], check=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +15,6 @@ CONTRACT = {
     "engine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes", "time_s", "time_lo_s",
     "time_hi_s", "messages_per_rank", "bytes_per_rank", "verified",
 }  # fmt: skip
-COMMANDS = [
-    line.strip()
-    for block in re.findall(r"```sh\n(.*?)```", (ROOT / "docs/simulate.md").read_text(), re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("rankwise ")
-]
 
 
 @pytest.fixture
@@ -116,19 +108,6 @@ def test_a_stencil_s_rows_say_what_fell_back(rankwise: Callable[..., Any], simgr
     assert all("no neighbourhood collectives" in " ".join(row["notes"]) for row in rows)
     # Fewer edges leave the busiest node, and the large messages are what its card can carry.
     assert rows[3]["j_max"] < rows[2]["j_max"] and rows[3]["time_s"] < rows[2]["time_s"]
-
-
-@pytest.mark.simgrid
-def test_every_command_of_the_page_works(rankwise: Callable[..., Any], simgrid: None) -> None:
-    shutil.copytree(DATA, "tests/data")
-    assert len(COMMANDS) >= 5
-    for command in COMMANDS:
-        result = rankwise(*shlex.split(command)[1:])
-        assert result.code == 0, f"{command}: {result.err}"
-        assert result.out
-        if "--engines model,simgrid" in command:  # nothing was measured
-            assert "simulated" in result.out and "of the simulations inside" in result.out
-            assert "measure" not in result.out
 
 
 @pytest.mark.parametrize("engines", ["model", "model,model", "model,magic"])

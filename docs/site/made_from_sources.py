@@ -1,0 +1,167 @@
+"""Pages of the reference are made from the sources while the site is built.
+
+A page holds a line ``<!-- made from the sources: WHAT -->``; what stands in its place comes from the function of that name
+below, as MyST. Links to the repository's other files are turned into copies that lie in the site, so that it needs no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from inspect import isclass
+from pathlib import Path
+from typing import Any
+
+from c_header import c_header
+from fortran_modules import fortran_modules
+
+ROOT = Path(__file__).parents[2]
+MARK = re.compile(r"^<!-- made from the sources: (\w+) -->$", re.MULTILINE)
+
+
+def command_line() -> str:
+    """Return a table of all verbs, then each with its example, what it does and its options, as ``--help`` has them."""
+    found = list(verbs())
+    table = [
+        f"| [`rankwise {words}`](#rankwise-{words.replace(' ', '-')}) | {_first_sentence(command.help or '')} |"
+        for words, command in found
+        if not getattr(command, "commands", {})
+    ]
+    return "\n".join(["| verb | what it does |", "|---|---|", *table, "", *(_verb(words, command) for words, command in found)])
+
+
+def verbs() -> Iterator[tuple[str, Any]]:
+    """Yield all verbs of the command line and their groups: words and what typer made of them."""
+    import typer.main
+
+    from rankwise.cli.base import app
+    from rankwise.cli.verbs import register_verbs
+
+    register_verbs([])
+    return _below((), typer.main.get_command(app))
+
+
+def _below(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
+    for name, below in sorted(getattr(command, "commands", {}).items()):
+        yield " ".join((*words, name)), below
+        yield from _below((*words, name), below)
+
+
+def _verb(words: str, command: Any) -> str:
+    lines = [f"{'#' * min(2 + words.count(' '), 3)} rankwise {words}", ""]
+    if example := getattr(command, "example", ""):
+        lines += ["```text", *example.splitlines(), "```", ""]
+    lines += [_escaped(command.help or "").replace("\\\\\\[", "\\["), ""]
+    options = [_option(param) for param in command.params]
+    if options:
+        lines += ["| option | meaning | default |", "|---|---|---|", *options, ""]
+    return "\n".join(lines)
+
+
+def _option(param: Any) -> str:
+    flag = getattr(param, "is_flag", False)
+    names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
+    if param.param_type_name == "argument":
+        names = f"`{param.metavar or param.name.upper()}`"
+    elif not flag:
+        names += f" *{_escaped(param.metavar or param.type.name).lower()}*"
+    default = param.default if not (param.default is None or flag or callable(param.default)) else ""
+    needed = "*needed*" if param.required else f"`{_plain(default)}`" if default not in ("", [], ()) else ""
+    return f"| {names} | {_escaped(param.help or '')} | {needed} |".replace("\\\\\\[", "\\[")
+
+
+def _first_sentence(text: str) -> str:
+    return _escaped(text.splitlines()[0].partition(". ")[0]).replace("\\\\\\[", "\\[")
+
+
+def _plain(default: Any) -> str:
+    return ", ".join(map(str, default)) if isinstance(default, list | tuple) else str(default)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_<>\[\]|#$])", r"\\\1", text)
+
+
+def python_api() -> str:
+    """Return what ``rankwise`` offers in Python, in the order of its table: functions, questions, and what results have."""
+    import rankwise
+
+    offered = {name: getattr(rankwise, name) for name in rankwise._MODULE_OF}
+    functions = [name for name, what in offered.items() if not isclass(what)]
+    parts = {
+        "Functions": [(f"rankwise.{name}", "autofunction", ()) for name in functions],
+        "Questions and classes": [
+            (f"rankwise.{name}", "autoclass", (":members:",)) for name in offered if name not in functions
+        ],
+        "Results": [("rankwise.api.results.Result", "autoclass", (":members:",))],
+        "Errors": [("rankwise.errors", "automodule", (":members:",))],
+    }
+    lines = []
+    for title, entries in parts.items():
+        lines += [f"## {title}", "", "```{eval-rst}"]
+        for name, directive, options in entries:
+            lines += [f".. {directive}:: {name}", *(f"   {option}" for option in options), ""]
+        lines += ["```", ""]
+    return "\n".join(lines)
+
+
+def json_schemas() -> str:
+    """Return the keys of every verb's JSON with their types; the schema itself is linked."""
+    lines = []
+    for path in sorted((ROOT / "python" / "rankwise" / "schemas").glob("*.json")):
+        keys = list(_keys(json.loads(path.read_text(encoding="utf-8")), ""))
+        width = max(len(key) for key, _ in keys) + 2
+        lines += [
+            f"## {path.stem}", "", f"[The schema](../../python/rankwise/schemas/{path.name}).", "", "```text",
+            *(f"{key:<{width}}{kind}" for key, kind in keys), "```", "",
+        ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _keys(schema: dict[str, Any], indent: str) -> Iterator[tuple[str, str]]:
+    """Yield keys, indented below that which holds them, with their types; ``*``: a name that is data."""
+    entries = dict(schema.get("properties", {}))
+    if "additionalProperties" in schema:
+        entries["*"] = schema["additionalProperties"]
+    required = schema.get("required", entries)
+    for name, below in entries.items():
+        kind, depth = _kind(below), below
+        while "items" in depth:
+            depth = depth["items"]
+        yield indent + name, kind + ("" if name in required or name == "*" else ", not always")
+        yield from _keys(depth, indent + "  ")
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    kinds = schema.get("type", "anything")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    words = [f"list of {_kind(schema.get('items') or {})}" if kind == "array" else kind for kind in kinds if kind != "null"]
+    return " or ".join(words) or "null"
+
+
+def python_layers() -> str:
+    """Return the layers of the Python package, as the contract of import-linter has them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return "\n".join(["```text", *settings["tool"]["importlinter"]["contracts"][0]["layers"], "```"])
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    maker.__name__: maker for maker in (command_line, python_api, json_schemas, python_layers, c_header, fortran_modules)
+}
+
+
+def made(text: str) -> str:
+    """Return a page's source with what is made from the sources in its places."""
+    return MARK.sub(lambda mark: MAKERS[mark[1]](), text)
+
+
+def _read(app: Any, name: str, source: list[str]) -> None:
+    source[0] = made(source[0])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Take part in a build by Sphinx."""
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,94 @@
+"""What the pages say of themselves: pictures as they are drawn, words as the sources have them, every variable, every form of
+a term."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from pages import PAGES, ROOT
+
+DOCS = ROOT / "docs"
+
+
+def _text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_pictures_are_as_they_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``python docs/make_pictures.py`` draws them anew."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    monkeypatch.chdir(tmp_path)
+    import make_pictures
+
+    for name, draw in make_pictures.PICTURES.items():
+        assert (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8") == draw().file(), name
+        assert f"images/{name}.svg" in _text("concepts.md")
+
+
+@cache
+def _said() -> list[str]:
+    """Return all that the sources may print: the texts of the package, and the sources of its C and C++ parts."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "python" / "rankwise").rglob("*.py")]
+    constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [value for value in constants if isinstance(value, str)]
+
+
+def test_symptoms_are_words_of_the_sources() -> None:
+    rows = [line.split("|")[1] for line in _text("troubleshooting.md").splitlines() if line.startswith("| ")]
+    words = [words for cell in rows for words in re.findall(r"`([^`]+)`", cell) if words != "rankwise preload"]
+    assert len(words) > 20
+    assert [one for one in words if not any(one in text for text in _said())] == []
+
+
+def test_every_environment_variable_is_told_and_no_other() -> None:
+    sources = [
+        path for part in ("python", "src") for path in (ROOT / part).rglob("*") if path.suffix in (".py", ".cpp", ".c", ".hpp")
+    ]
+    used = {name for path in sources for name in re.findall(r'"(RANKWISE_[A-Z_]+)"', path.read_text(encoding="utf-8"))}
+    assert set(re.findall(r"`(RANKWISE_[A-Z_]+)`", _text("environment.md"))) == used
+
+
+def test_links_to_files_and_places_lead_somewhere() -> None:
+    """The site's build holds links between its pages; this holds those of README and CONTRIBUTING, as they stand on disk."""
+    for page in PAGES:
+        text = re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target, _, place in re.findall(r"\]\((?!https?:)([^)#\s]*)(#([^)\s]+))?\)", text):
+            path = ((ROOT / page).parent / target).resolve() if target else ROOT / page
+            assert path.exists(), f"{page}: {target}"
+            if place and path.suffix == ".md" and "reference" not in path.parts:
+                assert place in _places(path), f"{page}: {target}#{place}"
+
+
+@cache
+def _places(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_reference_is_made_of_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    import made_from_sources
+
+    import rankwise
+
+    header = (ROOT / "include" / "rankwise" / "rankwise.h").read_text(encoding="utf-8")
+    functions = set(re.findall(r"^RANKWISE_API [^(]*?(\w+)\(", header, re.MULTILINE))
+    page = made_from_sources.c_header()
+    assert len(functions) > 60
+    assert {
+        name for name in functions if not re.search(rf"{{c:function}}.* \*?{name}\(|^[\w *]+{name}\(", page, re.MULTILINE)
+    } == set()
+    line = made_from_sources.command_line()
+    for words, command in made_from_sources.verbs():
+        assert f" rankwise {words}\n" in line
+        assert getattr(command, "commands", None) or command.example.splitlines()[0] in line, words
+    assert all(f"rankwise.{name}\n" in made_from_sources.python_api() for name in rankwise._MODULE_OF)
+    public = re.findall(
+        r"subroutine (rankwise_\w+|MPIX_\w+)", (ROOT / "src/fortran/rankwise_halo.f90").read_text(encoding="utf-8")
+    )
+    assert all(f"### {name}\n" in made_from_sources.fortran_modules() for name in public)
