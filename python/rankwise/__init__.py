@@ -155,16 +155,5 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"rankwise.{module}"), there or name)
 
 
-class _Package(ModuleType):
-    """Keeps what is offered where a part of the package that is imported has the same name, as ``observe`` and ``measure``."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _MODULE_OF or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def __dir__() -> list[str]:
     return sorted([*globals(), *_MODULE_OF])
