@@ -30,7 +30,7 @@ ifeq ($(ISOLATED),OFF)
 	$(REQUIREMENTS) build-system requires > build/build-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ninja -r build/build-requirements.txt
 endif
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) '.[mpi]'
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) '.[mpich]'
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed

@@ -54,7 +54,7 @@ def main() -> int:
                 raise SystemExit(f"{what}: no '{words}' in\n{said}")
             print(f"{what}: right")
 
-        run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel.resolve()}[mpi]", "mpi4py", PATH=os.environ["PATH"])
+        run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel.resolve()}[mpich]", "mpi4py", PATH=os.environ["PATH"])
         (scratch / "ring.py").write_text(RING)
         (scratch / "grid.py").write_text(GRID)
         run("rankwise", "quick")
