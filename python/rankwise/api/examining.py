@@ -62,11 +62,16 @@ def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[F
 
 
 def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
-    """Find the MPI and try it with two ranks."""
+    """Find the MPI and try it with two ranks; what is to be built for it first is not built for that."""
     from rankwise.launch import find_mpi, mismatch_cure, trial
+    from rankwise.launch.build import has_kernels
+    from rankwise.launch.installed import asked_compiler
     from rankwise.machine.conditions import Finding, foreign_launcher, wheel_mpi
 
     try:
+        if (compiler := asked_compiler()) is not None and not has_kernels(compiler):
+            what = f"nothing has been built for the MPI of {compiler} yet: what measures first builds it, in about a minute"
+            return None, [Finding("not-built", "info", what, "rankwise run exchange --ranks 2 --cutoff 1 --bytes 1kB, then doctor again")]
         mpi = find_mpi()
     except UnusableEnvironmentError as error:
         what, cure = split_message(str(error))

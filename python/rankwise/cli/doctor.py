@@ -69,7 +69,7 @@ def doctor(
 
 
 def _render(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> None:
-    show_list(_summary(topology, mpi))
+    show_list(_summary(topology, mpi, findings))
     print()
     listed: list[tuple[str, str]] = []
     for finding in findings:
@@ -79,7 +79,7 @@ def _render(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) ->
     show_list(listed, _STYLES)
 
 
-def _summary(topology: Topology, mpi: Mpi | None) -> list[tuple[str, str]]:
+def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> list[tuple[str, str]]:
     """Return the lines that describe the machine."""
     from rankwise.machine.record import hardware_record, short_version
 
@@ -105,7 +105,7 @@ def _summary(topology: Topology, mpi: Mpi | None) -> list[tuple[str, str]]:
         ("read from", {"hwloc-library": "hwloc", "lstopo": "lstopo (hwloc)", "sysfs": "/sys"}[topology.source]),
     ]
     if mpi is None:
-        return [*lines, ("MPI", "none")]
+        return [*lines, ("MPI", "nothing built for it yet" if any(one.id == "not-built" for one in findings) else "none")]
     whence = "installed by pip" if mpi.origin == "wheel" else "the system's"
     launcher = f"{mpi.launcher_path}, {mpi.launcher_family}: {short_version(mpi.launcher_version)}"
     return [*lines, ("MPI", f"{short_version(mpi.library_version)}, {whence}"), ("launcher", launcher)]

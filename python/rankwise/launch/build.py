@@ -30,6 +30,11 @@ def build_kernels(compiler: Path) -> Path:
     return _build(compiler, "rankwise-kernels", "rankwise-kernels", "the kernels")
 
 
+def has_kernels(compiler: Path) -> bool:
+    """Tell whether the kernels were built for a compiler before."""
+    return _is_as_built(_folder(compiler) / "rankwise-kernels")
+
+
 def build_platform(compiler: Path) -> Path:
     """Return the library by which SimGrid reads our platforms, built likewise with its compiler wrapper."""
     return _build(compiler, "rankwise_platform", "librankwise_platform.so", "the platforms of simulations")
@@ -50,12 +55,8 @@ def _build(compiler: Path, target: str, name: str, what: str) -> Path:
 
     What is built for one MPI shares a folder in the cache, and so what its targets have in common.
     """
-    from rankwise.launch.mpi import package_folder
-
-    sources, core = package_folder() / "kernel_sources", package_folder() / "lib" / "librankwise_core.a"
-    if not (sources / "CMakeLists.txt").is_file() or not core.is_file():
-        raise UnusableEnvironmentError(f"the kernels' sources are missing ({sources}): reinstall rankwise")
-    kept = cache_folder() / f"mpi-{_digest(compiler, sources, core)}"
+    sources, core = _installed()
+    kept = _folder(compiler)
     built = kept / name
     _own_folder(kept)
     if _is_as_built(built):
@@ -87,15 +88,26 @@ def _build(compiler: Path, target: str, name: str, what: str) -> Path:
     return built
 
 
-def _digest(compiler: Path, sources: Path, core: Path) -> str:
-    """Return what tells builds apart: the machine, the compiler, its MPI's header, and all that is compiled."""
+def _installed() -> tuple[Path, Path]:
+    """Return the installed sources and the core that was compiled from them. Raises UnusableEnvironmentError."""
+    from rankwise.launch.mpi import package_folder
+
+    sources, core = package_folder() / "kernel_sources", package_folder() / "lib" / "librankwise_core.a"
+    if not (sources / "CMakeLists.txt").is_file() or not core.is_file():
+        raise UnusableEnvironmentError(f"the kernels' sources are missing ({sources}): reinstall rankwise")
+    return sources, core
+
+
+def _folder(compiler: Path) -> Path:
+    """Return where builds are kept: by the machine, the compiler, its MPI's header, and all that is compiled."""
+    sources, core = _installed()
     shown = output_of([str(compiler), "-show"])[1]
     digest = hashlib.sha256(f"{platform.machine()} {compiler.resolve()} {shown}".encode())
     headers = [Path(word[2:]) / "mpi.h" for word in shown.split() if word.startswith("-I")]
     for path in (*headers, core, *sorted(sources.rglob("*"))):
         if path.is_file():
             digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return cache_folder() / f"mpi-{digest.hexdigest()[:16]}"
 
 
 def _own_folder(folder: Path) -> None:
