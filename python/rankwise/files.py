@@ -50,7 +50,8 @@ def _probe(path: Path, folder: Path, mend: str) -> None:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(4096))
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): {mend}") from None
+        room = "make room, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise InputError(f"{path} cannot be written ({error.strerror}): {room}{mend}") from None
 
 
 def _target(path: Path) -> Path:

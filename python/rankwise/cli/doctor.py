@@ -10,7 +10,7 @@ import typer
 
 from rankwise.api.all_pairs import Streams
 from rankwise.api.examining import many
-from rankwise.cli.base import Json, print_json, verb
+from rankwise.cli.base import Json, print_json, verb, writable
 from rankwise.cli.table import show_list
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError
 
@@ -41,7 +41,9 @@ def doctor(
     present: Annotated[
         Path | None, typer.Option("--from", help="--nodes: judge the newest campaign of this samples file, measure nothing.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.", callback=writable)
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Show the machine and its MPI, what would spoil a measurement here, and the cure of each.

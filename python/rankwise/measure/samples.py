@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import load_json, lock, no_pipe
+from rankwise.files import load_json, lock, no_pipe, require_output
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 from rankwise.reading import Trace
@@ -35,8 +35,9 @@ class SamplesFile:
     """A samples file that is open for appending; use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create it. Raises RankwiseError when that is not possible."""
+        """Open or create it. Raises InputError where it cannot be written, and RankwiseError."""
         self.path = path
+        require_output(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.files import require_output
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.mpi import package_folder
 from rankwise.launch.preload import loading
@@ -36,6 +37,7 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
     found = shutil.which(command[0])
     if found is None:
         raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
+    require_output(output)
     launcher = launcher_at(Path(found))
     program = program_of(command)
     require_match(launcher, program)
