@@ -15,6 +15,7 @@ import typer
 
 from rankwise import __version__
 from rankwise.cli.base import app, begin_printing, has_printed, print_json
+from rankwise.cli.terminal import fit_streams
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError, split_message
 
@@ -110,6 +111,7 @@ def main() -> NoReturn:
         if signal.getsignal(ends) is not signal.SIG_IGN:  # as nohup leaves SIGHUP
             signal.signal(ends, _terminated)
     atexit.register(_leave)
+    fit_streams()
     _code.append(run(sys.argv[1:]))
     sys.exit(_code[-1])
 
