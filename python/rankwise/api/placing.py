@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
 from rankwise.api.questions import make_system_asked
@@ -73,7 +73,7 @@ class Placing(Options):
     threads: int | None = option(
         None, "Processor cores for refined (1; for a program or graph all); the map of --steps is the same."
     )
-    objective: str = option("j_sum", "What refined makes small first: j_sum or j_max.")
+    objective: Literal["j_sum", "j_max"] = option("j_sum", "What refined makes small first: j_sum or j_max.")
     front: bool = option(False, "Show all maps that refined finds between the least J_sum and the least J_max.", "--front")
     seed: int = option(1, "For what is drawn at random: random, refined, graph.")
     prove: bool = option(False, "Find the proven optimum (tiny grids only; may take a minute).", "--prove")
@@ -180,8 +180,6 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
 
     Raises InputError for input that does not fit together.
     """
-    if asked.objective not in ("j_sum", "j_max"):
-        raise InputError(f"--objective '{asked.objective}' is unknown: take j_sum or j_max")
     if not 0 <= asked.seed < 2**64:
         raise InputError(f"--seed {asked.seed} is out of range: give 0 to 2^64 - 1")
     of_traffic = asked.observed is not None or asked.graph is not None
