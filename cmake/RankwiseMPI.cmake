@@ -1,17 +1,26 @@
 # Finds the MPI that the kernels are built with and defines the target rankwise_mpi_library.
 #
-# In this order: CMake's own variables (MPI_CXX_COMPILER, MPI_HOME), a system MPI when the environment says
-# RANKWISE_MPI=system, and otherwise the MPICH that pip installs, through the MPI-5 standard ABI. libmpi is never
-# bundled: the installed executable finds the library of the environment that it is installed in.
+# In this order: that of the compiler, where it is a wrapper; CMake's own variables (MPI_CXX_COMPILER, MPI_HOME), a system MPI
+# when the environment says RANKWISE_MPI=system or names its mpicxx, and otherwise the MPICH that pip installs, through the MPI-5 standard ABI
+# (RANKWISE_MPI_ABI is then ON). libmpi is never bundled: the installed executable finds the library of the environment that
+# it is installed in.
 
 add_library(rankwise_mpi_library INTERFACE)
+set(RANKWISE_MPI_ABI OFF)
 
-if("$ENV{RANKWISE_MPI}" STREQUAL "system" AND NOT DEFINED MPI_CXX_COMPILER AND NOT DEFINED MPI_HOME)
+if(NOT RANKWISE_MPI_WRAPPER AND "$ENV{RANKWISE_MPI}" MATCHES "/" AND NOT DEFINED MPI_CXX_COMPILER AND NOT DEFINED MPI_HOME)
+  set(MPI_CXX_COMPILER "$ENV{RANKWISE_MPI}")
+elseif(NOT RANKWISE_MPI_WRAPPER AND "$ENV{RANKWISE_MPI}" STREQUAL "system" AND NOT DEFINED MPI_CXX_COMPILER AND NOT DEFINED MPI_HOME)
   # An MPI that pip installed (in an isolated build it stands first on PATH) is not the system's.
   string(REPLACE ":" ";" path_folders "$ENV{PATH}")
   foreach(folder IN LISTS path_folders)
-    file(GLOB pip_mpis "${folder}/../lib*/python*/site-packages/*mpi*.dist-info")
-    if(NOT pip_mpis AND EXISTS "${folder}/mpicxx")
+    set(pips "")
+    file(GLOB records "${folder}/../lib*/python*/site-packages/*mpi*.dist-info/RECORD")
+    foreach(record IN LISTS records)
+      file(STRINGS "${record}" line REGEX "bin/mpicxx,")
+      string(APPEND pips "${line}")
+    endforeach()
+    if(NOT pips AND EXISTS "${folder}/mpicxx")
       set(MPI_CXX_COMPILER "${folder}/mpicxx")
       break()
     endif()
@@ -22,7 +31,10 @@ if("$ENV{RANKWISE_MPI}" STREQUAL "system" AND NOT DEFINED MPI_CXX_COMPILER AND N
   endif()
 endif()
 
-if(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME)
+if(RANKWISE_MPI_WRAPPER)
+  # Without the C++ bindings, which MPI has no more.
+  target_compile_definitions(rankwise_mpi_library INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+elseif(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME)
   set(MPI_CXX_SKIP_MPICXX TRUE)  # the C++ bindings, which MPI has no more
   find_package(MPI REQUIRED COMPONENTS CXX)
   target_link_libraries(rankwise_mpi_library INTERFACE MPI::MPI_CXX)
@@ -32,6 +44,7 @@ if(DEFINED MPI_CXX_COMPILER OR DEFINED MPI_HOME)
   set_property(GLOBAL PROPERTY RANKWISE_MPIEXEC "${MPIEXEC_EXECUTABLE}")
   message(STATUS "rankwise kernels: system MPI ${MPI_CXX_COMPILER}")
 else()
+  set(RANKWISE_MPI_ABI ON)
   find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
   execute_process(
     COMMAND "${Python_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_path('scripts'))"
@@ -47,6 +60,10 @@ else()
   target_include_directories(rankwise_mpi_library SYSTEM INTERFACE "${mpi_prefix}/include")
   target_compile_definitions(rankwise_mpi_library INTERFACE MPI_ABI)
   target_link_libraries(rankwise_mpi_library INTERFACE "${mpi_prefix}/lib/libmpi_abi.so")
+  # The same MPI's older ABI, which many MPIs share (Debian's MPICH, Intel's, Cray's).
+  add_library(rankwise_mpich_library INTERFACE)
+  target_include_directories(rankwise_mpich_library SYSTEM INTERFACE "${mpi_prefix}/include")
+  target_link_libraries(rankwise_mpich_library INTERFACE "${mpi_prefix}/lib/libmpi.so")
   # <prefix>/lib/pythonX.Y/site-packages/rankwise/bin -> <prefix>/lib, and the layout of pip install --target.
   set(RANKWISE_MPI_INSTALL_RPATH "$ORIGIN/../../../..;$ORIGIN/../../lib")
   set_property(GLOBAL PROPERTY RANKWISE_MPIEXEC "${mpi_prefix}/bin/mpiexec")

@@ -23,23 +23,20 @@ function(rankwise_add_preload name folders)
   target_compile_options(${name} PRIVATE -include ${RANKWISE_SOURCE_FOLDER}/src/preload/late_mpi.hpp)
   target_link_libraries(${name} PRIVATE rankwise_core rankwise_options ${CMAKE_DL_LIBS})
   target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,lazy
+    LINKER:--as-needed  # what a wrapper appends
     LINKER:--version-script=${RANKWISE_SOURCE_FOLDER}/src/preload/exports.map)
 endfunction()
 
 rankwise_add_preload(rankwise_preload
   $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_INCLUDE_DIRECTORIES>
   $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_COMPILE_DEFINITIONS>)
+set(preload_folder ${CMAKE_INSTALL_LIBDIR})
 if(SKBUILD)
   set(preload_folder rankwise/lib)
-  file(GLOB library_api CONFIGURE_DEPENDS src/api/halo*.?pp src/api/fft*.?pp src/api/known_machine.?pp src/api/results.cpp
-    src/api/handles.hpp src/api/fortran_handles.hpp src/api/versioned.hpp)
-  install(FILES ${preload_api_sources} ${preload_api_headers} ${library_api} DESTINATION rankwise/kernel_sources/api)
-else()
-  set(preload_folder ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(TARGETS rankwise_preload LIBRARY DESTINATION ${preload_folder})
-if(NOT TARGET MPI::MPI_CXX)
-  # The same MPI's older ABI, which many MPIs share (Debian's MPICH, Intel's, Cray's): one library for all of them.
-  rankwise_add_preload(rankwise_preload_mpich $<TARGET_PROPERTY:rankwise_mpi_library,INTERFACE_INCLUDE_DIRECTORIES>)
+if(RANKWISE_MPI_ABI)
+  # One library for all MPIs of the older ABI.
+  rankwise_add_preload(rankwise_preload_mpich $<TARGET_PROPERTY:rankwise_mpich_library,INTERFACE_INCLUDE_DIRECTORIES>)
   install(TARGETS rankwise_preload_mpich LIBRARY DESTINATION ${preload_folder})
 endif()

@@ -30,6 +30,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One of these says which MPI's ABI the library has; its CMake package and its .pc file define it. */
+#if (defined(RANKWISE_FOR_MPI_ABI) && !defined(MPI_ABI_VERSION)) || (defined(RANKWISE_FOR_OPEN_MPI) && !defined(OPEN_MPI)) || \
+    (defined(RANKWISE_FOR_MPICH) && (!defined(MPICH_NAME) || defined(MPI_ABI_VERSION)))
+#error "this rankwise was built with another MPI than this mpi.h belongs to: take that one's mpicc, or build rankwise with yours"
+#endif
+
 #if defined(__GNUC__)
 #define RANKWISE_API __attribute__((visibility("default")))
 #else
@@ -70,8 +76,11 @@ RANKWISE_API const char* rankwise_last_error(void);
 /* The MPI error code behind the thread's last RANKWISE_ERROR_MPI (for MPI_Error_string); MPI_SUCCESS before one. */
 RANKWISE_API int rankwise_last_mpi_error(void);
 
-/* Version of the library, and of this header, as 10000 major + 100 minor + patch. */
-#define RANKWISE_VERSION 100
+/* Version of the library, and of this header, as 10000 major + 100 minor + patch. The one place where it is written. */
+#define RANKWISE_VERSION_MAJOR 0
+#define RANKWISE_VERSION_MINOR 2
+#define RANKWISE_VERSION_PATCH 0
+#define RANKWISE_VERSION (10000 * RANKWISE_VERSION_MAJOR + 100 * RANKWISE_VERSION_MINOR + RANKWISE_VERSION_PATCH)
 RANKWISE_API int rankwise_version(void);
 
 /* Options ---------------------------------------------------------------------------------------------------------- */

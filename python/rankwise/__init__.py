@@ -12,17 +12,33 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankwise.api.advising import Target as Target
+    from rankwise.api.advising import Trying as Trying
+    from rankwise.api.advising import advise as advise
+    from rankwise.api.advising import try_placements as try_placements
+    from rankwise.api.all_pairs import Streams as Streams
     from rankwise.api.asking import choose as choose
     from rankwise.api.asking import predict as predict
     from rankwise.api.asking import run as run
     from rankwise.api.asking import simulate as simulate
     from rankwise.api.asking import validate as validate
+    from rankwise.api.comparing import before_after as before_after
+    from rankwise.api.comparing import compare as compare
+    from rankwise.api.examining import doctor as doctor
+    from rankwise.api.fitting import Fitting as Fitting
+    from rankwise.api.fitting import fit as fit
+    from rankwise.api.machines import check_machines as check_machines
+    from rankwise.api.machines import describe as describe
+    from rankwise.api.machines import machines as machines
     from rankwise.api.observing import load_record as load_record
     from rankwise.api.observing import observe as observe
     from rankwise.api.placing import Placing as Placing
     from rankwise.api.placing import map as map
+    from rankwise.api.predicted import ledger as ledger
     from rankwise.api.profiles import Campaign as Campaign
     from rankwise.api.profiles import Machine as Machine
+    from rankwise.api.profiles import Tables as Tables
+    from rankwise.api.profiles import import_tables as import_tables
     from rankwise.api.profiles import load as load
     from rankwise.api.profiles import measure as measure
     from rankwise.api.projecting import Described as Described
@@ -33,6 +49,14 @@ if TYPE_CHECKING:
     from rankwise.api.questions import Nodes as Nodes
     from rankwise.api.questions import Platform as Platform
     from rankwise.api.questions import Ranks as Ranks
+    from rankwise.api.reporting import Sources as Sources
+    from rankwise.api.reporting import quick as quick
+    from rankwise.api.reporting import report as report
+    from rankwise.api.reproducing import Redoing as Redoing
+    from rankwise.api.reproducing import reproduce as reproduce
+    from rankwise.api.schedules import prove as prove
+    from rankwise.api.schedules import schedule as schedule
+    from rankwise.api.slow_nodes import slow_nodes as slow_nodes
     from rankwise.fft import Fft as Fft
     from rankwise.fft import FftPlan as FftPlan
     from rankwise.halo import Halo as Halo
@@ -44,9 +68,10 @@ if TYPE_CHECKING:
     from rankwise.workloads.observed import ObservedOptions as Observed
     from rankwise.workloads.stencil import StencilOptions as Stencil
 
-__version__ = "0.1.0"
+    __version__: str
 
 _MODULE_OF = {
+    "__version__": "_core:version",
     "Fft": "fft",
     "FftPlan": "fft",
     "Halo": "halo",
@@ -78,7 +103,48 @@ _MODULE_OF = {
     "FftProjection": "api.projecting",
     "observe": "api.observing",
     "load_record": "api.observing",
+    "fit": "api.fitting",
+    "Fitting": "api.fitting",
+    "compare": "api.comparing",
+    "before_after": "api.comparing",
+    "import_tables": "api.profiles",
+    "Tables": "api.profiles",
+    "report": "api.reporting",
+    "Sources": "api.reporting",
+    "quick": "api.reporting",
+    "schedule": "api.schedules",
+    "prove": "api.schedules",
+    "machines": "api.machines",
+    "describe": "api.machines",
+    "check_machines": "api.machines",
+    "reproduce": "api.reproducing",
+    "Redoing": "api.reproducing",
+    "doctor": "api.examining",
+    "slow_nodes": "api.slow_nodes",
+    "Streams": "api.all_pairs",
+    "ledger": "api.predicted",
+    "advise": "api.advising",
+    "Target": "api.advising",
+    "try_placements": "api.advising",
+    "Trying": "api.advising",
 }
+
+
+class _Package(ModuleType):
+    """A part of this package that is called like a function of it: ``rankwise.measure()`` holds when ``rankwise.measure`` was imported."""
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        return __getattr__(self.__name__.rpartition(".")[2])(*values, **named)
+
+
+class _Rankwise(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _MODULE_OF and type(value) is ModuleType:  # as an import leaves it
+            value.__class__ = _Package
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Rankwise
 
 
 def __getattr__(name: str) -> Any:
@@ -87,17 +153,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
     module, _, there = _MODULE_OF[name].partition(":")
     return getattr(import_module(f"rankwise.{module}"), there or name)
-
-
-class _Package(ModuleType):
-    """Keeps what is offered where a part of the package that is imported has the same name, as ``observe`` and ``measure``."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _MODULE_OF or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

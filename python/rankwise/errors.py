@@ -4,6 +4,8 @@ Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression or fault found
 5 unclear (a difference could not have been seen), 6 unusable figures (the machine was busy with other work), 130 interrupted.
 """
 
+import errno
+
 EXIT_OK = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
@@ -39,6 +41,12 @@ class UnusableEnvironmentError(RankwiseError):
     exit_code = EXIT_ENVIRONMENT
 
 
+class UnusableFiguresError(RankwiseError):
+    """The machine was too busy with other work for figures that tell anything."""
+
+    exit_code = EXIT_UNUSABLE
+
+
 class InterruptedWorkError(RankwiseError):
     """The user (Ctrl-C) or the system (SIGTERM) stopped the work; the message says how to go on."""
 
@@ -53,6 +61,8 @@ def unreadable(error: Exception) -> str:
         return "is a folder, not a file"
     if isinstance(error, PermissionError):
         return "may not be read by you"
+    if isinstance(error, OSError) and error.errno == errno.ESPIPE:
+        return "is a pipe"
     if isinstance(error, UnicodeDecodeError):
         return "cannot be read (it is no UTF-8 text)"
     return f"cannot be read ({getattr(error, 'strerror', None) or error})"

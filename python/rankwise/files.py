@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import re
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,7 +50,8 @@ def _probe(path: Path, folder: Path, mend: str) -> None:
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(4096))
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): {mend}") from None
+        room = "make room, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise InputError(f"{path} cannot be written ({error.strerror}): {room}{mend}") from None
 
 
 def _target(path: Path) -> Path:
@@ -94,7 +94,7 @@ def append_json_line(path: Path, value: object) -> None:
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as stream:
+    with no_pipe(path).open("ab+") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         end = stream.seek(0, os.SEEK_END)
         cut_off = b""
@@ -154,12 +154,18 @@ def write_json(path: Path, value: object) -> None:
     write_whole(path, json_text(value) + "\n")
 
 
+def no_pipe(path: Path) -> Path:
+    """Return a path that can be opened without waiting for who writes, or reads, at the other end. Raises OSError for a pipe, but
+    that of a shell's ``<(command)``."""
+    if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):
+        raise OSError(errno.ESPIPE, "it is a pipe", str(path))
+    return path
+
+
 def read_text(path: Path, what: str, mend: str) -> str:
     """Read a text file; ``what`` and ``mend`` complete the message of the InputError that a bad file raises."""
     try:
-        if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):  # a shell's <(command) is one there
-            raise InputError(f"{what} {path} is a pipe: {mend}")
-        return path.read_text(encoding="utf-8")
+        return no_pipe(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{what} {path} {unreadable(error)}: {mend}") from None
 
@@ -208,16 +214,3 @@ def _whole(word: str) -> int:
     if len(word) > MOST_DIGITS:
         raise _NoNumber(word, f"a whole number of more than {MOST_DIGITS} digits")
     return int(word)
-
-
-@contextmanager
-def reading(what: str, mend: str) -> Iterator[None]:
-    """Turn what a reader of a file throws at what does not fit into an InputError: ``what`` names the file, and the line if known."""
-    try:
-        yield
-    except KeyError as error:
-        raise InputError(f"{what}: {error} is missing: {mend}") from error
-    except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError, AssertionError) as error:
-        foreign = isinstance(error, AttributeError | IndexError | TypeError) or "literal" in str(error)  # the interpreter's words
-        why = "of another kind than it should be" if foreign else error
-        raise InputError(f"{what} holds a figure that cannot be ({why}): {mend}") from error

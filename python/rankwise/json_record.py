@@ -75,6 +75,12 @@ class Record:
             raise self.complaint(key, "is neither true nor false")
         return value
 
+    def flags(self, key: str) -> tuple[bool, ...]:
+        values = self.get(key)
+        if not isinstance(values, list) or not all(isinstance(value, bool) for value in values):
+            raise self.complaint(key, "is not a list of true and false")
+        return tuple(values)
+
     def count(self, key: str, least: int = 0) -> int:
         value = self.get(key)
         if not _is_count(value, least):

@@ -1,10 +1,12 @@
-"""The C library that Python's halos and FFTs call, built for the MPI that mpi4py has loaded, on first use."""
+"""The C library that Python's halos and FFTs call: for the MPI that mpi4py has loaded, installed or built on first use."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import shutil
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,15 +42,10 @@ def library_of_all(comm: Any) -> ctypes.CDLL:
 @cache
 def load_library() -> ctypes.CDLL:
     """Return the library, built for the MPI that mpi4py has loaded."""
-    from rankwise.launch.build import build_library
     from rankwise.launch.process import output_of
 
     loaded = _loaded_mpi()
-    for compiler in _compilers(loaded):
-        try:
-            path = build_library(compiler)
-        except UnusableEnvironmentError:
-            continue
+    for path in _candidates(loaded):
         linked = {Path(word).resolve() for word in output_of(["ldd", str(path)])[1].split() if word.startswith("/")}
         if linked & loaded:
             try:
@@ -59,6 +56,20 @@ def load_library() -> ctypes.CDLL:
         f"no mpicxx beside {', '.join(map(str, sorted(loaded))) or 'mpi4py'} builds the library for it: "
         "put the mpicxx of the MPI that mpi4py was built with on PATH, with a C++20 compiler behind it"
     )
+
+
+def _candidates(loaded: set[Path]) -> Iterator[Path]:
+    """Yield libraries that may have been built for a loaded MPI: those that were installed, then what compilers make of it."""
+    from rankwise.launch.build import build_library
+    from rankwise.launch.mpi import package_folder
+
+    installed = (package_folder() / "lib" / "librankwise_mpich.so", Path(sys.prefix) / "lib" / "librankwise.so")
+    yield from (path for path in installed if path.is_file())
+    for compiler in _compilers(loaded):
+        try:
+            yield build_library(compiler)
+        except UnusableEnvironmentError:
+            continue
 
 
 def _loaded_mpi() -> set[Path]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+from rankwise.errors import InputError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -40,12 +43,17 @@ class Options:
         return self
 
     def __post_init__(self) -> None:
+        kind: Any = type(self)
+        hints = _hints(kind)
         for one in fields(self):
             value = getattr(self, one.name)
-            if "str" in str(one.type):
+            if (words := words_of(hints[one.name])) and value is not None:
+                if value not in words:
+                    raise InputError(f"{one.name.replace('_', ' ')} '{value}' is unknown: choose one of {', '.join(words)}")
+            elif "str" in str(one.type):
                 object.__setattr__(self, one.name, _text(value, one.type))
-            elif "Path" in str(one.type) and isinstance(value, str):
-                object.__setattr__(self, one.name, Path(value))
+            elif "Path" in str(one.type):
+                object.__setattr__(self, one.name, _paths(value, one.type))
 
     def left(self, **defaults: Any) -> Self:
         """Return the question with other defaults for what was not named."""
@@ -56,6 +64,25 @@ class Options:
 
         @property
         def given(self) -> frozenset[str]: ...
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def words_of(kind: Any) -> tuple[str, ...]:
+    """Return the words that a field may be, where it is a Literal (or None); else none."""
+    for one in (kind, *get_args(kind)):
+        if get_origin(one) is Literal:
+            return get_args(one)
+    return ()
+
+
+def _paths(value: Any, kind: object) -> Any:
+    if "list" in str(kind) and value is not None:
+        return [Path(one) for one in ([value] if isinstance(value, str | Path) else value)]
+    return Path(value) if isinstance(value, str) else value
 
 
 def _text(value: Any, kind: object) -> Any:

@@ -63,7 +63,9 @@ Verdict verdict_on(MPI_Comm comm, double until_s, double least_s) {
 Cells::Cells(Arguments& arguments, const std::string& fallback)
     : sampling_{arguments.number("budget-s", 0.05), static_cast<int>(arguments.integer("least", 20)),
                 static_cast<int>(arguments.integer("most", 2000))},
-      seconds_(arguments.number("seconds", std::numeric_limits<double>::infinity())) {
+      seconds_(arguments.number("seconds", std::numeric_limits<double>::infinity())),
+      needed_(arguments.integer("needed", 0)),
+      patience_s_(arguments.number("patience-s", 0.0)) {
   for (const std::string& text : arguments.list("cells", fallback)) cells_.push_back(parse_cell(text));
   if (sampling_.least < 1 || sampling_.most < sampling_.least || !(sampling_.budget_s > 0.0)) {
     throw std::invalid_argument("--budget-s must be positive and 1 <= --least <= --most");
@@ -75,9 +77,11 @@ void Cells::run(const std::string& kernel, MPI_Comm comm,
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   Sampling sampling = sampling_;
-  sampling.until_s = MPI_Wtime() + seconds_;
+  const double end_s = MPI_Wtime() + seconds_;
   Foresight foresight;  // on rank 0
+  long long number = 0;
   for (const Cell& cell : cells_) {
+    sampling.until_s = end_s + (number++ < needed_ ? patience_s_ : 0.0);
     const Verdict verdict = verdict_on(comm, sampling.until_s, foresight.least_s(cell));
     if (verdict == time_is_up) return;
     if (verdict == leave_it) continue;

@@ -30,7 +30,8 @@ struct Outcome {
 class Cells {
  public:
   // Reads --cells operation:size,..., --budget-s, --least, --most and --seconds (of all cells together: when they are
-  // spent the rest is left out, and so is a cell that will not end in time). Throws std::invalid_argument.
+  // spent the rest is left out, and so is a cell that will not end in time); the first --needed ones have --patience-s more,
+  // where a machine is so busy that it would not come to them. Throws std::invalid_argument.
   Cells(Arguments& arguments, const std::string& fallback);
 
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
@@ -43,6 +44,8 @@ class Cells {
   std::vector<Cell> cells_;
   Sampling sampling_;
   double seconds_ = 0.0;
+  long long needed_ = 0;
+  double patience_s_ = 0.0;
 };
 
 // A number at the end of an operation's name: 64 of bandwidth-window-64 after "bandwidth-window-"; -1 where the name

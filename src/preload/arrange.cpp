@@ -194,6 +194,16 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
   return true;
 }
 
+// By this 'rankwise preload' knows for which MPI a library is, without loading it.
+#if defined(OPEN_MPI)
+#define RANKWISE_FAMILY "openmpi"
+#elif defined(MPI_ABI)
+#define RANKWISE_FAMILY "abi"
+#else
+#define RANKWISE_FAMILY "mpich"
+#endif
+[[gnu::used]] const char built_for[] = "rankwise_preload_for:" RANKWISE_FAMILY;
+
 }  // namespace
 
 Family compiled_for() noexcept {

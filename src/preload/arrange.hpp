@@ -16,6 +16,9 @@ enum class Family { mpi_abi, mpich, open_mpi, unknown };
 [[nodiscard]] Family running() noexcept;  // that of the program
 [[nodiscard]] const char* name_of(Family family) noexcept;
 
+// Why no library of those that are loaded can act in this program, said by the last of them; null: one can, or another says it.
+[[nodiscard]] const char* misfit() noexcept;
+
 // The communicator in the variable that a word points to.
 [[nodiscard]] Handle comm_at(Handle pointer) noexcept;
 

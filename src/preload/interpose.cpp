@@ -48,15 +48,10 @@ const char* file_of(void* function) {
 bool fits() {
   if (running() == compiled_for()) return true;
   static const bool known = [] {
-    const bool last = std::strcmp(file_of(look_up("MPI_Cart_create")), file_of(look_up("MPI_Get_library_version"))) == 0;
-    if (!last || some_library_is_for(static_cast<int>(running()))) return false;
-    char text[300];
-    std::snprintf(text, sizeof text,
-                  "MPI_Cart_create is left as it is: librankwise_preload was built for %s and this is %s; "
-                  "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
-                  name_of(compiled_for()), name_of(running()));
-    if (is_rank_0()) say(text);
-    remember_left(Topology::grid, text);
+    const char* why = misfit();
+    if (why == nullptr) return false;
+    if (is_rank_0()) say(why);
+    remember_left(Topology::grid, why);
     return true;
   }();
   static_cast<void>(known);
@@ -147,6 +142,21 @@ Family running() noexcept {
     return Family::unknown;
   }();
   return family;
+}
+
+const char* misfit() noexcept {
+  static char text[300] = "";
+  static const bool unfit = [] {
+    if (running() == compiled_for()) return false;
+    const bool last = std::strcmp(file_of(look_up("MPI_Cart_create")), file_of(look_up("MPI_Get_library_version"))) == 0;
+    if (!last || some_library_is_for(static_cast<int>(running()))) return false;
+    std::snprintf(text, sizeof text,
+                  "MPI_Cart_create is left as it is: librankwise_preload was built for %s and this is %s; "
+                  "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
+                  name_of(compiled_for()), name_of(running()));
+    return true;
+  }();
+  return unfit ? text : nullptr;
 }
 
 }  // namespace rankwise::preload

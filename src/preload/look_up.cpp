@@ -35,7 +35,7 @@ int ask_for_family(dl_phdr_info* object, std::size_t, void* data) {
   void* handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return 0;
   const auto family = reinterpret_cast<int (*)()>(dlsym(handle, "rankwise_preload_family"));
-  dlclose(handle);
+  // Left open: at the end of the program closing one of these would end it once more.
   return family != nullptr && family() == *static_cast<int*>(data) ? 1 : 0;
 }
 

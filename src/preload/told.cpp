@@ -1,5 +1,7 @@
 #include "preload/told.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +28,7 @@ struct Tally {
 };
 Tally tallies[] = {{"MPI_Cart_create"}, {"MPI_Dist_graph_create (or a like one)"}};
 std::atomic<bool> said{false};
+std::atomic<pid_t> teller{getpid()};  // not a copy of the process that ends before it, as MPI libraries fork some
 
 Tally& tally(Topology topology) { return tallies[topology == Topology::grid ? 0 : 1]; }
 
@@ -43,14 +46,17 @@ void tell_neighbors() {
 
 struct AtEnd {
   ~AtEnd() {
+    if (getpid() != teller) return;
     watch_end();
     tell_neighbors();
     // Of libraries for several MPIs one speaks: that which had the calls, or which fits.
     if (said || !is_rank_0() || verbose_is("0") || look_up("MPI_Initialized") == nullptr) return;
     const Tally& grids = tally(Topology::grid);
     const Tally& graphs = tally(Topology::graph);
-    // Another library of the chain speaks.
-    if (running() != compiled_for() && *grids.left == '\0' && *graphs.left == '\0') return;
+    if (running() != compiled_for() && *grids.left == '\0' && *graphs.left == '\0') {
+      if (const char* why = misfit()) std::fprintf(stderr, "rankwise: nothing was placed: %s\n", why);
+      return;  // or another library of the chain speaks
+    }
     if (graphs.calls > 0) tell(graphs);
     if (grids.calls > 0) {
       tell(grids);
@@ -85,7 +91,10 @@ void say(const char* text) noexcept {
   std::fprintf(stderr, "rankwise: %s\n", text);
 }
 
-void count_call(Topology topology, bool reorder) noexcept { ++(reorder ? tally(topology).calls : tally(topology).others); }
+void count_call(Topology topology, bool reorder) noexcept {
+  teller = getpid();
+  ++(reorder ? tally(topology).calls : tally(topology).others);
+}
 
 void count_placed(Topology topology, const char* mapping) noexcept {
   Tally& of = tally(topology);

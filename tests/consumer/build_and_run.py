@@ -1,4 +1,5 @@
-"""Installs a build of rankwise, moves the tree, and builds the consumer against it: by CMake in C and C++, by pkg-config."""
+"""Installs a build of rankwise, moves the tree, and builds programs against it as strangers do: in C, C++ and Fortran, by CMake and
+by pkg-config; those of another MPI are to be refused."""
 
 import argparse
 import os
@@ -6,9 +7,81 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 SOURCE = Path(__file__).parent
+SAID = {"mpich": "rankwise: J_sum 4 J_max 2\n", "openmpi": "rankwise: J_sum 0 J_max 0\n"}  # MPICH is told to pretend two nodes
+C_WAYS = [("C", "11"), ("CXX", "17"), ("CXX", "20")]
+FORTRAN_WAYS = [("Fortran", "1"), ("Fortran", "2"), ("Fortran", "3")]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An installed rankwise and the MPI that it was built with."""
+
+    prefix: Path
+    wrappers: dict[str, Path]  # by language
+    mpiexec: str
+    cmake: str
+    environment: dict[str, str]
+
+    def run(self, *words: object, fails: bool = False) -> str:
+        done = subprocess.run(
+            list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200, env=self.environment
+        )
+        if (done.returncode != 0) != fails:
+            raise SystemExit(f"{' '.join(map(str, words))}\n{done.stdout}\nended with {done.returncode}")
+        return done.stdout
+
+    def flags(self, package: str) -> list[str]:
+        (folder,) = {path.parent for path in self.prefix.rglob("rankwise.pc")}
+        words = ["env", f"PKG_CONFIG_PATH={folder}", "pkg-config", "--cflags", "--libs", package]
+        return self.run(*words).split()
+
+    def configure(self, build: Path, language: str, way: str, wrapper: Path, fails: bool = False) -> str:
+        options = {"CMAKE_PREFIX_PATH": self.prefix, "RANKWISE_LANGUAGE": language, "RANKWISE_WAY": way}
+        if wrapper.name.removeprefix("mpic") not in ("c_abi", "xx_abi"):  # those the package finds by itself
+            options[f"MPI_{language}_COMPILER"] = wrapper
+        return self.run(self.cmake, "-S", SOURCE, "-B", build, *(f"-D{key}={value}" for key, value in options.items()), fails=fails)
+
+    def try_language(self, scratch: Path, language: str, way: str) -> None:
+        wrapper, build = self.wrappers[language], scratch / f"{language}{way}"
+        self.configure(build, language, way, wrapper)
+        self.run(self.cmake, "--build", build)
+        made = scratch / f"{language}{way}-by-pkg-config"
+        if language == "Fortran":
+            words = [SOURCE / "consumer.F90", f"-DWAY={way}", *self.flags("rankwise-fortran")]
+        else:
+            source = ["-x", "c++" if language == "CXX" else "c", SOURCE / "consumer.c", "-x", "none"]
+            words = [f"-std={'c++' if language == 'CXX' else 'c'}{way}", *source, *self.flags("rankwise")]
+        self.run(wrapper, *words, "-o", made)
+        for program, how in ((build / "consumer", "find_package"), (made, "pkg-config")):
+            said = self.run(self.mpiexec, "-n", "4", program)
+            if said != SAID["openmpi" if "Open" in self.run(self.mpiexec, "--version") else "mpich"]:
+                raise SystemExit(f"{program} said {said!r}")
+            print(f"{language} {way} by {how}: right")
+
+    def refuse(self, scratch: Path, other: Path) -> None:
+        said = self.configure(scratch / "other", "C", "11", other, fails=True)
+        if f"was built with another MPI than {other}" not in " ".join(said.split()):
+            raise SystemExit(f"{other} was refused in other words:\n{said}")
+        said = self.run(other, SOURCE / "consumer.c", *self.flags("rankwise"), "-o", scratch / "never", fails=True)
+        if "another MPI than this mpi.h belongs to" not in said:
+            raise SystemExit(f"{other} was refused in other words:\n{said}")
+        print(f"{other}: refused, by find_package and by the header")
+
+    def try_examples(self, scratch: Path) -> None:
+        examples = SOURCE.parents[1] / "examples"
+        mpis = [f"-DMPI_{language}_COMPILER={path}" for language, path in self.wrappers.items() if "abi" not in path.name]
+        self.run(self.cmake, "-S", examples, "-B", scratch / "examples", f"-DCMAKE_PREFIX_PATH={self.prefix}", *mpis)
+        self.run(self.cmake, "--build", scratch / "examples", "--target", "poisson_c")
+        self.run(self.wrappers["C"], examples / "poisson.c", *self.flags("rankwise"), "-lm", "-o", scratch / "poisson")
+        for program in (scratch / "examples" / "poisson_c", scratch / "poisson"):
+            said = self.run(self.mpiexec, "-n", "2", program, "9")
+            if said != "poisson 9: off by less than 1e-12\n":
+                raise SystemExit(f"{program} said {said!r}")
+        print("examples: right")
 
 
 def main() -> int:
@@ -17,52 +90,37 @@ def main() -> int:
     parser.add_argument("--cmake", required=True)
     parser.add_argument("--mpicc", required=True, type=Path)
     parser.add_argument("--mpiexec", required=True)
+    parser.add_argument("--other", type=Path, help="the mpicc of another MPI, to be refused")
     arguments = parser.parse_args()
-    pkg_config = shutil.which("pkg-config")
-    if pkg_config is None:
+    if shutil.which("pkg-config") is None:
         print("no pkg-config here (Debian: apt-get install pkgconf)", file=sys.stderr)
         return 1
-    # The wrapper must be on PATH, as rankwise-config.cmake says.
-    environment = {**os.environ, "PATH": f"{arguments.mpicc.parent}:{os.environ['PATH']}"}
-
-    def run(*words: object, **more: str) -> str:
-        return subprocess.run(
-            list(map(str, words)), check=True, stdout=subprocess.PIPE, text=True, timeout=200, env={**environment, **more}
-        ).stdout
-
+    mpicc = arguments.mpicc
+    named = {
+        language: mpicc.with_name(mpicc.name.replace("mpicc", name))
+        for language, name in {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}.items()
+    }
+    environment = {
+        **os.environ, "PATH": f"{mpicc.parent}:{os.environ['PATH']}", "MPIR_CVAR_NUM_CLIQUES": "2", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        run(arguments.cmake, "--install", arguments.build, "--prefix", scratch / "first")
+        words = [arguments.cmake, "--install", arguments.build, "--prefix", scratch / "first"]
+        subprocess.run(words, check=True, stdout=subprocess.PIPE)
         prefix = (scratch / "first").rename(scratch / "moved")
-        (libraries,) = {path.parent for path in prefix.rglob("librankwise.so")}
-        programs = []
-        for language in ("C", "CXX"):
-            build = scratch / language
-            run(arguments.cmake, "-S", SOURCE, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DRANKWISE_LANGUAGE={language}")
-            run(arguments.cmake, "--build", build)
-            programs.append(build / "consumer")
-        flags = run(pkg_config, "--cflags", "--libs", "rankwise", PKG_CONFIG_PATH=str(libraries / "pkgconfig")).split()
-        programs.append(scratch / "consumer")
-        run(arguments.mpicc, SOURCE / "consumer.c", *flags, "-o", programs[-1])
-        # The examples, outside the tree, by both ways.
-        examples = SOURCE.parents[1] / "examples"
-        run(arguments.cmake, "-S", examples, "-B", scratch / "examples", f"-DCMAKE_PREFIX_PATH={prefix}")
-        run(arguments.cmake, "--build", scratch / "examples", "--target", "poisson_c")
-        run(arguments.mpicc, examples / "poisson.c", *flags, "-lm", "-o", scratch / "poisson")
-        for program in (scratch / "examples" / "poisson_c", scratch / "poisson"):
-            said = run(arguments.mpiexec, "-n", "2", program, "9", LD_LIBRARY_PATH=str(libraries))
-            print(program.name, said, end="")
-            if said != "poisson 9: off by less than 1e-12\n":
-                return 1
-        for program in programs:
-            said = run(arguments.mpiexec, "-n", "4", program, LD_LIBRARY_PATH=str(libraries), MPIR_CVAR_NUM_CLIQUES="2")
-            print(program.name, said, end="")
-            if said != "rankwise 100: J_sum 4 J_max 2\n":
-                return 1
+        wrappers = {language: path for language, path in named.items() if path.is_file()}
+        tree = Tree(prefix, wrappers, arguments.mpiexec, arguments.cmake, environment)
         for expected in ("librankwise_preload.so", "rankwise.h", "rankwise-config.cmake"):
             if not list(prefix.rglob(expected)):
                 print(f"{expected} is not installed", file=sys.stderr)
                 return 1
+        for language, way in C_WAYS + (FORTRAN_WAYS if "Fortran" in wrappers else []):
+            tree.try_language(scratch, language, way)
+        tree.try_examples(scratch)
+        if arguments.other is not None:
+            tree.refuse(scratch, arguments.other)
     return 0
 
 

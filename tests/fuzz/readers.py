@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import dataclasses
 import io
+import json
 import os
 import random
 import re
@@ -41,7 +42,7 @@ class Reader:
 
 
 # Words of the interpreter that no complaint may hold: it names the place and the figure.
-_PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of range|subscriptable|"
+PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of range|subscriptable|"
                           r"not iterable|Exceeds the limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous")  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def readers() -> dict[str, Reader]:
         return jobs.read_submissions(path.parent)
 
     return {
-        "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), *_corpus("profile")], ".json"),
+        "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")], ".json"),
         "samples": Reader(profile_of_samples, _corpus("samples"), ".jsonl"),
         "all-pairs": Reader(all_pairs.load, _corpus("all-pairs"), ".jsonl"),
         "csv": Reader(lambda path: fit_table(path, "other-node", "auto", "regression"), [CSV], ".csv"),
@@ -117,6 +118,20 @@ def _profile(path: Path) -> object:
 
     profile = Profile.load(path)
     return profile.to_dict()
+
+
+def _whole_profile() -> bytes:
+    """Return a profile that has a bit of everything."""
+    from rankwise.measure.profiles import profile_of_samples
+
+    profile = profile_of_samples(CORPUS / "samples" / "campaign.jsonl").to_dict()
+    rates = {"ranks": 2, "oversubscribed": False, "triad_bytes_per_s": 1e10, "points": [
+        {"n": 64, "bytes_per_rank": 4e6, "flop_per_s": 1e9, "shuffle_bytes_per_s": 1e9, "exchange_bytes_per_s": None}]}  # fmt: skip
+    counted = {"n": 64, "lines": 64, "cache_bytes": 1 << 20, "a": 2.5, "method": "cachegrind"}
+    profile["fft3d"] = {"library": "fftw", "rates": [rates], "counted": [counted], "created": "2026-01-01"}
+    profile["packing"] = {"8": [[1000, 1e-6], [2000, 2e-6]], "64": [[1000, 5e-7]]}
+    profile["shared"] |= {"levels": [{"nodes": 32, "up_bytes_per_s": 1e10}]}
+    return json.dumps(profile).encode()
 
 
 def _record(path: Path) -> object:
@@ -158,9 +173,36 @@ WORDS = [b"1e400", b"-1", b"1e300", b"-1e300", b"1e-320", b"NaN", b"Infinity", b
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
+VALUES = [None, "x", -1, -1.5, [], {}, True, 1e300, 10**20, [None], {"x": 1}]
+
+
+def restructured(draw: random.Random, text: bytes) -> bytes:
+    """Return JSON, or one line of JSON Lines, with a value anywhere in it replaced by one of another kind, or gone."""
+    lines = text.splitlines(True)
+    number = draw.randrange(len(lines)) if lines else 0
+    whole = text[:1] == b"{" and not all(line[:1] == b"{" for line in lines)
+    try:
+        value = json.loads(text if whole else lines[number])
+    except (ValueError, IndexError, RecursionError):
+        return text
+    holder, key = value, None
+    while isinstance(inner := holder if key is None else holder[key], dict | list) and inner and (key is None or draw.random() < 0.8):
+        holder, key = inner, draw.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+    if key is None:
+        return text
+    if draw.random() < 0.1:
+        del holder[key]
+    else:
+        holder[key] = draw.choice(VALUES)
+    changed = json.dumps(value).encode()
+    return changed if whole else b"".join([*lines[:number], changed + b"\n", *lines[number + 1 :]])
+
+
 def mutated(draw: random.Random, seeds: Sequence[bytes]) -> bytes:
     """Return one of the seeds with up to four things changed."""
     text = draw.choice(seeds)
+    if text[:1] == b"{" and draw.random() < 0.3:
+        return restructured(draw, text)
     for _ in range(draw.randint(1, 4)):
         at = draw.randint(0, len(text))
         end = min(len(text), at + draw.randint(0, 12))
@@ -198,7 +240,7 @@ def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> li
                 warnings.simplefilter("ignore")
                 reader.read(path)
         except RankwiseError as error:
-            if _PYTHONS_OWN.search(str(error)) or (reader.named and path.name not in str(error)):
+            if PYTHONS_OWN.search(str(error)) or (reader.named and path.name not in str(error)):
                 broken.append(f"{name}, input {number}: no words for a user: {error}")
                 (folder / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)
         except Exception:

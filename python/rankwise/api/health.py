@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Result
 from rankwise.errors import InputError
+from rankwise.files import require_output
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.units import parse_seconds, parse_share
@@ -125,6 +126,7 @@ def health(asked: Watch, by: Judging) -> Health:
     from rankwise.measure.places import find_places
 
     rules, seconds = by.rules(), asked.seconds
+    require_output(by.history)
     topology = discover()
     named = tuple(link.strip() for link in asked.links.split(",") if link.strip()) if asked.links else ()
     hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ class Machine(Result):
 
     profile: Profile
     path: Path
+    warnings: Sequence[str] = ()  # of making it
 
     def to_dict(self) -> dict[str, Any]:
         return self.profile.to_dict()
@@ -85,11 +87,25 @@ class Machine(Result):
         where = self.profile.machine.get("hostname") or self.path
         return f"{where}: {'; '.join(told)}. Figures: {self.profile.trust.line()}."
 
-    def prometheus(self) -> str:
-        """Return the profile as Prometheus text."""
-        from rankwise.machine.metrics import text
+    def export(self, form: str = "csv", link: str | None = None) -> str:
+        """Return the profile for other programs: ``csv``, ``osu`` (as osu_latency prints), ``simgrid`` (a platform) or ``prometheus``.
 
-        return text(self.profile)
+        ``link``: the class, which osu and simgrid have one of. Raises InputError.
+        """
+        from rankwise.machine.metrics import text as prometheus_text
+        from rankwise.measure.export import csv_text, osu_text, simgrid_text
+
+        if form not in ("csv", "osu", "simgrid", "prometheus"):
+            raise InputError(f"format '{form}' is unknown: choose csv, osu, simgrid or prometheus")
+        profile, path = self.profile, self.path
+        if link is None and len(profile.links) > 1 and form in ("osu", "simgrid"):
+            raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
+        if link is not None and link not in profile.links:
+            raise InputError(f"{path} has no link {link}: choose one of {', '.join(profile.links)}")
+        if form in ("csv", "prometheus"):
+            write = csv_text if form == "csv" else prometheus_text
+            return write(profile if link is None else replace(profile, links={link: profile.links[link]}))
+        return (osu_text if form == "osu" else simgrid_text)(profile, link or next(iter(profile.links)))
 
     def plot(self) -> Plot:
         """Draw time and bandwidth of a message against its size, with the samples behind each point where they are there."""
@@ -127,6 +143,35 @@ class Added(Result):
 def load(path: Path | str = Path("machine.json")) -> Machine:
     """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
     return Machine(open_profile(Path(path)), Path(path))
+
+
+@dataclass(frozen=True)
+class Tables(Options):
+    """What other programs measured, and where the profile goes that is made of it."""
+
+    files: list[Path] = option(
+        MISSING,
+        "Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with "
+        "their spread.",
+        "TABLES...",
+    )
+    output: Path = option(Path("machine.json"), "The profile to write.", "--output", "-o", check=writable)
+    link: str | None = option(None, "The link class that was measured. Default: what a job map or host names in the file tell.")
+    name: str | None = option(None, "The machine's name. Default: the first file's name.")
+    add: bool = option(False, "Put the tables into the profile that --output names.", "--add")
+    window: int | None = option(None, "Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.", least=1)
+
+
+def import_tables(asked: Tables) -> Machine:
+    """Make a profile of what other programs measured, and write it. Raises InputError for what cannot be read."""
+    from rankwise.measure.imports import import_profile
+
+    if asked.link is not None and asked.link not in LINK_CLASSES:
+        raise InputError(f"link class '{asked.link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
+    base = Profile.load(asked.output) if asked.add else None
+    profile = import_profile(asked.files, asked.link, asked.name or asked.files[0].stem, asked.window, base)
+    profile.save(asked.output)
+    return Machine(profile, asked.output, tuple(profile.warnings[len(base.warnings) if base else 0 :]))
 
 
 def measure(asked: Campaign | None = None) -> Result:

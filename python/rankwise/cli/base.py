@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from rankwise.cli.table import show_wide
 from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
-from rankwise.questions import Options
+from rankwise.questions import Options, words_of
 
 __all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "writable"]
 
@@ -106,7 +106,7 @@ def flattened(
         parameters += [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, _default(field)),
-                annotation=Annotated[hints[name], _parameter(name, field)],
+                annotation=Annotated[_as_text(hints[name]), _parameter(name, field)],
             )
             for name, field in _asked_by(kind, verb, without).items()
         ]  # fmt: skip
@@ -133,6 +133,13 @@ def _asked_by(kind: type[Options], verb: str, without: Sequence[str]) -> dict[st
         for name, field in kind.__dataclass_fields__.items()
         if name not in without and (not field.metadata["verbs"] or verb in field.metadata["verbs"])
     }
+
+
+def _as_text(kind: Any) -> Any:
+    """Return how an option is read: words as text, which the question itself checks."""
+    if not words_of(kind):
+        return kind
+    return str if get_origin(kind) is Literal else str | None
 
 
 def _default(field: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.api.questions import CHOOSING, Ranks
-from rankwise.cli.base import Json, flattened, print_json, tell, verb
+from rankwise.cli.base import Json, flattened, print_json, tell, verb, writable
 from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS, ProfileFile
 from rankwise.units import format_interval, format_size, format_time, format_volume
@@ -28,7 +28,7 @@ def choose(
     ranks: Ranks,
     profile: ProfileFile = Path("machine.json"),
     plot: Annotated[
-        Path | None, typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.")
+        Path | None, typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.", callback=writable)
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.api.all_pairs import Streams
-from rankwise.cli.base import Json, print_json, verb
+from rankwise.api.examining import many
+from rankwise.cli.base import Json, print_json, verb, writable
 from rankwise.cli.table import show_list
-from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, UnusableEnvironmentError, split_message
+from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError
 
 if TYPE_CHECKING:
     from rankwise.launch import Mpi
@@ -41,7 +41,9 @@ def doctor(
     present: Annotated[
         Path | None, typer.Option("--from", help="--nodes: judge the newest campaign of this samples file, measure nothing.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.", callback=writable)
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Show the machine and its MPI, what would spoil a measurement here, and the cure of each.
@@ -57,70 +59,19 @@ def doctor(
         raise InputError(
             "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them out"
         )
-    from rankwise.machine.discover import discover
-    from rankwise.machine.record import hardware_record
+    from rankwise.api.examining import doctor
 
-    topology = discover()
-    mpi, findings = examine_here(topology, ranks)
-    usable = all(finding.severity != "problem" for finding in findings)
+    found = doctor(ranks)
     if as_json:
-        print_json(
-            {
-                "machine": hardware_record(topology),
-                "mpi": None if mpi is None else _mpi_json(mpi),
-                "findings": [finding.to_dict() for finding in findings],
-                "usable": usable,
-            }
-        )
+        print_json(found.to_dict())
     else:
-        print(f"{verdict(findings)}\n")
-        _render(topology, mpi, findings)
-    return EXIT_OK if usable else EXIT_ENVIRONMENT
-
-
-def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[Finding]]:
-    """Return the MPI, if there is one, and all findings, the gravest first."""
-    from rankwise.machine.conditions import by_severity, examine
-    from rankwise.machine.snapshot import take_snapshot
-
-    of_the_machine = examine(take_snapshot(topology), ranks)
-    mpi, of_the_mpi = _examine_mpi()
-    return mpi, by_severity([*of_the_mpi, *of_the_machine])
-
-
-def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
-    """Find the MPI and try it with two ranks."""
-    from rankwise.launch import find_mpi, mismatch_cure, trial
-    from rankwise.machine.conditions import Finding, foreign_launcher, wheel_mpi
-
-    try:
-        mpi = find_mpi()
-    except UnusableEnvironmentError as error:
-        what, cure = split_message(str(error))
-        return None, [Finding("no-mpi", "problem", what, cure or "install the default MPI: pip install mpich")]
-    except ImportError as error:
-        what = f"the compiled part of rankwise is missing ({error})"
-        return None, [Finding("no-mpi", "problem", what, "reinstall rankwise: pip install .")]
-    findings = [wheel_mpi(mpi), foreign_launcher(mpi, mismatch_cure(mpi))]
-    if mpi.matches:
-        trouble = trial(mpi)
-        by_hand = shlex.join([str(mpi.launcher_path), "-n", "2", str(mpi.kernels_path), "hello"])
-        if trouble is None:
-            findings.append(Finding("trial", "ok", "two ranks were started and found each other", ""))
-        else:
-            what, cure = split_message(trouble)
-            findings.append(Finding("trial", "problem", what, cure or f"see what it says by hand: {by_hand}"))
-    return mpi, [finding for finding in findings if finding is not None]
-
-
-def _mpi_json(mpi: Mpi) -> dict[str, Any]:
-    from rankwise.machine.record import mpi_record
-
-    return {**mpi_record(mpi), "launcher_path": str(mpi.launcher_path), "matches": mpi.matches}
+        print(f"{found.conclusion}\n")
+        _render(found.topology, found.mpi, found.findings)
+    return EXIT_OK if found.usable else EXIT_ENVIRONMENT
 
 
 def _render(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> None:
-    show_list(_summary(topology, mpi))
+    show_list(_summary(topology, mpi, findings))
     print()
     listed: list[tuple[str, str]] = []
     for finding in findings:
@@ -130,7 +81,7 @@ def _render(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) ->
     show_list(listed, _STYLES)
 
 
-def _summary(topology: Topology, mpi: Mpi | None) -> list[tuple[str, str]]:
+def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> list[tuple[str, str]]:
     """Return the lines that describe the machine."""
     from rankwise.machine.record import hardware_record, short_version
 
@@ -146,8 +97,8 @@ def _summary(topology: Topology, mpi: Mpi | None) -> list[tuple[str, str]]:
         ("host", f"{topology.host}, {topology.cpu_model}, Linux {hardware['kernel_release']}"),
         (
             "processors",
-            f"{_many(hardware['sockets'], 'socket')}, {_many(hardware['numa_nodes'], 'NUMA node')}, "
-            f"{_many(hardware['cores'], 'core')}, {_many(hardware['hardware_threads'], 'hardware thread')} "
+            f"{many(hardware['sockets'], 'socket')}, {many(hardware['numa_nodes'], 'NUMA node')}, "
+            f"{many(hardware['cores'], 'core')}, {many(hardware['hardware_threads'], 'hardware thread')} "
             f"({hardware['allowed_hardware_threads']} allowed)",
         ),
         ("caches", caches or "not told"),
@@ -156,25 +107,10 @@ def _summary(topology: Topology, mpi: Mpi | None) -> list[tuple[str, str]]:
         ("read from", {"hwloc-library": "hwloc", "lstopo": "lstopo (hwloc)", "sysfs": "/sys"}[topology.source]),
     ]
     if mpi is None:
-        return [*lines, ("MPI", "none")]
+        return [*lines, ("MPI", "nothing built for it yet" if any(one.id == "not-built" for one in findings) else "none")]
     whence = "installed by pip" if mpi.origin == "wheel" else "the system's"
     launcher = f"{mpi.launcher_path}, {mpi.launcher_family}: {short_version(mpi.launcher_version)}"
     return [*lines, ("MPI", f"{short_version(mpi.library_version)}, {whence}"), ("launcher", launcher)]
-
-
-def verdict(findings: Sequence[Finding]) -> str:
-    """Say in one line whether this machine can be measured."""
-    problems = sum(finding.severity == "problem" for finding in findings)
-    warnings = sum(finding.severity == "warning" for finding in findings)
-    if problems:
-        return f"Not usable: cure the {_many(problems, 'problem')} below first, then run 'rankwise doctor' again."
-    if warnings:
-        return f"Usable, but {_many(warnings, 'warning')} may spoil what is measured. Next: rankwise quick"
-    return "Usable: nothing found that would spoil a measurement. Next: rankwise quick"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _amount(size_bytes: int) -> str:

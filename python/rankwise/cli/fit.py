@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from rankwise.cli.base import Json, print_json, tell, verb, writable
+from rankwise.api.fitting import Fitting
+from rankwise.cli.base import Json, print_json, tell, verb
 from rankwise.cli.table import Table
-from rankwise.errors import InputError
 from rankwise.units import format_parameter, format_size
 
 if TYPE_CHECKING:
@@ -18,50 +15,24 @@ if TYPE_CHECKING:
 
 
 @verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")
-def fit(
-    samples: Annotated[
-        Path, typer.Argument(help="Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.")
-    ],
-    model: Annotated[
-        str, typer.Option(help="auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
-    ] = "auto",
-    statistic: Annotated[str, typer.Option(help="What a table's row is: median, minimum, mean or smallest-20.")] = "median",
-    method: Annotated[
-        str, typer.Option(help="Piecewise by regression (lines and breaks from the data), or the table itself: table.")
-    ] = "regression",
-    link: Annotated[str, typer.Option(help="The link class of a CSV table.")] = "other-node",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the profile here.", callback=writable)] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a profile that has what the new one lacks.")] = False,
-    as_json: Json = False,
-) -> None:
+def fit(asked: Fitting, as_json: Json = False) -> None:
     """Fit all link models to raw samples, with 95 % intervals, and choose what predicts by its error on sizes not seen.
 
     Everything is recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table
     itself predicts, joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
-    from rankwise.machine.profile import Profile
-    from rankwise.measure.fitting import fit_table
-    from rankwise.measure.profiles import profile_of_samples
+    from rankwise.api.fitting import fit as ask
 
-    if output is not None and output.exists() and samples.exists() and output.samefile(samples):
-        raise InputError(f"--output {output} holds the samples: name another file, they would be lost")
-    if samples.suffix.lower() == ".csv":
-        profile = fit_table(samples, link, model, method)
-    else:
-        profile = profile_of_samples(samples, statistic, model, method)
-    if output is not None and output.exists() and not force and (lost := Profile.load(output).lost_in(profile)):
-        raise InputError(f"{output} has what the new profile lacks ({', '.join(lost)}): give another --output, or --force")
-    for line in profile.warnings:
+    found = ask(asked)
+    for line in found.profile.warnings:
         tell(f"warning: {line}")
-    tell(f"profile {output or samples}: {profile.trust.line()}")
-    if output is not None:
-        profile.save(output)
+    tell(f"profile {found.path}: {found.profile.trust.line()}")
     if as_json:
-        print_json(profile.to_dict())
+        print_json(found.to_dict())
         return
-    _show(profile)
-    if output is not None:
-        tell(f"profile: {output}; next: rankwise predict exchange --profile {output}")
+    _show(found.profile)
+    if asked.output is not None:
+        tell(f"profile: {found.path}; next: rankwise predict exchange --profile {found.path}")
     else:
         tell("next: add -o machine.json to keep this as a profile")
 

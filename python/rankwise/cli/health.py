@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.api.health import Judging, Kept, Watch
-from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.cli.table import Table
 from rankwise.errors import InputError, exit_code
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 health_verbs = group("health", "Is this machine slower than usual? Sessions, their history, the alarm.", default="run")
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
-Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.")]
-Prometheus = Annotated[Path | None, typer.Option("--prometheus", help="Write gauges for a collector that reads files.")]
+Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.", callback=writable)]
+Prometheus = Annotated[
+    Path | None, typer.Option("--prometheus", help="Write gauges for a collector that reads files.", callback=writable)
+]
 
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,6 @@ import typer
 
 from rankwise.cli.base import Json, print_json, verb
 from rankwise.cli.table import Table
-from rankwise.errors import InputError
 from rankwise.units import format_size
 
 
@@ -29,32 +27,14 @@ def ledger(
 
     predict, simulate and validate append to the file that RANKWISE_LEDGER names; without it nothing is kept.
     """
-    from rankwise.engines.ledger import BY, FILE, held, read
+    from rankwise.api.predicted import ledger
 
-    path = file or (Path(os.environ[FILE]) if os.environ.get(FILE) else None)
-    if path is None:
-        raise InputError(f"no ledger is named: give the file, or set {FILE}")
-    groups = [name.strip() for name in by.split(",")]
-    for name in groups:
-        if name not in BY:
-            raise InputError(f"--by '{name}' is unknown: choose of {', '.join(BY)}")
-    pairs = read(path)
-    if not pairs:
-        raise InputError(
-            f"ledger {path} has no prediction with its outcome: 'rankwise validate' makes some, or 'predict' and 'simulate' of the "
-            "same cases"
-        )
-    found = {name: held(pairs, name) for name in groups}
+    found = ledger(file, [name.strip() for name in by.split(",")])
     if as_json:
-        print_json({"schema": 1, "ledger": str(path), "groups": [one.to_dict() for ones in found.values() for one in ones]})
+        print_json(found.to_dict())
         return
-    whole = found[groups[0]][0]
-    inside = "" if whole.inside is None else f"; {whole.inside:.0%} of {whole.with_interval} lay within their interval"
-    regret = (
-        "" if whole.regret is None else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
-    )
-    print(f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}.")
-    for name, ones in found.items():
+    print(found.conclusion)
+    for name, ones in found.groups.items():
         heads = (name, "predictions", "median error", "inside the interval", "mean regret", "questions")
         table = Table(*heads, leave=("questions", "predictions"))
         for one in ones[1:]:

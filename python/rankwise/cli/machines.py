@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rankwise.cli.base import Json, group, print_json, tell, verb
 from rankwise.cli.table import Table
-
-if TYPE_CHECKING:
-    from rankwise.machine.description import Description
+from rankwise.errors import EXIT_FAILURE
 
 machines_verbs = group("machines", "Machine descriptions with the source of each figure.")
 
@@ -18,17 +16,17 @@ machines_verbs = group("machines", "Machine descriptions with the source of each
 @verb("list", "rankwise machines list", under=machines_verbs)
 def list_machines(as_json: Json = False) -> None:
     """List the known machines; RANKWISE_MACHINES names folders with descriptions of your own."""
+    from rankwise.api.machines import machines
     from rankwise.machine.description import format_quantity
-    from rankwise.machine.library import all_machines
 
-    machines = all_machines()
+    found = machines()
     if as_json:
-        print_json({"machines": [_summary(machine) for machine in machines]})
+        print_json(found.to_dict())
         return
-    print(f"{len(machines)} machines are described, each figure with its source.")
+    print(found.conclusion)
     heads = ("name", "year", "nodes", "node peak", "memory", "link", "injection", "network", "unverified")
     table = Table(*heads, leave=("unverified", "injection", "network", "year", "memory", "node peak"))
-    for machine in machines:
+    for machine in found.descriptions:
 
         def shown(value: float | None, unit: str) -> str:
             return "–" if value is None else format_quantity(value, unit)
@@ -61,13 +59,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a machine: each figure with its kind (measured, published, projected, unverified), source and date."""
+    from rankwise.api.machines import describe
     from rankwise.machine.description import QUANTITIES, format_quantity
-    from rankwise.machine.library import load_machine
 
-    described = load_machine(machine)
+    found = describe(machine)
     if as_json:
-        print_json(described.to_dict())
+        print_json(found.to_dict())
         return
+    described = found.description
     print(f"{described.name}: {described.title}")
     table = Table("figure", "value", "kind", "source", "date", "meaning", leave=("meaning", "date", "kind"))
     topology = described.topology
@@ -83,13 +82,8 @@ def show(
     table.show()
     for note in described.notes:
         tell(f"note: {note}")
-    missing = [
-        key
-        for key in ("nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency", "overhead", "message_rate", "eager_limit")
-        if key not in described.figures
-    ]
-    if missing:
-        tell(f"not known: {', '.join(missing)}; what needs them asks for them")
+    if found.unknown:
+        tell(f"not known: {', '.join(found.unknown)}; what needs them asks for them")
 
 
 @verb(
@@ -108,27 +102,21 @@ def check(
 
     Exit code 1 where a figure does not follow.
     """
-    from rankwise.machine.derived import CLOSE, check_all
+    from rankwise.api.machines import check_machines
     from rankwise.machine.description import QUANTITIES, format_quantity
-    from rankwise.machine.library import all_machines, load_machine
 
-    machines = all_machines() if machine is None else [load_machine(machine)]
-    found = check_all(machines)
-    wrong = [finding for finding in found if not finding.agrees]
+    found = check_machines(machine)
     if as_json:
-        print_json({"findings": [finding.to_dict() for finding in found], "agree": len(found) - len(wrong)})
+        print_json(found.to_dict())
     else:
-        print(
-            f"{len(found) - len(wrong)} of {len(found)} figures that follow from others agree to {CLOSE:.0%} "
-            f"({len(machines)} machines)"
-        )
-        for finding in wrong:
+        print(found.conclusion)
+        for finding in found.wrong:
             unit = QUANTITIES[finding.key].unit
             low, high = (format_quantity(end, unit) for end in finding.follows)
             follows = low if low == high else f"{low} to {high}"
             print(f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}")
-    if wrong:
-        raise typer.Exit(1)
+    if found.wrong:
+        raise typer.Exit(EXIT_FAILURE)
 
 
 @verb("schema", "rankwise machines schema > machine.schema.json", under=machines_verbs)
@@ -137,17 +125,3 @@ def schema() -> None:
     from rankwise.machine import derived
 
     print_json(derived.schema())
-
-
-def _summary(machine: Description) -> dict[str, object]:
-    return {
-        "name": machine.name,
-        "title": machine.title,
-        "year": machine.year,
-        "processor": machine.processor,
-        "topology": machine.topology.label() if machine.topology else None,
-        "nodes": machine.get("nodes"),
-        "machine_peak_flop_per_s": machine.machine_peak(),
-        "unverified": machine.unverified(),
-        "file": machine.where,
-    }

@@ -13,7 +13,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from rankwise import __version__
 from rankwise.cli.base import app, begin_printing, has_printed, print_json
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError, split_message
@@ -21,6 +20,8 @@ from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE,
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from rankwise import __version__
+
         print(f"rankwise {__version__}")
         raise typer.Exit
 

@@ -59,7 +59,7 @@ def run(
 )
 def show(
     file: File,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
     as_json: Json = False,
 ) -> None:
     """Show a record: the time in MPI, the calls that take it, the pairs of ranks, the matrix."""

@@ -59,7 +59,7 @@ def preload(
     --check 0 for safe, 3 for unsafe, 5 where the runs do not show it.
     """
     from rankwise import _core
-    from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment
+    from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment, require_fit
     from rankwise.units import parse_seconds
 
     known = [algorithm.name for algorithm in _core.mapping_algorithms()]
@@ -80,6 +80,7 @@ def preload(
     found = shutil.which(command[0])
     if found is None:
         raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
+    require_fit([found, *command[1:]])
     if check:
         raise typer.Exit(_check([found, *command[1:]], environment))
     sys.stdout.flush()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankwise.api.profiles import Tables
 from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.cli.table import Table
-from rankwise.errors import InputError, exit_code
-from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time, parse_share
+from rankwise.errors import exit_code
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Comparison
@@ -98,27 +98,7 @@ def _models_table(profile: Profile) -> Table:
     rankwise profile import pingpong.csv --link other-node -o machine.json""",
     under=profile_verbs,
 )
-def import_files(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with their spread."
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The profile to write.", callback=writable)] = Path(
-        "machine.json"
-    ),
-    link: Annotated[
-        str | None,
-        typer.Option(help="The link class that was measured. Default: what a job map or host names in the file tell."),
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="The machine's name. Default: the first file's name.")] = None,
-    add: Annotated[bool, typer.Option("--add", help="Put the tables into the profile that --output names.")] = False,
-    window: Annotated[
-        int | None, typer.Option(min=1, help="Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+def import_files(asked: Tables, as_json: Json = False) -> None:
     """Make a profile from what other programs measured.
 
     A ping-pong (osu_latency, IMB PingPong, mpi4py.bench, a CSV table of one-way times) becomes the send curve. What is no
@@ -126,21 +106,16 @@ def import_files(
     multi-threaded kin, puts and gets, all-to-all and neighbourhood collectives, further datatypes (-T all), buffers on a
     device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi.
     """
-    from rankwise.machine.profile import LINK_CLASSES, Profile
-    from rankwise.measure.imports import import_profile
+    from rankwise.api.profiles import import_tables
 
-    if link is not None and link not in LINK_CLASSES:
-        raise InputError(f"link class '{link}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
-    base = Profile.load(output) if add else None
-    profile = import_profile(tables, link, name or tables[0].stem, window, base)
-    profile.save(output)
-    for warning in profile.warnings[len(base.warnings) if base else 0 :]:
+    found = import_tables(asked)
+    for warning in found.warnings:
         tell(f"warning: {warning}")
     if as_json:
-        print_json(profile.to_dict())
+        print_json(found.to_dict())
     else:
-        print(output)
-        tell(f"next: rankwise profile show {output}")
+        print(found.path)
+        tell(f"next: rankwise profile show {found.path}")
 
 
 @verb(
@@ -161,29 +136,15 @@ def compare_profiles(
     Exit 3 when a figure of B is slower than the tolerance allows for certain, all figures together considered; 5 when most
     cannot be told, or one profile's figures are poor; 6 when both are; else 0.
     """
-    from rankwise.machine.compare import compare, in_words
-    from rankwise.machine.profile import Profile
+    from rankwise.api.comparing import compare
 
-    share = parse_share(tolerance, "--tolerance")
-    found = compare(Profile.load(a), Profile.load(b), share)
-    verdict = in_words(found, share)
+    found = compare(a, b, tolerance)
     if as_json:
-        print_json(
-            {
-                "a": str(a),
-                "b": str(b),
-                "tolerance": share,
-                "verdict": verdict,
-                "outcome": found.outcome,
-                "slower": found.outcome == "slower",
-                "notes": found.notes,
-                "comparisons": [comparison.to_dict() for comparison in found.comparisons],
-            }
-        )
+        print_json(found.to_dict())
     else:
-        print(verdict)
-        _print_comparisons(found.comparisons, everything)
-        for note in found.notes:
+        print(found.conclusion)
+        _print_comparisons(found.found.comparisons, everything)
+        for note in found.found.notes:
             tell(f"note: {note}")
     return exit_code(found.outcome, strict)
 
@@ -241,23 +202,10 @@ def export(
     ] = None,
 ) -> None:
     """Write a profile for other programs: all tables as CSV, a link like osu_latency's output or as SimGrid platform, gauges."""
+    from rankwise.api.profiles import load
     from rankwise.files import write_whole
-    from rankwise.machine.metrics import text as prometheus_text
-    from rankwise.machine.profile import open_profile
-    from rankwise.measure.export import csv_text, osu_text, simgrid_text
 
-    if form not in ("csv", "osu", "simgrid", "prometheus"):
-        raise InputError(f"format '{form}' is unknown: choose csv, osu, simgrid or prometheus")
-    profile = open_profile(path)
-    if link is None and len(profile.links) > 1 and form in ("osu", "simgrid"):
-        raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
-    if link is not None and link not in profile.links:
-        raise InputError(f"{path} has no link {link}: choose one of {', '.join(profile.links)}")
-    if form in ("csv", "prometheus"):
-        write = csv_text if form == "csv" else prometheus_text
-        text = write(profile if link is None else replace(profile, links={link: profile.links[link]}))
-    else:
-        text = (osu_text if form == "osu" else simgrid_text)(profile, link or next(iter(profile.links)))
+    text = load(path).export(form, link)
     if output is None:
         print(text, end="")
     else:

@@ -11,7 +11,7 @@ import typer
 
 from rankwise.api.project_values import number, value_words
 from rankwise.api.projecting import Described, FftProjection
-from rankwise.cli.base import Json, group, print_json, tell, verb
+from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.cli.table import Table
 from rankwise.errors import InputError
 from rankwise.units import format_ends, format_interval, format_number, format_time
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 project_verbs = group("project", "Machines that do not exist yet, or that you cannot use: what they would do.")
 
-Plot = Annotated[Path | None,
-    typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
+Plot = Annotated[Path | None, typer.Option(callback=writable,
+    help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
 
 
 @verb("table", "rankwise project table --year 2026", under=project_verbs)
@@ -230,6 +230,7 @@ def check_plot(plot: Path | None) -> None:
     """Refuse a plot's file that is no SVG before any work is done. Raises InputError."""
     if plot is not None and (plot.suffix != ".svg" or plot.is_dir()):
         raise InputError(f"--plot {plot} is not an SVG file: name it FILE.svg")
+    writable(plot)
 
 
 def write_plot(found: Result, plot: Path | None) -> None:

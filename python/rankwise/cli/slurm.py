@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,7 @@ from rankwise.errors import EXIT_FAILURE, InputError
 from rankwise.slurm.asked import FOLDER, Job
 
 if TYPE_CHECKING:
-    from rankwise.slurm.script import Settings, Work
+    from rankwise.slurm.script import Work
     from rankwise.slurm.states import JobState
 
 slurm_verbs = group("slurm", "Hand work to Slurm: readable job scripts, submission, states in words, results.")
@@ -41,21 +40,21 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
         ] = False,
         as_json: Json = False,
     ) -> None:
-        from rankwise.slurm.jobs import submit
+        from rankwise.slurm.jobs import next_job, program, submit
         from rankwise.slurm.script import job_script
 
         settings, folder = asked.settings(), asked.folder
         if work:
             wanted = _work([*work, *(["--resume"] if resume else [])])
         elif resume:
-            settings, wanted = _next_job(folder)
+            settings, wanted = next_job(folder)
         else:
             raise InputError("what is the job to do? Name a verb with its options, as in: rankwise slurm submit measure")
         if not submits:
-            script = job_script(settings, wanted, _program())
+            script = job_script(settings, wanted, program())
             print_json({"script": script}) if as_json else print(script, end="")
             return
-        submission = submit(folder, settings, wanted, _program())
+        submission = submit(folder, settings, wanted, program())
         if as_json:
             print_json({"folder": str(folder), **submission.to_dict()})
         else:
@@ -189,23 +188,3 @@ def _work(words: list[str]) -> Work:
 
         samples = str(samples_path_of(Path(parameters["output"])))
     return Work(tuple(words), samples)
-
-
-def _next_job(folder: Path) -> tuple[Settings, Work]:
-    """Return the settings and the work of a folder's last job, to go on with what it measured."""
-    from dataclasses import replace
-
-    from rankwise.slurm.jobs import read_submissions
-    from rankwise.slurm.script import Work
-
-    last = read_submissions(folder)[-1]
-    if last.work.samples is None:
-        raise InputError(f"'{last.work.words[0]}' cannot be gone on with: submit it anew without --resume")
-    words = tuple(word for word in last.work.words if word != "--resume")
-    return replace(last.settings, dependency=None), Work((*words, "--resume"), last.work.samples)
-
-
-def _program() -> list[str]:
-    """Return how the job starts rankwise: by the path of the command that we are, for PATH may differ there."""
-    command = Path(sys.prefix) / "bin" / "rankwise"
-    return [str(command)] if command.exists() else [sys.executable, "-m", "rankwise"]

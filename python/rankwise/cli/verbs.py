@@ -13,6 +13,7 @@ MODULES = {
     "predict": ("workloads",),
     "run": ("workloads",),
     "validate": ("workloads", "validate_choose"),
+    "cache": ("cache",),
     "fit": ("fit",),
     "health": ("health",),
     "ledger": ("ledger",),

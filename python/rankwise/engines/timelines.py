@@ -5,6 +5,7 @@ Each gives the events of a tracer (observe/record.py), and those become a time l
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -92,7 +93,12 @@ def predicted(model: Model, case: Case, placement: _core.Placement) -> Timeline:
 
 
 def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, row: Row) -> Timeline:
-    """Return the time line of the repetition that a row is of, of a simulation that was traced."""
+    """Return the time line of the repetition that a row is of, of a simulation that was traced.
+
+    Raises InputError for persistent requests, whose messages SimGrid does not trace.
+    """
+    if any(call.name.startswith("MPI_Start") for call in trace.calls):
+        raise InputError("SimGrid traces no message of persistent requests: ask for --mode isend, which takes as long there")
     events: Events = {rank: [] for rank in range(placement.ranks)}
     names: list[str] = []
     calls: dict[int, list[tuple[float, float, str]]] = {rank: [] for rank in events}
@@ -103,7 +109,8 @@ def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, 
             names += [name] * (name not in names)
             events[call.rank].append((*_event(call.start_s, call.end_s, 0, -1, 0, 0, COLLECTIVE)[:7], names.index(name), COLLECTIVE))
     for request, message in enumerate(trace.messages, 1):
-        start_s, end_s, name = _call_at(calls[message.source], message.sent_s, ("Send", "Ssend", "Sendrecv"))
+        # One call after another posts a message when it begins; what arrives ends the call that waits for it.
+        start_s, end_s, name = _call_at(calls[message.source], message.sent_s, ("Send", "Ssend", "Sendrecv"), last=True)
         blocking = name in ("Send", "Ssend", "Sendrecv")
         posted = (start_s, end_s) if blocking else (message.sent_s, message.sent_s)
         events[message.source].append(
@@ -252,13 +259,16 @@ def _polled(events: Array) -> Array:
     return polled
 
 
-def _call_at(calls: Sequence[tuple[float, float, str]], time_s: float, names: Sequence[str]) -> tuple[float, float, str]:
-    """Return the call in which a rank is at a time, one of ``names`` where there are several; else none, at that time."""
-    import bisect
+def _call_at(
+    calls: Sequence[tuple[float, float, str]], time_s: float, names: Sequence[str], last: bool = False
+) -> tuple[float, float, str]:
+    """Return the call in which a rank is at a time, one of ``names``; else none, at that time.
 
-    last = bisect.bisect_right(calls, time_s * (1 + 1e-12) + 1e-15, key=lambda call: call[0])
-    there = [call for call in calls[max(0, last - 8) : last] if call[0] <= time_s <= call[1] * (1 + 1e-12) + 1e-15]
-    return next((call for call in there if call[2] in names), (time_s, time_s, ""))
+    At a time at which one call ends and the next begins it is the former, or (``last``) the latter.
+    """
+    until = bisect.bisect_right(calls, time_s * (1 + 1e-12) + 1e-15, key=lambda call: call[0])
+    there = [call for call in calls[max(0, until - 8) : until] if call[0] <= time_s <= call[1] * (1 + 1e-12) + 1e-15]
+    return next((call for call in (reversed(there) if last else there) if call[2] in names), (time_s, time_s, ""))
 
 
 def _message_words(placement: _core.Placement, machine: _core.Machine | None, rank: int, messages: Sequence[Sent]) -> str:

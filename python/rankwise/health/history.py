@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import append_json_line, load_json
+from rankwise.files import append_json_line, load_json, no_pipe
 from rankwise.health.record import SCHEMA, Session
 from rankwise.measure.samples import now
 from rankwise.progress import tell
+from rankwise.reading import Trace, read_through
 
 
 def read(path: Path) -> list[Session]:
@@ -22,7 +24,7 @@ def read(path: Path) -> list[Session]:
     cannot be read or has no line of ours at all.
     """
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = no_pipe(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -34,26 +36,30 @@ def read(path: Path) -> list[Session]:
         if not line.strip():
             continue
         try:
-            record = load_json(line)
-            if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
-                raise ValueError(f"schema {record['schema']} is newer than this program's {SCHEMA}")
-            if "accept" in record:
-                accepted |= {str(at): str(record["at"]) for at in record["accept"]}
+            found = read_through(partial(_read_line, line), f"{path}, line {number}: no session", "skipped")
+            if isinstance(found, Session):
+                sessions.append(found)
             else:
-                sessions.append(Session.from_dict(record))
-        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            why = (
-                "not JSON"
-                if isinstance(error, json.JSONDecodeError)
-                else f"lacks {error}"
-                if isinstance(error, KeyError)
-                else error
-            )
+                accepted |= found
+        except InputError as error:
             broken += 1
-            tell(f"rankwise: {path}, line {number}: no session ({why}), skipped")
+            tell(f"rankwise: {error}")
     if broken and not sessions:
         raise InputError(f"{path} holds no session that can be read: is this a history of 'rankwise health'?")
     return sorted((replace(s, accepted=accepted.get(s.at, "")) for s in sessions), key=lambda session: session.began)
+
+
+def _read_line(line: str, trace: Trace) -> Session | dict[str, str]:
+    """Return a session, or the sessions that were accepted, each with the time of that."""
+    try:
+        record = trace.of(load_json(line))
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
+        raise ValueError(f"schema {record['schema']} is newer than this program's {SCHEMA}")
+    if "accept" in record:
+        return {str(at): str(record["at"]) for at in record["accept"]}
+    return Session.from_dict(record)
 
 
 def add(path: Path, session: Session) -> None:

@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
-import tempfile
+import platform
+import re
+import shutil
+import sysconfig
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
 
+from rankwise.cache import COMPILER, cache_folder
 from rankwise.errors import UnusableEnvironmentError
-from rankwise.launch.process import output_of
-from rankwise.progress import meter, tell
+from rankwise.files import write_whole
+from rankwise.launch.process import Child, output_of
+from rankwise.progress import Meter, meter, tell
 
-_TIMEOUT_S = 300
-# The folders of the installed sources that each product is made of.
-_KERNELS = ("grid", "halo", "schedule", "mpi", "exchange", "measure", "fft", "kernels")
-_PLATFORM = ("simgrid",)
-_PRELOAD = ("grid", "halo", "mapping", "mpi", "cart", "api", "preload", "rankwise")
-_LIBRARY = ("grid", "schedule", "cost", "profile", "decide", "halo", "mpi", "exchange", "fft", "api", "rankwise")
-# Of some folders a product takes these files only.
-_KERNELS_ONLY = {"exchange": ("content", "executor", "neighborhood", "stencil_exchange", "timed"), "halo": ("copy",)}
-_PRELOAD_ONLY = {"api": ("agreement", "cart", "communicator", "environment", "failure", "graph"), "halo": ("copy",)}
-_LIBRARY_ONLY = {
-    "api": (
-        "agreement",
-        "communicator",
-        "environment",
-        "failure",
-        "fft",
-        "halo",
-        "handles",
-        "fortran_handles",
-        "known_machine",
-        "results",
-        "versioned",
-    ),
-    "decide": ("few.cpp", "few.hpp", "few_nodes", "fft_judge", "halo_judge"),
-    "exchange": ("carrier", "courier", "executor", "halo_mover", "halo_window", "relay_carrier", "shared_memory", "trial"),
-    "fft": (
-        "block_exchange",
-        "buffer",
-        "decomposition",
-        "knowledge",
-        "library",
-        "long_blocks",
-        "memory",
-        "node_exchange",
-        "redistribution",
-        "stages",
-        "transform",
-    ),
-    "halo": ("copy", "epochs", "reach", "relay", "halo"),
-    "mpi": ("error", "simulated", "wait"),
-}
-_ALONE = ("preload",)  # what takes the place of MPI's functions must not see MPI's declarations of them
+_TIMEOUT_S = 300  # without a word
+_DONE = re.compile(r"\[ *(\d+)%\]|\[(\d+)/(\d+)\]")  # how CMake's makefiles and Ninja say how far they are
 
 
 def build_kernels(compiler: Path) -> Path:
@@ -63,80 +27,87 @@ def build_kernels(compiler: Path) -> Path:
 
     Raises UnusableEnvironmentError with the compiler's words when they do not build.
     """
-    words = f"building the kernels for {compiler} (once)"
-    return _build(compiler, _sources(_KERNELS, _KERNELS_ONLY), "rankwise-kernels", (), ("-ldl",), words)
+    return _build(compiler, "rankwise-kernels", "rankwise-kernels", "the kernels")
+
+
+def has_kernels(compiler: Path) -> bool:
+    """Tell whether the kernels were built for a compiler before."""
+    return _is_as_built(_folder(compiler) / "rankwise-kernels")
 
 
 def build_platform(compiler: Path) -> Path:
     """Return the library by which SimGrid reads our platforms, built likewise with its compiler wrapper."""
-    return _build(compiler, _sources(_PLATFORM), "platform.so", (), (), "building the platforms for SimGrid (once)")
+    return _build(compiler, "rankwise_platform", "librankwise_platform.so", "the platforms of simulations")
 
 
 def build_preload(compiler: Path) -> Path:
-    """Return librankwise_preload.so, built likewise; as in cmake/RankwisePreload.cmake it is linked with no MPI."""
-    files = _sources(_PRELOAD, _PRELOAD_ONLY)
-    folder = files[0].parent.parent / "preload"
-    flags = ("-fPIC", "-fvisibility=hidden", "-include", str(folder / "late_mpi.hpp"))
-    link = (
-        "-shared", "-static-libstdc++", "-static-libgcc", "-Wl,-z,lazy", f"-Wl,--version-script={folder / 'exports.map'}",
-        "-ldl", "-Wl,--as-needed",  # what a wrapper appends
-    )  # fmt: skip
-    return _build(compiler, files, "librankwise_preload.so", flags, link, f"building the preload library for {compiler} (once)")
+    """Return librankwise_preload.so, built likewise and linked with no MPI."""
+    return _build(compiler, "rankwise_preload", "librankwise_preload.so", "the preload library")
 
 
 def build_library(compiler: Path) -> Path:
     """Return the library of halos and FFTs that Python loads, built likewise."""
-    flags = ("-fPIC", "-fvisibility=hidden")
-    words = f"building halos and FFTs for {compiler} (once)"
-    return _build(compiler, _sources(_LIBRARY, _LIBRARY_ONLY), "librankwise.so", flags, ("-shared", "-ldl"), words)
+    return _build(compiler, "rankwise", "librankwise.so", "halos and FFTs")
 
 
-def _sources(parts: Sequence[str], only: Mapping[str, Sequence[str]] = MappingProxyType({})) -> list[Path]:
-    """Return all sources and headers of these parts that were installed; of those in `only` what begins with its names."""
-    from rankwise.launch.mpi import package_folder
+def _build(compiler: Path, target: str, name: str, what: str) -> Path:
+    """Build a target of the installed CMakeLists.txt, on top of the core that was installed; return what came of it.
 
-    folder = package_folder() / "kernel_sources"
-    files = sorted(path for part in parts for path in (folder / part).iterdir()) if folder.is_dir() else []
-    files = [path for path in files if path.name.startswith(tuple(only.get(path.parent.name, ("",))))]
-    if not files:
-        raise UnusableEnvironmentError(f"the kernels' sources are missing ({folder}): reinstall rankwise")
-    return files
-
-
-def _build(compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str], link: Sequence[str], words: str) -> Path:
-    folder = files[0].parent.parent
-    digest = hashlib.sha256()
-    digest.update(str(compiler.resolve()).encode())
-    digest.update(output_of([str(compiler), "-show"])[1].encode())
-    for path in files:
-        digest.update(path.read_bytes())
-    built = cache_folder() / f"kernels-{digest.hexdigest()[:16]}" / name
-    _own_folder(built.parent)
+    What is built for one MPI shares a folder in the cache, and so what its targets have in common.
+    """
+    sources, core = _installed()
+    kept = _folder(compiler)
+    built = kept / name
+    _own_folder(kept)
     if _is_as_built(built):
         return built
-    tell(words)
-    units = _units(files)
-    # Built under another name and moved, so that an interrupted build leaves nothing that looks finished.
-    with tempfile.TemporaryDirectory(dir=built.parent) as scratch, meter("building", len(units)) as progress:
-
-        def compile_unit(numbered: tuple[int, Sequence[Path]]) -> str:
-            number, together = numbered
-            made = Path(scratch) / f"{number}.o"
-            before = [word for path in together[:-1] for word in ("-include", str(path))]
-            last = str(together[-1])
-            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, *before, "-c", last, "-o", str(made)], compiler)
-            progress.advance()
-            return str(made)
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = list(pool.map(compile_unit, enumerate(units)))
-        fresh = Path(scratch) / name
-        _compile([str(compiler), *objects, "-o", str(fresh), *link], compiler)
-        os.chmod(fresh, 0o700)
-        (Path(scratch) / "sum").write_text(_checksum(fresh), encoding="ascii")
-        os.replace(Path(scratch) / "sum", _sum_of(built))
-        os.replace(fresh, built)
+    tell(f"building {what} for {compiler} (once)")
+    cmake = shutil.which("cmake", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]))
+    if cmake is None:
+        raise UnusableEnvironmentError(f"{what} cannot be built for {compiler} without CMake: pip install cmake, or unset RANKWISE_MPI")
+    with (kept / "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _is_as_built(built):  # by another process, meanwhile
+            return built
+        made = kept / "build"
+        write_whole(kept / COMPILER, f"{compiler}\n")
+        with meter(f"building {what}", 100) as progress:
+            # SimGrid's wrapper compiles programs for its simulator; this lets CMake's trials of it be programs of this machine.
+            pretend = {"SMPI_PRETEND_CC": "1"}
+            options = {
+                "CMAKE_CXX_COMPILER": compiler, "CMAKE_BUILD_TYPE": "Release", "RANKWISE_MPI_WRAPPER": "ON", "RANKWISE_CORE": core,
+                "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",
+            }  # fmt: skip
+            _run([cmake, "-S", sources, "-B", made, *(f"-D{key}={value}" for key, value in options.items())], pretend, compiler, progress)
+            _run([cmake, "--build", made, "--target", target, "--parallel", os.cpu_count() or 1], {}, compiler, progress)
+        # Moved when it is whole, so that an interrupted build leaves nothing that looks finished.
+        (path,) = (path for path in (made, made / "lib") if (path / name).is_file())
+        os.chmod(path / name, 0o700)
+        write_whole(_sum_of(built), _checksum(path / name))
+        os.replace(path / name, built)
     return built
+
+
+def _installed() -> tuple[Path, Path]:
+    """Return the installed sources and the core that was compiled from them. Raises UnusableEnvironmentError."""
+    from rankwise.launch.mpi import package_folder
+
+    sources, core = package_folder() / "kernel_sources", package_folder() / "lib" / "librankwise_core.a"
+    if not (sources / "CMakeLists.txt").is_file() or not core.is_file():
+        raise UnusableEnvironmentError(f"the kernels' sources are missing ({sources}): reinstall rankwise")
+    return sources, core
+
+
+def _folder(compiler: Path) -> Path:
+    """Return where builds are kept: by the machine, the compiler, its MPI's header, and all that is compiled."""
+    sources, core = _installed()
+    shown = output_of([str(compiler), "-show"])[1]
+    digest = hashlib.sha256(f"{platform.machine()} {compiler.resolve()} {shown}".encode())
+    headers = [Path(word[2:]) / "mpi.h" for word in shown.split() if word.startswith("-I")]
+    for path in (*headers, core, *sorted(sources.rglob("*"))):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return cache_folder() / f"mpi-{digest.hexdigest()[:16]}"
 
 
 def _own_folder(folder: Path) -> None:
@@ -171,27 +142,21 @@ def _checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _units(files: Sequence[Path]) -> list[Sequence[Path]]:
-    """Return the sources that are compiled as one: those of a folder, which takes half the time of one after the other."""
-    of_folder: dict[str, list[Path]] = {}
-    for path in files:
-        if path.suffix == ".cpp":
-            together = path.name if path.parent.name in _ALONE else ""
-            of_folder.setdefault(f"{path.parent.name}/{together}", []).append(path)
-    # The largest first, so that none is left over at the end.
-    return sorted(of_folder.values(), key=lambda unit: -sum(path.stat().st_size for path in unit))
-
-
-def _compile(command: Sequence[str], compiler: Path) -> None:
-    code, words = output_of(command, timeout_s=_TIMEOUT_S)
+def _run(command: Sequence[object], more: Mapping[str, str], compiler: Path, progress: Meter) -> None:
+    """Run a step of a build and pass on how far it is. Raises UnusableEnvironmentError with the compiler's own words."""
+    said: list[str] = []
+    done = 0
+    with Child([str(word) for word in command], more) as child:
+        for line in child.lines(_TIMEOUT_S):
+            said.append(line)
+            if (found := _DONE.match(line)) is not None:
+                percent = int(found[1]) if found[1] else 100 * int(found[2]) // int(found[3])
+                progress.advance(max(0, percent - done))
+                done = max(done, percent)
+        code, complaint = child.wait(), child.complaint()
     if code != 0:
+        errors = [line for line in (*said, *complaint.split(" / ")) if "error" in line.lower()] or [complaint]
         raise UnusableEnvironmentError(
-            f"{compiler} does not build the kernels ({' '.join(words.split())[-300:]}): "
+            f"{compiler} does not build the kernels ({' '.join(' / '.join(errors[:3]).split())[:300]}): "
             "it needs a C++20 compiler behind it, or unset RANKWISE_MPI"
         )
-
-
-def cache_folder() -> Path:
-    """Return this program's folder in the user's cache."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "rankwise"

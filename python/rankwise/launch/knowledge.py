@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rankwise.launch.build import cache_folder
+from rankwise.cache import cache_folder
 
 
 def knowledge_folder() -> Path | None:

@@ -1,7 +1,7 @@
 """The MPI that the kernels run with: which library, which launcher, and whether the two belong together.
 
 The default is the MPICH that pip installs beside us. ``RANKWISE_MPI=system`` takes the MPI whose ``mpicxx`` is on PATH
-(the kernels are built for it on first use); ``RANKWISE_MPIEXEC`` names another launcher.
+(the kernels are built for it on first use), a path the mpicxx that it names; ``RANKWISE_MPIEXEC`` names another launcher.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import math
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 
 from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.allocation import find_allocation
+from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
 from rankwise.launch.process import Child, output_of
 from rankwise.launch.reach import Reach, require_hosts, seconds_of
@@ -96,21 +96,17 @@ def mismatch_cure(mpi: Mpi) -> str:
 
 def find_mpi() -> Mpi:
     """Find kernels, library and launcher. Raises UnusableEnvironmentError when one of them is missing."""
-    wanted = os.environ.get("RANKWISE_MPI", "default")
-    if wanted == "system":
+    beside = []
+    if (compiler := asked_compiler()) is not None:
         from rankwise.launch.build import build_kernels
 
-        compiler = system_compiler()
         kernels = build_kernels(compiler)
         beside = [compiler.parent]
-    elif wanted == "default":
-        kernels = installed_kernels()
-        beside = []
     else:
-        raise InputError(f"RANKWISE_MPI is '{wanted}': set it to 'system', or unset it for the default MPI")
+        kernels = installed_kernels()
     about = _about(kernels)
     library_path = Path(str(about["mpi_library_path"])).resolve()
-    origin = "wheel" if library_path.is_relative_to(Path(sys.prefix).resolve()) else "system"
+    origin = "wheel" if is_pips(library_path) else "system"
     version = str(about["mpi_library"]).strip()
     # The launcher of a library usually lies in bin beside its lib.
     beside.append(Path(os.path.normpath(str(about["mpi_library_path"]))).parent.parent / "bin")
@@ -121,19 +117,6 @@ def find_mpi() -> Mpi:
         kernels_path=kernels,
         launcher=_find_launcher(beside, family_of_library(version)),
     )
-
-
-def system_compiler() -> Path:
-    """Return the mpicxx that RANKWISE_MPI=system means. Raises UnusableEnvironmentError where there is none."""
-    # The environment that we live in may have the default MPI's mpicxx first on PATH: that is not the system's.
-    folders = [folder for folder in os.get_exec_path() if Path(folder).parent.resolve() != Path(sys.prefix).resolve()]
-    compiler = shutil.which("mpicxx", path=os.pathsep.join(folders))
-    if compiler is None:
-        raise UnusableEnvironmentError(
-            "RANKWISE_MPI=system, but no mpicxx is on PATH: install an MPI with its compiler "
-            "(Debian: apt-get install libmpich-dev mpich), or unset RANKWISE_MPI"
-        )
-    return Path(compiler)
 
 
 def installed_kernels() -> Path:
@@ -186,6 +169,10 @@ def _about(kernels: Path) -> Mapping[str, Any]:
             raise ValueError
     except (ValueError, TypeError, KeyError):
         reason = " ".join(text.split())[-300:] or f"exit code {code}"
+        if re.search(r"libmpi\S*: cannot open shared object file", reason):
+            raise UnusableEnvironmentError(
+                "there is no MPI beside rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the mpicxx on PATH"
+            ) from None
         raise UnusableEnvironmentError(
             f"the MPI kernels do not start ({kernels}: {reason}): reinstall with 'pip install --force-reinstall mpich .'"
         ) from None
@@ -230,7 +217,7 @@ def stream_kernel(
                 )
             if lost := reach.lost(quiet_s):
                 raise ended_by_us(f"nothing heard for {quiet_s:.0f} s while {doing}: {lost}; the ranks")
-            if started and quiet_s > silence_s:
+            if started and child.silence_s() > silence_s:
                 raise ended_by_us(
                     f"nothing heard for {quiet_s:.0f} s while {doing}, which was to take less: the ranks hang",
                     ": go on from there, or allow more with RANKWISE_SILENCE_S",
@@ -273,7 +260,8 @@ def _record_of(line: str) -> dict[str, Any] | None:
 def longest_silence_s(arguments: Sequence[str], ranks: int, oversubscribed: bool) -> float:
     """Return for how long a kernel may print nothing: from the seconds that it was given and the bytes that it moves."""
     given = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-    planned_s = float(given.get("--seconds") or given.get("--budget-s") or 0.0) + float(given.get("--job-s") or 0.0)
+    planned_s = float(given.get("--seconds") or given.get("--budget-s") or 0.0)
+    planned_s += float(given.get("--job-s") or 0.0) + float(given.get("--patience-s") or 0.0)
     words = [word for value in given.values() for word in re.split("[,:]", value)]
     least = given.get("--least", "1")
     points = math.prod(int(n) for n in given["--n"].split(",")) if "--n" in given else 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rankwise.errors import UnusableEnvironmentError
@@ -13,20 +14,22 @@ VARIABLES = (
     "RANKWISE_MAPPING", "RANKWISE_STENCIL", "RANKWISE_EFFORT", "RANKWISE_VERBOSE", "RANKWISE_GRAPHS", "RANKWISE_NEIGHBOR",
 )  # fmt: skip
 NEIGHBOR_MODES = ("off", "check", "auto", "always")  # of RANKWISE_NEIGHBOR (docs/halo.md)
+_BUILT_FOR = re.compile(rb"rankwise_preload_for:(\w+)")  # a library's own word (src/preload/arrange.cpp)
 
 
 def preload_libraries() -> list[Path]:
-    """Return the libraries to load: those installed with us, and before them one for RANKWISE_MPI=system.
+    """Return the libraries to load: those installed with us, and before them one for the MPI that RANKWISE_MPI asks for.
 
     Each acts only in programs of the MPI that it was built for. Raises UnusableEnvironmentError where there is none.
     """
-    from rankwise.launch.mpi import package_folder, system_compiler
+    from rankwise.launch.installed import asked_compiler
+    from rankwise.launch.mpi import package_folder
 
     libraries = sorted((package_folder() / "lib").glob("librankwise_preload*.so"))
-    if os.environ.get("RANKWISE_MPI") == "system":
+    if (compiler := asked_compiler()) is not None:
         from rankwise.launch.build import build_preload
 
-        libraries.insert(0, build_preload(system_compiler()))
+        libraries.insert(0, build_preload(compiler))
     if not libraries:
         raise UnusableEnvironmentError(
             f"librankwise_preload.so is not installed ({package_folder() / 'lib'}): reinstall rankwise, or set RANKWISE_MPI=system"
@@ -34,16 +37,49 @@ def preload_libraries() -> list[Path]:
     return libraries
 
 
+def loading(libraries: Sequence[Path]) -> dict[str, str]:
+    """Return the variables by which programs load libraries before their own, and before what is asked for already.
+
+    In LD_PRELOAD blanks end a name; libraries in folders with blanks are looked up by name in LD_LIBRARY_PATH, where they do not.
+    Raises UnusableEnvironmentError for a colon, which ends names in both.
+    """
+    if any(":" in str(path) for path in libraries):
+        raise UnusableEnvironmentError(f"{libraries[0].parent} has a colon in it, which no loader takes: install rankwise elsewhere")
+    names, folders = [str(path) for path in libraries], []
+    if any(" " in name for name in names):
+        names, folders = [path.name for path in libraries], [str(path.parent) for path in libraries]
+    found = {"LD_PRELOAD": [*dict.fromkeys(names)], "LD_LIBRARY_PATH": [*dict.fromkeys(folders)]}
+    return {name: ":".join([*words, *filter(None, [os.environ.get(name)])]) for name, words in found.items() if words}
+
+
+def require_fit(command: Sequence[str]) -> None:
+    """Raise UnusableEnvironmentError for a program that no library could act in, or that its launcher is not for.
+
+    Only where the program is seen and linked with its MPI; of others the library itself tells at their end.
+    """
+    from rankwise.launch.program import WORDS, family_of, launcher_at, mpi_libraries, program_of, require_match
+
+    program = program_of(command)
+    if program is None:
+        return
+    require_match(launcher_at(Path(command[0])), program)
+    known = {found[1].decode() for path in preload_libraries() if (found := _BUILT_FOR.search(path.read_bytes()))}
+    for name in mpi_libraries(program):
+        if (family := family_of(name)) not in known:
+            raise UnusableEnvironmentError(
+                f"{program} belongs to {WORDS[family]} ({name}), and what could be loaded is for "
+                f"{' and '.join(WORDS[one] for one in sorted(known))}: set RANKWISE_MPI=system, with {WORDS[family]}'s mpicxx first on PATH"
+            )
+
+
 def preload_environment(options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the environment of a preloaded program; ``options``: values of ``VARIABLES``, None as the user has it."""
     environment = dict(os.environ)
     environment.update({name: value for name, value in options.items() if value is not None})
-    libraries = [str(path) for path in preload_libraries()]
-    if environment.get("LD_PRELOAD"):
-        libraries.append(environment["LD_PRELOAD"])
-    environment["LD_PRELOAD"] = ":".join(libraries)
+    variables = loading(preload_libraries())
+    environment.update(variables)
     # Open MPI takes to other hosts only what it is told to; MPICH and Slurm take everything.
-    told = [name for name in ("LD_PRELOAD", *VARIABLES) if name in environment]
+    told = [name for name in (*variables, *VARIABLES) if name in environment]
     listed = environment.get("OMPI_MCA_mca_base_env_list", "")
     environment["OMPI_MCA_mca_base_env_list"] = ";".join([*filter(None, [listed]), *told])
     return environment

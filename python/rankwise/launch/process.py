@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rankwise.errors import UnusableEnvironmentError
-from rankwise.launch.remains import MARK, Remains, new_mark
+from rankwise.launch.remains import MARK, Remains, new_mark, waited_s
 
 _PR_SET_PDEATHSIG = 1
 _TAIL_BYTES = 8000
 _LONGEST_LINE_BYTES = 64 << 20
 _LAST_WORDS_S = 1.0  # after a command's end, of others who hold its stdout
 _LOOK_S = 0.05  # while lines come; a host must have been seen once before it is missed
+_QUIET_S = 1.0  # a silence so long is looked into
+_STARVED_TIMES = 20.0  # no silence is excused for longer than so many times what is allowed
 _TELLING = re.compile(
     r"error|cannot|could not|denied|unable|not found|no such|refused|no route|timed out|resolve|queued|retrying|not enough",
     re.IGNORECASE,
@@ -90,7 +92,8 @@ class Child:
         """Yield stdout line by line until the command ends, whoever else still holds its stdout.
 
         ``meanwhile`` is called at least about every second, with the seconds since a line that counts: any, or without ``all_count`` those
-        after which :meth:`heard` was called. Raises TimeoutError when these are ``silence_s``, and what ``meanwhile`` raises.
+        after which :meth:`heard` was called. Raises TimeoutError when :meth:`silence_s` comes to ``silence_s``, and what ``meanwhile``
+        raises.
         """
         assert self._process.stdout is not None and self._process.stderr is not None
         pending = b""
@@ -118,11 +121,12 @@ class Child:
                                 self.heard()
                             yield line.decode("utf-8", "replace")
                 now_s = time.monotonic()
-                if meanwhile is not None and (not events or now_s - looked_s >= _LOOK_S):
+                if not events or now_s - looked_s >= _LOOK_S:
                     looked_s = now_s
-                    meanwhile(now_s - self._heard_s)
-                if now_s - self._heard_s >= silence_s:
-                    raise TimeoutError
+                    if meanwhile is not None:
+                        meanwhile(now_s - self._heard_s)
+                    if self.silence_s() >= silence_s:
+                        raise TimeoutError
                 if not events and now_s - read_s >= _LAST_WORDS_S and self._process.poll() is not None:
                     break
         if pending:
@@ -131,6 +135,18 @@ class Child:
     def heard(self) -> None:
         """Begin the silence anew."""
         self._heard_s = time.monotonic()
+        self._waited_s: dict[int, float] | None = None
+
+    def silence_s(self) -> float:
+        """Return for how long nothing that counts was heard, without the time for which a process of the command was ready to run and
+        had no processor: on a busy machine that is none of its doing."""
+        quiet_s = time.monotonic() - self._heard_s
+        if quiet_s < _QUIET_S:
+            return quiet_s
+        if self._waited_s is None:
+            self._waited_s = {pid: waited_s(pid) for pid in self._remains.processes()}
+        starved_s = max((waited_s(pid) - before_s for pid, before_s in self._waited_s.items()), default=0.0)
+        return max(quiet_s - starved_s, quiet_s / _STARVED_TIMES)
 
     def wait(self) -> int:
         """Wait for the end; return the exit code (negative: the signal that ended it)."""

@@ -124,6 +124,12 @@ def memory_kills() -> int:
     return next((int(line[1]) for line in words if line[0] == "oom_kill"), 0)
 
 
+def waited_s(pid: int) -> float:
+    """Return for how long a process has been ready to run and had no processor; 0 where it is gone, or the system does not tell."""
+    words = (_lines(f"/proc/{pid}/schedstat") or [""])[0].split()
+    return int(words[1]) * 1e-9 if len(words) > 1 else 0.0
+
+
 def _all_processes() -> Iterator[tuple[int, tuple[int, str, int]]]:
     for name in os.listdir("/proc"):
         if name.isdecimal() and (stat := _stat(int(name))) is not None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import MOST_DIGITS
+from rankwise.files import MOST_DIGITS, no_pipe
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
@@ -169,6 +169,14 @@ class Description:
         topology = ["topology"] if self.topology is not None and self.topology.kind == UNVERIFIED else []
         return [*topology, *(key for key, figure in self.figures.items() if figure.kind == UNVERIFIED)]
 
+    def summary(self) -> dict[str, Any]:
+        """Return what a list of machines says of it."""
+        return {
+            "name": self.name, "title": self.title, "year": self.year, "processor": self.processor,
+            "topology": self.topology.label() if self.topology else None, "nodes": self.get("nodes"),
+            "machine_peak_flop_per_s": self.machine_peak(), "unverified": self.unverified(), "file": self.where,
+        }  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -259,7 +267,7 @@ def format_quantity(value: float, unit: str) -> str:
 
 
 def parse_description(text: str, where: str) -> Description:
-    """Read a description. Raises InputError naming the file, the key and the mend."""
+    """Read a description. Raises InputError naming the file, the line, the key and the mend."""
     import tomllib
 
     try:
@@ -272,6 +280,30 @@ def parse_description(text: str, where: str) -> Description:
         raise InputError(f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it") from None
     except RecursionError:
         raise InputError(f"machine file {where} is nested too deeply: mend it") from None
+    try:
+        return _described(record, where)
+    except InputError as error:
+        head, _, said = str(error).partition(f"machine file {where}: ")
+        found = None if head else _line_of(text, said.split(" ", 1)[0])
+        raise (error if found is None else InputError(f"machine file {where}, line {found}: {said}")) from None
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """Return the line of a TOML file that holds a key (figures.nodes.value), or the table that it lies in; None where neither is."""
+    found, best, table = None, 0, ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if (head := re.match(r"\s*\[([\w.]+)\]", line)) is not None:
+            table = own = head[1]
+        elif (names := re.match(r"\s*([\w.]+)\s*=", line)) is not None:
+            own = f"{table}.{names[1]}".removeprefix(".")
+        else:
+            continue
+        if f"{key}.".startswith(f"{own}.") and len(own) > best:
+            found, best = number, len(own)
+    return found
+
+
+def _described(record: dict[str, Any], where: str) -> Description:
     _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"), where, "")
     name = _text(record, "name", where, "")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
@@ -306,7 +338,7 @@ def parse_description(text: str, where: str) -> Description:
 def load_description(path: Path) -> Description:
     """Read a description from a file. Raises InputError."""
     try:
-        return parse_description(path.read_text(encoding="utf-8"), str(path))
+        return parse_description(no_pipe(path).read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         mend = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
         raise InputError(f"machine file {path} {unreadable(error)}: {mend}") from None

@@ -309,7 +309,7 @@ def entries(record: Mapping[str, Any], key: str, kind: type = dict) -> Any:
     """Return what a key holds, an object or a list; ValueError when it is neither, or of other things than objects."""
     value: Any = record[key]
     held = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else None
-    if held is None or type(value) is not kind or not all(isinstance(one, Mapping) for one in held):
+    if held is None or not isinstance(value, kind) or not all(isinstance(one, Mapping) for one in held):
         raise ValueError(f"{key} {value!r:.40} is not {'an object' if kind is dict else 'a list'} of objects")
     return value
 

@@ -25,6 +25,7 @@ from rankwise.machine.packing import Packing
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.progress import tell_at_end
+from rankwise.reading import read_through
 
 SCHEMA = 2
 LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
@@ -256,38 +257,7 @@ class Profile:
             raise InputError(
                 f"profile {where} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it"
             )
-        links: dict[str, Link] = {}
-        try:
-            if not record["links"]:
-                raise ValueError("it has no link class")
-            for name, link in entries(record, "links").items():
-                if name not in LINK_CLASSES:
-                    raise ValueError(f"'{name}' is not a link class ({', '.join(LINK_CLASSES)})")
-                try:
-                    links[name] = Link.from_dict(link)
-                except KeyError as error:
-                    raise ValueError(f"link {name} lacks the key {error}") from None
-                except (ValueError, TypeError, AttributeError) as error:
-                    raise ValueError(f"link {name}: {error}") from None
-            shared = Shared.from_dict(record.get("shared", {}))
-            if schema == 1:
-                links, shared = _from_schema_1(links)
-            profile = Profile(
-                machine=dict(record["machine"]),
-                links=links,
-                created=str(record["created"]),
-                source=dict(record["source"]),
-                warnings=tuple(str(warning) for warning in record.get("warnings", [])),
-                fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
-                shared=shared,
-                work=dict(record.get("work", {})),
-                trust=Trust.from_dict(record.get("trust")),
-                packing=None if (packing := record.get("packing")) is None else Packing.from_dict(packing),
-            )
-        except KeyError as error:
-            raise InputError(f"profile {where} lacks the key {error}: {_MEND}") from None
-        except (ValueError, TypeError, AttributeError, OverflowError) as error:
-            raise InputError(f"profile {where}: {error}: {_MEND}") from None
+        profile = read_through(lambda trace: _profile_of(trace.of(record), schema), f"profile {where}", _MEND)
         _require_checksums(record, where)  # last: what cannot be is told by its name
         return profile
 
@@ -295,6 +265,34 @@ class Profile:
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
         return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
+
+
+def _profile_of(record: Mapping[str, Any], schema: int) -> Profile:
+    if not record["links"]:
+        raise ValueError("links: it has no link class")
+    links: dict[str, Link] = {}
+    for name, link in entries(record, "links").items():
+        if name not in LINK_CLASSES:
+            raise ValueError(f"'{name}' is not a link class ({', '.join(LINK_CLASSES)})")
+        try:
+            links[name] = Link.from_dict(link)
+        except ValueError as error:
+            raise ValueError(f"link {name}: {error}") from None
+    shared = Shared.from_dict(record.get("shared", {}))
+    if schema == 1:
+        links, shared = _from_schema_1(links)
+    return Profile(
+        machine=dict(record["machine"]),
+        links=links,
+        created=str(record["created"]),
+        source=dict(record["source"]),
+        warnings=tuple(str(warning) for warning in record.get("warnings", [])),
+        fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
+        shared=shared,
+        work=dict(record.get("work", {})),
+        trust=Trust.from_dict(record.get("trust")),
+        packing=None if (packing := record.get("packing")) is None else Packing.from_dict(packing),
+    )
 
 
 def _checksums(record: Mapping[str, Any]) -> dict[str, str]:

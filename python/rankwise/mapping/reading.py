@@ -30,7 +30,7 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
         if lines[0].startswith(("{", "[")):
             found = _from_json(load_json(text), name)
         elif "node" in (header := [word.strip() for word in lines[0].split(",")]):
-            found = {name: _from_csv(numbered[1:], header.index("node"))}
+            found = {name: _from_csv(numbered[1:], header.index("node"), len(node_sizes))}
         elif re.fullmatch(r"[0-9,\s-]+", "".join(lines)) and ("," in text or len(lines) == 1):
             found = {name: _from_rank_order("".join(f"{line.strip(',')}," for line in lines), node_sizes)}
         elif lines[0].startswith("rank"):
@@ -76,13 +76,15 @@ def _whole(values: object, what: str) -> list[int]:
     return values
 
 
-def _from_csv(lines: Sequence[tuple[int, str]], column: int) -> list[int]:
+def _from_csv(lines: Sequence[tuple[int, str]], column: int, nodes: int) -> list[int]:
     found = []
     for number, line in lines:
         words = line.split(",")
         word = words[column].strip().strip('"') if column < len(words) else ""
         if not _NUMBER.fullmatch(word):
             raise ValueError(f"line {number}: node '{word:.40}' is not a whole number")
+        if not 0 <= int(word) < nodes:
+            raise ValueError(f"line {number}: node {word}, and the nodes count from 0 to {nodes - 1}")
         found.append(int(word))
     return found
 

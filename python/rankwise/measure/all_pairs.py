@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.files import reading
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import node_name
@@ -40,6 +39,7 @@ from rankwise.measure.slow_nodes import (
     slow_pairs,
 )
 from rankwise.progress import SILENT, Meter, tell
+from rankwise.reading import Trace, read_through
 from rankwise.statistics import Array
 
 Pair = tuple[int, int]
@@ -196,7 +196,7 @@ def measure_all_pairs(
         tell(f"{host} does not answer ({why}): measuring the others")
     known: list[Mapping[str, Any]] = []
     if resume:
-        head, known = _newest(path)
+        head, known = _newest(path, Trace(False))
         if any(record["record"] == "complete" for record in known):
             return load(path)
         if set(head["hosts"]) - set(hosts):
@@ -343,21 +343,23 @@ _NEEDED = {
 
 def load(path: Path) -> AllPairs:
     """Read the newest campaign of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
-    with reading(f"samples {path}", "measure anew"):
-        head, records = _newest(path)
+
+
+    def read(trace: Trace) -> AllPairs:
+        head, records = _newest(path, trace)
         try:
             return _assembled(head, records)
         except InputError as error:
             raise InputError(f"samples {path}: {error}") from None
-        except (ValueError, TypeError, KeyError, IndexError):  # each record may be, and two not agree
-            raise InputError(f"samples {path}: the records of campaign {head['campaign']} do not fit together: measure anew") from None
+
+    return read_through(read, f"samples {path}", "measure anew")
 
 
-def _newest(path: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+def _newest(path: Path, trace: Trace) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     head: Mapping[str, Any] | None = None
     records: list[Mapping[str, Any]] = []
     hosts = 0
-    for number, record in read_records(path):
+    for number, record in read_records(path, trace):
         if record["record"] == "campaign" and record.get("kind") == KIND:
             head, records = record, []
             require_fields(head, f"{path}, line {number}", _NEEDED)

@@ -22,7 +22,7 @@ from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.places import Places, moved_to
 from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns, require_one_machine
-from rankwise.measure.turns import LEAST_LAUNCHES, Progress, Turn, left_of, next_of
+from rankwise.measure.turns import LEAST_LAUNCHES, PATIENCE_S, Progress, Turn, left_of, next_of
 from rankwise.measure.witness import Watch, network_changes
 from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
@@ -315,6 +315,7 @@ class _Run:
             "--least", "1",
             "--most", str(progress.most),
             "--seconds", f"{turn.seconds:.6f}",
+            *(("--needed", str(turn.needed), "--patience-s", f"{PATIENCE_S:g}") if turn.needed else ()),
             *part.arguments,
         ]  # fmt: skip
         if part.kernel == "pingpong" and self.plan.background:

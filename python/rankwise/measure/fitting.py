@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.files import reading
 from rankwise.machine.link import LEAST_SIZES, Parameter, Point
 from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, VARIANTS, Profile
 from rankwise.machine.shared import Resource, Shared
@@ -24,6 +23,7 @@ from rankwise.measure.trust import judge
 from rankwise.models.curve import limited
 from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
+from rankwise.reading import reading
 from rankwise.statistics import STATISTICS, Array, Deviations
 
 _MOST_ROWS = 64  # of an imported table whose rows' own spread counts

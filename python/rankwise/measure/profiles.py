@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.files import reading
 from rankwise.machine.profile import Profile
 from rankwise.machine.trust import worst
 from rankwise.measure.additions import added
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.samples import Campaign, read_campaigns, require_one_machine
 from rankwise.measure.trust import judge
+from rankwise.reading import Trace, read_through
 
 _MOST_SESSIONS = 5  # of earlier campaigns that tell how much launches differ
 _FAR_APART_S = 3600.0
@@ -25,11 +25,14 @@ def profile_of_samples(path: Path, statistic: str = "median", model: str = "auto
 
     Raises InputError for a file without campaigns or with those of several machines.
     """
-    campaigns = [campaign for campaign in read_campaigns(path) if "plan" in campaign.head]
-    if not campaigns:
-        raise InputError(f"{path} holds no campaign: measure without --resume first")
-    with reading(f"samples {path}", "measure anew, or remove the campaign's lines"):
+
+    def read(trace: Trace) -> Profile:
+        campaigns = [campaign for campaign in read_campaigns(path, trace) if "plan" in campaign.head]
+        if not campaigns:
+            raise InputError(f"{path} holds no campaign: measure without --resume first")
         return _of_campaigns(campaigns, path, statistic, model, method)
+
+    return read_through(read, f"samples {path}", "measure anew, or remove the campaign's lines")
 
 
 def _of_campaigns(campaigns: Sequence[Campaign], path: Path, statistic: str, model: str, method: str) -> Profile:

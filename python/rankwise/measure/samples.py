@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import load_json, lock
+from rankwise.files import load_json, lock, no_pipe, require_output
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
+from rankwise.reading import Trace
 
 SCHEMA = 1
 _CLOCK_SLEWS_S = 0.5  # less than this is no jump
@@ -34,12 +35,13 @@ class SamplesFile:
     """A samples file that is open for appending; use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create it. Raises RankwiseError when that is not possible."""
+        """Open or create it. Raises InputError where it cannot be written, and RankwiseError."""
         self.path = path
+        require_output(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.
-            self._stream = path.open("ab", buffering=0)
+            self._stream = no_pipe(path).open("ab", buffering=0)
             lock(self._stream, path)
             self._close_cut_off_line()
         except OSError as error:
@@ -139,13 +141,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the records of a samples file with their lines; lines that were cut off are reported on stderr and skipped.
 
     Raises InputError for a file that is missing or is not JSON Lines.
     """
     try:
-        stream = path.open(encoding="utf-8", errors="replace")
+        stream = no_pipe(path).open(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"samples {path} {unreadable(error)}: measure first, or name the right file") from None
     with stream:
@@ -157,24 +159,25 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             except json.JSONDecodeError:
                 if number == 1:
                     raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
-                tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
+                if trace is None or not trace.on:
+                    tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
                 continue
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
             if not isinstance(record, dict) or not isinstance(record.get("record"), str):
                 raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
-            yield number, record
+            yield number, record if trace is None else trace.of(record, f", line {number}")
 
 
-def read_campaigns(path: Path) -> list[Campaign]:
+def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
     """Read all campaigns of a samples file, oldest first. Raises InputError."""
     campaigns: dict[str, Campaign] = {}
-    for number, record in read_records(path):
+    for number, record in read_records(path, trace):
         kind, identity = record["record"], record.get("campaign")
         if kind == "campaign":
             schema = record.get("schema")
             if not isinstance(schema, int) or schema > SCHEMA:
-                raise InputError(f"samples {path} have schema {schema}, this program reads {SCHEMA}: update rankwise")
+                raise InputError(f"samples {path}, line {number}: schema {schema!r:.40}, this program reads {SCHEMA}: update rankwise")
             campaigns[str(identity)] = Campaign(record, [], [])
             continue
         if str(identity) not in campaigns:

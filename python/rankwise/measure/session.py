@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
+from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError, UnusableFiguresError
 from rankwise.launch import find_mpi
 from rankwise.launch.allocation import allocated_hosts, find_allocation
 from rankwise.launch.reach import require_hosts
@@ -22,6 +22,7 @@ from rankwise.measure.places import find_places
 from rankwise.measure.profiles import history_of
 from rankwise.measure.samples import Campaign, read_campaigns
 from rankwise.measure.saturation import uncarried
+from rankwise.measure.trust import judge
 from rankwise.measure.workloads import WHAT
 from rankwise.progress import meter, tell
 from rankwise.statistics import STATISTICS
@@ -126,6 +127,12 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
         profile = profile_from_campaign(
             campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path))
         )
+    except InputError as error:
+        if campaign.complete and judge([campaign]).level == "poor":
+            raise UnusableFiguresError(
+                f"this machine is too busy to be measured: {error}; what was sampled is kept: measure anew when it is quieter"
+            ) from None
+        raise
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:  # nothing that is derived loses samples
         raise RankwiseError(
             f"all samples are in {samples_path}, but nothing could be derived from them ({type(error).__name__}: {error}): "

@@ -31,6 +31,7 @@ _LEAST_SHARE = (
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
+PATIENCE_S = 20.0  # of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,13 @@ class Seen:
 
 @dataclass(frozen=True)
 class Turn:
-    """The next launch of a part: the cells in their order, samples' time of one visit, and for how long at most."""
+    """The next launch of a part: the cells in their order, samples' time of one visit, and for how long at most, apart from the first
+    cells, the ``needed`` ones."""
 
     cells: tuple[Cell, ...]
     budget_s: float
     seconds: float
+    needed: int = 0
 
 
 @dataclass
@@ -130,17 +133,23 @@ class Progress:
             rng.shuffle(cells)
         seconds = self._seconds(left_s, byte_s)
         if self.launches == 0 and not self.aside:
-            # Without these there is no model. Then small messages; what the time cuts off is what would have taken most of it.
-            needed = sorted(size for operation, size in cells if operation == "send")[:LEAST_SIZES]
-            cells.sort(key=lambda cell: (cell[0] != "send" or cell[1] not in needed, bytes_in_a_row(*cell)))
+            # What the time cuts off is what would have taken most of it.
+            cells.sort(key=lambda cell: bytes_in_a_row(*cell))
             budget_s = _FIRST_BUDGET_S if self.asked is None else 0.8 * seconds / len(cells)
         else:
             chosen = self._fitting(seconds, byte_s)
             cells = [cell for cell in cells if cell in chosen]
             budget_s = self._budget_s(cells, seconds, byte_s)
-        cells = [cell for cell in cells if cell not in self.cut]
+        needed = self.needed()
+        cells = [*needed, *(cell for cell in cells if cell not in self.cut and cell not in needed)]
         cap_s = max(seconds, left_s if self.asked == 1 else min(1.5 * seconds, left_s))
-        return Turn(tuple(cells), budget_s, cap_s)
+        return Turn(tuple(cells), budget_s, cap_s, len(needed))
+
+    def needed(self) -> list[Cell]:
+        """Return the cells without which there is no model, and that no launch has come to yet."""
+        sends = sorted(cell for cell in self.cells if cell[0] == "send" and not self.aside)
+        unseen = [cell for cell in sends if cell not in self.seen]
+        return unseen[: max(0, LEAST_SIZES - len(sends) + len(unseen))]
 
     def _seconds(self, left_s: float, byte_s: float) -> float:
         """Return for how long the next launch is to measure."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,19 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch.command import read_command
-from rankwise.launch.launchers import Launcher, OpenMpi, make_launcher
+from rankwise.files import require_output
+from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.mpi import package_folder
-from rankwise.launch.process import die_with_parent, output_of
+from rankwise.launch.preload import loading
+from rankwise.launch.process import die_with_parent
+from rankwise.launch.program import launcher_at, mpi_libraries, names_mpi, program_of, require_match
 from rankwise.observe.parts import merged
 from rankwise.observe.record import Record, write_record
 from rankwise.progress import tell
 
-_VARIABLES = ("LD_PRELOAD", "RANKWISE_OBSERVE_DIR")
-_FAMILY_WORDS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 _LITTLE_BYTES = 1 << 20
-_LAUNCHERS = re.compile(r"mpiexec|mpirun|orterun|prterun|srun")
-_STARTERS = re.compile(rf"{_LAUNCHERS.pattern}|(env|nice|nohup|time|timeout|numactl|taskset|stdbuf|setarch|flux|(|ba|da|z)sh)$")
 
 
 def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
@@ -40,9 +37,10 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
     found = shutil.which(command[0])
     if found is None:
         raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
-    launcher = _launcher(Path(found))
-    program = _program(command)
-    _require_match(launcher, program)
+    require_output(output)
+    launcher = launcher_at(Path(found))
+    program = program_of(command)
+    require_match(launcher, program)
     words = with_variables(command) if isinstance(launcher, OpenMpi) else list(command)
     folder, lock = _claim(output)
     try:
@@ -69,15 +67,15 @@ def library() -> Path:
 
 
 def _variables(folder: Path) -> dict[str, str]:
-    before = os.environ.get("LD_PRELOAD")
-    return {"LD_PRELOAD": ":".join([str(library()), *([before] if before else [])]), "RANKWISE_OBSERVE_DIR": str(folder)}
+    return {**loading([library()]), "RANKWISE_OBSERVE_DIR": str(folder)}
 
 
 @contextmanager
 def tracing(folder: Path) -> Iterator[None]:
     """Let programs that are started meanwhile load the tracer and leave what they see in a folder."""
-    known = {name: os.environ.get(name) for name in _VARIABLES}
-    os.environ.update(_variables(folder))
+    variables = _variables(folder)
+    known = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
@@ -94,60 +92,8 @@ def with_variables(command: Sequence[str]) -> list[str]:
     for i, word in enumerate(command):
         words.append(word)
         if i == 0 or word == ":":
-            words += [part for name in _VARIABLES for part in ("-x", name)]
+            words += [part for name in _variables(Path()) for part in ("-x", name)]
     return words
-
-
-def _launcher(path: Path) -> Launcher | None:
-    if not _LAUNCHERS.match(path.name):
-        return None
-    try:
-        return make_launcher(path, output_of([str(path), "--version"], 20.0)[1])
-    except RankwiseError:
-        return None
-
-
-def _program(command: Sequence[str]) -> Path | None:
-    """Return the first executable among a command's words that is neither a launcher nor a tool that starts another program."""
-    try:
-        command = read_command(command).program  # options may be the names of programs, as in --map-by seq
-    except RankwiseError:
-        pass
-    for word in command:
-        found = None if _STARTERS.match(Path(word).name) else shutil.which(word)
-        try:
-            if found is not None and _is_elf(found):
-                return Path(found)
-        except OSError:
-            continue
-    return None
-
-
-def _is_elf(path: str) -> bool:
-    with open(path, "rb") as stream:
-        return stream.read(4) == b"\x7fELF"
-
-
-def _libraries(program: Path) -> list[str]:
-    """Return the MPI libraries that a program names: their paths where they are found."""
-    try:
-        text = output_of(["ldd", str(program)])[1]
-    except RankwiseError:
-        return []
-    return re.findall(r"^\s*(libmpi(?:ch|_abi)?\.so\S*)", text, re.MULTILINE)
-
-
-def _require_match(launcher: Launcher | None, program: Path | None) -> None:
-    """Raise UnusableEnvironmentError for a launcher of another MPI than the program's: each rank would be alone in its world."""
-    if launcher is None or program is None or launcher.family not in _FAMILY_WORDS:
-        return
-    for name in _libraries(program):
-        family = "openmpi" if name.startswith(("libmpi.so.40", "libmpi.so.80")) else "mpich"
-        if family not in launcher.understands:
-            raise UnusableEnvironmentError(
-                f"{program} belongs to {_FAMILY_WORDS[family]} ({name}), {launcher.path} to {_FAMILY_WORDS[launcher.family]}: "
-                "start it with its own MPI's mpiexec"
-            )
 
 
 def _claim(output: Path) -> tuple[Path, int]:
@@ -224,23 +170,16 @@ def _why_nothing(program: Path | None, folder: Path, code: int) -> str:
         return "no program was found among the command's words: name it with its path"
     if os.stat(program).st_mode & 0o6000:
         return f"{program} is setuid, and such programs load no library of ours: take a copy that is not"
-    if _libraries(program):
+    if mpi_libraries(program):
         if code != 0:
             return f"{program} ended with exit code {code} before MPI_Init: see that it runs without 'rankwise observe'"
         return (
             f"{program} did not call MPI_Init, or its launcher dropped LD_PRELOAD or RANKWISE_OBSERVE_DIR, or {folder.parent} is not on "
             "its nodes: let the launcher pass both on, and write to a folder that all nodes share"
         )
-    if _names_mpi(program):
+    if names_mpi(program):
         return f"{program} has its MPI linked statically, which cannot be observed: link it with the shared library"
     return f"{program} called no MPI"
-
-
-def _names_mpi(program: Path) -> bool:
-    import mmap
-
-    with program.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"MPI_Init\0") >= 0
 
 
 def exit_code_of(code: int, record: Record | None) -> int:

@@ -81,3 +81,11 @@ PAPERS = (
         "rankwise.papers.werner2023_here",
     ),
 )
+
+
+def paper_named(name: str) -> Paper:
+    """Return a paper by its id. Raises InputError."""
+    found = next((paper for paper in PAPERS if paper.name == name), None)
+    if found is None:
+        raise InputError(f"paper '{name}' is unknown: choose one of {', '.join(paper.name for paper in PAPERS)}")
+    return found

@@ -123,7 +123,7 @@ def environment() -> Environment:
 def plain_page(kind: str, words: Sequence[str], chart: Chart, origin: str = "") -> str:
     """Return a page of one picture below what was found; the first of ``words`` is the conclusion."""
     first, *rest = words
-    picture = Picture(chart.name, chart.description, lambda: chart)
+    picture = Picture(chart.name, "" if chart.description in words else chart.description, lambda: chart)
     return Document(kind, origin, first, rest, [Section("picture", chart.title, (), [picture])]).html()
 
 

@@ -45,9 +45,11 @@ def _terms(line: Timeline) -> list[tuple[tuple[int, str], float]]:
 
 
 def timeline_title(line: Timeline, per: str) -> str:
-    """Name the largest term of the critical path."""
+    """Name the largest term of the critical path, in a few words; ``path_words`` has the whole of it."""
     (rank, what), seconds = _terms(line)[0]
-    return f"{what[:1].upper()}{what[1:]} on rank {rank} is {100 * seconds / line.length_s:.0f} % of what bounds a {per}"
+    short = what.partition(" of ")[0].partition(",")[0]
+    short = {"bytes": _WORDS["moving"]}.get(short, short)
+    return f"{short[:1].upper()}{short[1:]} at rank {rank} is {100 * seconds / line.length_s:.0f} % of a {per}"
 
 
 def timeline_picture(line: Timeline, title: str) -> Chart:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from rankwise.launch.build import cache_folder
+from rankwise.cache import cache_folder
 
 _MARGIN_PX = 12
 _END = "\n//whole"

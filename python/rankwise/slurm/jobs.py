@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import Any
 
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.files import make_folder, read_json, write_json, write_whole
+from rankwise.reading import Trace, read_through
 from rankwise.slurm.commands import slurm
 from rankwise.slurm.script import Settings, Work, job_script
 from rankwise.slurm.states import JobState, log_of, states_of
@@ -77,18 +79,19 @@ def read_submissions(folder: Path) -> list[Submission]:
     """Return a folder's jobs, oldest first. Raises InputError when it has none."""
     mend = "name the folder that 'rankwise slurm submit' wrote, or a job's number"
     record = read_json(folder / RECORD, "the jobs", mend)
-    found: list[Submission] = []
-    try:
-        for job in record["jobs"]:
+
+    def read(trace: Trace) -> list[Submission]:
+        found: list[Submission] = []
+        for job in trace.of(record)["jobs"]:
             work = Work(tuple(map(str, job["work"])), job["samples"])
-            found.append(Submission(str(job["job"]), str(job["submitted"]), Settings.from_dict(job["settings"]), work))
-    except InputError as error:
-        raise InputError(f"{folder / RECORD}, jobs[{len(found)}]: {error}") from None
-    except KeyError as error:
-        raise InputError(f"{folder / RECORD}, jobs[{len(found)}]: {error} is missing: {mend}") from None
-    except (TypeError, AttributeError):
-        raise InputError(f"{folder / RECORD}, jobs[{len(found)}] is no record of a job: {mend}") from None
-    return found
+            try:
+                settings = Settings.from_dict(job["settings"])
+            except InputError as error:
+                raise InputError(f"{folder / RECORD}, jobs[{len(found)}]: {error}") from None
+            found.append(Submission(str(job["job"]), str(job["submitted"]), settings, work))
+        return found
+
+    return read_through(read, str(folder / RECORD), mend)
 
 
 def jobs_named(names: Sequence[str]) -> dict[str, Path | None]:
@@ -163,6 +166,21 @@ def cancel(jobs: Sequence[str]) -> list[str]:
     for job in live:
         slurm("scancel", job)
     return live
+
+
+def next_job(folder: Path) -> tuple[Settings, Work]:
+    """Return the settings and the work of a folder's last job, to go on with what it measured. Raises InputError."""
+    last = read_submissions(folder)[-1]
+    if last.work.samples is None:
+        raise InputError(f"'{last.work.words[0]}' cannot be gone on with: submit it anew without --resume")
+    words = tuple(word for word in last.work.words if word != "--resume")
+    return replace(last.settings, dependency=None), Work((*words, "--resume"), last.work.samples)
+
+
+def program() -> list[str]:
+    """Return how the job starts rankwise: by the path of the command that we are, for PATH may differ there."""
+    command = Path(sys.prefix) / "bin" / "rankwise"
+    return [str(command)] if command.exists() else [sys.executable, "-m", "rankwise"]
 
 
 def results_of(folder: Path) -> list[Path]:

@@ -16,6 +16,9 @@ _MAIL_TYPES = ("NONE", "BEGIN", "END", "FAIL", "REQUEUE", "TIME_LIMIT", "TIME_LI
                "ARRAY_TASKS", "STAGE_OUT", "INVALID_DEPEND", "ALL")  # fmt: skip
 
 
+_OPTIONS = {"name": "job-name", "extra": "sbatch", "modules": "module", "environment": "env"}  # that are not named as their fields
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a job asks of Slurm; None and empty leave it to the site's defaults."""
@@ -45,10 +48,10 @@ class Settings:
         """Raises InputError for what could not stand in a script, or that Slurm would misread."""
         for field in fields(self):
             value = getattr(self, field.name)
-            option = f"--{field.name.replace('_', '-')}"
+            option = f"--{_OPTIONS.get(field.name, field.name).replace('_', '-')}"
             for text in value if isinstance(value, tuple) else (value,):
                 if isinstance(text, str) and (not text.strip() or not text.isprintable()):
-                    raise InputError(f"{option} '{text!r}' is empty or has characters that cannot stand in a script")
+                    raise InputError(f"{option} {text!r} is empty or has characters that cannot stand in a script")
         for option, number in (("--nodes", self.nodes), ("--tasks", self.tasks), ("--tasks-per-node", self.tasks_per_node),
                                ("--cpus-per-task", self.cpus_per_task), ("--grace", self.grace_s)):  # fmt: skip
             if number is not None and number < 1:

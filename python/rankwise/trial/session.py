@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError, RankwiseError
-from rankwise.files import append_json_line, load_json, reading
+from rankwise.errors import InputError, RankwiseError, unreadable
+from rankwise.files import append_json_line, load_json, no_pipe
 from rankwise.launch.command import Command
 from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
 from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
 from rankwise.machine.link import finite
 from rankwise.progress import SILENT, Meter, tell
+from rankwise.reading import reading
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
 _FOREVER_S = 1e6
@@ -68,7 +69,11 @@ class Trial:
             append_json_line(self.path, self.header)
             return
         lines = []
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            text = no_pipe(self.path).read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise InputError(f"{self.path} {unreadable(error)}: name another file with --output") from None
+        for line in text.splitlines():
             try:
                 lines.append(load_json(line))
             except (ValueError, RecursionError):

@@ -197,18 +197,21 @@ class Comparison:
     def from_record(cls, row: Record) -> Comparison:
         """Read an exchange's comparison back. Raises InputError that names the key."""
         grid, cutoff = row.counts("grid", least=1), row.count("cutoff", least=1)
+        periodic = row.flags("periodic") if "periodic" in row.value else (True,) * len(grid)
+        if len(periodic) != len(grid):
+            raise row.complaint("periodic", f"has {len(periodic)} entries for {len(grid)} axes")
         case = ExchangeCase(
-            row.name("algorithm"), row.name("mode"), grid, tuple(map(bool, row.value.get("periodic", [True] * len(grid)))), cutoff,
-            row.count("message_bytes"), row.value.get("shell", "full"), row.count("replication", least=1),
-            row.value.get("team_boxes", "pooled"),
+            row.name("algorithm"), row.name("mode"), grid, periodic, cutoff, row.count("message_bytes"),
+            row.name("shell") if "shell" in row.value else "full", row.count("replication", least=1),
+            row.name("team_boxes") if "team_boxes" in row.value else "pooled",
         )  # fmt: skip
         messages, sent = row.count("messages_per_rank"), row.count("bytes_per_rank")
         notes = row.texts("notes") if "notes" in row.value else ()
         drift = row.number("drift") if row.value.get("drift") is not None else None
         return cls(
-            Row(row.value.get("predicted_by", "model"), case, *row.span("predicted"), messages, sent, None, notes),
+            Row(row.name("predicted_by") if "predicted_by" in row.value else "model", case, *row.span("predicted"), messages, sent, None, notes),
             Row(
-                row.value.get("measured_by", "real"), case, *row.span("measured"), messages, sent, row.flag("verified"),
+                row.name("measured_by") if "measured_by" in row.value else "real", case, *row.span("measured"), messages, sent, row.flag("verified"),
                 repetitions=row.count("repetitions"), oversubscribed=row.flag("oversubscribed"),
             ),
             drift,

@@ -210,7 +210,7 @@ class HaloCase(ReplayedCase):
         return [*super().arguments(items, node_of_rank, simulated), "--mode", self.mode]
 
     def step_path(self) -> Path:
-        from rankwise.launch.build import cache_folder
+        from rankwise.cache import cache_folder
 
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)

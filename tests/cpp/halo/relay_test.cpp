@@ -8,6 +8,7 @@
 #include <set>
 
 #include "../rounds.hpp"
+#include "../schedule/play.hpp"
 
 namespace rankwise {
 namespace {
@@ -177,6 +178,78 @@ TEST(Relay, PlantedFaultsAreFound) {
     }
   }
   for (const int count : planted) EXPECT_GT(count, 10);
+}
+
+// Whether every parcel comes to its rank, once, and what lands in a parcel's memory is as long as it.
+bool plays_right(const RelayPattern& pattern, const std::vector<Relay>& relays, std::mt19937& random) try {
+  if (relays.size() != pattern.node_of_rank.size()) return false;
+  Schedules schedules;
+  for (const Relay& relay : relays) schedules.push_back(relay.schedule);
+  const auto number = [&](const Parcel& parcel) {
+    return std::ranges::find(pattern.parcels, parcel) - pattern.parcels.begin();
+  };
+  Play play(schedules, random);
+  for (std::size_t r = 0; r < relays.size(); ++r) {
+    const auto& slots = relays[r].slots;
+    if (relays[r].schedule.adds || slots.size() != static_cast<std::size_t>(relays[r].schedule.slots)) return false;
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+      if (slots[slot].source != static_cast<Index>(r)) continue;
+      play.write(static_cast<Index>(r), static_cast<Index>(slot), {{number(slots[slot]), 0}});
+    }
+  }
+  if (!play.run([](Index, const Op&) {})) return false;
+  std::size_t come = 0;
+  for (std::size_t r = 0; r < relays.size(); ++r) {
+    const auto rank = static_cast<Index>(r);
+    for (std::size_t i = 0; i < relays[r].slots.size(); ++i) {
+      const Parcel& parcel = relays[r].slots[i];
+      const auto slot = static_cast<Index>(i);
+      const Token there = play.read(rank, slot);
+      const bool own = parcel.source == rank;
+      if (play.writes(rank, slot) != (own ? 0 : 1) || there.size() != 1) return false;
+      const auto bytes = [&](Index n) { return pattern.bytes.at(static_cast<std::size_t>(n)); };
+      if (bytes(there.begin()->first) != bytes(number(parcel))) return false;
+      if (parcel.dest != rank) continue;
+      if (there.begin()->first != number(parcel)) return false;
+      ++come;
+    }
+  }
+  return come == pattern.parcels.size();
+} catch (const std::out_of_range&) {
+  return false;
+}
+
+TEST(RelayMutants, NoneThatIsBrokenIsCalledRight) {
+  Generator generate(31);
+  std::mt19937 random(37);
+  int broken = 0;
+  for (unsigned seed = 0; seed < static_cast<unsigned>(rankwise_test::rounds(400, 4)); ++seed) {
+    const RelayPattern pattern = random_pattern(seed);
+    for (const RelayKind kind : kinds) {
+      const std::vector<Relay> right = make_relays(kind, pattern);
+      ASSERT_TRUE(plays_right(pattern, right, random)) << "seed " << seed;
+      std::vector<Relay> relays = right;
+      const auto r = static_cast<std::size_t>(generate.pick(0, static_cast<int>(relays.size()) - 1));
+      std::vector<Parcel>& slots = relays[r].slots;
+      const int what = generate.pick(0, 9);
+      if (what == 0) relays.pop_back();
+      if (what == 1 && !slots.empty()) slots.pop_back();
+      if (what == 2 && !slots.empty()) std::swap(slots.front(), slots.back());
+      if (what == 3 && !slots.empty()) slots.front().dest += generate.pick(-1'000'000, 1);
+      if (what > 3) {
+        Schedules schedules;
+        for (const Relay& relay : relays) schedules.push_back(relay.schedule);
+        mutate(schedules, generate);
+        relays.resize(schedules.size());
+        for (std::size_t i = 0; i < relays.size(); ++i) relays[i].schedule = schedules[i];
+      }
+      const std::vector<std::string> findings = check_relays(pattern, relays);
+      const bool plays = plays_right(pattern, relays, random);
+      broken += plays ? 0 : 1;
+      ASSERT_TRUE(plays || !findings.empty()) << "seed " << seed << " kind " << static_cast<int>(kind);
+    }
+  }
+  EXPECT_GT(broken, rankwise_test::rounds(400, 4));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import pytest
 
 import rankwise.launch
 import rankwise.machine.snapshot
-from rankwise.cli.doctor import examine_here
+from rankwise.api.examining import examine_here
 from rankwise.cli.main import run
 from rankwise.errors import UnusableEnvironmentError, split_message
 from rankwise.machine.snapshot import take_snapshot
@@ -213,3 +213,16 @@ def test_this_machine_and_its_real_mpi(capsys):
     assert code == 0
     assert report["mpi"]["matches"] is True
     assert "trial" in {finding["id"] for finding in report["findings"]}
+
+
+def test_nothing_is_built_to_look_at_the_machine(capsys, tmp_path, monkeypatch):
+    """A wrapper for which nothing was built yet: told at once, not after a minute."""
+    wrapper = tmp_path / "mpicxx"
+    wrapper.write_text("#!/bin/sh\necho c++ -lmpi\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("RANKWISE_MPI", str(wrapper))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    code, out = doctor(capsys)
+    assert code == 0
+    assert "nothing has been built for the MPI of" in out and "MPI        nothing built for it yet" in out
+    assert not (tmp_path / "cache").exists()

@@ -39,12 +39,12 @@ def test_profiles_are_sessions_too(rankwise: Callable[..., Any]) -> None:
     profile = json.loads(Path("a.json").read_text())
     del profile["checksums"]
 
-    def add(day: int, factor: float, trust: str = "good") -> Any:
+    def add(day: int, factor: float, trust: str = "good", *words: str) -> Any:
         link = profile["links"]["same-socket"]
         table = [{**row, "time_s": 1e-6 * factor * rows[row["size_bytes"]]} for row in link["table"]]
         record = {**profile, "created": f"2026-01-{day:02}T00:00:00+00:00", "links": {"same-socket": {**link, "table": table}}}
         Path("m.json").write_text(json.dumps({**record, "source": {"kind": "measured"}, "trust": {"level": trust}}))
-        return rankwise("health", "add", "m.json")
+        return rankwise("health", "add", "m.json", *words)
 
     assert [add(day, 1.0).code for day in range(1, 12)] == [5] * 10 + [0]
     assert add(12, 9.0, "poor").code == 6
@@ -57,7 +57,8 @@ def test_profiles_are_sessions_too(rankwise: Callable[..., Any]) -> None:
     again = rankwise("health", "add", "m.json")
     assert again.code == 2 and "in health.jsonl already" in again.err
     assert rankwise("health", "accept").out.startswith("Accepted: 2 sessions")
-    assert add(15, 1.5).code == 0
+    as_usual = add(15, 1.5, "good", "--json")
+    assert as_usual.code == 0 and as_usual.json["verdict"] == "same"
     nothing = rankwise("health", "accept")
     assert nothing.code == 2 and "nothing to accept" in nothing.err
 

@@ -48,6 +48,22 @@ def test_help_starts_with_an_example_of_the_verb(rankwise: Callable[..., Any], v
     assert second.strip().startswith("rankwise " + " ".join(verb))
 
 
+def _options(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _options(inner, f"{path} {name}".strip())
+    if not hasattr(command, "commands"):
+        yield from ((path, option) for option in command.params)
+
+
+def test_what_is_written_at_the_end_is_checked_at_the_beginning() -> None:
+    register_verbs([])
+    files = {"plot", "page", "prometheus", "timeline", "html", "output"}
+    folders = ("older", "command's record")  # checked where these are made, and where programs are observed
+    written = {(verb, option) for verb, option in _options(typer.main.get_command(app)) if option.name in files}
+    unchecked = [(verb, option.name) for verb, option in written if option.callback is None and not any(word in option.help for word in folders)]
+    assert len(written) > 30 and not unchecked
+
+
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)
 def test_an_unknown_option_is_one_line_and_exit_2(rankwise: Callable[..., Any], verb: list[str]) -> None:
     result = rankwise(*verb, "--no-such-option")

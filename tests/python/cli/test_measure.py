@@ -104,10 +104,9 @@ def test_the_time_is_a_hard_limit_and_what_it_cut_off_is_told(rankwise: Callable
     records = [json.loads(line) for line in Path("m.samples.jsonl").read_text().splitlines()]
     # Beyond the limit goes at most the visit under way.
     assert sum(record["measuring_s"] for record in records if record["record"] == "witness") < 5.0
-    if result.code == 0:
-        assert result.json["source"]["stopped_by"] in ("time", "precision")
-    else:  # on a busy machine hardly anything fits into it
-        assert result.code == 2 and "more --seconds" in result.err
+    # However busy the machine is, what a model needs is there.
+    assert result.code == 0, result.err
+    assert result.json["source"]["stopped_by"] in ("time", "precision")
 
 
 def test_a_place_that_cannot_be_written_is_said(rankwise: Callable[..., Any]) -> None:

@@ -118,7 +118,7 @@ def test_engines_side_by_side_are_two_or_three(rankwise: Callable[..., Any], jur
 
 
 def test_what_has_no_simulation_says_so(rankwise: Callable[..., Any]) -> None:
-    assert "choose model, simgrid or run" in rankwise("reproduce", "werner2023", "--engine", "magic").err
+    assert "choose one of model, simgrid, run" in rankwise("reproduce", "werner2023", "--engine", "magic").err
     result = rankwise("reproduce", "czechowski2012", "--engine", "simgrid")
     assert result.code == 2
     assert "nothing of czechowski2012 is simulated" in result.err

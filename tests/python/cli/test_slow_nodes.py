@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import schemas
+from rankwise.api.all_pairs import StreamTimes
 from rankwise.launch.switches import parse_topology
+from rankwise.measure.all_pairs import load
 from synthetic_nodes import Fleet, circle
 
 NODES = 8
@@ -69,6 +72,14 @@ def test_a_slow_pair_is_named_when_it_is_slow_again(rankwise, tmp_path) -> None:
 def test_nothing_slow_says_what_would_have_been_seen(rankwise, tmp_path) -> None:
     result = rankwise("doctor", "--nodes", "--from", str(_campaign(tmp_path / "x.jsonl")))
     assert result.code == 0 and "nothing slow: at 1000000 B a node 1" in result.out and "would have been seen" in result.out
+
+
+def test_streams_are_told_size_by_size(tmp_path) -> None:
+    path = _campaign(tmp_path / "x.jsonl")
+    found = StreamTimes(load(path), path)
+    schemas.check("measure-all-pairs", found.to_dict())
+    (row,) = found.records()
+    assert (row["size_bytes"], row["messages"]) == (1000000, 10) and row["p05_s"] <= row["median_s"] <= row["p95_s"]
 
 
 def test_noise_is_no_answer(rankwise, tmp_path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import schemas
 import slurm_cluster
 from slurm_cluster import Slurm
 
@@ -28,6 +30,8 @@ def on_login(cluster: Slurm, tmp_path: Path) -> Iterator[Callable[..., tuple[int
     def run(*words: str | Path, extra: dict[str, str] | None = None) -> tuple[int, str, str]:
         done = cluster.run(sys.executable, "-m", "rankwise", *map(str, words), cwd=tmp_path, extra=extra)
         assert "Traceback" not in done.stderr
+        if words[0] == "slurm" and "--json" in words and done.stdout:
+            schemas.check("-".join(map(str, words[:2])), json.loads(done.stdout))
         return done.returncode, done.stdout, done.stderr
 
     yield run

@@ -33,10 +33,10 @@ def _records(path: Path) -> list[dict]:
 def test_a_measurement_between_two_nodes_as_a_job(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--time", "5", "--folder", "job", "-o", "m.json",
-        "--links", "other-node", "--launches", "1", "--seconds", "15", *QUICK,
+        "--links", "other-node", "--launches", "1", "--seconds", "15", *QUICK, "--json",
     )  # fmt: skip
     assert code == 0, err
-    job = out.strip()
+    job = json.loads(out)["job"]
     state = _ended(cluster, on_login, job, "job")
     assert (state["job"], state["state"]) == (job, "COMPLETED")
     profile = json.loads((tmp_path / "job/m.json").read_text())
@@ -47,8 +47,8 @@ def test_a_measurement_between_two_nodes_as_a_job(cluster: Slurm, on_login: Logi
     record = json.loads((tmp_path / "job/jobs.json").read_text())["jobs"][0]
     assert record["job"] == job and record["settings"]["nodes"] == 2
     assert (tmp_path / "job" / record["script"]).read_text().startswith("#!/bin/bash\n#SBATCH --job-name=rankwise\n")
-    code, out, err = on_login("slurm", "fetch", "job", "-o", "copies")
-    assert code == 0 and {"copies/m.json", "copies/m.samples.jsonl", "copies/jobs.json"} <= set(out.split())
+    code, out, err = on_login("slurm", "fetch", "job", "-o", "copies", "--json")
+    assert code == 0 and {"copies/m.json", "copies/m.samples.jsonl", "copies/jobs.json"} <= set(json.loads(out)["files"])
 
 
 def test_srun_starts_the_ranks_of_an_array(on_login: Login, tmp_path: Path) -> None:

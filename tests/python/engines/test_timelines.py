@@ -89,11 +89,18 @@ def test_a_trace_is_read() -> None:
 
 
 @pytest.mark.simgrid
-@pytest.mark.parametrize("mode", ["ssend", "isend"])
-def test_what_was_simulated_takes_as_long_as_its_row(profile: Profile, tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "mode", "size"),
+    [("shift", "ssend", 10_000), ("shift", "isend", 10_000), ("direct", "send", 1_000_000), ("direct", "persistent", 1000)],
+)
+def test_what_was_simulated_takes_as_long_as_its_row(profile: Profile, tmp_path: Path, algorithm: str, mode: str, size: int) -> None:
     profile.save(tmp_path / "machine.json")
-    asked = rw.Exchange(dims=(4, 2), cutoff=1, size=10_000, mode=mode)
+    asked = rw.Exchange(dims=(4, 2), cutoff=1, size=size, algorithm=algorithm, mode=mode)
     times = rw.simulate(asked, rw.Platform(profile=tmp_path / "machine.json"), 4, folder=tmp_path)
+    if mode == "persistent":
+        with pytest.raises(InputError, match="no message of persistent requests"):
+            times.timeline()
+        return
     line = times.timeline().line
     is_sound(line)
     assert line.length_s == pytest.approx(times.rows[0].time_s, rel=1e-3)

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.cache import cache_folder
+
 collect_ignore = [] if os.environ.get("RANKWISE_FAULTS") == "all" else ["test_nodes.py"]
 
 
 @pytest.fixture(scope="session")
 def openmpi_cache() -> Path:
     """Return a cache with the kernels for Open MPI: building them is not what is waited for."""
-    cache = Path(os.environ.get("RANKWISE_FAULTS_CACHE", "build/faults-cache")).absolute()
+    cache = cache_folder().parent.absolute()
     script = "from rankwise.launch.build import build_kernels; import sys, pathlib; build_kernels(pathlib.Path(sys.argv[1]))"
     if (compiler := shutil.which("mpicxx.openmpi")) is not None:
         environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}

@@ -29,6 +29,7 @@ class Room:
         self.environment: dict[str, str] = {}
         self.before: tuple[str, ...] = ()  # words that start the command: limits, capabilities
         self.held: list[IO[bytes]] = []  # closed at the end
+        self.groups: list[Path] = []  # of memory, removed at the end
         self._keeper: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Room:
@@ -45,6 +46,9 @@ class Room:
             stream.close()
         for pid in self.processes():
             os.kill(pid, signal.SIGKILL)
+        for group in self.groups:
+            self.until("the memory group is empty", lambda group=group: not (group / "cgroup.procs").read_text())
+            group.rmdir()
         if self._keeper is not None:
             self._keeper.kill()
             self._keeper.communicate()
@@ -120,6 +124,18 @@ class Room:
         self.until(f"there is a {names[0]}", lambda: self.processes(*names))
         for pid in self.processes(*names):
             os.kill(pid, number)
+
+    def limit_memory(self, pid: int, limit_bytes: int) -> None:
+        """Let a process have so many more bytes of memory, before the kernel kills it. Raises OSError where that cannot be had."""
+        groups = dict(line.split(":")[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
+        below = groups.get("memory", groups.get(""))
+        assert below is not None
+        kind, limit = ("memory", "memory.limit_in_bytes") if "memory" in groups else ("", "memory.max")
+        group = Path("/sys/fs/cgroup") / kind / below.lstrip("/") / f"rankwise-{self.mark}"
+        group.mkdir()
+        self.groups.append(group)
+        (group / limit).write_text(str(limit_bytes))
+        (group / "cgroup.procs").write_text(str(pid))
 
     def script(self, name: str, text: str) -> Path:
         """Write a program of the shell into the room."""

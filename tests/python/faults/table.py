@@ -12,6 +12,7 @@ from room import KERNELS, LAUNCHERS, PROXIES, Room
 
 KILL, TERM, HUP, INT, STOP, SEGV = (getattr(signal, f"SIG{name}") for name in ("KILL", "TERM", "HUP", "INT", "STOP", "SEGV"))
 MEASURE = "measure -o m.json --sizes 0,8,1kB,64KiB --seconds 8 --launches 1"
+LARGE = "measure -o m.json --sizes 0,8,1kB,16MiB --seconds 8 --launches 1"
 RUN = "run exchange --ranks 2 --cutoff 1 --bytes 100 --seconds 4 --samples m.samples.jsonl"
 PROFILE = Path(__file__).parents[2] / "data" / "profile-schema-1.json"
 SIMULATE = f"simulate exchange --profile {PROFILE} --ranks 512 --cutoff 2 --bytes 1000,1001,1002,1003,1004,1005"
@@ -35,6 +36,7 @@ class Fault:
     root: bool = False
     needs: str = ""  # openmpi, simgrid
     bad_lines: int = 0  # of samples, cut off before
+    silence_s: str = ""  # that is allowed, where it is not the usual
 
     @property
     def kind(self) -> str:
@@ -65,6 +67,37 @@ def launcher(text: str, **environment: str) -> Do:
         room.environment = {"RANKWISE_MPIEXEC": str(room.script("mpiexec", head + text)), **environment}
 
     return put
+
+
+def memory_limit(room: Room) -> None:
+    """Leave one rank 1 MB of memory beside what it has: the kernel kills it when it needs more."""
+    import pytest
+
+    try:
+        room.limit_memory(room.processes(KERNELS)[0], 1 << 20)
+    except OSError as error:
+        pytest.skip(f"no memory group can be had here ({error})")
+
+
+def starve(room: Room) -> None:
+    """Keep the processors busy with others for longer than silence is allowed."""
+    import subprocess
+    import time
+
+    spinners = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for cpu in os.sched_getaffinity(0)]
+
+    def rank_below(policy: int, nice: int) -> None:
+        for pid in room.processes(KERNELS):
+            os.sched_setscheduler(pid, policy, os.sched_param(0))
+            if (group := Path(f"/proc/{pid}/autogroup")).exists():  # of its session, whose ranks compete with others as one
+                group.write_text(str(nice))
+
+    rank_below(os.SCHED_IDLE, 19)
+    time.sleep(25)
+    for spinner in spinners:
+        spinner.kill()
+        spinner.wait()
+    rank_below(os.SCHED_OTHER, 0)
 
 
 def with_words(*words: str) -> Do:
@@ -130,6 +163,10 @@ PROCESSES = [
     Fault("ranks, SIGSEGV", "a rank died", 1, kill(SEGV, KERNELS)),
     Fault("ranks, SIGTERM", "a rank died", 1, kill(TERM, KERNELS)),
     Fault("ranks, stopped", HANG, 1, kill(STOP, KERNELS)),
+    Fault("a rank, stopped while the other spins", HANG, 1, lambda room: os.kill(room.processes(KERNELS)[0], STOP)),
+    Fault("ranks that get no processor for 25 s", "trust", 0, starve, resume=0, silence_s="10"),
+    Fault("a rank, killed by the kernel at its memory limit", "a rank died.*killed a process .* for want of memory", 1, memory_limit,
+          command=LARGE, root=True),
     Fault("ranks, killed at their start", "did not start|a rank died", 1, kill(KILL, KERNELS), "ranks", samples="none"),
     Fault("proxy, killed at the ranks' start", "did not start|a rank died|ended", 1, kill(KILL, *PROXIES), "ranks", samples="none"),
     Fault("rankwise, killed", "", -9, signals(KILL), quick=True),

@@ -78,7 +78,7 @@ def test_a_fault(fault: Fault, tmp_path: Path, lines: list[Line], request: pytes
 
 
 def _environment(fault: Fault, room: Room) -> None:
-    room.environment = {"RANKWISE_SILENCE_S": "10" if fault.says in (HANG, SILENT) else BUSY_S}
+    room.environment = {"RANKWISE_SILENCE_S": fault.silence_s or ("10" if fault.says in (HANG, SILENT) else BUSY_S)}
     if fault.needs == "openmpi":
         folder = room.folder / "bin"
         folder.mkdir()

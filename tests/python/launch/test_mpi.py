@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel, trial
+from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import OpenMpi
-from rankwise.launch.mpi import describe_exit
+from rankwise.launch.mpi import describe_exit, installed_kernels
 
 pytestmark = pytest.mark.mpi
 
@@ -95,7 +97,6 @@ def test_kernels_are_built_for_a_system_mpi_and_run(
         (folder / name).symlink_to(str(shutil.which(f"{name}.openmpi")))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("RANKWISE_MPI", "system")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = find_mpi()
     assert (found.origin, found.library_family, found.matches) == ("system", "openmpi", True)
     assert trial(found) is None
@@ -107,6 +108,39 @@ def test_kernels_are_built_for_a_system_mpi_and_run(
 def test_a_missing_launcher_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKWISE_MPIEXEC", "/nowhere/mpiexec")
     with pytest.raises(UnusableEnvironmentError, match="/nowhere/mpiexec.*unset it"):
+        find_mpi()
+
+
+def test_the_system_mpi_is_the_first_on_path_that_pip_did_not_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "a b" / "mpicxx"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path(sys.prefix) / 'bin'}:{other.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("RANKWISE_MPI", "system")
+    assert asked_compiler() == other
+    monkeypatch.setenv("RANKWISE_MPI", str(other))
+    assert asked_compiler() == other
+    monkeypatch.setenv("RANKWISE_MPI", str(tmp_path / "mpicxx"))
+    with pytest.raises(UnusableEnvironmentError, match="not an executable: correct it or unset it"):
+        asked_compiler()
+    monkeypatch.delenv("RANKWISE_MPI")
+    assert asked_compiler() is None
+
+
+def test_what_pip_installed_is_known_by_its_record(mpi: Mpi, tmp_path: Path) -> None:
+    assert is_pips(mpi.library_path)
+    copy = tmp_path / mpi.library_path.name
+    copy.touch()
+    assert not is_pips(copy)
+
+
+def test_kernels_without_an_mpi_beside_them_say_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = tmp_path / "rankwise-kernels"
+    kernels.write_bytes(installed_kernels().read_bytes())  # away from the library that it finds by its own place
+    kernels.chmod(0o755)
+    monkeypatch.setattr("rankwise.launch.mpi.installed_kernels", lambda: kernels)
+    with pytest.raises(UnusableEnvironmentError, match=r"no MPI beside rankwise: pip install 'rankwise\[mpich\]'"):
         find_mpi()
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.errors import UnusableEnvironmentError
 from rankwise.launch import Mpi
+from rankwise.launch.preload import loading
 
 ROOT = Path(__file__).parents[3]
 PROBE = Path(__file__).parent / "preload_probe.c"
@@ -246,9 +248,17 @@ def test_programs_of_open_mpi(
         "OMPI_MCA_mpi_yield_when_idle": "1",
     }
     plain = _run(launcher, program, "100", "3", **environment)
-    other = _run(launcher, program, "100", "3", preload=["--verbose"], **{**environment, "RANKWISE_MPI": "default"})
+    # Nothing that is loaded by default can act in it: told before it runs, or, where a script hides it, when it has run.
+    default = {**environment, "RANKWISE_MPI": "default"}
+    refused = _run(launcher, program, "100", "3", preload=["--verbose"], **default)
+    assert (refused.returncode, refused.stdout) == (4, "")
+    assert "belongs to Open MPI (libmpi.so.40), and what could be loaded is for the MPI-5 ABI and MPICH: set RANKWISE_MPI=system" in refused.stderr
+    script = folder / f"run-{program.name}"
+    script.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+    script.chmod(0o755)
+    other = _run(launcher, script, "100", "3", preload=[], **default)
     assert _result(other) == _result(plain)
-    assert "is left as it is: librankwise_preload was built for MPICH and this is Open MPI" in other.stderr
+    assert "is left as it is: librankwise_preload was built for MPICH and this is Open MPI; set RANKWISE_MPI=system" in other.stderr
     # One host is one node: a mapping is asked for by its name, so that ranks move and the result shows it is no harm.
     placed = _run(launcher, program, "100", "3", preload=["--verbose", "--mapping", "random"], **environment)
     assert _result(placed) == _result(plain)
@@ -257,6 +267,22 @@ def test_programs_of_open_mpi(
         graphs = _run(launcher, build("mpicc.openmpi", GRAPHS), preload=["--graphs"], **environment)
         assert graphs.stdout.replace("moved 1", "moved 0") == MOVED_GRAPHS.replace("moved 1", "moved 0")
         assert "called 3 times with reorder true: 0 placed, 3 best as they were" in graphs.stderr
+
+
+@pytest.mark.system_mpi
+def test_a_program_of_open_mpi_that_makes_no_grid_is_told_of_the_mend(tmp_path: Path, build: Build) -> None:
+    """Also where nothing is called that could be placed: the end of the program says that nothing could have been."""
+    _need("mpicc.openmpi", "mpiexec.openmpi")
+    (tmp_path / "quiet.c").write_text("#include <mpi.h>\nint main(int n, char** v) { MPI_Init(&n, &v); return MPI_Finalize(); }\n")
+    program, script = build("mpicc.openmpi", tmp_path / "quiet.c"), tmp_path / "run"
+    script.write_text(f"#!/bin/sh\nexec {program}\n")
+    script.chmod(0o755)
+    done = _run(["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2"], script, preload=[])
+    assert done.returncode == 0 and done.stderr.count("nothing was placed") == 1, done
+    assert "this is Open MPI; set RANKWISE_MPI=system" in done.stderr
+    if shutil.which("mpiexec.mpich") is not None:
+        done = _run(["mpiexec.mpich", "-n", "2"], program, preload=[])
+        assert done.returncode == 4 and "start it with its own MPI's mpiexec" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -297,3 +323,14 @@ def test_a_check_that_shows_nothing_says_so() -> None:
     assert done.returncode == 5 and "no rank was moved" in done.stdout
     done = _run(["sh", "-c"], "exit 3", preload=["--check"])
     assert done.returncode == 5 and "fails as it is (exit code 3)" in done.stdout
+
+
+def test_libraries_in_folders_with_blanks_are_looked_up_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "mine.so")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert loading([Path("/a/x.so"), Path("/b/y.so")]) == {"LD_PRELOAD": "/a/x.so:/b/y.so:mine.so"}
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/lib")
+    found = loading([Path("/a b/x.so"), Path("/ü/x.so"), Path("/ü/y.so")])
+    assert found == {"LD_PRELOAD": "x.so:y.so:mine.so", "LD_LIBRARY_PATH": "/a b:/ü:/lib"}
+    with pytest.raises(UnusableEnvironmentError, match="colon in it"):
+        loading([Path("/a:b/x.so")])

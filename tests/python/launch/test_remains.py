@@ -1,7 +1,9 @@
 """What a command leaves is found and ended wherever it went, and how long silence is patience."""
 
 import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,25 @@ def test_patience_follows_from_the_plan() -> None:
 
 def test_the_kernel_s_count_of_processes_that_it_killed_is_a_number() -> None:
     assert memory_kills() >= 0
+
+
+def test_waiting_for_a_processor_is_no_silence() -> None:
+    """A process that others keep from running is excused, though not for ever; one that is stopped is not."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    cpu = str(min(os.sched_getaffinity(0)))
+    with Child(["taskset", "-c", cpu, "chrt", "--idle", "0", *spin]) as starved:
+        starved.heard()
+        begun_s, excused_s = time.monotonic(), 0.0
+        with Child(["taskset", "-c", cpu, *spin]):
+            while excused_s < 1:
+                time.sleep(0.1)
+                excused_s = time.monotonic() - begun_s - starved.silence_s()
+                assert time.monotonic() - begun_s < 300
+        assert starved.silence_s() >= (time.monotonic() - begun_s) / 20 - 0.1
+        pid = starved._process.pid
+        os.kill(pid, signal.SIGSTOP)
+        while b") T " not in Path(f"/proc/{pid}/stat").read_bytes():
+            time.sleep(0.01)
+        excused_s = time.monotonic() - begun_s - starved.silence_s()
+        time.sleep(0.3)
+        assert time.monotonic() - begun_s - starved.silence_s() == pytest.approx(excused_s, abs=0.05)

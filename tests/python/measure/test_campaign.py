@@ -157,6 +157,14 @@ def test_what_the_time_does_not_hold_is_large_and_told(mpi: Mpi, plan: Plan, tmp
     assert campaign.stop["stopped_by"] == "time"
 
 
+def test_a_time_in_which_nothing_can_be_sampled_still_gives_what_a_model_needs(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
+    plan = replace(plan, sizes=(0, 8, 64, 1000), launches=1, seconds=1e-6)
+    campaign = measure(mpi, plan, {"hostname": "here"}, tmp_path / "x.samples.jsonl", resume=False)
+    for link in plan.places:
+        sent = {s["size_bytes"] for s in campaign.samples if s["class"] == link and s["operation"] == "send"}
+        assert sent >= {0, 8, 64}
+
+
 def test_samples_of_another_machine_are_refused_and_named(mpi: Mpi, plan: Plan, tmp_path: Path) -> None:
     path = tmp_path / "x.samples.jsonl"
     plan = replace(plan, launches=1, seconds=0.5)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from pathlib import Path
 
 import pytest
 
+import schemas
+from rankwise.api.reproducing import Reproduced
+from rankwise.files import json_text
 from rankwise.mapping.dims import balanced_dims, count_factorisations, divisors, factorisations
 from rankwise.papers import hunold2020
 
@@ -57,6 +61,14 @@ def test_the_sentences_of_the_paper(results: list[hunold2020.Scored]) -> None:
     # The public VieM is better than the printed factors: 1.16 and 2.5 instead of 1.6 and 8.5.
     assert not judged["viem-factors-100"].holds and "1.16 times and 2.5 times" in judged["viem-factors-100"].numbers
     assert all(claim.numbers for claim in judged.values())
+
+
+def test_what_is_printed_has_its_schema(results: list[hunold2020.Scored], monkeypatch: pytest.MonkeyPatch) -> None:
+    known, score = {row.instance: row for row in results}, hunold2020.scored
+    monkeypatch.setattr(hunold2020, "scored", lambda instance: known.get(instance) or score(instance))
+    found = Reproduced(hunold2020.reproduce(), [])
+    schemas.check("reproduce-hunold2020", json.loads(json_text(found.to_dict())))
+    assert found.conclusion.endswith("sentences of the paper about scores hold.")
 
 
 def test_factorisations_are_all_there() -> None:

@@ -76,6 +76,19 @@ def _matrix() -> str:
     return plain_page("rankwise observe show", ["6 ranks, 3 ms", "a ring"], traffic_map(matrix, ["a ring"]))
 
 
+def _timeline() -> str:
+    from rankwise.api.timelines import plotted
+    from rankwise.engines.placement import profile_placement
+    from rankwise.engines.timelines import predicted
+    from rankwise.workloads.base import Site
+    from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
+
+    profile = sample_figures.profile(("same-socket", "other-node"))
+    (case,) = WORKLOAD.cases(ExchangeOptions(dims="4x2", cutoff=1, size=100_000, algorithm="shift", mode="isend"), Site("predict"))
+    drawn = plotted(predicted(Model(profile), case, profile_placement(profile, 4).of(case)), "8 ranks")
+    return plain_page("rankwise", drawn.words, drawn.chart)
+
+
 def _before_after() -> str:
     before = replace(sample_figures.profile(("same-socket", "other-node")), trust=GOOD)
     return before_after.render(before_after.History([("old.json", before), ("new.json", slower(before, 1.5))]))
@@ -96,7 +109,7 @@ def _hunold() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "report": _report, "advise": _advice, "health": _health, "matrix": _matrix, "hunold2020": _hunold,
-    "before-after": _before_after,
+    "before-after": _before_after, "timeline": _timeline,
     **{name: _paper(name) for name in ("werner2023", "wagner2024", "czechowski2012")},
 }  # fmt: skip
 
@@ -195,6 +208,23 @@ def test_values_on_hover(opened: Callable[..., Any]) -> None:
     edge = page.locator(".lk").first
     edge.hover()
     assert "latency" in page.locator(".tip.on").inner_text() and "samples" in page.locator(".tip.on").inner_text()
+
+
+def test_a_time_line_gives_its_values(opened: Callable[..., Any]) -> None:
+    page = opened("timeline")
+    drawn(page)
+    assert re.match(r"A round takes [0-9.]+ [um]s", page.locator("h1").inner_text())
+    assert len(page.locator("h2").first.inner_text()) <= 60
+    chart, value = page.locator(".live"), page.locator("output")
+    box, row = chart.bounding_box(), chart.locator("svg text", has_text="rank 5").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], row["y"] + 0.5 * row["height"])
+    assert re.search(r"rank 5, .* to .*: moving bytes", page.locator(".tip.on").inner_text())
+    chart.focus()
+    page.keyboard.press("Home")
+    first = chart.get_attribute("aria-valuetext")
+    assert re.match(r"critical path, 1 of \d+: rank \d, 0 (s|ns) to ", first) and value.inner_text() == first
+    page.keyboard.press("End")
+    assert re.match(r"rank 7 in all: ", value.inner_text())
 
 
 def test_everything_by_keyboard(opened: Callable[..., Any]) -> None:

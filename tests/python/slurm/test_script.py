@@ -139,7 +139,7 @@ def test_a_file_that_is_no_record_of_jobs(rankwise: Callable[..., Any]) -> None:
     Path("rankwise-job/jobs.json").write_text('{"jobs": [1]}')
     for verb in (["status"], ["fetch"], ["submit", "--resume"]):
         result = rankwise("slurm", *verb)
-        assert result.code == 2 and "no record of a job" in result.err, result.err
+        assert result.code == 2 and "jobs[0] is of another kind than it should be: name the folder" in result.err, result.err
 
 
 def test_without_slurm_the_mend_is_told(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import schemas
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import probe
 from rankwise.launch.command import Command
@@ -50,6 +51,7 @@ def test_a_trial_stops_when_it_knows_and_tells_the_bytes(runs: list[str], tmp_pa
     assert all(sorted(pair) == ["observed", "refined"] for pair in pairs) and len({tuple(pair) for pair in pairs}) == 2
     record = trial.to_dict(judgement)
     assert [(links["promised"], links["counted"]) for links in record["link_bytes"]] == [(100, 101), (10, 11)]
+    schemas.check("try", record)
     assert record["placements"][0]["command"].endswith("-hosts a,b -rankmap 0,1,0,1 -genv A 1 -n 4 ./app")
 
 

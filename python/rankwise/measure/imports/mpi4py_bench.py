@@ -12,7 +12,11 @@ from rankwise.measure.imports.table import RERUN, SEND, Rows, Table, is_other_te
 
 _TITLE = re.compile(r"# MPI PingPong Test\s*")
 _HEADER = re.compile(r"# Size \[B\]\s+Bandwidth \[MB/s\](\s+\| Time Mean \[s\] \S+ StdDev \[s\]\s+Samples)?\s*")
-_ROW = re.compile(r"\s*(\d+)\s+\d+\.\d{2} \| (\d\.\d{7}e[+-]\d{2}) \S+ (\d\.\d{4}e[+-]\d{2})\s+(\d+)\s*")
+_COLUMNS = {
+    "Size [B]": r"\s*(\d+)\s+", "Bandwidth [MB/s]": r"\d+\.\d{2} \| ", "Time Mean [s]": r"(\d\.\d{7}e[+-]\d{2}) \S+ ",
+    "StdDev [s]": r"(\d\.\d{4}e[+-]\d{2})\s+", "Samples": r"(\d+)\s*",
+}  # fmt: skip
+_ROW = re.compile("".join(_COLUMNS.values()))
 
 
 def recognises_mpi4py(lines: Sequence[str]) -> bool:
@@ -37,9 +41,15 @@ def read_mpi4py(path: Path, lines: Sequence[str]) -> list[Table]:
         where = f"{path}, line {number}"
         row = _ROW.fullmatch(line)
         if row is None:
-            raise InputError(f"{where}: no row as mpi4py.bench prints it: the line is cut off or edited: {RERUN}")
+            raise InputError(f"{where}: {_wrong_in(line)} is not as mpi4py.bench prints it: the line is cut off or edited: {RERUN}")
         mean_s, deviation_s, samples = float(row[2]), float(row[3]), max(1, read_size(row[4], where))
         half_s = 1.96 * deviation_s / math.sqrt(samples)
         rows.add(read_size(row[1], where), mean_s, max(0.0, mean_s - half_s), mean_s + half_s, samples, where)
     points = rows.finish(f"{path}, line {start + 1}")
     return [Table(path, start + 1, "mpi4py.bench pingpong", SEND, "a ping-pong", "mean", points)]
+
+
+def _wrong_in(line: str) -> str:
+    """Return the first column that is not as it should be."""
+    columns = list(_COLUMNS)
+    return next((name for i, name in enumerate(columns) if not re.match("".join(_COLUMNS[one] for one in columns[: i + 1]), line)), columns[-1])

@@ -1,0 +1,94 @@
+"""Two profiles side by side; several in one page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.results import Result
+from rankwise.errors import InputError
+from rankwise.units import parse_share
+
+if TYPE_CHECKING:
+    from rankwise.machine.compare import Compared as Found
+    from rankwise.report.before_after import History
+
+
+@dataclass(frozen=True)
+class Compared(Result):
+    """How many times as long B takes as A: ``found`` has all of it, ``tolerance`` is the share that still counts as the same."""
+
+    a: Path
+    b: Path
+    tolerance: float
+    found: Found
+
+    @property
+    def outcome(self) -> str:
+        """``slower``, ``faster``, ``same``, ``unclear`` or ``unusable``."""
+        return self.found.outcome
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "a": str(self.a), "b": str(self.b), "tolerance": self.tolerance, "verdict": self.conclusion,
+            "outcome": self.outcome, "slower": self.outcome == "slower", "notes": self.found.notes, "comparisons": self.records(),
+        }  # fmt: skip
+
+    def records(self) -> list[dict[str, Any]]:
+        return [comparison.to_dict() for comparison in self.found.comparisons]
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.machine.compare import in_words
+
+        return in_words(self.found, self.tolerance)
+
+
+def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compared:
+    """Hold profile B against A: ``tolerance`` as a share, or as in "20%". Raises InputError where they have no link in common."""
+    from rankwise.machine.compare import compare as compared
+    from rankwise.machine.profile import Profile
+
+    share = parse_share(str(tolerance), "--tolerance")
+    a, b = Path(a), Path(b)
+    return Compared(a, b, share, compared(Profile.load(a), Profile.load(b), share))
+
+
+@dataclass(frozen=True)
+class BeforeAfter(Result):
+    """Profiles of one machine, the oldest first; the last is held against the first."""
+
+    history: History
+
+    def to_dict(self) -> dict[str, Any]:
+        from rankwise.report.before_after import record
+
+        return record(self.history)
+
+    def records(self) -> list[dict[str, Any]]:
+        return [comparison.to_dict() for comparison in self.history.compared().comparisons]
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.machine.compare import in_words
+
+        return in_words(self.history.compared(), self.history.tolerance)
+
+    def page(self) -> str:
+        """Return the page."""
+        from rankwise.report.before_after import render
+
+        return render(self.history)
+
+
+def before_after(paths: Sequence[Path | str]) -> BeforeAfter:
+    """Set profiles side by side, the oldest first. Raises InputError for less than two."""
+    from rankwise.machine.profile import open_profile
+    from rankwise.report.before_after import History
+
+    if len(paths) < 2:
+        alone = paths[0] if paths else "no profile"
+        raise InputError(f"{alone} stands alone: give two profiles or more, the oldest first, or --profile {alone}")
+    return BeforeAfter(History([(str(path), open_profile(Path(path))) for path in paths]))

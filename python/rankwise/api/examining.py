@@ -1,0 +1,113 @@
+"""This machine and its MPI: what would spoil a measurement, and the cure of each."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.results import Result
+from rankwise.errors import UnusableEnvironmentError, split_message
+
+if TYPE_CHECKING:
+    from rankwise.launch import Mpi
+    from rankwise.machine.conditions import Finding
+    from rankwise.machine.topology import Topology
+
+
+@dataclass(frozen=True)
+class Examined(Result):
+    """The machine, its MPI (None: there is none), and what was found, the gravest first."""
+
+    topology: Topology
+    mpi: Mpi | None
+    findings: Sequence[Finding]
+
+    @property
+    def usable(self) -> bool:
+        """Whether ranks can be started and timed here."""
+        return all(finding.severity != "problem" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        from rankwise.machine.record import hardware_record
+
+        mpi = None if self.mpi is None else _mpi_record(self.mpi)
+        return {"machine": hardware_record(self.topology), "mpi": mpi, "findings": self.records(), "usable": self.usable}
+
+    def records(self) -> list[dict[str, Any]]:
+        return [finding.to_dict() for finding in self.findings]
+
+    @property
+    def conclusion(self) -> str:
+        return verdict(self.findings)
+
+
+def doctor(ranks: int = 2) -> Examined:
+    """Look at this machine, and start two ranks to see that they find each other; ``ranks``: that will be measured with."""
+    from rankwise.machine.discover import discover
+
+    topology = discover()
+    return Examined(topology, *examine_here(topology, ranks))
+
+
+def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[Finding]]:
+    """Return the MPI, if there is one, and all findings, the gravest first."""
+    from rankwise.machine.conditions import by_severity, examine
+    from rankwise.machine.snapshot import take_snapshot
+
+    of_the_machine = examine(take_snapshot(topology), ranks)
+    mpi, of_the_mpi = _examine_mpi()
+    return mpi, by_severity([*of_the_mpi, *of_the_machine])
+
+
+def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
+    """Find the MPI and try it with two ranks; what is to be built for it first is not built for that."""
+    from rankwise.launch import find_mpi, mismatch_cure, trial
+    from rankwise.launch.build import has_kernels
+    from rankwise.launch.installed import asked_compiler
+    from rankwise.machine.conditions import Finding, foreign_launcher, wheel_mpi
+
+    try:
+        if (compiler := asked_compiler()) is not None and not has_kernels(compiler):
+            what = f"nothing has been built for the MPI of {compiler} yet: what measures first builds it, in about a minute"
+            return None, [Finding("not-built", "info", what, "rankwise run exchange --ranks 2 --cutoff 1 --bytes 1kB, then doctor again")]
+        mpi = find_mpi()
+    except UnusableEnvironmentError as error:
+        what, cure = split_message(str(error))
+        return None, [Finding("no-mpi", "problem", what, cure or "install the default MPI: pip install mpich")]
+    except ImportError as error:
+        what = f"the compiled part of rankwise is missing ({error})"
+        return None, [Finding("no-mpi", "problem", what, "reinstall rankwise: pip install .")]
+    findings = [wheel_mpi(mpi), foreign_launcher(mpi, mismatch_cure(mpi))]
+    if mpi.matches:
+        trouble = trial(mpi)
+        by_hand = shlex.join([str(mpi.launcher_path), "-n", "2", str(mpi.kernels_path), "hello"])
+        if trouble is None:
+            findings.append(Finding("trial", "ok", "two ranks were started and found each other", ""))
+        else:
+            what, cure = split_message(trouble)
+            findings.append(Finding("trial", "problem", what, cure or f"see what it says by hand: {by_hand}"))
+    return mpi, [finding for finding in findings if finding is not None]
+
+
+def _mpi_record(mpi: Mpi) -> dict[str, Any]:
+    from rankwise.machine.record import mpi_record
+
+    return {**mpi_record(mpi), "launcher_path": str(mpi.launcher_path), "matches": mpi.matches}
+
+
+def verdict(findings: Sequence[Finding]) -> str:
+    """Say in one line whether this machine can be measured."""
+    problems = sum(finding.severity == "problem" for finding in findings)
+    warnings = sum(finding.severity == "warning" for finding in findings)
+    if problems:
+        return f"Not usable: cure the {many(problems, 'problem')} below first, then run 'rankwise doctor' again."
+    if warnings:
+        return f"Usable, but {many(warnings, 'warning')} may spoil what is measured. Next: rankwise quick"
+    return "Usable: nothing found that would spoil a measurement. Next: rankwise quick"
+
+
+def many(count: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,57 @@
+"""How far predictions have held, from the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.results import Result
+from rankwise.errors import InputError
+
+if TYPE_CHECKING:
+    from rankwise.engines.ledger import Held
+
+
+@dataclass(frozen=True)
+class Ledger(Result):
+    """How predictions held: ``groups`` by what they are grouped by, of all together first."""
+
+    path: Path
+    groups: Mapping[str, Sequence[Held]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"schema": 1, "ledger": str(self.path), "groups": self.records()}
+
+    def records(self) -> list[dict[str, Any]]:
+        return [one.to_dict() for ones in self.groups.values() for one in ones]
+
+    @property
+    def conclusion(self) -> str:
+        whole = next(iter(self.groups.values()))[0]
+        inside = "" if whole.inside is None else f"; {whole.inside:.0%} of {whole.with_interval} lay within their interval"
+        regret = (
+            "" if whole.regret is None else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
+        )
+        return f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}."
+
+
+def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mode", "size", "machine")) -> Ledger:
+    """Read a ledger (None: what RANKWISE_LEDGER names) and group what it holds. Raises InputError."""
+    from rankwise.engines.ledger import BY, FILE, held, read
+
+    named = path or os.environ.get(FILE)
+    if not named:
+        raise InputError(f"no ledger is named: give the file, or set {FILE}")
+    for name in by:
+        if name not in BY:
+            raise InputError(f"--by '{name}' is unknown: choose of {', '.join(BY)}")
+    pairs = read(Path(named))
+    if not pairs:
+        raise InputError(
+            f"ledger {named} has no prediction with its outcome: 'rankwise validate' makes some, or 'predict' and 'simulate' of the "
+            "same cases"
+        )
+    return Ledger(Path(named), {name: held(pairs, name) for name in by})

@@ -1,0 +1,191 @@
+"""A machine's page: what was measured, predicted and mapped; and the whole of it in under a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankwise.api.comparing import BeforeAfter, before_after
+from rankwise.api.questions import writable
+from rankwise.api.results import Result, trust_record
+from rankwise.errors import InputError
+from rankwise.progress import tell
+from rankwise.questions import Options, option
+
+if TYPE_CHECKING:
+    from rankwise.machine.conditions import Finding
+    from rankwise.mapping import Mappings
+    from rankwise.report.page import Inputs
+    from rankwise.workloads.comparison import Validation
+
+_PROFILE, _VALIDATION, _MAPPINGS = Path("machine.json"), Path("validate.json"), Path("map.json")
+_STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
+GRID, NODES, PPN = (50, 48), 50, 48  # of quick's example
+
+
+@dataclass(frozen=True)
+class Sources(Options):
+    """What a page is made of, and where it goes: one profile with what was done on it, or several side by side."""
+
+    profiles: list[Path] | None = option(
+        None, "Instead: profiles to set side by side, the oldest first, before and after.", "[PROFILES]..."
+    )
+    profile: Path | None = option(None, f"The machine's profile. Default: {_PROFILE}, if it is there.")
+    validation: Path | None = option(None, f"What 'validate exchange' wrote. Default: {_VALIDATION}.")
+    mapping: Path | None = option(None, f"What 'map --json' printed. Default: {_MAPPINGS}.")
+    output: Path = option(Path("rankwise-report.html"), "The HTML file to write.", "--output", "-o", check=writable)
+
+
+@dataclass(frozen=True)
+class Report(Result):
+    """A page that was written: ``inputs`` is what it is made of, ``path`` where it lies."""
+
+    inputs: Inputs
+    path: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        from rankwise.report.page import record
+
+        return {"report": str(self.path), **record(self.inputs), **trust_record(self.inputs.profile)}
+
+    def records(self) -> list[dict[str, Any]]:
+        return [{"link": name, **figures} for name, figures in self.to_dict()["links"].items()]
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.report.page import conclusion_of
+
+        return conclusion_of(self.inputs).headline
+
+
+@dataclass(frozen=True)
+class History(BeforeAfter):
+    """A page of profiles side by side that was written to ``path``."""
+
+    path: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"report": str(self.path), **super().to_dict()}
+
+
+def report(asked: Sources = Sources()) -> Report | History:
+    """Write one HTML file with pictures; sections without figures name the command that makes them. Raises InputError."""
+    from rankwise.files import write_whole
+
+    if asked.profiles:
+        if any(path is not None for path in (asked.profile, asked.validation, asked.mapping)):
+            raise InputError("profiles side by side take no --profile, --validation or --mapping: leave these out")
+        _check_output(asked.output, asked.profiles)
+        history = History(before_after(asked.profiles).history, asked.output)
+        write_whole(asked.output, history.page())
+        return history
+    profile, validation, mapping = (
+        named or (usual if usual.exists() else None)
+        for named, usual in ((asked.profile, _PROFILE), (asked.validation, _VALIDATION), (asked.mapping, _MAPPINGS))
+    )
+    inputs = [path for path in (profile, validation, mapping) if path is not None]
+    if not inputs:
+        raise InputError(
+            f"nothing to report, as none of {_PROFILE}, {_VALIDATION} and {_MAPPINGS} is here: make them with 'rankwise quick'"
+        )
+    _check_output(asked.output, inputs)
+    return _written(profile, validation, mapping, asked.output)
+
+
+def _check_output(output: Path, inputs: Sequence[Path]) -> None:
+    if output.is_dir():
+        raise InputError(f"--output {output} is a folder: name the HTML file to write")
+    if any(path.exists() and output.exists() and output.samefile(path) for path in inputs):
+        raise InputError(f"--output {output} is one of the inputs: name another file, it would be lost")
+
+
+def _written(profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> Report:
+    """Write the page of the files that there are. Raises InputError."""
+    from rankwise.files import write_whole
+    from rankwise.machine.profile import open_profile
+    from rankwise.report.inputs import load_mappings, load_validation
+    from rankwise.report.launches import launches_of
+    from rankwise.report.page import Inputs, render
+
+    profile = open_profile(profile_file) if profile_file else None
+    inputs = Inputs(
+        profile,
+        load_validation(validation_file) if validation_file else None,
+        load_mappings(mapping_file) if mapping_file else None,
+        launches_of(profile, profile_file.parent) if profile is not None and profile_file is not None else None,
+        str(profile_file or _PROFILE),
+    )
+    write_whole(output, render(inputs))
+    return Report(inputs, output)
+
+
+@dataclass(frozen=True)
+class Quick(Result):
+    """All of a machine in one go: what would spoil figures, its links, an exchange predicted and run, grids mapped, the page."""
+
+    report: Report
+    findings: Sequence[Finding]
+    validation: Validation
+    mappings: Sequence[Mappings]
+
+    def to_dict(self) -> dict[str, Any]:
+        assert self.report.inputs.profile is not None
+        return {
+            "schema": 1, **self.report.to_dict(), "findings": [finding.to_dict() for finding in self.findings],
+            "profile": self.report.inputs.profile.to_dict(), "validation": self.validation.to_dict(),
+            "mappings": [instance.to_dict() for instance in self.mappings],
+        }  # fmt: skip
+
+    def records(self) -> list[dict[str, Any]]:
+        return self.report.records()
+
+    @property
+    def conclusion(self) -> str:
+        return self.report.conclusion
+
+
+def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
+    """Measure this machine for so many seconds, model it, run a real exchange, map a grid, and write it all into one page.
+
+    Profile, samples and page go into ``folder``, which is there. Raises RankwiseError and its kinds.
+    """
+    from rankwise.api.examining import examine_here
+    from rankwise.api.questions import default_ranks
+    from rankwise.engines.run import Here
+    from rankwise.engines.session import compare_engines
+    from rankwise.files import require_folder, write_json
+    from rankwise.mapping import map_grid
+    from rankwise.measure.session import Measurement, measure_machine
+    from rankwise.workloads.base import Site
+    from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
+
+    folder = Path(folder)
+    require_folder(folder)
+    paths = [folder / name for name in (_PROFILE, _VALIDATION, _MAPPINGS)]
+    _step(1, "the machine, and what would spoil a measurement")
+    here = Here()
+    _, findings = examine_here(here.topology)
+    for finding in findings:
+        if finding.severity in ("problem", "warning"):
+            tell(f"{finding.severity}: {finding.what}{f': {finding.cure}' if finding.cure else ''}")
+
+    _step(2, "ping-pong between two ranks, 0 B to 4 MiB, and models of its links")
+    measure_machine(paths[0], False, Measurement(seconds=seconds))
+
+    _step(3, "the Shift of werner2023, predicted and run")
+    cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))
+    validation = compare_engines(paths[0], cases, ("model", "run"), here, folder / "exchange.samples.jsonl", 0.3, launches=10)
+    write_json(paths[1], replace(validation, example=True).to_dict())
+
+    _step(4, f"a {GRID[0]}x{GRID[1]} grid on {NODES} nodes of {PPN}, placed by each algorithm")
+    mapped = [map_grid(GRID, [PPN] * NODES, stencil) for stencil in _STENCILS]
+    write_json(paths[2], {"schema": 1, "example": True, "instances": [instance.to_dict() for instance in mapped]})
+
+    _step(5, "the report")
+    return Quick(_written(paths[0], paths[1], paths[2], folder / "rankwise-report.html"), findings, validation, mapped)
+
+
+def _step(number: int, what: str) -> None:
+    tell(f"\n[{number}/5] {what}")

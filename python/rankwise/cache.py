@@ -1,0 +1,67 @@
+"""What is kept between commands in the user's cache: builds for other MPIs, what was learnt about transforms, the charts' script."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rankwise.errors import RankwiseError
+
+COMPILER = "compiler"  # a file in a build's folder: the MPI compiler that it was built with
+# By the beginning of a name; all of it can be made again.
+_KINDS = {"mpi-": "build", "fft-": "transforms", "vega-": "charts", "halo.": "tried steps", "kernels-": "build of an older version"}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One entry of the cache: its size in bytes, and for how long nobody has used it."""
+
+    path: Path
+    kind: str
+    about: str
+    size_bytes: int
+    unused_s: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "path": str(self.path)}
+
+
+def cache_folder() -> Path:
+    """Return this program's folder in the user's cache."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "rankwise"
+
+
+def kept() -> list[Kept]:
+    """Return what lies in the cache, the largest first."""
+    folder = cache_folder()
+    paths = [path for path in folder.iterdir() if _kind(path)] if folder.is_dir() else []
+    return sorted((_kept(path) for path in paths), key=lambda one: -one.size_bytes)
+
+
+def clear() -> list[Kept]:
+    """Remove what lies in the cache; return it. Raises RankwiseError."""
+    removed = kept()
+    for one in removed:
+        try:
+            shutil.rmtree(one.path) if one.path.is_dir() and not one.path.is_symlink() else one.path.unlink()
+        except OSError as error:
+            raise RankwiseError(f"{one.path} cannot be removed ({error.strerror}): remove it by hand") from None
+    return removed
+
+
+def _kind(path: Path) -> str:
+    return next((kind for begin, kind in _KINDS.items() if path.name.startswith(begin)), "")
+
+
+def _kept(path: Path) -> Kept:
+    files = [file for file in (path, *path.rglob("*")) if file.is_file() and not file.is_symlink()]
+    seen = [file.stat() for file in files]
+    compiler = path / COMPILER
+    about = compiler.read_text(encoding="utf-8", errors="replace").strip() if compiler.is_file() else path.name
+    used_s = max((max(one.st_mtime, one.st_atime) for one in seen), default=path.stat().st_mtime)
+    return Kept(path, _kind(path), about, sum(one.st_size for one in seen), max(0.0, time.time() - used_s))

@@ -1,0 +1,37 @@
+"""Recipes of packagers: one version everywhere, and nothing asked for that pyproject.toml does not ask for."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import rankwise
+
+ROOT = Path(__file__).parents[2]
+CONDA = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
+
+
+def test_the_version_is_the_headers() -> None:
+    assert re.search(r'version: "(.*)"', CONDA)[1] == rankwise.__version__  # type: ignore[index]
+
+
+def test_conda_asks_for_what_pip_does() -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    run = CONDA.partition("  run:\n")[2].partition("\ntests:")[0]
+    listed = {line.strip("- ").replace(" ", "") for line in run.splitlines() if line.strip().startswith("-")}
+    assert listed - {"python>=3.11", "mpich"} == {word.split(";")[0].replace(" ", "") for word in asked}
+
+
+def test_spacks_recipe_is_python_and_names_options_that_exist() -> None:
+    recipe = ROOT / "packaging" / "spack" / "packages" / "rankwise" / "package.py"
+    tree = ast.parse(recipe.read_text())
+    names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and str(node.value).startswith("RANKWISE_")}
+    assert names
+    assert all(f"option({name} " in (ROOT / "CMakeLists.txt").read_text() for name in names)
+
+
+def test_containers_copy_no_builds_and_install_the_mpi() -> None:
+    for name in ("Containerfile", "rankwise.def"):
+        assert "'/src[mpich]'" in (ROOT / "packaging" / "container" / name).read_text()
