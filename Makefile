@@ -58,6 +58,7 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 # The documentation as a site that opens from its folder: build/site/index.html.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -c docs/site -d build/docs docs build/site
+	$(BIN)/python docs/site/check_site.py build/site
 
 # More MPIs to be tested with, each in a folder of its own.
 mpis: build/mpis/openmpi5 build/mpis/intel
@@ -100,6 +101,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/python -m ruff check python tests benchmarks docs examples
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
 
 sanitize: install
 	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)

@@ -141,6 +141,36 @@ def _kind(schema: dict[str, Any]) -> str:
     return " or ".join(words) or "null"
 
 
+def changelog() -> str:
+    """Return CHANGELOG.md without its title."""
+    return _of_the_root("CHANGELOG.md").partition("\n")[2]
+
+
+def contributing() -> str:
+    """Return CONTRIBUTING.md without its title."""
+    return _of_the_root("CONTRIBUTING.md").partition("\n")[2]
+
+
+def first_screen() -> str:
+    """Return the README from its first question to what it needs."""
+    return _of_the_root("README.md").partition("received\nbyte is checked.\n")[2].partition("\n## ")[0]
+
+
+_PAGE_OF = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
+
+
+def _of_the_root(name: str) -> str:
+    """Return a page of the repository's root with its links as they are in docs/."""
+
+    def link(found: re.Match[str]) -> str:
+        path, hash_, place = found[1].partition("#")
+        moved = _PAGE_OF.get(path) or (path[5:] if path.startswith("docs/") else f"../{path}")
+        return f"]({moved if path else ''}{hash_}{place})"
+
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.sub(r"\]\((?!https?:)([^)\s]+)\)", link, text)
+
+
 def python_layers() -> str:
     """Return the layers of the Python package, as the contract of import-linter has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -148,7 +178,18 @@ def python_layers() -> str:
 
 
 MAKERS: dict[str, Callable[[], str]] = {
-    maker.__name__: maker for maker in (command_line, python_api, json_schemas, python_layers, c_header, fortran_modules)
+    maker.__name__: maker
+    for maker in (
+        changelog,
+        contributing,
+        first_screen,
+        command_line,
+        python_api,
+        json_schemas,
+        python_layers,
+        c_header,
+        fortran_modules,
+    )
 }
 
 
@@ -161,7 +202,13 @@ def _read(app: Any, name: str, source: list[str]) -> None:
     source[0] = made(source[0])
 
 
+def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """Name the pages that are made from sources: whether these have changed Sphinx cannot know."""
+    return [page for page in env.found_docs if MARK.search(Path(env.doc2path(page)).read_text(encoding="utf-8"))]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Take part in a build by Sphinx."""
     app.connect("source-read", _read)
+    app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
