@@ -137,7 +137,9 @@ class Divisions {
 
  private:
   bool attempt(Index planes) {
-    const Index of_a_level = 40 * problem_.grid.size() + 2 * static_cast<Index>(graph_.cells.edge_count());
+    // For few nodes more is tried.
+    const Index of_a_cell = problem_.nodes.nodes() > 100 ? 40 : 100;
+    const Index of_a_level = of_a_cell * (problem_.grid.size() + static_cast<Index>(graph_.cells.edge_count()) / 20);
     const Index cost = of_a_level * (halvings(problem_) - planes) + 1000 * problem_.nodes.nodes();
     const double begun_s = options_.left_s ? options_.left_s() : 0;
     if (options_.left_s ? begun_s - slowness_ * static_cast<double>(cost) / static_cast<double>(steps_per_second) < until_left_s_
