@@ -284,8 +284,10 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   MappingOptions left = options;
   // Most of the effort is for what follows, and little of it for tubes along axes where strips along short vectors are better.
   const Index share = options.steps / (Lattice(problem.stencil).is_along_axes() ? 4 : 16);
+  const double begun_s = options.left_s ? options.left_s() : 0;
   for (const TubeAxes& choice : axes) {
     if (!plans.empty() && options.steps - left.steps > std::max(share, steps_per_second / 720)) break;
+    if (!plans.empty() && options.left_s && options.left_s() < begun_s * 3 / 4) break;
     plans.push_back(plan_tubes(problem, choice, plan_work));
     left.steps -= plans.back()->work() / 4;  // what a plan counts takes less time than a step
   }
