@@ -191,8 +191,6 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     size_bytes = parse_size(asked.message_bytes, "--bytes")
     on, known = _machine(asked)
     levels = Levels.read(asked.levels, asked.topology, known)
-    if levels.units and not of_traffic and asked.topology is None:
-        raise InputError("--levels above the node are for --observed and --graph: a grid's nodes are ordered by --topology")
     if grid is None:
         from rankwise.mapping.traffic import Search
 
@@ -254,7 +252,7 @@ def _map_grid(
         choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
     how = How(
-        keep_maps=keep_maps or levels.switches is not None,
+        keep_maps=keep_maps or levels.are_above,
         weights=heavy,
         effort_s=asked.effort_s,
         steps=asked.steps,
@@ -272,7 +270,7 @@ def _map_grid(
     )
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
     more |= trust_record(known)
-    if levels.switches is not None:
+    if levels.are_above:
         from rankwise.mapping.node_order import order_hosts
 
         names = order_hosts(mappings, names, levels.above(names[: len(sizes)], None))
