@@ -17,7 +17,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import no_pipe
+from rankwise.files import plain
 from rankwise.machine.profile import Profile
 from rankwise.progress import tell
 from rankwise.workloads.base import Row
@@ -196,7 +196,7 @@ def _append(records: Iterable[Mapping[str, Any]]) -> None:
     if path is None or not text:
         return
     try:
-        with no_pipe(path).open("ab", buffering=0) as stream:  # one write of whole lines: others append, too
+        with plain(path).open("ab", buffering=0) as stream:  # one write of whole lines: others append, too
             stream.write(text.encode())
     except OSError as error:
         tell(f"warning: {FILE} names {path}, which cannot be written ({error.strerror}): name a file, or unset it")
@@ -204,7 +204,7 @@ def _append(records: Iterable[Mapping[str, Any]]) -> None:
 
 def _records(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
-        lines = no_pipe(path).read_text(encoding="utf-8").splitlines()
+        lines = plain(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"ledger {path} {unreadable(error)}: {FILE}=FILE makes one") from None
     needed = {"row": ("machine", "verb", "engine", "workload", "case", "time_s", "time_lo_s", "time_hi_s"),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
-from rankwise.files import no_pipe
+from rankwise.files import plain
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
 from rankwise.machine.compare import is_poor
@@ -153,7 +153,7 @@ def alone(history: Path, key: Mapping[str, Any]) -> Iterator[None]:
     path = samples_path(history, key).with_suffix(".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = no_pipe(path).open("a")
+        stream = plain(path).open("a")
     except OSError as error:
         raise RankwiseError(f"no session can be kept beside {history} ({error.strerror}): name another --history") from None
     with stream:

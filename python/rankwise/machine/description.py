@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import MOST_DIGITS, no_pipe
+from rankwise.files import MOST_DIGITS, plain
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
@@ -338,7 +338,7 @@ def _described(record: dict[str, Any], where: str) -> Description:
 def load_description(path: Path) -> Description:
     """Read a description from a file. Raises InputError."""
     try:
-        return parse_description(no_pipe(path).read_text(encoding="utf-8"), str(path))
+        return parse_description(plain(path).read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         mend = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
         raise InputError(f"machine file {path} {unreadable(error)}: {mend}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.files import no_pipe, read_text
+from rankwise.files import plain, read_text
 from rankwise.mapping.traffic import Traffic
 from rankwise.observe.record import MAGIC, Record, read_record
 
@@ -38,7 +38,7 @@ def read_graph(path: Path) -> Traffic:
     that are missing or stand at one end only, and weights that are negative or no whole numbers.
     """
     try:
-        with no_pipe(path).open("rb") as file:
+        with plain(path).open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
                 return traffic_of(read_record(path), path.name)
     except OSError:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import load_json, lock, no_pipe, require_output
+from rankwise.files import load_json, lock, plain, require_output
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 from rankwise.reading import Trace
@@ -41,7 +41,7 @@ class SamplesFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.
-            self._stream = no_pipe(path).open("ab", buffering=0)
+            self._stream = plain(path).open("ab", buffering=0)
             lock(self._stream, path)
             self._close_cut_off_line()
         except OSError as error:
@@ -146,27 +146,30 @@ def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, 
 
     Raises InputError for a file that is missing or is not JSON Lines.
     """
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = load_json(line)
+        except json.JSONDecodeError:
+            if number == 1:
+                raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
+            if trace is None or not trace.on:
+                tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
+            continue
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
+        if not isinstance(record, dict) or not isinstance(record.get("record"), str):
+            raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
+        yield number, record if trace is None else trace.of(record, f", line {number}")
+
+
+def _lines(path: Path) -> Iterator[str]:
     try:
-        stream = no_pipe(path).open(encoding="utf-8", errors="replace")
+        with plain(path).open(encoding="utf-8", errors="replace") as stream:
+            yield from stream
     except OSError as error:
         raise InputError(f"samples {path} {unreadable(error)}: measure first, or name the right file") from None
-    with stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = load_json(line)
-            except json.JSONDecodeError:
-                if number == 1:
-                    raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
-                if trace is None or not trace.on:
-                    tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
-                continue
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
-            if not isinstance(record, dict) or not isinstance(record.get("record"), str):
-                raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
-            yield number, record if trace is None else trace.of(record, f", line {number}")
 
 
 def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import load_json, no_pipe, write_whole
+from rankwise.files import load_json, plain, write_whole
 
 MAGIC = b"RWcomm\r\n"
 SCHEMA = 1
@@ -112,7 +112,7 @@ def read_record(path: Path) -> Record:
     """Read a record. Raises InputError, in one line, for a file that is none or is damaged."""
     where = str(path)
     try:
-        content = no_pipe(path).read_bytes()
+        content = plain(path).read_bytes()
     except OSError as error:
         raise InputError(f"{where} {unreadable(error)}: name a file that 'rankwise observe' wrote") from None
     if content[:8] != MAGIC:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import append_json_line, load_json, no_pipe
+from rankwise.files import append_json_line, load_json, plain
 from rankwise.launch.command import Command
 from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
 from rankwise.launch.process import Child
@@ -70,7 +70,7 @@ class Trial:
             return
         lines = []
         try:
-            text = no_pipe(self.path).read_text(encoding="utf-8", errors="replace")
+            text = plain(self.path).read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"{self.path} {unreadable(error)}: name another file with --output") from None
         for line in text.splitlines():

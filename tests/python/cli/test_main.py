@@ -132,6 +132,12 @@ def test_a_reader_that_has_enough_is_no_failure(verb: list[str]) -> None:
         assert "Traceback" not in words and "Broken" not in words
 
 
+@pytest.mark.parametrize("words", [["measure", "-o"], ["report", "--profile"], ["profile", "show"]])
+def test_a_name_that_is_too_long_is_wrong_input(rankwise: Callable[..., Any], words: list[str]) -> None:
+    result = rankwise(*words, "x" * 300)
+    assert result.code == 2 and "File name too long" in result.err and len(result.err.splitlines()) == 1
+
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

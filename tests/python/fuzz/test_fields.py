@@ -83,10 +83,11 @@ def test_a_figure_that_cannot_be_is_named(
 
 
 @pytest.mark.parametrize("name", [name for name, reader in KNOWN.items() if reader.named])
-def test_a_pipe_is_refused_and_not_waited_for(name: str, tmp_path: Path) -> None:
-    os.mkfifo(path := tmp_path / f"input{KNOWN[name].suffix}")
-    with pytest.raises(InputError, match=f"{path} is a pipe: |is no file"):
-        KNOWN[name].read(path)
+def test_what_has_no_end_is_refused_and_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / f"input{KNOWN[name].suffix}")
+    for path, is_what in ((pipe, "a pipe"), (Path("/dev/zero"), "a device")):
+        with pytest.raises(InputError, match=f"{path} is {is_what}: |is no file"):
+            KNOWN[name].read(path)
 
 
 def test_each_reader_of_figures_is_in_the_table() -> None:

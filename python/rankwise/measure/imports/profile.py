@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.distributions import t_quantile
 from rankwise.errors import InputError, unreadable
-from rankwise.files import no_pipe
+from rankwise.files import plain
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.machine.shared import Resource, Shared
@@ -176,7 +176,7 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(f"table {path} is larger than {format_size(_MOST_BYTES)}: give a benchmark's own output")
-        lines = no_pipe(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = plain(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise InputError(
             f"table {path} {unreadable(error)}: give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"
