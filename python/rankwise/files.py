@@ -212,12 +212,15 @@ def _whole(word: str) -> int:
 
 @contextmanager
 def reading(what: str, mend: str) -> Iterator[None]:
-    """Turn what a reader of a file throws at what does not fit into an InputError: ``what`` names the file, and the line if known."""
+    """Turn what a reader of a file throws at what does not fit into an
+    InputError: ``what`` names the file, and the line if known."""
     try:
         yield
     except KeyError as error:
         raise InputError(f"{what}: {error} is missing: {mend}") from error
     except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError, AssertionError) as error:
-        foreign = isinstance(error, AttributeError | IndexError | TypeError) or "literal" in str(error)  # the interpreter's words
+        foreign = isinstance(error, AttributeError | IndexError | TypeError) or "literal" in str(
+            error
+        )  # the interpreter's words
         why = "of another kind than it should be" if foreign else error
         raise InputError(f"{what} holds a figure that cannot be ({why}): {mend}") from error

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 project_verbs = group("project", "Machines that do not exist yet, or that you cannot use: what they would do.")
 
-Plot = Annotated[Path | None,
-    typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
+Plot = Annotated[
+    Path | None,
+    typer.Option(help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities."),
+]
 
 
 @verb("table", "rankwise project table --year 2026", under=project_verbs)
@@ -69,7 +71,17 @@ def table(
     from rankwise.papers.czechowski2012 import show_cell, show_slip
 
     values = {(row["key"], row["design"]): row for row in rows}
-    heads = ("figure", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "verdict", f"in {year:g}")
+    heads = (
+        "figure",
+        "design",
+        "2010",
+        "doubles in",
+        "x in ten years",
+        "2020 printed",
+        "2020 follows",
+        "verdict",
+        f"in {year:g}",
+    )
     shown = Table(*heads, leave=("doubles in", "x in ten years"))
     for trend in table1.TRENDS:
         factor = next(cell for cell in cells if cell.key == trend.key and cell.column == "factor")

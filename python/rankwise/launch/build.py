@@ -124,7 +124,9 @@ def _build(compiler: Path, files: Sequence[Path], name: str, flags: Sequence[str
             made = Path(scratch) / f"{number}.o"
             before = [word for path in together[:-1] for word in ("-include", str(path))]
             last = str(together[-1])
-            _compile([str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, *before, "-c", last, "-o", str(made)], compiler)
+            _compile(
+                [str(compiler), "-std=c++20", "-O2", f"-I{folder}", *flags, *before, "-c", last, "-o", str(made)], compiler
+            )
             progress.advance()
             return str(made)
 
@@ -155,7 +157,8 @@ def _own_folder(folder: Path) -> None:
 
 
 def _is_as_built(built: Path) -> bool:
-    """Tell whether a file is ours and as it was built: nobody else may write to it, and its checksum is the one that was kept."""
+    """Tell whether a file is ours and as it was built: nobody else may write
+    to it, and its checksum is the one that was kept."""
     try:
         about, kept = built.stat(), _sum_of(built).read_text(encoding="ascii")
         return about.st_uid == os.geteuid() and not about.st_mode & 0o022 and kept == _checksum(built)

@@ -89,8 +89,9 @@ class Child:
     ) -> Iterator[str]:
         """Yield stdout line by line until the command ends, whoever else still holds its stdout.
 
-        ``meanwhile`` is called at least about every second, with the seconds since a line that counts: any, or without ``all_count`` those
-        after which :meth:`heard` was called. Raises TimeoutError when these are ``silence_s``, and what ``meanwhile`` raises.
+        ``meanwhile`` is called at least about every second, with the seconds since a line that counts: any, or without
+        ``all_count`` those after which :meth:`heard` was called. Raises TimeoutError when these are ``silence_s``, and what
+        ``meanwhile`` raises.
         """
         assert self._process.stdout is not None and self._process.stderr is not None
         pending = b""
