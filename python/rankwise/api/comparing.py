@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared(Result):
-    """How many times as long B takes as A: ``found`` has all of it, ``tolerance`` is the share that still counts as the same."""
+    """How many times as long B takes as A: ``found`` has all of it,
+    ``tolerance`` is the share that still counts as the same."""
 
     a: Path
     b: Path
@@ -33,7 +34,8 @@ class Compared(Result):
     def to_dict(self) -> dict[str, Any]:
         return {
             "a": str(self.a), "b": str(self.b), "tolerance": self.tolerance, "verdict": self.conclusion,
-            "outcome": self.outcome, "slower": self.outcome == "slower", "notes": self.found.notes, "comparisons": self.records(),
+            "outcome": self.outcome, "slower": self.outcome == "slower", "notes": self.found.notes,
+            "comparisons": self.records(),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
@@ -47,7 +49,8 @@ class Compared(Result):
 
 
 def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compared:
-    """Hold profile B against A: ``tolerance`` as a share, or as in "20%". Raises InputError where they have no link in common."""
+    """Hold profile B against A: ``tolerance`` as a share, or as in "20%".
+    Raises InputError where they have no link in common."""
     from rankwise.machine.compare import compare as compared
     from rankwise.machine.profile import Profile
 

@@ -36,7 +36,11 @@ class Reproduced(Result):
     files: list[Path]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.reproduction.record, "answer": list(self.reproduction.answer), "files": [str(path) for path in self.files]}
+        return {
+            **self.reproduction.record,
+            "answer": list(self.reproduction.answer),
+            "files": [str(path) for path in self.files],
+        }
 
     def records(self) -> list[dict[str, Any]]:
         """The rows of all tables, as they are shown."""

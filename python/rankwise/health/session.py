@@ -97,7 +97,8 @@ def session_of_profile(profile: Profile, name: str | None) -> Session:
                 value[f"{link}.{figure}"] = math.log(row.time_s / (size if figure == "s_per_byte" else 1))
     if not value:
         raise InputError(
-            f"the profile has no send of 0 B or 1 MiB and no exchange of 8 KiB: measure these sizes ({', '.join(map(str, _SIZES))})"
+            f"the profile has no send of 0 B or 1 MiB and no exchange of 8 KiB: measure these sizes "
+            f"({', '.join(map(str, _SIZES))})"
         )
     key = _key(profile.machine, name, ", ".join(profile.links), f"{OF_PROFILE}, {profile.source.get('statistic', '')}")
     return Session(profile.created, key, 0.0, (), value, "", poor=is_poor(profile))

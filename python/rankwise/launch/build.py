@@ -126,7 +126,8 @@ def _own_folder(folder: Path) -> None:
 
 
 def _is_as_built(built: Path) -> bool:
-    """Tell whether a file is ours and as it was built: nobody else may write to it, and its checksum is the one that was kept."""
+    """Tell whether a file is ours and as it was built: nobody else may write
+    to it, and its checksum is the one that was kept."""
     try:
         about, kept = built.stat(), _sum_of(built).read_text(encoding="ascii")
         return about.st_uid == os.geteuid() and not about.st_mode & 0o022 and kept == _checksum(built)

@@ -32,7 +32,8 @@ def preload_libraries() -> list[Path]:
         libraries.insert(0, build_preload(compiler))
     if not libraries:
         raise UnusableEnvironmentError(
-            f"librankwise_preload.so is not installed ({package_folder() / 'lib'}): reinstall rankwise, or set RANKWISE_MPI=system"
+            f"librankwise_preload.so is not installed ({package_folder() / 'lib'}): reinstall rankwise, or set "
+            "RANKWISE_MPI=system"
         )
     return libraries
 

@@ -277,7 +277,9 @@ def parse_description(text: str, where: str) -> Description:
     except ValueError:  # of a whole number only
         lines = enumerate(text.splitlines(), start=1)
         line = next((n for n, words in lines if re.search(rf"\w{{{MOST_DIGITS}}}", words)), 1)
-        raise InputError(f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it") from None
+        raise InputError(
+            f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it"
+        ) from None
     except RecursionError:
         raise InputError(f"machine file {where} is nested too deeply: mend it") from None
     try:

@@ -33,9 +33,9 @@ def traffic_of(record: Record, name: str) -> Traffic:
 def read_graph(path: Path) -> Traffic:
     """Read a graph whose vertices are ranks and whose weights are bytes.
 
-    MatrixMarket (the rank of the row sends to that of the column), METIS (each edge is sent once each way), CSV (a line of bytes
-    for each rank), or a record of ``rankwise observe``. Raises InputError, with the line, for ranks that send to themselves, edges
-    that are missing or stand at one end only, and weights that are negative or no whole numbers.
+    MatrixMarket (the rank of the row sends to that of the column), METIS (each edge is sent once each way), CSV (a line of
+    bytes for each rank), or a record of ``rankwise observe``. Raises InputError, with the line, for ranks that send to
+    themselves, edges that are missing or stand at one end only, and weights that are negative or no whole numbers.
     """
     try:
         with plain(path).open("rb") as file:

@@ -185,7 +185,8 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
             continue
         if str(identity) not in campaigns:
             raise InputError(
-                f"{path}, line {number}: of a campaign {identity!s:.40} that never began: is it edited? Remove the line, the others remain"
+                f"{path}, line {number}: of a campaign {identity!s:.40} that never began: is it edited? Remove the line, the "
+                "others remain"
             )
         if campaigns[str(identity)].head.get("plan"):
             require_fields(record, f"{path}, line {number}", _NEEDED)
@@ -232,7 +233,8 @@ def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
 
 
 def require_fields(record: Mapping[str, Any], where: str, needed: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a record of a campaign of measuring without the fields that its kind needs, or with fields that are not what these are.
+    """Refuse a record of a campaign of measuring without the fields that its kind needs, or with fields that are not what these
+    are.
 
     Raises InputError with ``where`` and the field.
     """
@@ -272,7 +274,8 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
         "size_bytes", "launch", "part", "messages", "repeats", "round", "rank", "involuntary_switches", "moved_ranks",
     ), _is_count),
     "sweep": lambda value: value == -1 or _is_count(value),  # -1: measured again
-    **dict.fromkeys(("visit_s", "measuring_s", "begun_unix_s", "clock_jump_s", "timer_cost_s", "foreign_cpus", "parts"), _is_number),
+    **dict.fromkeys(("visit_s", "measuring_s", "begun_unix_s", "clock_jump_s", "timer_cost_s", "foreign_cpus", "parts"),
+        _is_number),
     **dict.fromkeys(("busy_s", "own_s", "reference_loop_s"), _list_of(_is_number)),
     **dict.fromkeys(("sizes", "cpus_allowed"), _list_of(_is_count)),
     "seconds": lambda value: _is_number(value) or _list_of(_is_number)(value),

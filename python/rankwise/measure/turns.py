@@ -36,7 +36,8 @@ PATIENCE_S = 20.0  # of a launch beyond its time, for cells without which there 
 
 @dataclass(frozen=True)
 class Seen:
-    """What visits of a cell were like: how many there were, and of the last one how long a sample took, and all beside samples."""
+    """What visits of a cell were like: how many there were, and of the last one
+    how long a sample took, and all beside samples."""
 
     visits: int
     sample_s: float
@@ -126,7 +127,8 @@ class Progress:
         return self.precise or (self.launches >= self.least and left_s <= self.start_s() + _LEAST_S)
 
     def turn(self, left_s: float, byte_s: float, seed: int) -> Turn:
-        """Return the next launch, with so much left of its time; ``byte_s`` is a byte's time over this link, as far as known."""
+        """Return the next launch, with so much left of its time; ``byte_s`` is
+        a byte's time over this link, as far as known."""
         rng = random.Random(f"{seed}/{self.launches}/{self.link}/{self.index}")
         cells = list(self.cells)
         if self.launches or not self.aside:  # a first launch of those aside goes by what tells most

@@ -1,7 +1,8 @@
 """What was observed of a program, and the file that holds it.
 
 The file: 8 bytes of magic, the header's length (u64), the header (JSON), the arrays one after the other, all little-endian. The
-header's ``arrays`` lists each as ``[name, dtype, items, stored bytes]``; one stored in fewer bytes than its items take is deflated.
+header's ``arrays`` lists each as ``[name, dtype, items, stored bytes]``; one stored in fewer bytes than its items take is
+deflated.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ class Record:
     The messages are a CSR matrix with a row for each sender: its edges are ``pointer[rank]:pointer[rank + 1]`` of ``peer``
     (ascending), ``messages``, ``bytes`` (sent), ``pulled`` (bytes that ``peer`` fetched from the row's rank, one-sided) and
     ``histogram`` (messages by size, ``HISTOGRAM_BINS``).
-    ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many calls the
-    rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns`` (ranks x
+    ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many
+    calls the rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns``
+    (ranks x
     ``header["calls"]``) hold how often each call was made and, where it is timed, how long all of them took.
     """
 

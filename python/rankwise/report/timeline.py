@@ -62,8 +62,8 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
         ranks = sorted({*on_path[:_MOST_ROWS], *others[:: max(1, len(others) // kept)][:kept]})
     row_of = {rank: i for i, rank in enumerate(ranks)}
     stops = [
-        f"critical path, {i + 1} of {len(line.path)}: rank {span.rank}, {format_time(span.start_s)} to {format_time(span.end_s)}: "
-        f"{span.term or _WORDS[span.kind]} {format_time(span.length_s)}"
+        f"critical path, {i + 1} of {len(line.path)}: rank {span.rank}, {format_time(span.start_s)} to "
+        f"{format_time(span.end_s)}: {span.term or _WORDS[span.kind]} {format_time(span.length_s)}"
         for i, span in enumerate(line.path)
     ]
     data = [_bar(span, row_of[span.rank], _CRITICAL, i) for i, span in enumerate(line.path) if span.rank in row_of]
@@ -79,12 +79,17 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
         stops.append(f"rank {rank} in all: {said}")
     # What is critical lies over the rest.
     data.sort(key=lambda row: row["kind"] == _CRITICAL)
-    shown = [message for message in line.messages if message.source in row_of and message.dest in row_of and message.source != message.dest]
+    shown = [
+        message
+        for message in line.messages
+        if message.source in row_of and message.dest in row_of and message.source != message.dest
+    ]
     arrows = [
         {
             "start": m.sent_s, "end": m.arrived_s, "row": row_of[m.source] + 0.5, "to": row_of[m.dest] + 0.5,
             "down": m.dest > m.source,
-            "tip": f"{format_volume(m.bytes)} from rank {m.source}, {format_time(m.sent_s)}, to rank {m.dest}, {format_time(m.arrived_s)}",
+            "tip": f"{format_volume(m.bytes)} from rank {m.source}, {format_time(m.sent_s)}, to rank {m.dest}, "
+                   f"{format_time(m.arrived_s)}",
         }
         for m in shown[:_MOST_ARROWS]
     ]  # fmt: skip

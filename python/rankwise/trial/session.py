@@ -60,7 +60,8 @@ class Trial:
     def header(self) -> dict[str, Any]:
         return {
             "record": "trial", "seed": self.seed,
-            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": shlex.join(self.command.on(way.hosts))} for way in self.ways],
+            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": shlex.join(self.command.on(way.hosts))}
+                for way in self.ways],
         }  # fmt: skip
 
     def resume(self) -> None:
@@ -92,7 +93,8 @@ class Trial:
             self.meter.advance(len(self.pairs))
 
     def run(self) -> Judgement:
-        """Run pairs until it is known, or the budget is spent. Raises RankwiseError when a run fails; the pairs so far are kept."""
+        """Run pairs until it is known, or the budget is spent. Raises
+        RankwiseError when a run fails; the pairs so far are kept."""
         judgement = self._judged()
         if judgement is not None and judgement.done:
             return judgement

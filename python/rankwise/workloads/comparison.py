@@ -262,10 +262,14 @@ class Validation:
         """Say whether the prediction holds."""
         cases = len(self.comparisons)
         errors = [abs(comparison.error) for comparison in self.comparisons]
-        off = f"{100 * fmean(errors):.1f} %" + (f" in the mean of {cases} cases, {100 * max(errors):.1f} % at most" if cases > 1 else "")
+        off = f"{100 * fmean(errors):.1f} %" + (
+            f" in the mean of {cases} cases, {100 * max(errors):.1f} % at most" if cases > 1 else ""
+        )
         if self.session is None:
             again = _mean_size(comparison.error_of_second_run for comparison in self.comparisons)
-            return f"The prediction is off by {off}" + ("." if again is None else f"; a second run is off by {100 * again:.1f} %.")
+            return f"The prediction is off by {off}" + (
+                "." if again is None else f"; a second run is off by {100 * again:.1f} %."
+            )
         rows = [comparison.paired for comparison in self.comparisons if comparison.paired]
         if self.session.unclear or not rows:
             return f"Cannot tell whether the model holds: the machine was too busy. As it is, the prediction is off by {off}."

@@ -62,7 +62,16 @@ class Room:
         """Return a command as it is run in the room."""
         if self._keeper is None:
             return [*self.before, *words]
-        return ["nsenter", f"--mount=/proc/{self._keeper.pid}/ns/mnt", "--", "env", "-C", str(self.folder), *self.before, *words]
+        return [
+            "nsenter",
+            f"--mount=/proc/{self._keeper.pid}/ns/mnt",
+            "--",
+            "env",
+            "-C",
+            str(self.folder),
+            *self.before,
+            *words,
+        ]
 
     def mount(self, name: str, options: str) -> Path:
         """Mount a small file system of memory on a folder of the room."""

@@ -123,7 +123,10 @@ def test_ranks_that_disagree_are_left_alone(mpi: Mpi, build: Build) -> None:
     assert "is left as it is: rank 4: stencil 'nonsense'" in done.stderr
 
 
-PLACED_GRAPHS = "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by multisection, 0 best as they were\n"
+PLACED_GRAPHS = (
+    "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by "
+    "multisection, 0 best as they were\n"
+)
 MOVED_GRAPHS = "adjacent good 1 moved 1\nany good 1 moved 1\ngraph good 1 moved 1\n"
 
 
@@ -287,7 +290,8 @@ def test_a_program_of_open_mpi_that_makes_no_grid_is_told_of_the_mend(tmp_path: 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
-    [([], 0, "Safe under reordering as far as these runs show: "), (["mixed"], 3, "Unsafe under reordering: with its ranks moved it does not print 'sum")],
+    [([], 0, "Safe under reordering as far as these runs "
+             "show: "), (["mixed"], 3, "Unsafe under reordering: with its ranks moved it does not print 'sum")],
 )  # fmt: skip
 def test_a_program_that_mixes_ranks_is_found_out(mpi: Mpi, build: Build, arguments: list[str], code: int, says: str) -> None:
     program = build(_wheel(mpi, "mpicc"), PROBE.with_name("mixed_ranks.c"))

@@ -126,7 +126,8 @@ def _launches(spread: float, launches: int = 3, way: str = "send") -> list[dict[
     rng = np.random.default_rng(2)
     effects = np.exp(rng.normal(0.0, spread, launches))
     return [
-        {"class": "same-socket", "operation": way, "size_bytes": size, "launch": launch, "parts": 2, "time_s": [2e-6 * effect] * 9}
+        {"class": "same-socket", "operation": way, "size_bytes": size, "launch": launch, "parts": 2,
+            "time_s": [2e-6 * effect] * 9}
         for launch, effect in enumerate(effects) for size in (0, 8, 64)
     ]  # fmt: skip
 

@@ -124,8 +124,8 @@ def _together(runs: Sequence[Table], place: str, warnings: list[str]) -> Table:
     common = sorted(set.intersection(*(set(points) for points in by_size)))
     if len(common) < LEAST_SIZES:
         raise InputError(
-            f"{first.path}, line {first.line}: {count} tables for {place} {first.keeps_as} ({named}) have {len(common)} size(s) in "
-            "common: import runs of the same sizes, or one"
+            f"{first.path}, line {first.line}: {count} tables for {place} {first.keeps_as} ({named}) have {len(common)} "
+            "size(s) in common: import runs of the same sizes, or one"
         )
     times_s = np.array([[points[size].time_s for size in common] for points in by_size])
     means_s, factor = times_s.mean(axis=0), t_quantile(0.975, count - 1) / math.sqrt(count)
@@ -139,8 +139,8 @@ def _together(runs: Sequence[Table], place: str, warnings: list[str]) -> Table:
     if (ratio := float(np.median(times_s / times_s.min(axis=0), axis=1).max())) > _APART:
         slowest = runs[int(np.argmax(apart))].path.name
         warnings.append(
-            f"{slowest} takes {ratio:.1f} times as long as another run, half of the sizes or more: was it the same link? If not, "
-            "import it apart with its own --link"
+            f"{slowest} takes {ratio:.1f} times as long as another run, half of the sizes or more: was it the same link? If "
+            "not, import it apart with its own --link"
         )
     points = tuple(
         Point(size, float(mean), max(0.0, float(mean - half)), float(mean + half), sum(p[size].samples for p in by_size))
