@@ -8,7 +8,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Protocol
+from typing import Protocol, TextIO
+
+
+def on_terminal(stream: TextIO) -> bool:
+    """Whether a stream ends on a terminal that can move its cursor and change its colours."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def tell(message: str) -> None:
@@ -104,7 +109,7 @@ def _seconds_between_lines() -> float:
 @contextmanager
 def meter(title: str, total: int) -> Iterator[Meter]:
     """Show a progress bar with the time left on a terminal, a line every 10 s elsewhere."""
-    if not sys.stderr.isatty():
+    if not on_terminal(sys.stderr):
         every_s = _seconds_between_lines()
         with _Lines(title, total, every_s) if every_s > 0 else nullcontext(SILENT) as lines:
             yield lines

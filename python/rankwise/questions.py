@@ -49,7 +49,7 @@ class Options:
             value = getattr(self, one.name)
             if (words := words_of(hints[one.name])) and value is not None:
                 if value not in words:
-                    raise InputError(f"{one.name.replace('_', ' ')} '{value}' is unknown: choose one of {', '.join(words)}")
+                    raise InputError(f"{_called(one)} '{value}' is unknown: choose one of {', '.join(words)}")
             elif "str" in str(one.type):
                 object.__setattr__(self, one.name, _text(value, one.type))
             elif "Path" in str(one.type):
@@ -69,6 +69,12 @@ class Options:
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
+
+
+def _called(one: Any) -> str:
+    """Return how the command line calls a field."""
+    names = one.metadata["names"] or ("--" + one.name.replace("_", "-"),)
+    return str(names[0]) if names[0].startswith("-") else str(one.name)
 
 
 def words_of(kind: Any) -> tuple[str, ...]:

@@ -38,13 +38,6 @@ Coords Grid::coords(Index cell) const {
   return coords;
 }
 
-Index Grid::shifted(int axis, Index c, Index delta) const {
-  const Index length = dim(axis);
-  const Index moved = c + delta;
-  if (periodic(axis)) return ((moved % length) + length) % length;
-  return moved >= 0 && moved < length ? moved : -1;
-}
-
 Index Grid::cell_beside(const Coords& coords, const Coords& offset, int sign) const {
   Index cell = 0;
   for (std::size_t i = 0; i < dims_.size(); ++i) {

@@ -30,7 +30,12 @@ class Grid {
   [[nodiscard]] Index cell(const Coords& coords) const;
   [[nodiscard]] Coords coords(Index cell) const;
   // The coordinate c + delta on an axis, wrapped on a periodic axis; -1 where it leaves an open one.
-  [[nodiscard]] Index shifted(int axis, Index c, Index delta) const;
+  [[nodiscard]] Index shifted(int axis, Index c, Index delta) const {
+    const Index length = dim(axis);
+    const Index moved = c + delta;
+    if (moved >= 0 && moved < length) return moved;
+    return periodic(axis) ? ((moved % length) + length) % length : -1;
+  }
   // The cell at coords + sign x offset, wrapped on periodic axes; -1 where it leaves an open one.
   [[nodiscard]] Index cell_beside(const Coords& coords, const Coords& offset, int sign) const;
 

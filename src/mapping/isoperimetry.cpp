@@ -418,6 +418,39 @@ Least least_of_steep_sides(const std::vector<Index>& plane, Index tallest) {
   return result;
 }
 
+// Likewise where some columns lead all the way round an axis of this length: as many as the smallest of its levels has cells.
+// 3 sum c(s_t) + 2 (s_1 - s_length), by half; 2^61 where n cells cannot.
+Least least_of_full_columns(const std::vector<Index>& plane, Index length) {
+  Least result(plane.size(), infinite);
+  const auto most = static_cast<Index>(plane.size()) - 1;
+  const auto width = plane.size();
+  for (Index full = 1; full * length <= most; ++full) {
+    const Index widest = most - full * (length - 1);
+    // [cells][largest level], of levels from the smallest on: the least sum, whichever the largest is but no larger.
+    std::vector<Index> sums(width * width, infinite);
+    for (Index s = full; s <= widest; ++s) sums[at_size(full) * width + at_size(s)] = plane[at_size(full)];
+    for (Index level = 1; level < length; ++level) {
+      const bool is_last = level + 1 == length;
+      std::vector<Index> more(sums.size(), infinite);
+      for (Index n = full * (level + 1); n <= most; ++n) {
+        for (Index s = full; s <= std::min(widest, n - full * level); ++s) {
+          const Index before = sums[at_size(n - s) * width + at_size(s)];
+          Index sum = before < infinite ? before + plane[at_size(s)] : infinite;
+          if (is_last && sum < infinite) result[at_size(n)] = std::min(result[at_size(n)], 3 * sum + s - full);
+          if (s > full) sum = std::min(sum, more[at_size(n) * width + at_size(s - 1)]);
+          more[at_size(n) * width + at_size(s)] = sum;
+        }
+        for (Index s = std::max(full, n - full * level + 1); s <= widest; ++s) {
+          more[at_size(n) * width + at_size(s)] = more[at_size(n) * width + at_size(s - 1)];
+        }
+      }
+      sums = std::move(more);
+    }
+    if (length == 1) result[at_size(full)] = std::min(result[at_size(full)], 3 * plane[at_size(full)]);
+  }
+  return result;
+}
+
 }  // namespace
 
 Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index most) {
@@ -477,6 +510,7 @@ Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index mo
       }
     }
   }
+  const Least full = grid.periodic(static_cast<int>(axis)) && most >= length ? least_of_full_columns(plane, length) : Least{};
   Least least(width, 0);
   for (Index n = 1; n <= most; ++n) {
     Index* const row = &sums[at_size(n) * width];
@@ -493,15 +527,7 @@ Least least_of_moore3(Pairs& pairs, const Grid& grid, std::size_t axis, Index mo
       best = std::max(best, (lowest + 19) / 20);
     }
     if (!steep.empty()) best = std::max(best, steep[at_size(n)]);
-    if (grid.periodic(static_cast<int>(axis)) && n >= length) {  // some columns may be full, each level has those
-      Index lowest = infinite;
-      for (Index full = 1; full <= n / length; ++full) {
-        for (Index s = full; s <= n - full * (length - 1); ++s) {
-          lowest = std::min(lowest, 3 * row[s] + s - full);
-        }
-      }
-      best = std::min(best, lowest);
-    }
+    if (!full.empty()) best = std::min(best, full[at_size(n)]);
     least[at_size(n)] = times * best;
   }
   return least;

@@ -109,16 +109,26 @@ class Halves {
 
  private:
   static constexpr std::uint8_t unknown = 0, waiting = 1, done = 2;
+  static constexpr Vertex small = 128;
+  static constexpr std::int64_t absent = std::numeric_limits<std::int64_t>::min();
   using Entry = std::pair<std::int64_t, Vertex>;
+
+  // Whether looking at all gains is quicker than keeping them in order.
+  [[nodiscard]] bool is_small() const { return graph_.vertices() <= small; }
 
   void begin_pass() {
     for (const Vertex v : known_) state_[slot(v)] = unknown;
     for (const Vertex v : border_) state_[slot(v)] = unknown;
     known_.clear();
     for (auto& heap : heaps_) heap.clear();
+    for (auto& keys : keys_) keys.assign(is_small() ? side_.size() : 0, absent);
   }
 
   void push(Vertex v) {
+    if (is_small()) {
+      keys_[side_[slot(v)]][slot(v)] = gain_[slot(v)] * small + v;
+      return;
+    }
     auto& heap = heaps_[side_[slot(v)]];
     heap.emplace_back(gain_[slot(v)], v);
     std::ranges::push_heap(heap);
@@ -136,6 +146,11 @@ class Halves {
 
   // The vertex of a half whose move gains most; none: none is known.
   Vertex top(Side half) {
+    if (is_small()) {
+      std::int64_t most = absent;
+      for (const std::int64_t key : keys_[half]) most = std::max(most, key);
+      return most == absent ? no_vertex : static_cast<Vertex>(most & (small - 1));
+    }
     auto& heap = heaps_[half];
     while (!heap.empty()) {
       const auto [gain, v] = heap.front();
@@ -171,6 +186,7 @@ class Halves {
   void shift(Vertex v) {
     cut_ -= gain_[slot(v)];
     state_[slot(v)] = done;
+    if (is_small()) keys_[side_[slot(v)]][slot(v)] = absent;
     turn(v);
     for (const auto& edge : graph_.edges_of(v)) {
       const Vertex other = edge.to;
@@ -205,6 +221,7 @@ class Halves {
   std::vector<Vertex> border_;
   std::vector<Vertex> known_;
   std::array<std::vector<Entry>, 2> heaps_;
+  std::array<std::vector<std::int64_t>, 2> keys_;  // of a small graph: gains and vertices in one
   std::int64_t largest_ = 1;
   std::int64_t excess_ = 0;  // of the first half
   std::int64_t cut_ = 0;
@@ -296,7 +313,7 @@ class Multisection {
       : tree_(tree),
         seed_(options.seed),
         smallest_(smallest),
-        tries_(tree.nodes() > (options.hasty ? 100 : 2000) ? 4 : 10),
+        tries_(options.hasty && tree.nodes() > 100 ? 2 : tree.nodes() > 2000 ? 4 : 10),
         node_(slot(graph.vertices())) {}
 
   void run(Share share, NodeId from, NodeId to, int threads) {
@@ -409,25 +426,35 @@ GraphMap grouped(const WeightedGraph& graph, const NodeTree& tree, const Mapping
   return map;
 }
 
-// What is in each group, without what leads out of it.
-std::vector<Share> shares_of(const GraphMap& map) {
-  const WeightedGraph& graph = map.graph();
-  std::vector<Share> shares(map.tree().sizes.size());
+// What is in each group of vertices, without what leads out of it.
+std::vector<Share> shares_of(const WeightedGraph& graph, std::span<const NodeId> group, std::size_t groups) {
+  std::vector<Share> shares(groups);
   std::vector<Vertex> number(slot(graph.vertices()));
   for (Vertex v = 0; v < graph.vertices(); ++v) {
-    auto& whole = shares[slot(map.node(v))].whole;
+    auto& whole = shares[slot(group[slot(v)])].whole;
     number[slot(v)] = static_cast<Vertex>(whole.size());
     whole.push_back(v);
   }
   for (Share& share : shares) {
     for (const Vertex v : share.whole) {
       for (const auto& edge : graph.edges_of(v)) {
-        if (map.node(edge.to) == map.node(v)) share.graph.edges.push_back({number[slot(edge.to)], edge.weight});
+        if (group[slot(edge.to)] == group[slot(v)]) share.graph.edges.push_back({number[slot(edge.to)], edge.weight});
       }
       share.graph.first.push_back(static_cast<std::uint32_t>(share.graph.edges.size()));
     }
   }
   return shares;
+}
+
+// first_nodes: of each group, and how many nodes there are.
+std::vector<NodeId> within(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options,
+                           std::span<const NodeId> group, std::span<const NodeId> first_nodes) {
+  std::vector<Share> shares = shares_of(graph, group, first_nodes.size() - 1);
+  Multisection whole(graph, tree, options);
+  for_all(shares.size(), static_cast<std::size_t>(std::max(1, options.threads)), [&](std::size_t g, std::size_t) {
+    whole.run(std::move(shares[g]), first_nodes[g], first_nodes[g + 1], 1);
+  });
+  return whole.take();
 }
 
 }  // namespace
@@ -436,19 +463,20 @@ std::vector<Share> shares_of(const GraphMap& map) {
 
 std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options) {
   using namespace multisection;
-  Multisection whole(graph, tree, options);
-  const int threads = std::max(1, options.threads);
   if (graph.vertices() < large || tree.nodes() < 4 * nodes_in_group) {
-    whole.run(all_of(graph), 0, tree.nodes(), threads);
+    Multisection whole(graph, tree, options);
+    whole.run(all_of(graph), 0, tree.nodes(), std::max(1, options.threads));
     return whole.take();
   }
   NodeTree groups;
   std::vector<NodeId> first_nodes;
-  std::vector<Share> shares = shares_of(grouped(graph, tree, options, groups, first_nodes));
-  for_all(shares.size(), static_cast<std::size_t>(threads), [&](std::size_t g, std::size_t) {
-    whole.run(std::move(shares[g]), first_nodes[g], first_nodes[g + 1], 1);
-  });
-  return whole.take();
+  const GraphMap map = grouped(graph, tree, options, groups, first_nodes);
+  return within(graph, tree, options, map.nodes(), first_nodes);
+}
+
+std::vector<NodeId> multisect_within(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options,
+                                     std::span<const NodeId> group, std::span<const NodeId> first_nodes) {
+  return multisection::within(graph, tree, options, group, first_nodes);
 }
 
 }  // namespace rankwise

@@ -4,7 +4,9 @@
 // algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -12,8 +14,10 @@
 #include "mapping/algorithms.hpp"
 #include "mapping/bound.hpp"
 #include "mapping/graph.hpp"
+#include "mapping/graph_improve.hpp"
 #include "mapping/graph_search.hpp"
 #include "mapping/lattice.hpp"
+#include "mapping/multisect.hpp"
 #include "mapping/planes.hpp"
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
@@ -89,33 +93,114 @@ bool is_light(const MappingProblem& problem) {
 // Making the graph and passing over it takes so many steps an edge.
 constexpr Index steps_of_graph = 8;
 
-// Whether tubes or strips are what fits: few axes, and all goes to cells that touch by the lattice's short vectors.
-bool suits_strips(const MappingProblem& problem) {
-  if (problem.grid.ndim() > 3) return false;
+// How far anything is sent, in the lattice's short vectors.
+Index reach(const MappingProblem& problem) {
   const Lattice lattice(problem.stencil);
-  return std::ranges::all_of(problem.stencil.offsets(), [&](Coords offset) {
-    Coords place(lattice.rank());
+  Index most = 0;
+  Coords place(lattice.rank());
+  for (Coords offset : problem.stencil.offsets()) {
     lattice.reduce(offset, place);
-    return std::ranges::all_of(place, [](Index step) { return step >= -1 && step <= 1; });
-  });
+    for (const Index step : place) most = std::max(most, std::abs(step));
+  }
+  return most;
 }
 
-// A start that knows nothing of axes, where no strip or tube is good: the grid as any graph, with a share of the effort. Null
-// where that is too little.
-std::unique_ptr<Mapping> graph_start(const MappingProblem& problem, const AsGraph& graph, Index effort, MappingOptions& left) {
-  if (problem.nodes.nodes() < 2) return nullptr;
-  const auto edges = static_cast<Index>(graph.cells.edge_count());
-  const Index division = 7 * edges * halvings(problem) + 3000 * problem.nodes.nodes();
+// Whether tubes or strips are what fits: few axes, and all goes to cells that touch by the lattice's short vectors.
+bool suits_strips(const MappingProblem& problem) { return problem.grid.ndim() <= 3 && reach(problem) <= 1; }
+
+// The grid divided as any graph, halves by planes first: the more of these, the quicker. Tries one way after the other while
+// there is time: by the clock as long as the last ones took, else by steps.
+class Divisions {
+ public:
+  // budget: steps, or with a clock the seconds that are to be left in the end.
+  Divisions(const MappingProblem& problem, const AsGraph& graph, const MappingOptions& options, Index most_steps, double until_left_s)
+      : problem_(problem), graph_(graph), options_(options), most_steps_(most_steps), until_left_s_(until_left_s) {}
+
+  // Some found, the best first; none where there was no time for any.
+  std::vector<GraphMap> best() {
+    const Index deepest = halvings(problem_);
+    bool made = false;
+    // Groups of about eight nodes are often best, or no planes at all, or a few; what leads far crosses many planes.
+    const bool is_near = reach(problem_) <= 3;
+    for (const Index planes : {is_near ? deepest - 4 : 0, is_near ? 0 : deepest - 4, Index{2}, deepest - 5, Index{3}}) {
+      if (planes >= 0 && planes < deepest && !tried_[static_cast<std::size_t>(planes)]) made |= attempt(planes);
+    }
+    for (Index planes = deepest - 3; !made && planes < deepest - 1; ++planes) made = planes >= 0 && attempt(planes);
+    const std::uint64_t last = seed_ + (options_.left_s ? 40 : 2);
+    while (made && seed_ < last) {
+      ++seed_;
+      if (!attempt(0)) break;
+    }
+    return std::move(best_);
+  }
+  [[nodiscard]] Index spent() const { return spent_; }
+
+ private:
+  bool attempt(Index planes) {
+    // For few nodes more is tried.
+    const Index of_a_cell = problem_.nodes.nodes() > 100 ? 40 : 100;
+    const Index of_a_level = of_a_cell * (problem_.grid.size() + static_cast<Index>(graph_.cells.edge_count()) / 20);
+    const Index cost = of_a_level * (halvings(problem_) - planes) + 1000 * problem_.nodes.nodes();
+    const double begun_s = options_.left_s ? options_.left_s() : 0;
+    if (options_.left_s ? begun_s - slowness_ * static_cast<double>(cost) / static_cast<double>(steps_per_second) < until_left_s_
+                        : spent_ + cost > most_steps_) {
+      return false;
+    }
+    tried_[static_cast<std::size_t>(planes)] = true;
+    MappingOptions own{.seed = seed_, .hasty = options_.hasty};
+    GraphMap found(graph_.traffic, graph_.tree, [&] {
+      if (planes == 0) return multisect(graph_.traffic, graph_.tree, own);
+      const GridGroups groups = grouped_by_planes(problem_, static_cast<int>(planes));
+      return multisect_within(graph_.traffic, graph_.tree, own, groups.of_cell, groups.first_nodes);
+    }());
+    spent_ += cost;
+    if (options_.left_s) {
+      slowness_ = (begun_s - options_.left_s()) * static_cast<double>(steps_per_second) / static_cast<double>(cost);
+    }
+    const auto place = std::ranges::upper_bound(best_, found.cost(), {}, &GraphMap::cost);
+    best_.insert(place, std::move(found));
+    if (best_.size() > kept) best_.pop_back();
+    return true;
+  }
+
+  static constexpr std::size_t kept = 4;
+
+  const MappingProblem& problem_;
+  const AsGraph& graph_;
+  const MappingOptions& options_;
+  Index most_steps_;
+  double until_left_s_;
+  std::uint64_t seed_ = options_.seed;
+  std::array<bool, 64> tried_{};
+  double slowness_ = 1.5;
+  Index spent_ = 0;
+  std::vector<GraphMap> best_;
+};
+
+// Starts that know nothing of axes, where no strip or tube is good: with a share of the effort. None where that is too little.
+std::vector<std::unique_ptr<Mapping>> graph_starts(const MappingProblem& problem, const AsGraph& graph, Index effort,
+                                                   MappingOptions& left) {
+  std::vector<std::unique_ptr<Mapping>> starts;
+  if (problem.nodes.nodes() < 2) return starts;
   const bool is_short = effort < steps_per_second / 5;
   // Much of a short effort is well spent on it, unless strips are better anyway; without a clock it comes on top of one.
   const Index free = left.left_s ? 0 : std::min(effort * 2, steps_per_second / 50);
-  const Index most = left.left_s && is_short ? left.steps * (suits_strips(problem) ? 3 : 10) / 10 : left.steps / 4;
-  if (division - free > std::max<Index>(0, most)) return nullptr;
+  const double share = !is_short ? 0.25 : suits_strips(problem) ? 0.3 : 0.7;
+  MappingOptions options = left;
+  options.hasty = is_short;
+  Divisions divisions(problem, graph, options, free + std::max<Index>(0, left.steps / 4),
+                      left.left_s ? left.left_s() * (1 - share) : 0);
+  std::vector<GraphMap> found = divisions.best();
+  left.steps -= std::max<Index>(0, divisions.spent() - free);
   // With little time what is found is better searched as a grid.
-  MappingOptions share{.steps = is_short ? 0 : std::min(effort, steps_per_second) / 4, .seed = left.seed, .hasty = is_short};
-  left.steps -= std::max<Index>(0, division - free) + share.steps;
-  if (left.left_s && !is_short) share.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
-  return table_mapping(problem.nodes, map_graph(graph.traffic, graph.tree, share));
+  if (!is_short && !found.empty()) {
+    MappingOptions further{.steps = std::min(effort, steps_per_second) / 4, .seed = left.seed};
+    left.steps -= further.steps;
+    if (left.left_s) further.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
+    improve(found.front(), further);
+  }
+  for (const GraphMap& map : found) starts.push_back(table_mapping(problem.nodes, map.nodes()));
+  return starts;
 }
 
 // A map after passes over all cells, each of which goes where it gains most.
@@ -199,8 +284,10 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   MappingOptions left = options;
   // Most of the effort is for what follows, and little of it for tubes along axes where strips along short vectors are better.
   const Index share = options.steps / (Lattice(problem.stencil).is_along_axes() ? 4 : 16);
+  const double begun_s = options.left_s ? options.left_s() : 0;
   for (const TubeAxes& choice : axes) {
     if (!plans.empty() && options.steps - left.steps > std::max(share, steps_per_second / 720)) break;
+    if (!plans.empty() && options.left_s && options.left_s() < begun_s * 3 / 4) break;
     plans.push_back(plan_tubes(problem, choice, plan_work));
     left.steps -= plans.back()->work() / 4;  // what a plan counts takes less time than a step
   }
@@ -210,9 +297,13 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   if (edges * (options.left_s ? 8 : 1) > options.steps) return only(std::move(plans.front()));
   Ranked maps(problem, options.objective);
   for (auto& other : other_constructions(problem, options)) maps.add(std::move(other));
-  const Index strips_work = options.steps / (suits_strips(problem) ? 2 : 8);
+  // Strips are at their best in the plane.
+  const Index most = problem.grid.ndim() < 3 ? options.steps / 2 : std::min(options.steps / 2, steps_per_second / 180);
+  const Index strips_work = std::max(options.steps / 8, suits_strips(problem) ? most : 0);
   if (auto strips = lattice_strips(problem, options.objective, strips_work)) maps.add(std::move(strips));
-  for (auto& plan : plans) maps.add(std::move(plan));
+  // What a plan says that it costs is nearly exact.
+  constexpr std::size_t plans_scored = 4;
+  for (std::size_t i = 0; i < std::min(plans_scored, plans.size()); ++i) maps.add(std::move(plans[i]));
   // Tubes are one cell thick along further axes than three.
   if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem) < options.steps / 2) {
     maps.add(halved_by_planes(problem));
@@ -226,7 +317,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   if (is_light(problem) && steps_of_graph * edges < left.steps) {
     graph.emplace(problem);
     if (options.objective == Objective::j_sum) {
-      if (auto divided = graph_start(problem, *graph, options.steps, left)) maps.add(std::move(divided));
+      for (auto& divided : graph_starts(problem, *graph, options.steps, left)) maps.add(std::move(divided));
       // A long search comes further from a regular start.
       if (options.steps < steps_per_second / 5) maps.add(smoothed(problem, *graph, maps.nodes()));
     }
@@ -245,7 +336,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   }
   const StencilGraph& cells = graph->cells;
   std::vector<Partition> starts;
-  for (std::size_t i = 0; i < (is_front ? maps.size() : 1); ++i) starts.emplace_back(cells, problem.nodes, maps.nodes(i));
+  constexpr std::size_t searched = 6;
+  for (std::size_t i = 0; i < (is_front ? maps.size() : std::min(searched, maps.size())); ++i) starts.emplace_back(cells, problem.nodes, maps.nodes(i));
   Effort effort(left);
   const Index bound = quick_bound(problem, left.steps);
   std::vector<Partition> found;

@@ -119,15 +119,16 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
     const bool is_for_peak = objective == Objective::j_max || best.j_sum() <= bound ||
                              (round >= rounds.count() - rounds.count() / 3 && round > 0);
     const Recipe& recipe = rounds.are_few() ? touch_up : recipes[static_cast<std::size_t>(round) % recipes.size()];
-    // With much time some rounds melt everything: the best start may lead nowhere.
-    const bool melts = round % 4 == 3 && !is_for_peak && rounds.are_long();
+    // With much time some rounds melt everything, and some begin elsewhere: the best start may lead nowhere.
+    const bool leaves = round % 4 == 3 && !is_for_peak && rounds.are_long();
+    const bool melts = leaves && (round % 8 == 3 || starts.size() == 1);
     Cooling cooling{melts ? melting : recipe.hot, cold, recipe.hot_balance, recipe.cold_balance, 0, 0, 0};
     if (is_for_peak) {
       cooling.peak = objective == Objective::j_max ? 1024 : 256;
       cooling.ceiling = best.j_max() - 1;
       cooling.hot = std::min<std::int64_t>(cooling.hot, 800);
     }
-    Partition trial = best;
+    Partition trial = leaves && !melts ? starts[1 + static_cast<std::size_t>(round / 8) % (starts.size() - 1)] : best;
     if (!rounds.run(trial, cooling, round, objective, random)) break;
     if (quality(trial, objective) < quality(best, objective)) best = std::move(trial);
   }

@@ -16,6 +16,17 @@ struct Both {
   Index in = 0;
 };
 
+// An offset along the axes on which it leads anywhere.
+struct Way {
+  struct Step {
+    int axis;
+    Index by;
+    Index stride;  // of a cell along the axis
+  };
+  std::vector<Step> steps;
+  Both sent;
+};
+
 // Each offset and its opposite, with what is sent along it and what comes back. Cells that are neighbours along an axis
 // without any message are joined by an edge of weight 0: a search must be able to walk the whole grid.
 std::map<Coords, Both> both_ways(const Stencil& stencil) {
@@ -35,6 +46,30 @@ std::map<Coords, Both> both_ways(const Stencil& stencil) {
     }
   }
   return found;
+}
+
+// Offsets that wrap to the same cell are one way; those that lead back to their cell are none.
+std::vector<Way> ways_of(const Grid& grid, const Stencil& stencil) {
+  std::map<Coords, std::size_t> number;
+  std::vector<Way> ways;
+  for (const auto& [offset, sent] : both_ways(stencil)) {
+    Coords wrapped = offset;
+    for (int axis = 0; axis < grid.ndim(); ++axis) {
+      if (grid.periodic(axis)) wrapped[static_cast<std::size_t>(axis)] = grid.shifted(axis, 0, offset[static_cast<std::size_t>(axis)]);
+    }
+    if (std::ranges::all_of(wrapped, [](Index component) { return component == 0; })) continue;
+    const auto [at, is_new] = number.try_emplace(wrapped, ways.size());
+    if (is_new) ways.emplace_back();
+    Way& way = ways[at->second];
+    way.sent.out += sent.out;
+    way.sent.in += sent.in;
+    if (!is_new) continue;
+    Index stride = 1;
+    for (int axis = grid.ndim(); axis-- > 0; stride *= grid.dim(axis)) {
+      if (const Index by = wrapped[static_cast<std::size_t>(axis)]; by != 0) way.steps.push_back({axis, by, stride});
+    }
+  }
+  return ways;
 }
 
 }  // namespace
@@ -67,45 +102,39 @@ template <typename IndexOf>
 void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells,
                              IndexOf index_of) {
   if (!fits(count, stencil)) invalid("the grid has too many edges for a search: lower the effort");
-  const std::map<Coords, Both> ways = both_ways(stencil);
+  const std::vector<Way> ways = ways_of(grid, stencil);
   first_.reserve(static_cast<std::size_t>(count) + 1);
   edges_.reserve(static_cast<std::size_t>(count) * ways.size());
   std::int64_t weight = 0;
   std::int64_t weighted = 0;
-  Coords at(static_cast<std::size_t>(grid.ndim()), 0);
+  Coords at;
   for (Index i = 0; i < count; ++i) {
     const Index cell = cells == nullptr ? i : cells[i];
-    Index rest = cell;
-    for (int axis = grid.ndim(); axis-- > 0;) {
-      at[static_cast<std::size_t>(axis)] = rest % grid.dim(axis);
-      rest /= grid.dim(axis);
+    if (i > 0 && cells == nullptr) {
+      for (std::size_t axis = at.size(); axis-- > 0;) {
+        if (++at[axis] < grid.dims()[axis]) break;
+        at[axis] = 0;
+      }
+    } else {
+      at = grid.coords(cell);
     }
     first_.push_back(static_cast<std::uint32_t>(edges_.size()));
-    const auto begin = static_cast<std::ptrdiff_t>(edges_.size());
-    for (const auto& [offset, sent] : ways) {
-      Index other = 0;
+    for (const Way& way : ways) {
+      Index other = cell;
       bool inside = true;
-      for (int axis = 0; axis < grid.ndim() && inside; ++axis) {
-        const auto k = static_cast<std::size_t>(axis);
-        const Index moved = grid.shifted(axis, at[k], offset[k]);
-        inside = moved >= 0;
-        other = other * grid.dim(axis) + moved;
+      for (const auto& [axis, by, stride] : way.steps) {
+        const Index from = at[static_cast<std::size_t>(axis)];
+        const Index to = grid.shifted(axis, from, by);
+        inside = inside && to >= 0;
+        other += (to - from) * stride;
       }
-      if (!inside || other == cell) continue;
+      if (!inside) continue;
       const Index index = index_of(other);
       if (index < 0) continue;
-      weight += sent.out + sent.in;
-      weighted += sent.out + sent.in > 0 ? 1 : 0;
-      // Several offsets may wrap to the same cell.
-      const auto same = std::ranges::find(edges_.begin() + begin, edges_.end(), static_cast<std::int32_t>(index),
-                                          &Edge::cell);
-      if (same != edges_.end()) {
-        same->out += static_cast<std::int32_t>(sent.out);
-        same->in += static_cast<std::int32_t>(sent.in);
-      } else {
-        edges_.push_back({static_cast<std::int32_t>(index), static_cast<std::int32_t>(sent.out),
-                          static_cast<std::int32_t>(sent.in)});
-      }
+      weight += way.sent.out + way.sent.in;
+      weighted += way.sent.out + way.sent.in > 0 ? 1 : 0;
+      edges_.push_back({static_cast<std::int32_t>(index), static_cast<std::int32_t>(way.sent.out),
+                        static_cast<std::int32_t>(way.sent.in)});
     }
   }
   first_.push_back(static_cast<std::uint32_t>(edges_.size()));

@@ -259,6 +259,14 @@ class Planner {
       // A transition of a kind that is new is costed line by line.
       const Index kinds = problem_.nodes.equal() ? heights * (heights + ends) * n : transitions;
       work += transitions + std::min(transitions, kinds) * choice.depth / 4;
+      if (problem_.nodes.equal()) continue;
+      // Where nodes differ, what a tube holds is costed node by node wherever the tube begins.
+      for (const Index height : choice.heights) {
+        const Index plane = height * choice.depth;
+        const Index pieces = plane * length_ / n + 1;
+        const Index lines = plane * (6 + static_cast<Index>(problem_.stencil.offsets().size()) / 2);
+        work += layers_ * thickness_ * breadth_ * pieces * (1 + lines / 16);
+      }
     }
     return work;
   }

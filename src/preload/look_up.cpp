@@ -32,10 +32,12 @@ int seek_in(dl_phdr_info* object, std::size_t, void* data) {
 // Another library of this kind tells for which MPI it was built.
 int ask_for_family(dl_phdr_info* object, std::size_t, void* data) {
   if (std::strstr(object->dlpi_name, "librankwise_preload") == nullptr) return 0;
+  Dl_info own{};  // whoever opens it while it ends begins it once more
+  if (dladdr(reinterpret_cast<void*>(&ask_for_family), &own) != 0 && std::strcmp(own.dli_fname, object->dlpi_name) == 0) return 0;
   void* handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return 0;
   const auto family = reinterpret_cast<int (*)()>(dlsym(handle, "rankwise_preload_family"));
-  // Left open: at the end of the program closing one of these would end it once more.
+  dlclose(handle);
   return family != nullptr && family() == *static_cast<int*>(data) ? 1 : 0;
 }
 

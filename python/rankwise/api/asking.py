@@ -16,7 +16,7 @@ from rankwise.errors import InputError
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
 from rankwise.questions import Options
-from rankwise.units import format_percent, format_size, parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_size, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
 from rankwise.workloads.comparison import Validation
@@ -103,10 +103,7 @@ class Validated(Result):
 
     @property
     def conclusion(self) -> str:
-        summary = self.validation.summary()
-        cases = len(self.validation.comparisons)
-        told = f"Predictions of {cases} case{'s' * (cases > 1)} are off by {100 * summary['mape']:.1f} % in the mean"
-        return f"{told}, {format_percent(summary['bias'])} all in all."
+        return self.validation.headline()
 
     def plot(self) -> Plot:
         """Draw prediction beside measurement, of the first kind of exchange."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 LEVELS = (
     "Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
-    "(otherwise those of --profile); and above it, where a program's traffic is known: switch:16 nodes, group:4 switches, "
-    "each with what a byte costs that leaves it: switch:16*5."
+    "(otherwise those of --profile); and above it: switch:16 nodes, group:4 switches, each with what a byte costs that leaves "
+    "it: switch:16*5."
 )
 TOPOLOGY = (
     "Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
@@ -41,6 +41,11 @@ class Levels:
 
         inner, units = ([] if known is None else levels_of(known), []) if levels is None else parse_levels(levels)
         return cls(inner, units, None if topology is None else _switches(topology))
+
+    @property
+    def are_above(self) -> bool:
+        """Whether any above the node were asked for."""
+        return self.switches is not None or bool(self.units)
 
     def above(self, names: Sequence[str], on: Priced | None) -> list[Above]:
         """Return the levels above these nodes: those asked for, else the machine's. Raises InputError."""

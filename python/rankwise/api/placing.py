@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
 from rankwise.api.questions import make_system_asked
@@ -73,7 +73,7 @@ class Placing(Options):
     threads: int | None = option(
         None, "Processor cores for refined (1; for a program or graph all); the map of --steps is the same."
     )
-    objective: str = option("j_sum", "What refined makes small first: j_sum or j_max.")
+    objective: Literal["j_sum", "j_max"] = option("j_sum", "What refined makes small first: j_sum or j_max.")
     front: bool = option(False, "Show all maps that refined finds between the least J_sum and the least J_max.", "--front")
     seed: int = option(1, "For what is drawn at random: random, refined, graph.")
     prove: bool = option(False, "Find the proven optimum (tiny grids only; may take a minute).", "--prove")
@@ -180,8 +180,6 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
 
     Raises InputError for input that does not fit together.
     """
-    if asked.objective not in ("j_sum", "j_max"):
-        raise InputError(f"--objective '{asked.objective}' is unknown: take j_sum or j_max")
     if not 0 <= asked.seed < 2**64:
         raise InputError(f"--seed {asked.seed} is out of range: give 0 to 2^64 - 1")
     of_traffic = asked.observed is not None or asked.graph is not None
@@ -193,8 +191,6 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     size_bytes = parse_size(asked.message_bytes, "--bytes")
     on, known = _machine(asked)
     levels = Levels.read(asked.levels, asked.topology, known)
-    if levels.units and not of_traffic and asked.topology is None:
-        raise InputError("--levels above the node are for --observed and --graph: a grid's nodes are ordered by --topology")
     if grid is None:
         from rankwise.mapping.traffic import Search
 
@@ -256,7 +252,7 @@ def _map_grid(
         choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
     how = How(
-        keep_maps=keep_maps or levels.switches is not None,
+        keep_maps=keep_maps or levels.are_above,
         weights=heavy,
         effort_s=asked.effort_s,
         steps=asked.steps,
@@ -274,7 +270,7 @@ def _map_grid(
     )
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
     more |= trust_record(known)
-    if levels.switches is not None:
+    if levels.are_above:
         from rankwise.mapping.node_order import order_hosts
 
         names = order_hosts(mappings, names, levels.above(names[: len(sizes)], None))

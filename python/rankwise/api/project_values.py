@@ -98,12 +98,6 @@ def count_range(text: str, what: str, least: int) -> Range:
     return Range(float(low) if low == high else math.sqrt(low * high), float(low), float(high))
 
 
-def require_one_of(option: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise InputError when a word is none of those known."""
-    if value not in choices:
-        raise InputError(f"{option} '{value}' is unknown: choose one of {', '.join(choices)}")
-
-
 def number(value: Range) -> str:
     """Write a number, or both ends of a range."""
     return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"

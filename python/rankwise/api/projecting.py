@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from rankwise.api.project_values import constant_of, count_range, fft_vary, number, parse_vary, require_one_of, value_words
+from rankwise.api.project_values import constant_of, count_range, fft_vary, number, parse_vary, value_words
 from rankwise.api.results import Plot, Result
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
@@ -56,21 +56,21 @@ class FftProjection(Options):
 
     n: str = option(MISSING, "Points an axis: 32768, or a range 16384:32768.", "--n")
     nodes: str | None = option(None, "Nodes: 4096, or a range. Default: all of the machine.")
-    reading: str | None = option(
+    reading: Literal["literal", "paper-effective"] | None = option(
         None,
         "Memory term: literal (Eq. 2, A = 6.3) or paper-effective (fitted to the paper's figures). "
         "Default: Eq. 2, for machines built since 2020 with the A of 19 to 23 that runs on Frontier imply.",
     )
     memory_constant: str | None = option(None, "A of the literal memory term, or its range: 20, 6.3:24.")
-    bound: str = option("bisection", "Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
-    torus_constant: str = option("printed", "Eq. 5 as printed, or exact (an eighth of it).")
+    bound: Literal["bisection", "ideal"] = option("bisection", "Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
+    torus_constant: Literal["printed", "exact"] = option("printed", "Eq. 5 as printed, or exact (an eighth of it).")
     topology: str | None = option(None, "Instead of the machine's own: fully-connected, torus:K, fat-tree, dragonfly.")
     overlap: bool = option(False, "Memory and network fully overlap: the greater counts.", "--overlap")
     artifacts: bool = option(False, "Count the local transposes (Eq. 8) and the I/O bus (Eq. 9), too.", "--artifacts")
-    precision: str = option("double", "double or single.")
+    precision: Literal["double", "single"] = option("double", "double or single.")
     real: bool = option(False, "Real data: half the bytes and half the flops.", "--real")
-    decomposition: str = option("pencil", "pencil (two exchanges) or slab (one).")
-    match: str | None = option(None, "Solve for the nodes of --against that match on time, overlapped-time or peak.")
+    decomposition: Literal["pencil", "slab"] = option("pencil", "pencil (two exchanges) or slab (one).")
+    match: Literal["time", "overlapped-time", "peak"] | None = option(None, "Solve for the nodes of --against that match on time, overlapped-time or peak.")
 
     def question(self, machine: Description) -> FftQuestion:
         """Return what the model is asked. Raises InputError."""
@@ -93,18 +93,7 @@ class FftProjection(Options):
         )
 
     def check(self, against: str | None) -> None:
-        """Raise InputError for words that are none of those known."""
-        from rankwise.engines.project import CRITERIA
-        from rankwise.models import fft3d
-
-        if self.reading is not None:
-            require_one_of("--reading", self.reading, fft3d.READINGS)
-        require_one_of("--bound", self.bound, fft3d.BOUNDS)
-        require_one_of("--torus-constant", self.torus_constant, tuple(fft3d.TORUS_CONSTANTS))
-        require_one_of("--precision", self.precision, ("double", "single"))
-        require_one_of("--decomposition", self.decomposition, ("pencil", "slab"))
-        if self.match is not None:
-            require_one_of("--match", self.match, CRITERIA)
+        """Raise InputError for what belongs together and was not given together."""
         if (self.match is None) != (against is None):
             raise InputError("--match and --against belong together: give both, as in --match time --against fugaku")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankwise.errors import InputError
 from rankwise.files import require_output
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rankwise.engines.system import System
     from rankwise.workloads.base import Site
 
+LinkClass = Literal["same-core", "shared-cache", "same-socket", "other-socket", "other-node"]
+LinkModel = Literal["hockney", "piecewise", "loggp", "max-rate", "pchip"]
+Statistic = Literal["median", "minimum", "mean", "smallest-20", "tukey-mean"]
 PLACED = "Which node each rank is on: blocked, cyclic, or a file that 'rankwise map --format' wrote."
 
 CHOOSING = {"algorithm": "all", "mode": "all", "dims": "3", "cutoff": "1", "size": "4096"}  # what choose leaves open of an exchange
@@ -34,7 +37,7 @@ class Ranks(Options):
 
     ranks_per_node: int | None = option(None, "Ranks on each node. Default: as far apart as the profile has links for.")
     placement: str = option("blocked", PLACED)
-    link_model: str | None = option(None, "hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
+    link_model: LinkModel | None = option(None, "hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
     loaded: bool = option(False, "As beside background traffic, where the profile has that.", "--loaded")
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankwise.api.questions import default_ranks, writable
-from rankwise.errors import InputError
 from rankwise.questions import Options, option
 from rankwise.units import parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads.exchange import DEFAULT_RANKS, make_grid
@@ -22,7 +21,7 @@ class Choices(Options):
     """Exchanges to choose for, and how their candidates are run or simulated."""
 
     profile: Path = option(Path("machine.json"), "The machine's profile.")
-    engine: str = option("run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like.")
+    engine: Literal["run", "simgrid"] = option("run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like.")
     algorithm: str = option("all", "What is chosen from: algorithms, or all.")
     mode: str = option("all", "Ways of sending that are chosen from, or all.")
     dims: str = option("1", "Axes of the process grid, or its shape; several: 1,2x1.")
@@ -67,10 +66,8 @@ def regret_of(asked: Choices) -> Regret:
         here = Here()
         questions = asked.questions(default_ranks(here))
         regret = measure_regret(asked.profile, questions, here, asked.samples, asked.seconds, asked.rounds)
-    elif asked.engine == "simgrid":
-        regret = simulate_regret(asked.profile, asked.questions(DEFAULT_RANKS), asked.simulations)
     else:
-        raise InputError(f"--engine {asked.engine} is unknown: choose run or simgrid")
+        regret = simulate_regret(asked.profile, asked.questions(DEFAULT_RANKS), asked.simulations)
     if asked.output is not None:
         write_json(asked.output, regret.to_dict())
     keep_trials(machine_of(open_profile(asked.profile)), regret.engine, regret.trials)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import shutil
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
@@ -20,8 +22,20 @@ __all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "w
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
+
+
+class _Group(TyperGroup):
+    """Verbs, each with its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(200)) for name, command in commands if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 app = typer.Typer(
-    name="rankwise", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="rankwise", cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )  # fmt: skip
 
@@ -38,11 +52,11 @@ def writable(value: Path | None) -> Path | None:
 def group(name: str, help: str, default: str | None = None) -> typer.Typer:
     """Add a group of verbs, such as ``rankwise profile ...``; ``default`` is meant where options follow at once."""
 
-    class WithDefault(TyperGroup):
+    class WithDefault(_Group):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             return super().parse_args(ctx, args if default is None or (args and args[0][0] != "-") else [default, *args])
 
-    verbs = typer.Typer(name=name, help=help, no_args_is_help=default is None, cls=WithDefault)
+    verbs = typer.Typer(name=name, help=help, no_args_is_help=default is None, cls=WithDefault, rich_markup_mode=None)
     app.add_typer(verbs)
     return verbs
 
@@ -60,8 +74,8 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
             self.example = "\n".join(line.strip() for line in example.strip().splitlines())
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
-            lines = "\n".join(f"  {line.strip()}" for line in self.example.splitlines())
-            typer.echo(f"Example:\n{lines}")
+            lines = "\n".join(_continued(line) for line in self.example.splitlines())
+            typer.echo(f"Example:\n{lines}\n")
             super().format_help(ctx, formatter)
 
         def invoke(self, ctx: Any) -> Any:
@@ -75,11 +89,18 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
             return result
 
     def register(function: Verb) -> Verb:
-        told = inspect.cleandoc(function.__doc__ or "").replace("[", "\\[")  # what stands in brackets is no markup
+        told = inspect.cleandoc(function.__doc__ or "")
         under.command(name, cls=WithExample, context_settings=settings, help=told or None)(flattened(function, verb=name))
         return function
 
     return register
+
+
+def _continued(command: str) -> str:
+    """Return an example as wide as the screen at most, its further lines indented."""
+    width = max(40, min(shutil.get_terminal_size().columns, 120))
+    lines = textwrap.wrap(command, width - 4, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return " \\\n".join(f"  {line}" for line in lines)
 
 
 def flattened(

@@ -27,7 +27,7 @@ def cache(
     size_bytes = sum(one.size_bytes for one in found)
     if as_json:
         print_json({
-            "schema": 1, "folder": str(kept.cache_folder()), "cleared": clear, "size_bytes": size_bytes,
+            "schema": 1, "cache": str(kept.cache_folder()), "cleared": clear, "size_bytes": size_bytes,
             "entries": [one.to_dict() for one in found],
         })  # fmt: skip
         return

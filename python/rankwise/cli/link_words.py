@@ -31,12 +31,8 @@ _CALLED = {
 
 
 def link_in_words(link: Link) -> list[str]:
-    """Say what is known of a link, one line for each thing that was measured."""
-    from rankwise.machine.figures import LinkFigures
-
-    figures = LinkFigures.of(link)
-    rate, size = format_bandwidth(figures.bandwidth_bytes_per_s), format_size(figures.bandwidth_bytes)
-    lines = [f"latency {format_time(figures.latency_s)}, bandwidth {rate} at {size} ({figures.samples} samples)"]
+    """Say what is known of a link beside its figures, one line for each thing that was measured."""
+    lines = []
     if link.spread is not None and link.spread.between_launches is not None:
         between, within = link.spread.between_launches, link.spread.within_launches
         lines.append(f"launches differ by {100 * between:.1f} %, samples within a launch by {100 * within:.1f} %")
@@ -62,7 +58,8 @@ def links_table(profile: Profile) -> Table:
     """Show the one latency and the one bandwidth of each link class, as every page and JSON name them."""
     from rankwise.machine.figures import figures_of
 
-    table = Table("link", "latency", "95 %", "bandwidth", "95 %", "of", "model", leave=("of", "model"))
+    heads = ("link", "latency", "95 %", "bandwidth", "95 %", "of", "model", "samples")
+    table = Table(*heads, leave=("of", "samples", "model"))
     for name, figures in figures_of(profile.links).items():
         table.add_row(
             name,
@@ -72,13 +69,14 @@ def links_table(profile: Profile) -> Table:
             format_ends(figures.bandwidth_ci_bytes_per_s, format_bandwidth),
             format_size(figures.bandwidth_bytes),
             profile.links[name].send.model,
+            str(figures.samples),
         )
     return table
 
 
 def shared_table(shared: Shared) -> Table:
     """Show what ranks share: how much of it there is, a row for each resource and each level above the nodes."""
-    heads = ("shared", "bytes/s", "95 %", "messages/s", "both ways", "pairs at once")
+    heads = ("shared", "rate", "95 %", "messages/s", "both ways", "pairs at once")
     table = Table(*heads, leave=("pairs at once", "both ways", "messages/s"))
     for kind, resource in shared.resources():
         both, most = resource.both_ways_bytes_per_s, resource.most_pairs

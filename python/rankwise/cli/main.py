@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rankwise.cli.base import app, begin_printing, has_printed, print_json
+from rankwise.cli.terminal import fit_streams
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError, split_message
 
@@ -111,6 +112,7 @@ def main() -> NoReturn:
         if signal.getsignal(ends) is not signal.SIG_IGN:  # as nohup leaves SIGHUP
             signal.signal(ends, _terminated)
     atexit.register(_leave)
+    fit_streams()
     _code.append(run(sys.argv[1:]))
     sys.exit(_code[-1])
 

@@ -53,11 +53,13 @@ def measure(asked: Campaign, as_json: Json = False) -> None:
 
 
 def _show(found: Machine) -> None:
-    from rankwise.cli.link_words import link_in_words, shared_table
+    from rankwise.cli.link_words import link_in_words, links_table, shared_table
     from rankwise.machine.shared import Shared
     from rankwise.measure.session import samples_path_of
 
     profile, path = found.profile, found.path
+    print(found.conclusion)
+    links_table(profile).show()
     for name, link in profile.links.items():
         for line in link_in_words(link):
             print(f"{name}: {line}")

@@ -29,23 +29,24 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a profile knows: the latency (of the smallest message) and bandwidth (size / time of the largest) of each link class."""
+    from rankwise.api.profiles import load
     from rankwise.cli.link_words import link_in_words, links_table, shared_table
-    from rankwise.machine.profile import open_profile
     from rankwise.machine.shared import Shared
 
-    profile = open_profile(path)
+    found = load(path)
+    profile = found.profile
     if as_json:
-        print_json(profile.to_dict())
+        print_json(found.to_dict())
         return
-    machine = profile.machine
+    print(found.conclusion)
     origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
-    print(f"{machine.get('hostname', '?')}: {machine.get('cpu_model', 'no description')} ({origin})")
+    print(f"{profile.machine.get('cpu_model', 'no description of the machine')} ({origin})")
     links_table(profile).show()
     if everything:
         _models_table(profile).show()
         print("* the model that predictions use; a model's segment holds from its size to the next segment's")
     for name, link in profile.links.items():
-        for line in link_in_words(link)[1:]:
+        for line in link_in_words(link):
             print(f"{name}: {line}")
     if profile.shared != Shared():
         shared_table(profile.shared).show()

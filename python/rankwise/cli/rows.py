@@ -95,6 +95,7 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
             **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
             "checked": _VERIFIED[comparison.measured.verified],
         })  # fmt: skip
+    print(validation.headline())
     if paired:
         _tell_paired(validation)
     summary = validation.summary()
@@ -130,7 +131,7 @@ def _tell_paired(validation: Validation) -> None:
         f", {summary['left_out']} left out as noisy or cut off" if summary["left_out"] else ""
     )
     if summary["unclear"]:
-        print(f"unclear: the machine was too busy to judge the model ({used}); the figures below are of noisy launches")
+        print(f"the figures below are of noisy launches ({used})")
     print(
         f"model error {_percent(summary['error'])}, its floor {_percent(summary['floor'])}; {summary['wrong']} of "
         f"{sum(group['rows'] for group in summary['groups'])} rows wrong (beyond twice their floor); {used}"

@@ -16,6 +16,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rankwise.progress import on_terminal
+
 __all__ = ["Table", "show_list", "show_wide"]
 
 _GAP = "  "
@@ -58,7 +60,7 @@ def _screen_width() -> int:
 
 
 def _styled(text: str, code: str) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if code and sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
+    return f"\x1b[{code}m{text}\x1b[0m" if code and on_terminal(sys.stdout) and "NO_COLOR" not in os.environ else text
 
 
 @dataclass(frozen=True)

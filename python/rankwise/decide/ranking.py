@@ -78,8 +78,9 @@ def conclusion(rows: Sequence[Row]) -> str:
         ways = {row.case.way for row in rows}
         return f"{f'{next(iter(ways))} takes' if len(ways) == 1 else 'all take'} {times}, by the case"
     wins = Counter(ranking.best.case.way for ranking in rankings)
-    told = "; ".join(f"{way}: {count}" for way, count in wins.most_common())
-    return f"{times} by the fastest way of each of {len(rankings)} cases, which is {told}"
+    told = [f"{way} in {count}" for way, count in wins.most_common()]
+    most = f"{next(iter(wins))} in all" if len(wins) == 1 else "; ".join(told)
+    return f"{times} by the fastest way of each of {len(rankings)} cases: {most}"
 
 
 def require_one_question(cases: Sequence[Case]) -> None:

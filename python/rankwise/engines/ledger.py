@@ -19,6 +19,7 @@ from typing import Any
 from rankwise.errors import InputError, unreadable
 from rankwise.files import no_pipe
 from rankwise.machine.profile import Profile
+from rankwise.progress import tell
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison
 
@@ -79,7 +80,7 @@ class Held:
 
 
 def keep_rows(verb: str, machine: str, rows: Iterable[Row]) -> None:
-    """Keep answers of an engine, where a ledger is wanted. Raises InputError where it cannot be written."""
+    """Keep answers of an engine, where a ledger is wanted; where it cannot be written that is told, and the answers hold."""
     if _file() is None:
         return
     _append(
@@ -90,7 +91,7 @@ def keep_rows(verb: str, machine: str, rows: Iterable[Row]) -> None:
 
 
 def keep_comparisons(machine: str, comparisons: Iterable[Comparison]) -> None:
-    """Keep predictions with what was measured. Raises InputError."""
+    """Keep predictions with what was measured."""
     if _file() is None:
         return
     _append(
@@ -101,7 +102,7 @@ def keep_comparisons(machine: str, comparisons: Iterable[Comparison]) -> None:
 
 
 def keep_trials(machine: str, engine: str, trials: Iterable[Any]) -> None:
-    """Keep all candidates of choices that were tried (decide/regret.py). Raises InputError."""
+    """Keep all candidates of choices that were tried (decide/regret.py)."""
     if _file() is None:
         return
     _append(
@@ -198,7 +199,7 @@ def _append(records: Iterable[Mapping[str, Any]]) -> None:
         with no_pipe(path).open("ab", buffering=0) as stream:  # one write of whole lines: others append, too
             stream.write(text.encode())
     except OSError as error:
-        raise InputError(f"{FILE} names {path}, which cannot be written ({error.strerror}): name a file, or unset it") from None
+        tell(f"warning: {FILE} names {path}, which cannot be written ({error.strerror}): name a file, or unset it")
 
 
 def _records(path: Path) -> Iterator[Mapping[str, Any]]:

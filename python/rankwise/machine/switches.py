@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rankwise.errors import InputError
@@ -25,16 +25,19 @@ class _Unit:
 
 @dataclass(frozen=True)
 class Switches:
-    """The units of each node, the innermost first; units that hold all nodes are left out. ``source`` says where from."""
+    """The units of each node, the innermost first; units that hold all nodes are left out. ``source`` says where from, as far as
+    which line."""
 
     source: str
     units_of: dict[str, tuple[str, ...]]
+    last_line: int = 0
 
     def of_hosts(self, hosts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return for each level, the inner first, the unit of each host, numbered in the order of hosts. Raises InputError."""
         for host in hosts:
             if host not in self.units_of:
-                raise InputError(f"{self.source} does not know the node {host}: name one of its nodes with --hosts")
+                where = f", lines 1 to {self.last_line}," if self.last_line else ""
+                raise InputError(f"{self.source}{where} does not know the node {host}: name one of its nodes with --hosts")
         found = []
         for level in range(max((len(units) for units in self.units_of.values()), default=0)):
             names = [self.units_of[host][level:] for host in hosts]
@@ -52,10 +55,12 @@ def parse_switches(text: str, source: str) -> Switches:
     """Read the same from text; ``source`` begins a complaint. Raises InputError."""
     lines = list(_plain(text))
     if any(re.match(r"(-\s*)?topology\s*:", line) for _, line in lines):
-        return _of_records(list(_yaml_records(lines, source)), source)
-    if any(re.match(r"(SwitchName|BlockName|AggregatedBlock|BlockSizes)=", line, re.IGNORECASE) for _, line in lines):
-        return _of_records([(at, dict(_pairs(line))) for at, line in lines], source)
-    return _of_addresses(lines, source)
+        found = _of_records(list(_yaml_records(lines, source)), source)
+    elif any(re.match(r"(SwitchName|BlockName|AggregatedBlock|BlockSizes)=", line, re.IGNORECASE) for _, line in lines):
+        found = _of_records([(at, dict(_pairs(line))) for at, line in lines], source)
+    else:
+        found = _of_addresses(lines, source)
+    return replace(found, last_line=lines[-1][0])
 
 
 def _plain(text: str) -> Iterator[tuple[int, str]]:

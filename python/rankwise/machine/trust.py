@@ -45,6 +45,11 @@ class Trust:
     half_width: float | None = None
     launches: int | None = None
 
+    @property
+    def words(self) -> str:
+        """The level and what it means, in a few words."""
+        return f"{self.level}, {_WORDS[self.level]}"
+
     def line(self) -> str:
         """Return the verdict in one line: the level and the gravest reason, or how well figures are known."""
         grave = [reason for reason in self.reasons if reason.severity > 0]

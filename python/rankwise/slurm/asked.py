@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
@@ -41,7 +41,7 @@ class Job(Options):
     )
     module: list[str] | None = option(None, "Module to load first; may be repeated.")
     env: list[str] | None = option(None, "Variable to set; may be repeated.", metavar="NAME=VALUE")
-    launcher: str = option("mpiexec", "What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI).")
+    launcher: Literal["mpiexec", "srun"] = option("mpiexec", "What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI).")
     sbatch: list[str] | None = option(None, "Further option of sbatch; may be repeated.")
     job_name: str = option("rankwise", "Name in the queue.")
     folder: Path = option(FOLDER, "Where the job runs and its script, settings and results are kept.")
@@ -50,9 +50,7 @@ class Job(Options):
         """Return the settings of its script. Raises InputError."""
         from rankwise.slurm.script import Settings
 
-        if self.launcher not in ("mpiexec", "srun"):
-            raise InputError(f"--launcher '{self.launcher}' is unknown: take mpiexec or srun")
-        environment = {} if self.launcher == "mpiexec" else {"RANKWISE_MPIEXEC": self.launcher}
+        environment: dict[str, str] = {} if self.launcher == "mpiexec" else {"RANKWISE_MPIEXEC": self.launcher}
         for text in self.env or ():
             variable, equals, value = text.partition("=")
             if not equals:

@@ -258,6 +258,22 @@ class Validation:
             **({"phases": {name: _mean_size(of[name] for of in phases) for name in phases[0]}} if phases[0] else {}),
         }
 
+    def headline(self) -> str:
+        """Say whether the prediction holds."""
+        cases = len(self.comparisons)
+        errors = [abs(comparison.error) for comparison in self.comparisons]
+        off = f"{100 * fmean(errors):.1f} %" + (f" in the mean of {cases} cases, {100 * max(errors):.1f} % at most" if cases > 1 else "")
+        if self.session is None:
+            again = _mean_size(comparison.error_of_second_run for comparison in self.comparisons)
+            return f"The prediction is off by {off}" + ("." if again is None else f"; a second run is off by {100 * again:.1f} %.")
+        rows = [comparison.paired for comparison in self.comparisons if comparison.paired]
+        if self.session.unclear or not rows:
+            return f"Cannot tell whether the model holds: the machine was too busy. As it is, the prediction is off by {off}."
+        wrong = sum(row.verdict == "wrong" for row in rows)
+        held = f"The model holds in all {len(rows)} rows" if not wrong else f"The model is wrong in {wrong} of {len(rows)} rows"
+        error, floor = (_mean_size(getattr(row, name) for row in rows) or 0.0 for name in ("error", "floor"))
+        return f"{held}: it errs by {100 * error:.1f} %, where {100 * floor:.1f} % cannot be told from noise."
+
     def to_dict(self) -> dict[str, Any]:
         case = self.comparisons[0].case
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from rankwise.errors import InputError
 from rankwise.launch.knowledge import wisdom_arguments
@@ -23,21 +23,13 @@ from rankwise.workloads.base import (
     Workload,
     joined,
     option,
-    require_known,
 )
 
 PHASES = ("compute", "shuffle", "exchange")
-PRECISIONS = ("double", "single")
-ORDERS = ("transposed", "natural")
 METHODS = ("alltoall", "pairwise", "node-aware")
 SLICES = 8  # of a slab that is asked about in slices
-DIRECTIONS = ("forward", "backward")
-LIBRARIES = ("auto", "fftw", "mkl")
-PLANNINGS = ("measure", "estimate", "patient")
 TIMED, CALIBRATED, LITERAL, SHORTENED = "timed", "calibrated", "literal", "shortened"
-READINGS = (TIMED, CALIBRATED, LITERAL, SHORTENED)
 MEASURED, WALK = "measured", "walk"
-NETWORKS = (MEASURED, WALK)
 _MOST_POINTS = 2**20
 _REPEATS_TO = 0.03
 _LOST, _LEAST_QUIET = 0.02, 5
@@ -347,21 +339,21 @@ class FftOptions(Options):
     ranks: str | None = option(None, "Numbers of ranks: 4 or 1,2,4.")
     grid: str | None = option(None, "Process grid p1xp2: 2x2; 4x1 is slabs. Default: that which moves the fewest bytes.")
     real: bool = option(False, "Real data: forward to half a spectrum, backward from it.", "--real")
-    precision: str = option("double", "double or single.")
-    order: str = option("transposed", "Order out: transposed (fewer exchanges) or natural (as it came in).")
-    method: str = option("alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (ours).")
-    direction: str = option("forward", "forward or backward.")
+    precision: Literal["double", "single"] = option("double", "double or single.")
+    order: Literal["transposed", "natural"] = option("transposed", "Order out: transposed (fewer exchanges) or natural (as it came in).")
+    method: Literal["alltoall", "pairwise", "node-aware"] = option("alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (ours).")
+    direction: Literal["forward", "backward"] = option("forward", "forward or backward.")
     chunks: int = option(1, "Slices of a slab whose exchange is under way while the next ones are transformed.")
-    library: str = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
-    planning: str = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
-    reading: str | None = option(
+    library: Literal["auto", "fftw", "mkl"] = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
+    planning: Literal["estimate", "measure", "patient"] = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
+    reading: Literal["timed", "calibrated", "literal", "shortened"] | None = option(
         None,
         "timed: parts of this very transform, timed here and kept; calibrated: rates of the profile; literal: the paper's Eq. 1, 2, "
         "3 and 8 with counted A; shortened (validate): parts timed by turns with it. Default: timed, for a profile of another "
         "machine calibrated; validate: shortened.",
         verbs=_MODEL,
     )
-    network: str | None = option(
+    network: Literal["measured", "walk"] | None = option(
         None,
         "Exchanges by the all-to-all measured, or by the schedule's walk over the links. Default: by method.",
         verbs=_MODEL,
@@ -401,12 +393,6 @@ class FftWorkload(Workload):
             raise InputError("--reading timed is for 'rankwise predict fft3d': validate times the same parts anew (shortened)")
         if reading == SHORTENED and not by_turns:
             raise InputError("--reading shortened times transforms: it is for 'rankwise validate fft3d' without --network")
-        for name, known, what in (
-            (o.precision, PRECISIONS, "--precision"), (o.order, ORDERS, "--order"), (o.method, METHODS, "--method"),
-            (o.direction, DIRECTIONS, "--direction"), (o.library, LIBRARIES, "--library"),
-            (o.planning, PLANNINGS, "--planning"), (reading, READINGS, "--reading"), (o.network or WALK, NETWORKS, "--network"),
-        ):  # fmt: skip
-            require_known(name, known, what)
         if not 1 <= o.chunks <= 1024:
             raise InputError(f"--chunks {o.chunks} is not a number of slices: give 1 to 1024")
         if by_turns and o.chunks > 1:

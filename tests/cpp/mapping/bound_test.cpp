@@ -85,10 +85,13 @@ TEST(LowerBound, IsWhatIsKnown) {
            {{256, 256}, 64, "2,0;-2,0;0,2;0,-2", false, 30720},
            {{40, 40}, 40, "1,0;-1,0;1,4;-1,-4", false, 568},
            {{50, 30}, 25, "1,1;-1,-1", false, 58},
-           {{48, 36}, 36, "1,1;-1,-1", false, 0}}) {
-    const Index nodes = dims[0] * dims[1] / n;
-    const std::vector<Index> sizes(static_cast<std::size_t>(nodes), n);
-    EXPECT_EQ(lower_bound(problem_of(dims, sizes, stencil, {periodic, periodic})).j_sum, j_sum) << stencil << ' ' << dims[0];
+           {{48, 36}, 36, "1,1;-1,-1", false, 0},
+           {{12, 12, 12}, 27, "moore:1", true, 64 * 338},
+           {{24, 24, 24}, 48, "moore:1", true, 288 * 494}}) {  // no column leads all the way round
+    const std::vector<bool> around(dims.size(), periodic);
+    const Grid grid(dims, around);
+    const std::vector<Index> sizes(static_cast<std::size_t>(grid.size() / n), n);
+    EXPECT_EQ(lower_bound(problem_of(dims, sizes, stencil, around)).j_sum, j_sum) << stencil << ' ' << dims[0];
   }
 }
 

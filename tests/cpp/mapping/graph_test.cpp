@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -142,6 +143,45 @@ TEST(GraphMap, RepairKeepsNodesFilledAndMakesSizesExact) {
     ASSERT_EQ(held(map.nodes(), tree.sizes.size()), tree.sizes);
     ASSERT_EQ(map.cost(), cost_of(graph, tree, map.nodes()));
   }
+}
+
+TEST(GraphMap, SmoothingGainsAndKeepsSizesNear) {
+  const WeightedGraph graph = torus(12);
+  const NodeTree tree{std::vector<Index>(9, 16), {}, {1}};
+  std::vector<NodeId> blocks(144);
+  for (std::size_t v = 0; v < blocks.size(); ++v) blocks[v] = static_cast<NodeId>(v / 12 / 4 * 3 + v % 12 / 4);
+  GraphMap best(graph, tree, blocks);
+  smooth(best, 1, 8);
+  EXPECT_EQ(best.nodes(), blocks);  // nothing to gain
+  // A cell inside each of two blocks given to the other: both come back, though no node may hold more than one too many.
+  std::swap(blocks[13], blocks[13 + 4 * 12 + 4]);
+  GraphMap map(graph, tree, blocks);
+  const std::int64_t before = map.cost();
+  smooth(map, 1, 8);
+  EXPECT_EQ(map.cost(), best.cost());
+  EXPECT_GT(before, map.cost());
+  // From rows, with slack: sizes are off by no more than that, and the cost is what it is counted anew.
+  for (const std::int64_t slack : {0, 2}) {
+    for (std::size_t v = 0; v < blocks.size(); ++v) blocks[v] = static_cast<NodeId>(v / 16);
+    GraphMap rows(graph, tree, blocks);
+    const std::int64_t of_rows = rows.cost();
+    smooth(rows, slack, 8);
+    for (NodeId node = 0; node < 9; ++node) EXPECT_LE(std::abs(rows.surplus(node)), slack);
+    EXPECT_EQ(rows.cost(), cost_of(graph, tree, rows.nodes()));
+    EXPECT_TRUE(slack == 0 ? rows.cost() == of_rows : rows.cost() < of_rows);
+  }
+}
+
+TEST(Multisection, StaysWithinGroups) {
+  const WeightedGraph graph = torus(12);
+  const NodeTree tree{{10, 20, 30, 40, 44}, {}, {1}};
+  std::vector<NodeId> group(144);
+  for (std::size_t v = 0; v < group.size(); ++v) group[v] = v < 60 ? 0 : 1;
+  const std::vector<NodeId> first_nodes{0, 3, 5};
+  const std::vector<NodeId> found = multisect_within(graph, tree, searched(0, 1, 1), group, first_nodes);
+  EXPECT_EQ(held(found, tree.sizes.size()), tree.sizes);
+  for (std::size_t v = 0; v < group.size(); ++v) EXPECT_EQ(found[v] >= 3, group[v] == 1);
+  EXPECT_EQ(multisect_within(graph, tree, searched(0, 1, 3), group, first_nodes), found);
 }
 
 TEST(GraphMap, WhatDoesNotFitIsRefused) {

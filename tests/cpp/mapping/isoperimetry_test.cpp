@@ -55,6 +55,30 @@ TEST(Isoperimetry, KnowsThe27PointStencil) {
   }
 }
 
+TEST(Isoperimetry, Of27PointsKnowsFlatGridsAndFullColumns) {
+  // One level of cells: 18 of the 26 leave it, the others are the 9-point stencil's.
+  Pairs pairs = endless("moore:1", 3);
+  const Least flat = least_of_moore3(pairs, Grid({100, 100, 1}), 2, 40);
+  for (Index n = 1; n <= 40; ++n) EXPECT_EQ(flat[static_cast<std::size_t>(n)], 18 * n + 2 * root_up(28 * n - 12)) << n;
+  // Two levels are between that and any number of them.
+  pairs = endless("moore:1", 3);
+  const Least two = least_of_moore3(pairs, Grid({100, 100, 2}), 2, 40);
+  pairs = endless("moore:1", 3);
+  const Least deep = least_of_moore3(pairs, Grid({100, 100, 100}), 2, 40);
+  EXPECT_EQ(two[8], 152);  // the cube
+  EXPECT_GT(two[40], deep[40]);
+  EXPECT_LT(two[40], flat[40]);
+  // Columns all the way round an axis of four: one sends 4 * 24, a square of four of them 16 * 26 less what they share.
+  pairs = endless("moore:1", 3);
+  const Least around = least_of_moore3(pairs, Grid({100, 100, 4}, {false, false, true}), 2, 40);
+  EXPECT_LE(around[4], 4 * 24);
+  EXPECT_LE(around[16], 4 * 3 * 20);
+  EXPECT_GE(around[36], 4 * 3 * 32 * 3 / 4);
+  // On a long axis they are no better than what is compact.
+  pairs = endless("moore:1", 3);
+  EXPECT_EQ(least_of_moore3(pairs, Grid({100, 100, 24}, {false, false, true}), 2, 40), deep);
+}
+
 TEST(Isoperimetry, Of27PointsIsBelowEverySetThatGrows) {
   Random random(11);
   const auto below = [&](std::size_t most) { return static_cast<std::size_t>((random.bits() >> 32) % most); };

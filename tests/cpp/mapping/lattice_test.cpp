@@ -90,6 +90,27 @@ TEST(LatticeStrips, AreKnownBestWhereCosetsTalkApart) {
   EXPECT_EQ(score_of(*lattice_strips(large, Objective::j_sum, steps_per_second / 2), large).j_sum, 30720);
 }
 
+TEST(LatticeStrips, CutNoLineThatNodesCanHoldWhole) {
+  // All is sent along one direction. Lines and nodes that fill each other exactly come first, whichever is the larger.
+  const struct {
+    std::vector<Index> dims, nodes;
+    std::string_view stencil;
+    Index j_sum;
+  } known[] = {
+      {{10, 6}, {20, 40}, "1,0;-1,0", 0},
+      {{10, 6}, {25, 35}, "1,0;-1,0", 2},             // one line of ten in halves
+      {{40, 2}, {10, 30, 25, 15}, "1,0;-1,0", 4},     // each line is two nodes
+      {{5, 5}, {12, 13}, "1,1;-1,-1", 0},             // diagonals of 1 to 5 cells
+      {{5, 5}, {5, 4, 4, 3, 3, 2, 2, 1, 1}, "1,1", 0},
+  };
+  for (const auto& [dims, nodes, stencil, j_sum] : known) {
+    const MappingProblem problem = problem_of(dims, nodes, stencil);
+    const auto mapping = lattice_strips(problem, Objective::j_sum, 1'000'000);
+    ASSERT_NE(mapping, nullptr);
+    EXPECT_EQ(score_of(*mapping, problem).j_sum, j_sum) << stencil << " on nodes of " << nodes[0];
+  }
+}
+
 TEST(LatticeStrips, FillEveryNodeWhateverTheStencil) {
   RandomProblems random(21);
   int made = 0;

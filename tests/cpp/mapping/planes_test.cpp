@@ -24,5 +24,21 @@ TEST(Planes, CutsTheLightAxesAndKeepsTheSizes) {
   for (const Index node : {0, 1, 2, 3}) EXPECT_EQ(std::ranges::count(node_of_cell, node), uneven.nodes.size(node));
 }
 
+TEST(Planes, KeepsCosetsTogether) {
+  // Only even offsets: four cosets of 16 cells, one a node.
+  const MappingProblem problem = problem_of({8, 8}, 16, "2,0;-2,0;0,2;0,-2");
+  EXPECT_EQ(score_of(*halved_by_planes(problem), problem).j_sum, 0);
+}
+
+TEST(Planes, MakesGroupsOfNodesThatFollowEachOther) {
+  const MappingProblem problem(Grid({6, 4}), NodeSizes({3, 5, 7, 1, 8}), parse_stencil("nearest-neighbor", 2));
+  const GridGroups once = grouped_by_planes(problem, 1);
+  EXPECT_EQ(once.first_nodes, (std::vector<NodeId>{0, 2, 5}));
+  EXPECT_EQ(std::ranges::count(once.of_cell, 0), 3 + 5);
+  EXPECT_EQ(std::ranges::count(once.of_cell, 1), 7 + 1 + 8);
+  EXPECT_EQ(grouped_by_planes(problem, 2).first_nodes, (std::vector<NodeId>{0, 1, 2, 3, 5}));
+  EXPECT_EQ(grouped_by_planes(problem, 9).first_nodes, (std::vector<NodeId>{0, 1, 2, 3, 4, 5}));
+}
+
 }  // namespace
 }  // namespace rankwise

@@ -8,15 +8,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import rankwise as rw
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
+from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.models.curve import curve_from_table
+from rankwise.questions import words_of
 
 Rankwise = Callable[..., Any]
 
@@ -118,6 +119,30 @@ def test_a_table_for_pandas(profile: Path, monkeypatch: pytest.MonkeyPatch) -> N
     pandas.DataFrame = list  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pandas", pandas)
     assert rows.to_pandas() == rows.records()
+
+
+def test_words_of_questions_are_those_that_there_are() -> None:
+    from rankwise.api import projecting, questions
+    from rankwise.engines.project import CRITERIA
+    from rankwise.measure.workloads import WHAT
+    from rankwise.models import fft3d as fft_models
+    from rankwise.models.selection import METHODS, MODELS
+    from rankwise.statistics import STATISTICS
+    from rankwise.workloads import fft3d
+
+    def words(kind: Any, name: str) -> tuple[str, ...]:
+        return words_of(get_type_hints(kind)[name])
+
+    assert get_args(questions.LinkClass) == LINK_CLASSES and set(get_args(questions.LinkModel)) == set(MODELS)
+    assert get_args(questions.Statistic) == tuple(STATISTICS) and words(rw.Fitting, "method") == METHODS
+    assert set(words(rw.Fitting, "model")) == {"auto", *MODELS} and set(words(rw.Campaign, "what")) > set(WHAT)
+    fft = projecting.FftProjection
+    assert words(fft, "reading") == fft_models.READINGS and words(fft, "bound") == fft_models.BOUNDS
+    assert words(fft, "torus_constant") == tuple(fft_models.TORUS_CONSTANTS) and words(fft, "match") == CRITERIA
+    assert words(rw.Fft3d, "method") == fft3d.METHODS and words(rw.Fft3d, "network") == (fft3d.MEASURED, fft3d.WALK)
+    for wrong in (lambda: rw.Ranks(link_model="line"), lambda: rw.Campaign(what="speed"), lambda: rw.Fft3d(order="sideways")):
+        with pytest.raises(InputError, match=r"'\w+' is unknown: choose one of \w+"):
+            wrong()
 
 
 def test_questions_take_numbers_and_say_what_is_wrong() -> None:

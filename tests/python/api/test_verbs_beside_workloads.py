@@ -74,7 +74,7 @@ def test_machines_and_papers(rankwise: Rankwise, tmp_path: Path) -> None:
     assert paper.to_dict() == rankwise("reproduce", "wagner2024", "--json").json and not paper.files
     with pytest.raises(InputError, match="'werner' is unknown: choose one of czechowski2012"):
         rw.reproduce("werner")
-    with pytest.raises(InputError, match="engine 'gpu' is unknown"):
+    with pytest.raises(InputError, match="--engine 'gpu' is unknown"):
         rw.Redoing(engine="gpu")
     for found in (rw.machines(), frontier, checked, paper):
         shows_itself(found)
@@ -84,5 +84,5 @@ def test_a_function_that_is_called_like_a_part_of_the_package_stays_one() -> Non
     for name in ("measure", "observe", "report", "advise"):
         part = importlib.import_module(f"rankwise.{name}")
         assert getattr(rw, name) is part and callable(part)
-    with pytest.raises(InputError, match="'speed' cannot be measured"):
+    with pytest.raises(InputError, match="'speed' is unknown: choose one of pingpong, latency"):
         rw.measure(rw.Campaign(what="speed"))

@@ -55,6 +55,14 @@ def test_other_nodes_and_wrong_input(rankwise: Rankwise, app: Path) -> None:
     assert missing.code == 2 and "none.comm" in missing.err
 
 
+def test_nodes_may_differ(rankwise: Rankwise, app: Path) -> None:
+    record = rankwise("advise", "app.comm", "--profile", "machine.json", "--node-sizes", "1,2,5", "--json").json
+    assert [record["placement"].count(node) for node in range(3)] == [1, 2, 5]
+    for sizes, what in (("1,2,4", "8"), ("1,0,7", "--node-sizes"), ("1,two", "--node-sizes")):
+        wrong = rankwise("advise", "app.comm", "--node-sizes", sizes)
+        assert wrong.code == 2 and what in wrong.err and wrong.err.count("\n") == 1, wrong.err
+
+
 def test_switches_are_taken_into_account(rankwise: Rankwise, app: Path) -> None:
     (app / "topology.conf").write_text("SwitchName=a Nodes=n[1,3]\nSwitchName=b Nodes=n[2,4]\nSwitchName=top Switches=a,b\n")
     asked = ("advise", "app.comm", "--profile", "machine.json", "--topology", "topology.conf", "--hosts")

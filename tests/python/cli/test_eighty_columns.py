@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
+from rankwise.cli.base import app
 from rankwise.cli.main import run
+from rankwise.cli.verbs import register_verbs
 from rankwise.machine.library import all_machines
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
@@ -73,3 +76,24 @@ def test_errors_under_json_are_json(rankwise: Callable[..., Any]) -> None:
         error = found.json["error"]
         assert error["exit_code"] == code and error["what"] and set(error) == {"what", "mend", "exit_code"}
         assert found.err.count("\n") == 1 and error["what"] in found.err
+
+
+def test_help_of_every_verb_begins_with_an_example_and_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    register_verbs([])
+    verbs: list[list[str]] = []
+
+    def visit(command: Any, words: list[str]) -> None:
+        for name, below in getattr(command, "commands", {}).items():
+            visit(below, [*words, name])
+        if not hasattr(command, "commands"):
+            verbs.append(words)
+
+    visit(typer.main.get_command(app), [])
+    assert len(verbs) > 60
+    for words in [[], *verbs]:
+        assert run([*words, "--help"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == ("Example:" if words else "Usage: rankwise [OPTIONS] COMMAND [ARGS]..."), words
+        assert all(len(line) <= 80 and "…" not in line for line in lines), words
+        examples = lines[1 : lines.index("")] if words else ["  rankwise"]
+        assert examples[0].startswith("  rankwise") and all(line.startswith("  ") for line in examples)

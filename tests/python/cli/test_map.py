@@ -281,6 +281,19 @@ def test_the_maps_can_be_drawn(rankwise: Rankwise, grid: tuple[str, str, str]) -
     assert picture.startswith("<svg") and "refined" in picture and picture.rstrip().endswith("</svg>")
 
 
+def test_hosts_of_a_grid_are_ordered_by_levels_above_the_node(rankwise: Rankwise) -> None:
+    """A ring of eight nodes, whichever way it is numbered: the switches of two hold neighbours."""
+    asked = ("map", "--grid", "8x2", "--nodes", "8", "--ppn", "2", "--periodic", "1,0", "--algorithm", "kd-tree")
+    record = rankwise(*asked, "--hosts", "n[0-7]", "--levels", "switch:2,group:2", "--json").json
+    switches = [int(host[1:]) // 2 for host in record["hosts"]]
+    assert sorted(switches) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert sum(a != b for a, b in zip(switches, switches[1:] + switches[:1], strict=True)) == 4
+    assert "Hosts in the order of the nodes" in rankwise(*asked, "--levels", "switch:4").out
+    uneven = rankwise("map", "--grid", "4x2", "--node-sizes", "3,5", "--levels", "switch:2")
+    assert uneven.code == 2 and "of one size" in uneven.err and uneven.err.count("\n") == 1
+    assert "does not divide" in rankwise(*asked, "--levels", "switch:3").err
+
+
 def test_levels_divide_each_node_and_count_what_crosses_where(rankwise: Rankwise) -> None:
     grid = ("map", "--grid", "8x8", "--nodes", "2", "--ppn", "32", "--levels", "socket:2,numa:2", "--bytes", "1kB")
     record = rankwise(*grid, "--algorithm", "blocked,refined", "--with-mapping", "--json").json

@@ -110,4 +110,4 @@ def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> 
     assert alone["measured_time_s"] > 0
     assert small["noise"] == large["noise"] == 0.0
     again = rankwise("validate", "choose", "--engine", "guess", "--profile", "jureca.json")
-    assert (again.code, again.out) == (2, "") and "choose run or simgrid" in again.err
+    assert (again.code, again.out) == (2, "") and "choose one of run, simgrid" in again.err

@@ -106,5 +106,5 @@ def test_what_cannot_be_is_told_with_its_line(text: str, what: str) -> None:
 
 
 def test_an_unknown_host_is_named() -> None:
-    with pytest.raises(InputError, match="file does not know the node n99"):
+    with pytest.raises(InputError, match="file, lines 1 to [0-9]+, does not know the node n99"):
         parse_switches(TREE, "file").of_hosts(["n0", "n99"])

@@ -78,7 +78,7 @@ def test_values_reach_the_job_as_they_are(value: str) -> None:
         ({"nodes": 4, "tasks": 2}, "give each node one at least"),
         ({"partition": "a b"}, "--partition"),
         ({"partition": "a\n#SBATCH --account=x"}, "cannot stand in a script"),
-        ({"name": ""}, "--name"),
+        ({"name": ""}, "--job-name"),
         ({"name": "x --wrap=id"}, "--job-name"),
         ({"extra": ("--comment=x --wrap=id",)}, "give each option on its own"),
         ({"nodelist": "-oProxyCommand=id"}, "node[001-016]"),

@@ -104,7 +104,6 @@ def test_slabs_send_fewest_bytes() -> None:
         (FftOptions("8", "4", "3x1"), "--grid 3x1 has 3 ranks but --ranks is 4"),
         (FftOptions("8x2x8", "4", "4x1"), "more than the pencils"),
         (FftOptions(f"8x8x{2**21}", "1"), "cannot be transformed"),
-        (FftOptions("8", "1", order="sideways"), "--order 'sideways' is unknown"),
     ],
 )
 def test_what_does_not_fit_is_refused(asked: FftOptions, words: str) -> None:

@@ -1,0 +1,36 @@
+"""Terminals that cannot show every sign: ASCII stands in its place, so that nothing fails and figures stay in line."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+
+_IN_ASCII = {
+    "–": "-", "—": "-", "−": "-", "±": "+-", "µ": "u", "μ": "u", "×": "x", "·": ".", "…": "...", "→": "->", "←": "<-", "↔": "<->", "≤": "<=",
+    "≥": ">=", "≠": "!=", "≈": "~", "∞": "inf", "✓": "[ok]", "✗": "[x]", "█": "#", "░": ".", "²": "2", "³": "3", "’": "'", "“": '"', "”": '"',
+}  # fmt: skip
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(_IN_ASCII.get(sign) or _letter(sign) for sign in signs), error.end
+
+
+def _letter(sign: str) -> str:
+    """Return a letter without its accent; a question mark for what has none."""
+    import unicodedata
+
+    return unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
+
+
+def fit_streams() -> None:
+    """Let stdout and stderr write what their terminal can show; the C locale, named as such, is taken to show ASCII."""
+    codecs.register_error("rankwise", _in_ascii)
+    plain = os.environ.get("LC_ALL") in ("C", "POSIX") and "PYTHONIOENCODING" not in os.environ
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="ascii" if plain else None, errors="rankwise")
