@@ -103,8 +103,28 @@ def python_api() -> str:
         lines += [f"## {title}", "", "```{eval-rst}"]
         for name, directive, options in entries:
             lines += [f".. {directive}:: {name}", *(f"   {option}" for option in options), ""]
+            lines += _fields(getattr(rankwise, name.rpartition(".")[2], None))
         lines += ["```", ""]
     return "\n".join(lines)
+
+
+def _fields(kind: Any) -> list[str]:
+    """Return the fields of a question, each with what its option says of it."""
+    from rankwise.questions import Options
+
+    if not (isclass(kind) and issubclass(kind, Options)):
+        return []
+    lines = []
+    for name, field in kind.__dataclass_fields__.items():
+        told = re.sub(r"([\\*`|_])", r"\\\1", field.metadata["help"])
+        lines += [f"   ``{name}``", f"      {told} Default: ``{field.default!r}``.", ""]
+    return lines
+
+
+def _docstring(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """Leave out what dataclasses say of themselves: their signature stands above."""
+    if what == "class" and lines and lines[0].startswith(f"{item.__name__}("):
+        lines.clear()
 
 
 def changelog() -> str:
@@ -176,5 +196,6 @@ def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: s
 def setup(app: Any) -> dict[str, bool]:
     """Take part in a build by Sphinx."""
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _docstring)
     app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
