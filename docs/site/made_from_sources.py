@@ -6,7 +6,6 @@ below, as MyST. Links to the repository's other files are turned into copies tha
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 
 from c_header import c_header
 from fortran_modules import fortran_modules
+from schema_tables import json_schemas
 
 ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"^<!-- made from the sources: (\w+) -->$", re.MULTILINE)
@@ -88,13 +88,13 @@ def python_api() -> str:
     """Return what ``rankwise`` offers in Python, in the order of its table: functions, questions, and what results have."""
     import rankwise
 
-    offered = {name: getattr(rankwise, name) for name in rankwise._MODULE_OF}
-    functions = [name for name, what in offered.items() if not isclass(what)]
-    parts = {
-        "Functions": [(f"rankwise.{name}", "autofunction", ()) for name in functions],
-        "Questions and classes": [
-            (f"rankwise.{name}", "autoclass", (":members:",)) for name in offered if name not in functions
-        ],
+    places = {name: where for name, where in rankwise._MODULE_OF.items() if not name.startswith("_")}
+    classes = [name for name in places if isclass(getattr(rankwise, name))]
+    # A function by the module that has it: a part of the package may have its name.
+    functions = [f"rankwise.{where}.{name}" for name, where in places.items() if name not in classes]
+    parts: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
+        "Functions": [(name, "autofunction", ()) for name in functions],
+        "Questions and classes": [(f"rankwise.{name}", "autoclass", (":members:",)) for name in classes],
         "Results": [("rankwise.api.results.Result", "autoclass", (":members:",))],
         "Errors": [("rankwise.errors", "automodule", (":members:",))],
     }
@@ -103,42 +103,28 @@ def python_api() -> str:
         lines += [f"## {title}", "", "```{eval-rst}"]
         for name, directive, options in entries:
             lines += [f".. {directive}:: {name}", *(f"   {option}" for option in options), ""]
+            lines += _fields(getattr(rankwise, name.rpartition(".")[2], None))
         lines += ["```", ""]
     return "\n".join(lines)
 
 
-def json_schemas() -> str:
-    """Return the keys of every verb's JSON with their types; the schema itself is linked."""
+def _fields(kind: Any) -> list[str]:
+    """Return the fields of a question, each with what its option says of it."""
+    from rankwise.questions import Options
+
+    if not (isclass(kind) and issubclass(kind, Options)):
+        return []
     lines = []
-    for path in sorted((ROOT / "python" / "rankwise" / "schemas").glob("*.json")):
-        keys = list(_keys(json.loads(path.read_text(encoding="utf-8")), ""))
-        width = max(len(key) for key, _ in keys) + 2
-        lines += [
-            f"## {path.stem}", "", f"[The schema](../../python/rankwise/schemas/{path.name}).", "", "```text",
-            *(f"{key:<{width}}{kind}" for key, kind in keys), "```", "",
-        ]  # fmt: skip
-    return "\n".join(lines)
+    for name, field in kind.__dataclass_fields__.items():
+        told = re.sub(r"([\\*`|_])", r"\\\1", field.metadata["help"])
+        lines += [f"   ``{name}``", f"      {told} Default: ``{field.default!r}``.", ""]
+    return lines
 
 
-def _keys(schema: dict[str, Any], indent: str) -> Iterator[tuple[str, str]]:
-    """Yield keys, indented below that which holds them, with their types; ``*``: a name that is data."""
-    entries = dict(schema.get("properties", {}))
-    if "additionalProperties" in schema:
-        entries["*"] = schema["additionalProperties"]
-    required = schema.get("required", entries)
-    for name, below in entries.items():
-        kind, depth = _kind(below), below
-        while "items" in depth:
-            depth = depth["items"]
-        yield indent + name, kind + ("" if name in required or name == "*" else ", not always")
-        yield from _keys(depth, indent + "  ")
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    kinds = schema.get("type", "anything")
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    words = [f"list of {_kind(schema.get('items') or {})}" if kind == "array" else kind for kind in kinds if kind != "null"]
-    return " or ".join(words) or "null"
+def _docstring(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """Leave out what dataclasses say of themselves: their signature stands above."""
+    if what == "class" and lines and lines[0].startswith(f"{item.__name__}("):
+        lines.clear()
 
 
 def changelog() -> str:
@@ -210,5 +196,6 @@ def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: s
 def setup(app: Any) -> dict[str, bool]:
     """Take part in a build by Sphinx."""
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _docstring)
     app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -49,6 +49,7 @@ def test_every_environment_variable_is_told_and_no_other() -> None:
     sources = [
         path for part in ("python", "src") for path in (ROOT / part).rglob("*") if path.suffix in (".py", ".cpp", ".c", ".hpp")
     ]
+    sources.remove(ROOT / "python" / "rankwise" / "launch" / "build.py")  # names variables of CMake
     used = {name for path in sources for name in re.findall(r'"(RANKWISE_[A-Z_]+)"', path.read_text(encoding="utf-8"))}
     assert set(re.findall(r"`(RANKWISE_[A-Z_]+)`", _text("environment.md"))) == used
 
@@ -87,7 +88,8 @@ def test_reference_is_made_of_all_there_is(monkeypatch: pytest.MonkeyPatch) -> N
     for words, command in made_from_sources.verbs():
         assert f" rankwise {words}\n" in line
         assert getattr(command, "commands", None) or command.example.splitlines()[0] in line, words
-    assert all(f"rankwise.{name}\n" in made_from_sources.python_api() for name in rankwise._MODULE_OF)
+    python = made_from_sources.python_api()
+    assert [name for name in rankwise._MODULE_OF if not name.startswith("_") and f".{name}\n" not in python] == []
     public = re.findall(
         r"subroutine (rankwise_\w+|MPIX_\w+)", (ROOT / "src/fortran/rankwise_halo.f90").read_text(encoding="utf-8")
     )
