@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
-from rankwise.api.results import Plot, Result, trust_record
+from rankwise.api.results import Plot, Result, sentence, trust_record
 from rankwise.api.timelines import TimelinePlot, plotted
 from rankwise.decide.choice import MOST_BYTES, Choice, Question
 from rankwise.decide.ranking import Ranking, conclusion
@@ -136,8 +136,7 @@ class Chosen(Result):
 
     @property
     def conclusion(self) -> str:
-        doubt = "" if self.choice.doubt is None else f"{self.choice.doubt}. "
-        return f"{doubt}{self.choice.reason}."
+        return " ".join(sentence(words) for words in (self.choice.doubt, self.choice.reason) if words)
 
     def plot(self) -> Plot:
         """Draw which exchange is fastest at which size and cutoff."""
@@ -169,8 +168,7 @@ class Ranked(Result):
 
     @property
     def conclusion(self) -> str:
-        doubt = "" if self.ranking.doubt is None else f"{self.ranking.doubt}. "
-        return f"{doubt}{self.ranking.reason}."
+        return " ".join(sentence(words) for words in (self.ranking.doubt, self.ranking.reason) if words)
 
     def plot(self) -> Plot:
         return Times(self.workload, self.ranking.rows, self.profile).plot()

@@ -98,6 +98,11 @@ class Result(ABC):
         return f"<p><b>{html.escape(self.conclusion)}</b></p>{table}{more}"
 
 
+def sentence(words: str) -> str:
+    """Return words as a sentence."""
+    return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
+
+
 def trust_record(profile: Profile | None) -> dict[str, Any]:
     """Return the verdict on a profile as JSON has it beside what comes from the profile."""
     return {} if profile is None else {"trust": profile.trust.to_dict()}

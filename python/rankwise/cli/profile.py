@@ -142,7 +142,7 @@ def compare_profiles(
     if as_json:
         print_json(found.to_dict())
     else:
-        print(found.conclusion)
+        print(found.verdict)
         _print_comparisons(found.found.comparisons, everything)
         for note in found.found.notes:
             tell(f"note: {note}")

@@ -113,7 +113,7 @@ def _of_launches(cells: Cells) -> list[Reason]:
 
 def _others(campaign: Campaign) -> Reason | None:
     cpus = _mean(campaign, "foreign_cpus")
-    waited = _mean(campaign, "pressure_share")
+    waited = min(1.0, _mean(campaign, "pressure_share"))  # the kernel counts it a little late
     if cpus < _FOREIGN_CPUS[0]:
         return None
     pressure = f", and tasks waited for one {100 * waited:.0f} % of the time" if waited >= 0.05 else ""

@@ -274,9 +274,10 @@ class Validation:
         if self.session.unclear or not rows:
             return f"Cannot tell whether the model holds: the machine was too busy. As it is, the prediction is off by {off}."
         wrong = sum(row.verdict == "wrong" for row in rows)
-        held = f"The model holds in all {len(rows)} rows" if not wrong else f"The model is wrong in {wrong} of {len(rows)} rows"
+        many = len(rows)
+        held = f"holds in all {many} rows" if not wrong else f"is off in {wrong} of {many} rows by more than noise explains"
         error, floor = (_mean_size(getattr(row, name) for row in rows) or 0.0 for name in ("error", "floor"))
-        return f"{held}: it errs by {100 * error:.1f} %, where {100 * floor:.1f} % cannot be told from noise."
+        return f"The model {held}; in the mean it errs by {100 * error:.1f} %, noise by {100 * floor:.1f} %."
 
     def to_dict(self) -> dict[str, Any]:
         case = self.comparisons[0].case

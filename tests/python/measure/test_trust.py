@@ -35,6 +35,7 @@ def test_a_quiet_machine_is_trusted() -> None:
     [
         (_campaign(foreign_cpus=0.3), "limited", "other programs kept 0.3"),
         (_campaign(foreign_cpus=1.0, pressure_share=0.8), "poor", "waited for one 80 %.*ps -eo"),
+        (_campaign(foreign_cpus=1.0, pressure_share=1.02), "poor", "waited for one 100 %"),
         (_campaign(steal_share=0.05), "limited", "hypervisor took 5 %"),
         (_campaign(steal_share=0.2), "poor", "dedicated cores"),
         (_campaign(switches=10), "limited", "lost its processor 50 times a second.*cpuset"),
