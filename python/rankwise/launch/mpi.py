@@ -172,7 +172,8 @@ def _about(kernels: Path) -> Mapping[str, Any]:
         reason = " ".join(text.split())[-300:] or f"exit code {code}"
         if re.search(r"libmpi\S*: cannot open shared object file", reason):
             raise UnusableEnvironmentError(
-                "there is no MPI beside rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the mpicxx on PATH"
+                "there is no MPI beside rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the "
+                "mpicxx on PATH"
             ) from None
         raise UnusableEnvironmentError(
             f"the MPI kernels do not start ({kernels}: {reason}): reinstall with 'pip install --force-reinstall mpich .'"
