@@ -42,8 +42,10 @@ class Reader:
 
 
 # Words of the interpreter that no complaint may hold: it names the place and the figure.
-PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of range|subscriptable|"
-                          r"not iterable|Exceeds the limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous")  # fmt: skip
+PYTHONS_OWN = re.compile(
+    r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of range|subscriptable"
+    r"|not iterable|Exceeds the limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous"
+)
 
 
 def readers() -> dict[str, Reader]:
@@ -84,7 +86,9 @@ def readers() -> dict[str, Reader]:
         return jobs.read_submissions(path.parent)
 
     return {
-        "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")], ".json"),
+        "profile": Reader(
+            _profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")], ".json"
+        ),
         "samples": Reader(profile_of_samples, _corpus("samples"), ".jsonl"),
         "all-pairs": Reader(all_pairs.load, _corpus("all-pairs"), ".jsonl"),
         "csv": Reader(lambda path: fit_table(path, "other-node", "auto", "regression"), [CSV], ".csv"),
@@ -125,8 +129,8 @@ def _whole_profile() -> bytes:
     from rankwise.measure.profiles import profile_of_samples
 
     profile = profile_of_samples(CORPUS / "samples" / "campaign.jsonl").to_dict()
-    rates = {"ranks": 2, "oversubscribed": False, "triad_bytes_per_s": 1e10, "points": [
-        {"n": 64, "bytes_per_rank": 4e6, "flop_per_s": 1e9, "shuffle_bytes_per_s": 1e9, "exchange_bytes_per_s": None}]}  # fmt: skip
+    point = {"n": 64, "bytes_per_rank": 4e6, "flop_per_s": 1e9, "shuffle_bytes_per_s": 1e9, "exchange_bytes_per_s": None}
+    rates = {"ranks": 2, "oversubscribed": False, "triad_bytes_per_s": 1e10, "points": [point]}
     counted = {"n": 64, "lines": 64, "cache_bytes": 1 << 20, "a": 2.5, "method": "cachegrind"}
     profile["fft3d"] = {"library": "fftw", "rates": [rates], "counted": [counted], "created": "2026-01-01"}
     profile["packing"] = {"8": [[1000, 1e-6], [2000, 2e-6]], "64": [[1000, 5e-7]]}
@@ -197,7 +201,9 @@ def restructured(draw: random.Random, text: bytes) -> bytes:
     except (ValueError, IndexError, RecursionError):
         return text
     holder, key = value, None
-    while isinstance(inner := holder if key is None else holder[key], dict | list) and inner and (key is None or draw.random() < 0.8):
+    while isinstance(inner := holder if key is None else holder[key], dict | list) and inner:
+        if key is not None and draw.random() < 0.2:
+            break
         holder, key = inner, draw.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
     if key is None:
         return text

@@ -28,7 +28,8 @@ def choose(
     ranks: Ranks,
     profile: ProfileFile = Path("machine.json"),
     plot: Annotated[
-        Path | None, typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.", callback=writable)
+        Path | None,
+        typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG.", callback=writable),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -69,7 +69,8 @@ def require_fit(command: Sequence[str]) -> None:
         if (family := family_of(name)) not in known:
             raise UnusableEnvironmentError(
                 f"{program} belongs to {WORDS[family]} ({name}), and what could be loaded is for "
-                f"{' and '.join(WORDS[one] for one in sorted(known))}: set RANKWISE_MPI=system, with {WORDS[family]}'s mpicxx first on PATH"
+                f"{' and '.join(WORDS[one] for one in sorted(known))}: set RANKWISE_MPI=system, with {WORDS[family]}'s mpicxx "
+                "first on PATH"
             )
 
 

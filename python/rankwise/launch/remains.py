@@ -127,7 +127,7 @@ def memory_kills() -> int:
 
 
 def waited_s(pid: int) -> float:
-    """Return for how long a process has been ready to run and had no processor; 0 where it is gone, or the system does not tell."""
+    """Return for how long a process has been ready to run and had no processor; 0 where it is gone, or nothing tells."""
     words = (_lines(f"/proc/{pid}/schedstat") or [""])[0].split()
     return int(words[1]) * 1e-9 if len(words) > 1 else 0.0
 

@@ -291,7 +291,7 @@ def parse_description(text: str, where: str) -> Description:
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """Return the line of a TOML file that holds a key (figures.nodes.value), or the table that it lies in; None where neither is."""
+    """Return the line of a TOML file with a key (figures.nodes.value), or the table that it lies in; None where neither is."""
     found, best, table = None, 0, ""
     for number, line in enumerate(text.splitlines(), start=1):
         if (head := re.match(r"\s*\[([\w.]+)\]", line)) is not None:

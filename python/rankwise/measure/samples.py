@@ -180,7 +180,9 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
         if kind == "campaign":
             schema = record.get("schema")
             if not isinstance(schema, int) or schema > SCHEMA:
-                raise InputError(f"samples {path}, line {number}: schema {schema!r:.40}, this program reads {SCHEMA}: update rankwise")
+                raise InputError(
+                    f"samples {path}, line {number}: schema {schema!r:.40}, this program reads {SCHEMA}: update rankwise"
+                )
             campaigns[str(identity)] = Campaign(record, [], [])
             continue
         if str(identity) not in campaigns:

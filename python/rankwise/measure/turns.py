@@ -31,7 +31,7 @@ _LEAST_SHARE = (
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
-PATIENCE_S = 20.0  # of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them
+PATIENCE_S = 20.0  # of a launch beyond its time, on a machine too busy to come to the cells without which there is no model
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Turn:
-    """The next launch of a part: the cells in their order, samples' time of one visit, and for how long at most, apart from the first
-    cells, the ``needed`` ones."""
+    """The next launch of a part: the cells in their order, samples' time of one visit, and for how long at most, apart from the
+    first cells, the ``needed`` ones."""
 
     cells: tuple[Cell, ...]
     budget_s: float

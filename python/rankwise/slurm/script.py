@@ -16,7 +16,8 @@ _MAIL_TYPES = ("NONE", "BEGIN", "END", "FAIL", "REQUEUE", "TIME_LIMIT", "TIME_LI
                "ARRAY_TASKS", "STAGE_OUT", "INVALID_DEPEND", "ALL")  # fmt: skip
 
 
-_OPTIONS = {"name": "job-name", "extra": "sbatch", "modules": "module", "environment": "env"}  # that are not named as their fields
+# Options that are not named as their fields.
+_OPTIONS = {"name": "job-name", "extra": "sbatch", "modules": "module", "environment": "env"}
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ class Room:
             os.kill(pid, number)
 
     def limit_memory(self, pid: int, limit_bytes: int) -> None:
-        """Let a process have so many more bytes of memory, before the kernel kills it. Raises OSError where that cannot be had."""
+        """Let a process have so many more bytes before the kernel kills it. Raises OSError where that cannot be had."""
         groups = dict(line.split(":")[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
         below = groups.get("memory", groups.get(""))
         assert below is not None

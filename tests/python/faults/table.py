@@ -91,7 +91,8 @@ def starve(room: Room) -> None:
     import subprocess
     import time
 
-    spinners = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for cpu in os.sched_getaffinity(0)]
+    spin = ["sh", "-c", "while :; do :; done"]
+    spinners = [subprocess.Popen(["taskset", "-c", str(cpu), *spin]) for cpu in os.sched_getaffinity(0)]
 
     def rank_below(policy: int, nice: int) -> None:
         for pid in room.processes(KERNELS):
@@ -172,8 +173,8 @@ PROCESSES = [
     Fault("ranks, stopped", HANG, 1, kill(STOP, KERNELS)),
     Fault("a rank, stopped while the other spins", HANG, 1, lambda room: os.kill(room.processes(KERNELS)[0], STOP)),
     Fault("ranks that get no processor for 25 s", "trust", 0, starve, resume=0, silence_s="10"),
-    Fault("a rank, killed by the kernel at its memory limit", "a rank died.*killed a process .* for want of memory", 1, memory_limit,
-          command=LARGE, root=True),
+    Fault("a rank, killed by the kernel at its memory limit", "a rank died.*killed a process .* for want of memory", 1,
+          memory_limit, command=LARGE, root=True),
     Fault("ranks, killed at their start", "did not start|a rank died", 1, kill(KILL, KERNELS), "ranks", samples="none"),
     Fault("proxy, killed at the ranks' "
           "start", "did not start|a rank died|ended", 1, kill(KILL, *PROXIES), "ranks", samples="none"),

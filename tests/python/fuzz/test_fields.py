@@ -15,7 +15,8 @@ from rankwise.errors import EXIT_USAGE, InputError
 from readers import PYTHONS_OWN, readers
 
 KNOWN = readers()
-# Of each reader some files: the seed's number, what is replaced in it and by what, the line (0: the format has none), the field.
+# Of each reader some files: the seed's number, what is replaced in it and by what, the line (0: the format has none), and
+# the field.
 BROKEN = [
     ("profile", 0, '"alpha_s":9.9328e-07', '"alpha_s":"x"', 0, "link same-socket: alpha_s"),
     ("profile", 0, '"source":{', '"source":7,"x":{', 0, "source is of another kind"),
@@ -101,7 +102,9 @@ def _places(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
         yield from _places(inner, (*at, key))
 
 
-@pytest.mark.parametrize(("name", "number"), [("profile", 0), ("profile", 1), ("validation", 0), ("mappings", 0), ("halo", 0), ("jobs", 0)])
+@pytest.mark.parametrize(
+    ("name", "number"), [("profile", 0), ("profile", 1), ("validation", 0), ("mappings", 0), ("halo", 0), ("jobs", 0)]
+)
 def test_any_value_of_another_kind_is_told_with_its_field(name: str, number: int, tmp_path: Path) -> None:
     """A few hundred at each run, drawn anew."""
     reader = KNOWN[name]
@@ -118,6 +121,7 @@ def test_any_value_of_another_kind_is_told_with_its_field(name: str, number: int
             try:
                 reader.read(path)
             except InputError as error:
-                assert not PYTHONS_OWN.search(str(error)), (place, other, str(error))
+                told = str(error)
+                assert not PYTHONS_OWN.search(told), (place, other, told)
                 near = {str(key) for key in place if isinstance(key, str)} | set(changed if len(place) == 1 else ())
-                assert any(key.rstrip("s").replace("_", "-") in str(error).replace("_", "-") for key in near), (place, other, str(error))
+                assert any(key.rstrip("s").replace("_", "-") in told.replace("_", "-") for key in near), (place, other, told)

@@ -54,7 +54,8 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_what_is_no_file_of_one_s_own_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, says in ((tmp_path, "is a folder"), (tmp_path / "pipe", "no plain file"), (Path("/proc/x/y"), "cannot be written")):
+    nowhere = Path("/proc/x/y")
+    for path, says in ((tmp_path, "is a folder"), (tmp_path / "pipe", "no plain file"), (nowhere, "cannot be written")):
         with pytest.raises(InputError, match=says):
             SamplesFile(path)
 
