@@ -205,6 +205,8 @@ class Comparison:
             row.name("shell") if "shell" in row.value else "full", row.count("replication", least=1),
             row.name("team_boxes") if "team_boxes" in row.value else "pooled",
         )  # fmt: skip
+        predicted_by = row.name("predicted_by") if "predicted_by" in row.value else "model"
+        measured_by = row.name("measured_by") if "measured_by" in row.value else "real"
         messages, sent = row.count("messages_per_rank"), row.count("bytes_per_rank")
         notes = row.texts("notes") if "notes" in row.value else ()
         drift = row.number("drift") if row.value.get("drift") is not None else None

@@ -121,7 +121,8 @@ def test_any_value_of_another_kind_is_told_with_its_field(name: str, number: int
             try:
                 reader.read(path)
             except InputError as error:
-                assert not PYTHONS_OWN.search(str(error)), (place, other, str(error))
+                told = str(error)
+                assert not PYTHONS_OWN.search(told), (place, other, told)
                 near = {str(key) for key in place if isinstance(key, str)} | set(changed if len(place) == 1 else ())
                 assert any(key.rstrip("s").replace("_", "-") in str(error).replace("_", "-") for key in near), (
                     place,
