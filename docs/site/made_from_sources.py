@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from inspect import isclass
+from inspect import cleandoc, isclass
 from pathlib import Path
 from typing import Any
 
@@ -102,29 +102,26 @@ def python_api() -> str:
     for title, entries in parts.items():
         lines += [f"## {title}", "", "```{eval-rst}"]
         for name, directive, options in entries:
-            lines += [f".. {directive}:: {name}", *(f"   {option}" for option in options), ""]
-            lines += _fields(getattr(rankwise, name.rpartition(".")[2], None))
+            lines += _question(name) or [f".. {directive}:: {name}", *(f"   {option}" for option in options), ""]
         lines += ["```", ""]
     return "\n".join(lines)
 
 
-def _fields(kind: Any) -> list[str]:
-    """Return the fields of a question, each with what its option says of it."""
+def _question(name: str) -> list[str]:
+    """Return a question with its fields, each with what its option says of it; nothing for what is none."""
+    import rankwise
     from rankwise.questions import Options
 
+    kind = getattr(rankwise, name.rpartition(".")[2], None)
     if not (isclass(kind) and issubclass(kind, Options)):
         return []
-    lines = []
-    for name, field in kind.__dataclass_fields__.items():
-        told = re.sub(r"([\\*`|_])", r"\\\1", field.metadata["help"])
-        lines += [f"   ``{name}``", f"      {told} Default: ``{field.default!r}``.", ""]
+    fields = kind.__dataclass_fields__
+    told = "" if (kind.__doc__ or "").startswith(f"{kind.__name__}(") else cleandoc(kind.__doc__ or "")
+    lines = [f".. py:class:: {name}({', '.join(fields)})", "", *(f"   {line}" for line in told.splitlines()), ""]
+    for field in fields.values():
+        meaning = re.sub(r"([\\*`|_])", r"\\\1", field.metadata["help"])
+        lines += [f"   ``{field.name}``", f"      {meaning} Default: ``{field.default!r}``.", ""]
     return lines
-
-
-def _docstring(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    """Leave out what dataclasses say of themselves: their signature stands above."""
-    if what == "class" and lines and lines[0].startswith(f"{item.__name__}("):
-        lines.clear()
 
 
 def changelog() -> str:
@@ -196,6 +193,5 @@ def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: s
 def setup(app: Any) -> dict[str, bool]:
     """Take part in a build by Sphinx."""
     app.connect("source-read", _read)
-    app.connect("autodoc-process-docstring", _docstring)
     app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

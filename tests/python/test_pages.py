@@ -89,8 +89,30 @@ def test_reference_is_made_of_all_there_is(monkeypatch: pytest.MonkeyPatch) -> N
         assert f" rankwise {words}\n" in line
         assert getattr(command, "commands", None) or command.example.splitlines()[0] in line, words
     python = made_from_sources.python_api()
-    assert [name for name in rankwise._MODULE_OF if not name.startswith("_") and f".{name}\n" not in python] == []
+    assert [name for name in rankwise._MODULE_OF if not name.startswith("_") and not re.search(rf"\.{name}[(\n]", python)] == []
     public = re.findall(
         r"subroutine (rankwise_\w+|MPIX_\w+)", (ROOT / "src/fortran/rankwise_halo.f90").read_text(encoding="utf-8")
     )
     assert all(f"### {name}\n" in made_from_sources.fortran_modules() for name in public)
+
+
+def test_examples_of_verbs_give_options_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples stand in every help and in the reference. Those of Slurm take other verbs' options, too."""
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    import made_from_sources
+
+    known = dict(made_from_sources.verbs())
+    lines = [line for command in known.values() for line in getattr(command, "example", "").splitlines()]
+    checked = 0
+    for line in lines:
+        words = re.split(r" -- | \| | > ", line)[0].split()
+        assert words[0] == "rankwise" or "=" in words[0] or words[0] in ("salloc", "mpiexec"), line
+        words = words[words.index("rankwise") + 1 :]
+        command = next(known[name] for n in (3, 2, 1) if (name := " ".join(words[:n])) in known)
+        if getattr(command, "commands", None) or command.context_settings.get("ignore_unknown_options"):
+            continue
+        options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)} | {"--help"}
+        given = [word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+        assert [option for option in given if option not in options] == [], line
+        checked += 1
+    assert checked > 100

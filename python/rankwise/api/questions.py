@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rankwise.workloads.base import Site
 
 LinkClass = Literal["same-core", "shared-cache", "same-socket", "other-socket", "other-node"]
-LinkModel = Literal["hockney", "piecewise", "loggp", "max-rate", "pchip"]
 Statistic = Literal["median", "minimum", "mean", "smallest-20", "tukey-mean"]
 PLACED = "Which node each rank is on: blocked, cyclic, or a file that 'rankwise map --format' wrote."
 
@@ -43,7 +42,9 @@ class Ranks(Options):
 
     ranks_per_node: int | None = option(None, "Ranks on each node. Default: as far apart as the profile has links for.")
     placement: str = option("blocked", PLACED)
-    link_model: LinkModel | None = option(None, "hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
+    link_model: str | None = option(
+        None, "One that the profile has: hockney, piecewise, loggp, max-rate. Default: the profile's choice."
+    )
     loaded: bool = option(False, "As beside background traffic, where the profile has that.", "--loaded")
 
 

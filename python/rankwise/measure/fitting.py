@@ -207,7 +207,7 @@ def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
 
 def _require_names(model: str, method: str) -> None:
     if model != "auto" and model not in MODELS:
-        raise InputError(f"link model '{model}' is unknown: choose auto or one of {', '.join(MODELS)}")
+        raise InputError(f"link model '{model}' is unknown: choose one of {', '.join(('auto', *MODELS))}")
     if method not in METHODS:
         raise InputError(f"method '{method}' is unknown: choose one of {', '.join(METHODS)}")
 

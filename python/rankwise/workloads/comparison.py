@@ -211,11 +211,9 @@ class Comparison:
         notes = row.texts("notes") if "notes" in row.value else ()
         drift = row.number("drift") if row.value.get("drift") is not None else None
         return cls(
-            Row(row.name("predicted_by") if "predicted_by" in row.value else "model", case, *row.span("predicted"), messages,
-                sent, None, notes),
+            Row(predicted_by, case, *row.span("predicted"), messages, sent, None, notes),
             Row(
-                row.name("measured_by") if "measured_by" in row.value else "real", case, *row.span("measured"), messages, sent,
-                row.flag("verified"),
+                measured_by, case, *row.span("measured"), messages, sent, row.flag("verified"),
                 repetitions=row.count("repetitions"), oversubscribed=row.flag("oversubscribed"),
             ),
             drift,
