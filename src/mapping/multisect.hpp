@@ -12,7 +12,8 @@ namespace rankwise {
 
 // The same within groups of vertices that are there already. group: of each vertex; first_nodes: the first of the nodes that
 // follow each other for each group, which hold it exactly, and at last how many nodes there are.
-[[nodiscard]] std::vector<NodeId> multisect_within(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options,
-                                                   std::span<const NodeId> group, std::span<const NodeId> first_nodes);
+[[nodiscard]] std::vector<NodeId> multisect_within(const WeightedGraph& graph, const NodeTree& tree,
+                                                   const MappingOptions& options, std::span<const NodeId> group,
+                                                   std::span<const NodeId> first_nodes);
 
 }  // namespace rankwise

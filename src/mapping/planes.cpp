@@ -21,13 +21,18 @@ namespace {
 class Planes {
  public:
   explicit Planes(const MappingProblem& problem)
-      : problem_(problem), lattice_(problem.stencil), axes_(lattice_.rank() + 1), cells_(static_cast<std::size_t>(problem.grid.size())) {
+      : problem_(problem),
+        lattice_(problem.stencil),
+        axes_(lattice_.rank() + 1),
+        cells_(static_cast<std::size_t>(problem.grid.size())) {
     groups_.of_cell.resize(cells_.size());
     Coords place(lattice_.rank());
     for (std::size_t k = 0; k < problem.stencil.offsets().size(); ++k) {
       Coords offset = problem.stencil.offsets()[k];
       lattice_.reduce(offset, place);
-      for (std::size_t axis = 0; axis < place.size(); ++axis) crossing_[axis + 1] += std::abs(place[axis]) * problem.stencil.weights()[k];
+      for (std::size_t axis = 0; axis < place.size(); ++axis) {
+        crossing_[axis + 1] += std::abs(place[axis]) * problem.stencil.weights()[k];
+      }
     }
     place_.reserve(cells_.size() * axes_);
     std::map<Coords, Index> cosets;

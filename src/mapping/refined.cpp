@@ -18,6 +18,7 @@
 #include "mapping/graph_search.hpp"
 #include "mapping/lattice.hpp"
 #include "mapping/multisect.hpp"
+#include "mapping/pieces.hpp"
 #include "mapping/planes.hpp"
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
@@ -113,7 +114,8 @@ bool suits_strips(const MappingProblem& problem) { return problem.grid.ndim() <=
 class Divisions {
  public:
   // budget: steps, or with a clock the seconds that are to be left in the end.
-  Divisions(const MappingProblem& problem, const AsGraph& graph, const MappingOptions& options, Index most_steps, double until_left_s)
+  Divisions(const MappingProblem& problem, const AsGraph& graph, const MappingOptions& options, Index most_steps,
+            double until_left_s)
       : problem_(problem), graph_(graph), options_(options), most_steps_(most_steps), until_left_s_(until_left_s) {}
 
   // Some found, the best first; none where there was no time for any.
@@ -142,10 +144,8 @@ class Divisions {
     const Index of_a_level = of_a_cell * (problem_.grid.size() + static_cast<Index>(graph_.cells.edge_count()) / 20);
     const Index cost = of_a_level * (halvings(problem_) - planes) + 1000 * problem_.nodes.nodes();
     const double begun_s = options_.left_s ? options_.left_s() : 0;
-    if (options_.left_s ? begun_s - slowness_ * static_cast<double>(cost) / static_cast<double>(steps_per_second) < until_left_s_
-                        : spent_ + cost > most_steps_) {
-      return false;
-    }
+    const double needed_s = slowness_ * static_cast<double>(cost) / static_cast<double>(steps_per_second);
+    if (options_.left_s ? begun_s - needed_s < until_left_s_ : spent_ + cost > most_steps_) return false;
     tried_[static_cast<std::size_t>(planes)] = true;
     MappingOptions own{.seed = seed_, .hasty = options_.hasty};
     GraphMap found(graph_.traffic, graph_.tree, [&] {
@@ -317,6 +317,10 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   if (is_light(problem) && steps_of_graph * edges < left.steps) {
     graph.emplace(problem);
     if (options.objective == Objective::j_sum) {
+      // Cells of different cosets never talk, and nodes may take whole ones.
+      if (!Lattice(problem.stencil).is_along_axes() && problem.grid.size() * problem.grid.size() < left.steps / 8) {
+        maps.add(table_mapping(problem.nodes, dealt_in_pieces(graph->traffic, graph->tree)));
+      }
       for (auto& divided : graph_starts(problem, *graph, options.steps, left)) maps.add(std::move(divided));
       // A long search comes further from a regular start.
       if (options.steps < steps_per_second / 5) maps.add(smoothed(problem, *graph, maps.nodes()));
@@ -337,7 +341,8 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   const StencilGraph& cells = graph->cells;
   std::vector<Partition> starts;
   constexpr std::size_t searched = 6;
-  for (std::size_t i = 0; i < (is_front ? maps.size() : std::min(searched, maps.size())); ++i) starts.emplace_back(cells, problem.nodes, maps.nodes(i));
+  const std::size_t count = is_front ? maps.size() : std::min(searched, maps.size());
+  for (std::size_t i = 0; i < count; ++i) starts.emplace_back(cells, problem.nodes, maps.nodes(i));
   Effort effort(left);
   const Index bound = quick_bound(problem, left.steps);
   std::vector<Partition> found;

@@ -21,6 +21,7 @@ constexpr std::int64_t cold = 150;
 constexpr Index most_rounds = 40;
 // With so few rounds there is no time to cool down from a melt.
 constexpr Index few_rounds = 2;
+constexpr Index many_rounds = 8;
 constexpr std::int64_t melting = 5000;
 constexpr Recipe touch_up{700, 512, 1536};
 constexpr Index probe = 32'768;
@@ -119,16 +120,17 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
     const bool is_for_peak = objective == Objective::j_max || best.j_sum() <= bound ||
                              (round >= rounds.count() - rounds.count() / 3 && round > 0);
     const Recipe& recipe = rounds.are_few() ? touch_up : recipes[static_cast<std::size_t>(round) % recipes.size()];
-    // With much time some rounds melt everything, and some begin elsewhere: the best start may lead nowhere.
-    const bool leaves = round % 4 == 3 && !is_for_peak && rounds.are_long();
-    const bool melts = leaves && (round % 8 == 3 || starts.size() == 1);
+    // With many rounds some begin elsewhere, and with much time some melt everything: the best start may lead nowhere.
+    const bool leaves = round % 4 == 3 && !is_for_peak;
+    const bool melts = leaves && rounds.are_long() && (round % 8 == 3 || starts.size() == 1);
+    const bool restarts = leaves && !melts && rounds.count() >= many_rounds && starts.size() > 1;
     Cooling cooling{melts ? melting : recipe.hot, cold, recipe.hot_balance, recipe.cold_balance, 0, 0, 0};
     if (is_for_peak) {
       cooling.peak = objective == Objective::j_max ? 1024 : 256;
       cooling.ceiling = best.j_max() - 1;
       cooling.hot = std::min<std::int64_t>(cooling.hot, 800);
     }
-    Partition trial = leaves && !melts ? starts[1 + static_cast<std::size_t>(round / 8) % (starts.size() - 1)] : best;
+    Partition trial = restarts ? starts[1 + static_cast<std::size_t>(round / 4) % (starts.size() - 1)] : best;
     if (!rounds.run(trial, cooling, round, objective, random)) break;
     if (quality(trial, objective) < quality(best, objective)) best = std::move(trial);
   }

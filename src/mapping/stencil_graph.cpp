@@ -54,8 +54,9 @@ std::vector<Way> ways_of(const Grid& grid, const Stencil& stencil) {
   std::vector<Way> ways;
   for (const auto& [offset, sent] : both_ways(stencil)) {
     Coords wrapped = offset;
-    for (int axis = 0; axis < grid.ndim(); ++axis) {
-      if (grid.periodic(axis)) wrapped[static_cast<std::size_t>(axis)] = grid.shifted(axis, 0, offset[static_cast<std::size_t>(axis)]);
+    for (std::size_t axis = 0; axis < wrapped.size(); ++axis) {
+      const auto id = static_cast<int>(axis);
+      if (grid.periodic(id)) wrapped[axis] = grid.shifted(id, 0, offset[axis]);
     }
     if (std::ranges::all_of(wrapped, [](Index component) { return component == 0; })) continue;
     const auto [at, is_new] = number.try_emplace(wrapped, ways.size());

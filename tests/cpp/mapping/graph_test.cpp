@@ -11,6 +11,7 @@
 
 #include "mapping/graph_search.hpp"
 #include "mapping/multisect.hpp"
+#include "mapping/pieces.hpp"
 #include "mapping/random.hpp"
 
 namespace rankwise {
@@ -169,6 +170,26 @@ TEST(GraphMap, SmoothingGainsAndKeepsSizesNear) {
     for (NodeId node = 0; node < 9; ++node) EXPECT_LE(std::abs(rows.surplus(node)), slack);
     EXPECT_EQ(rows.cost(), cost_of(graph, tree, rows.nodes()));
     EXPECT_TRUE(slack == 0 ? rows.cost() == of_rows : rows.cost() < of_rows);
+  }
+}
+
+TEST(Pieces, TakeWholeGroupsAndCutWhereThatIsCheap) {
+  // Paths of 4, 3, 3 and 2 vertices, the second one's edges heavy.
+  const WeightedGraph paths =
+      graph_of(12, {{{0, 1}, 1}, {{1, 2}, 1}, {{2, 3}, 1}, {{4, 5}, 9}, {{5, 6}, 9}, {{7, 8}, 1}, {{8, 9}, 1}, {{10, 11}, 5}});
+  const std::vector<std::pair<std::vector<Index>, std::int64_t>> known{
+      {{7, 5}, 0}, {{6, 6}, 0}, {{3, 9}, 0}, {{2, 3, 3, 4}, 0}, {{1, 11}, 1}, {{11, 1}, 1}, {{5, 4, 3}, 0}};
+  for (const auto& [sizes, cut] : known) {
+    const NodeTree tree{sizes, {}, {1}};
+    const std::vector<NodeId> found = dealt_in_pieces(paths, tree);
+    EXPECT_EQ(held(found, sizes.size()), sizes);
+    EXPECT_EQ(cost_of(paths, tree, found), cut) << sizes[0];
+  }
+  Random random(5);
+  for (int i = 0; i < 50; ++i) {
+    const WeightedGraph graph = drawn(random, 1 + below(random, 60));
+    const NodeTree tree{sizes_drawn(random, graph.vertices()), {}, {1}};
+    EXPECT_EQ(held(dealt_in_pieces(graph, tree), tree.sizes.size()), tree.sizes);
   }
 }
 
