@@ -10,7 +10,7 @@ import pytest
 
 from rankwise.launch.mpi import longest_silence_s
 from rankwise.launch.process import Child
-from rankwise.launch.remains import Remains, memory_kills, new_mark
+from rankwise.launch.remains import Remains, memory_kills, new_mark, waited_s
 
 
 def _runs(pid: int) -> bool:
@@ -81,6 +81,8 @@ def test_the_kernel_s_count_of_processes_that_it_killed_is_a_number() -> None:
 
 def test_waiting_for_a_processor_is_no_silence() -> None:
     """A process that others keep from running is excused, though not for ever; one that is stopped is not."""
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("this kernel does not tell who waits for a processor")
     spin = [sys.executable, "-c", "while True: pass"]
     cpu = str(min(os.sched_getaffinity(0)))
     with Child(["taskset", "-c", cpu, "chrt", "--idle", "0", *spin]) as starved:
@@ -96,6 +98,6 @@ def test_waiting_for_a_processor_is_no_silence() -> None:
         os.kill(pid, signal.SIGSTOP)
         while b") T " not in Path(f"/proc/{pid}/stat").read_bytes():
             time.sleep(0.01)
-        excused_s = time.monotonic() - begun_s - starved.silence_s()
+        before_s = waited_s(pid)
         time.sleep(0.3)
-        assert time.monotonic() - begun_s - starved.silence_s() == pytest.approx(excused_s, abs=0.05)
+        assert before_s >= 1 and waited_s(pid) == before_s
