@@ -129,12 +129,13 @@ def main() -> int:
     for slow in (0.0, 0.1, 0.25):
         before = [rule_of_before(options.runs, slow, slower, options.seed) for slower in (0.0, math.log(1.2))]
         none, everything, one = (
-            alarm_rates(options.runs, options.sessions, slow, slower, options.seed) for slower in (np.zeros(3), all_slower, one_slower)
+            alarm_rates(options.runs, options.sessions, slow, slower, options.seed)
+            for slower in (np.zeros(3), all_slower, one_slower)
         )
         false, power, alone = (rates.get("slower", 0.0) for rates in (none, everything, one))
         print(
-            f"{100 * slow:4.0f} %   {100 * before[0]:20.1f}, {100 * before[1]:5.1f}   {100 * false:10.1f}, {100 * power:12.1f}, "
-            f"{100 * alone:15.1f}   {100 * none.get('unclear', 0):28.1f}"
+            f"{100 * slow:4.0f} %   {100 * before[0]:20.1f}, {100 * before[1]:5.1f}   {100 * false:10.1f}, "
+            f"{100 * power:12.1f}, {100 * alone:15.1f}   {100 * none.get('unclear', 0):28.1f}"
         )
         missed |= false > MOST_FALSE or (options.sessions >= 20 and power < LEAST_POWER)
     print("change points, per cent:")

@@ -5,7 +5,8 @@
 Sessions of ten launches one after the other over a link of 100 Mbit/s; then the kernel shapes it anew (80 Mbit/s: 25 % more
 time per byte) and two sessions more decide. For each the load, exit code and conclusion. Below stands what the same launches
 say when what their witnesses saw is set aside: on a machine that is never quiet every session ends with 6, unusable. Exits
-with 1 when a session before the change ended with 3, or the last one with neither 3 nor 6, or with its witnesses aside not with 3.
+with 1 when a session before the change ended with 3, or the last one with neither 3 nor 6, or with its witnesses aside not with
+3.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ RULES = Rules(apart_s=1.0)
 
 def session(cable: Nodes, folder: Path) -> None:
     load = os.getloadavg()[0]
-    words = [sys.executable, "-m", "rankwise", "health", "--hosts", ",".join(cable.hosts), "--links", "other-node", "--as", "nodes",
+    words = [sys.executable, "-m", "rankwise", "health", "--hosts", ",".join(cable.hosts), "--links", "other-node", "--as",
+        "nodes",
              "--launches", "10", "--seconds", "15", "--confirm-after", "1s", "--json"]  # fmt: skip
     done = subprocess.run(
         cable.command(cable.hosts[0], words), cwd=folder, env=cable.environment(), capture_output=True, text=True, timeout=600
@@ -45,7 +47,24 @@ def session(cable: Nodes, folder: Path) -> None:
 
 def reshape(cable: Nodes, rate: str) -> None:
     for host in cable.hosts:
-        words = ["tc", "-n", host, "class", "change", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb", "rate", rate, "quantum", "9000"]
+        words = [
+            "tc",
+            "-n",
+            host,
+            "class",
+            "change",
+            "dev",
+            "eth0",
+            "parent",
+            "1:",
+            "classid",
+            "1:1",
+            "htb",
+            "rate",
+            rate,
+            "quantum",
+            "9000",
+        ]
         subprocess.run([*words, "burst", f"{FRAME_BYTES}b", "cburst", f"{FRAME_BYTES}b"], check=True)
 
 

@@ -44,7 +44,10 @@ SIZES = np.unique(np.concatenate([[0], 2.0 ** np.arange(3, 23), 48 * 2.0 ** np.a
 COMMON, APART = 0.10, 0.02
 LAUNCHES = (3, 5, 10, 30)
 KINDS = ("normal", "two states", "t3", "correlated")
-TRUTH = {name: LOGGP[name] for name in ("latency_s", "overhead_s", "gap_s", "gap_s_per_byte", "handshake_s", "rendezvous_gap_s_per_byte")}
+TRUTH = {
+    name: LOGGP[name]
+    for name in ("latency_s", "overhead_s", "gap_s", "gap_s_per_byte", "handshake_s", "rendezvous_gap_s_per_byte")
+}
 CASES = make_cases(Asked(["direct"], ["ssend", "isend"], [1], [512, 65536]), [8], [True])
 
 
@@ -89,7 +92,9 @@ def judge(ways: Mapping[str, Way]) -> Iterator[tuple[str, bool | None]]:
 
 def _profile(ways: Mapping[str, Way]) -> Profile:
     curves = {
-        name: curve_of(way, {model.name: model for model in (hockney.fit(way), piecewise.fit(way), pchip.fit(way))}, "pchip", "median")
+        name: curve_of(
+            way, {model.name: model for model in (hockney.fit(way), piecewise.fit(way), pchip.fit(way))}, "pchip", "median"
+        )
         for name, way in ways.items()
     }
     return Profile({}, {"other-node": Link(curves.pop("send"), curves)}, "", {})
@@ -100,7 +105,10 @@ EXACT = _profile({name: Way.exact(SIZES, times_s) for name, times_s in loggp_tim
 
 def coverage(seeds: int) -> None:
     print("per cent of nominal 95 % intervals that hold the truth; half-width of a cell's as a multiple of Student's t")
-    print(f"{'noise':12} {'launches':>8} {'history':>8} {'cells':>7} {'alpha':>7} {'beta':>7} {'LogGP':>7} {'predictions':>12} {'width':>7}")
+    print(
+        f"{'noise':12} {'launches':>8} {'history':>8} {'cells':>7} {'alpha':>7} {'beta':>7} {'LogGP':>7} {'predictions':>12} "
+        f"{'width':>7}"
+    )
     for kind in KINDS:
         for launches in LAUNCHES:
             for with_history in (False, True):
@@ -116,12 +124,14 @@ def coverage(seeds: int) -> None:
                             found[figure].append(inside)
                     logs = np.array([[math.log(t[0]) for t in row.values()] for row in cells["send"].values()])
                     plain = t_quantile(0.975, launches - 1) * logs.std(axis=1, ddof=1) / math.sqrt(launches)
-                    widths += [p.log_half_width / w for p, w in zip(ways["send"].points(), plain, strict=True) if p.log_half_width]
+                    widths += [
+                        p.log_half_width / w for p, w in zip(ways["send"].points(), plain, strict=True) if p.log_half_width
+                    ]
                 shares = "  ".join(f"{100 * np.mean(found[figure]):5.1f}" for figure in ("cells", "alpha", "beta", "LogGP"))
                 told = " indicative" if launches < 10 and not with_history else ""
                 print(
-                    f"{kind:12} {launches:8} {'yes' if with_history else 'no':>8}   {shares} {100 * np.mean(found['predictions']):12.1f} "
-                    f"{np.median(widths):7.2f}{told}",
+                    f"{kind:12} {launches:8} {'yes' if with_history else 'no':>8}   {shares} "
+                    f"{100 * np.mean(found['predictions']):12.1f} {np.median(widths):7.2f}{told}",
                     flush=True,
                 )
 
@@ -150,7 +160,7 @@ def outer_errors(sizes: Array, times_s: Array) -> dict[str, list[float]]:
     inner = np.arange(1, sizes.size - 1)
     blocks = [inner[i : i + 2] for i in range(0, inner.size - 1, 2)]
     found: dict[str, list[float]] = defaultdict(list)
-    groups = [blocks[i::max(1, len(blocks) // 3)] for i in range(max(1, len(blocks) // 3))]
+    groups = [blocks[i :: max(1, len(blocks) // 3)] for i in range(max(1, len(blocks) // 3))]
     for group in groups if sizes.size > 8 else [[block] for block in blocks]:
         out = np.concatenate(group)
         left = Way.exact(np.delete(sizes, out), np.delete(times_s, out))
@@ -184,8 +194,8 @@ def models(seeds: int) -> None:
                 link = fit_link({"send": left}, "median")
                 for errors, model in ((rule, link.send.chosen()), (own, link.send.models["hockney"])):
                     errors.append(np.mean([abs(model.time_s(int(sizes[i])) / true_s[i] - 1) for i in out]))
-            print(f"{count} sizes, noise {100 * noise:.0f} %: rule {100 * np.mean(rule):.1f} %, Hockney {100 * np.mean(own):.1f} %, "
-                  f"{np.mean(rule) / np.mean(own):.2f} times")  # fmt: skip
+            print(f"{count} sizes, noise {100 * noise:.0f} %: rule {100 * np.mean(rule):.1f} %, Hockney "
+                  f"{100 * np.mean(own):.1f} %, {np.mean(rule) / np.mean(own):.2f} times")  # fmt: skip
 
 
 def main() -> None:

@@ -51,9 +51,7 @@ if comm.rank == 0:
 
 def mpi4py_fft_median_s(launch: list[str], n: int, repetitions: int) -> float | None:
     """The median time of mpi4py-fft, None where it is not installed or does not run."""
-    done = subprocess.run(
-        [*launch, sys.executable, "-c", MPI4PY_FFT, str(n), str(repetitions)], capture_output=True, text=True
-    )
+    done = subprocess.run([*launch, sys.executable, "-c", MPI4PY_FFT, str(n), str(repetitions)], capture_output=True, text=True)
     times = [float(word) for word in done.stdout.split()] if done.returncode == 0 else []
     return statistics.median(times) if times else None
 
@@ -69,7 +67,9 @@ def main() -> int:
     arguments = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     print(f"{cores} cores, load {os.getloadavg()[0]:.1f}; {arguments.repetitions} repetitions, {arguments.method}")
-    print(f"{'n':>4} {'ranks':>5} {'ours ms':>9} {'in place':>9} {'out of p.':>9} {'mpi4py':>9}  ours / fastest FFTW      memory")
+    print(
+        f"{'n':>4} {'ranks':>5} {'ours ms':>9} {'in place':>9} {'out of p.':>9} {'mpi4py':>9}  ours / fastest FFTW      memory"
+    )
     missed = []
     for n in map(int, arguments.sizes.split(",")):
         for ranks in map(int, arguments.ranks.split(",")):
@@ -78,12 +78,16 @@ def main() -> int:
                 launch[1:1] = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
             command = [*launch, arguments.program, str(n), f"{ranks}x1", str(arguments.repetitions), arguments.method]
             row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-            medians = {name: 1e3 * statistics.median(row[f"{name}_s"]) for name in ("ours", "fftw_in_place", "fftw_out_of_place")}
+            medians = {
+                name: 1e3 * statistics.median(row[f"{name}_s"]) for name in ("ours", "fftw_in_place", "fftw_out_of_place")
+            }
             fastest = min(("fftw_in_place", "fftw_out_of_place"), key=lambda name: medians[name])
             ratios = np.array(row["ours_s"]) / np.array(row[f"{fastest}_s"])
             middle, (low, high) = float(np.median(ratios)), median_interval_95(ratios)
             mpi4py_s = mpi4py_fft_median_s(launch, n, arguments.repetitions)
-            texts = [f"{value:9.2f}" for value in medians.values()] + ["        –" if mpi4py_s is None else f"{1e3 * mpi4py_s:9.2f}"]
+            texts = [f"{value:9.2f}" for value in medians.values()] + [
+                "        –" if mpi4py_s is None else f"{1e3 * mpi4py_s:9.2f}"
+            ]
             print(
                 f"{n:>4} {ranks:>5} {' '.join(texts)}  {middle:.3f} [{low:.3f}, {high:.3f}]   {row['memory_ratio']:.2f} arrays",
                 flush=True,

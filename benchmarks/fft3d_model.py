@@ -1,10 +1,10 @@
 """How far the model of the 3-D FFT is off: 40 lengths from 16 to 256, primes among them, on 1 and 2 ranks.
 
-First `rankwise validate fft3d` on each: parts of the transform timed by turns with whole ones in one launch. Bars: the total off
-by at most 6 % in the mean and 20 % at worst; of phases that are at least a tenth of their transform compute by 5 %, shuffle by 8 % and
-exchange by 12 % in the mean. Then, with --later, predictions from kept parts (`rankwise predict fft3d`) against later runs: at
-least 93 % of the medians of these lie inside the interval. Rows during which other programs had the processors are told apart:
-without them the bars are judged. Exits with 1 where a bar is missed.
+First `rankwise validate fft3d` on each: parts of the transform timed by turns with whole ones in one launch. Bars: the total
+off by at most 6 % in the mean and 20 % at worst; of phases that are at least a tenth of their transform compute by 5 %, shuffle
+by 8 % and exchange by 12 % in the mean. Then, with --later, predictions from kept parts (`rankwise predict fft3d`) against
+later runs: at least 93 % of the medians of these lie inside the interval. Rows during which other programs had the processors
+are told apart: without them the bars are judged. Exits with 1 where a bar is missed.
 
     python benchmarks/fft3d_model.py                       # about 8 minutes, mostly planning the first time
     python benchmarks/fft3d_model.py --later 3 --draw 10   # ten lengths, three later runs of each
@@ -21,7 +21,8 @@ from pathlib import Path
 from statistics import fmean
 
 LENGTHS = (
-    16, 17, 20, 24, 27, 31, 32, 36, 37, 40, 45, 48, 53, 56, 61, 64, 67, 72, 80, 84, 90, 96, 97, 100, 108, 112, 120, 127, 128, 140,
+    16, 17, 20, 24, 27, 31, 32, 36, 37, 40, 45, 48, 53, 56, 61, 64, 67, 72, 80, 84, 90, 96, 97, 100, 108, 112, 120, 127, 128,
+    140,
     144, 154, 160, 180, 192, 200, 210, 225, 243, 256,
 )  # fmt: skip
 BARS = {"total": 0.06, "compute": 0.05, "shuffle": 0.08, "exchange": 0.12}
@@ -40,7 +41,9 @@ def ask(folder: Path, *arguments: str) -> dict:
 def validated(folder: Path, n: int, ranks: int, seconds: float) -> dict:
     """Return the errors of one length, and whether other programs disturbed it."""
     profile = str(folder / "machine.json")
-    [row] = ask(folder, "validate", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", str(seconds), "--profile", profile)["rows"]
+    [row] = ask(
+        folder, "validate", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", str(seconds), "--profile", profile
+    )["rows"]
     phases = row["measured"]["phases"]
     errors = {"total": row["error"]}
     for name, error in row["phase_errors"].items():
@@ -59,7 +62,10 @@ def judge(rows: list[dict]) -> list[str]:
         sizes = [abs(row["errors"][name]) for row in rows if name in row["errors"]]
         if not sizes:
             continue
-        print(f"{name:9} mean {100 * fmean(sizes):5.1f} %  worst {100 * max(sizes):5.1f} %  of {len(sizes)}  (bar {100 * bar:.0f} %)")
+        print(
+            f"{name:9} mean {100 * fmean(sizes):5.1f} %  worst {100 * max(sizes):5.1f} %  of {len(sizes)}  (bar "
+            f"{100 * bar:.0f} %)"
+        )
         if fmean(sizes) > bar or (name == "total" and max(sizes) > WORST):
             missed.append(name)
     return missed
@@ -72,7 +78,9 @@ def later(folder: Path, cases: list[tuple[int, int]], runs: int) -> float:
     for n, ranks in cases:  # all are kept before any is asked for: intervals know all launches
         ask(folder, "predict", "fft3d", "--n", str(n), "--ranks", str(ranks), "--grid", f"{ranks}x1", "--profile", profile)
     for n, ranks in cases:
-        [row] = ask(folder, "predict", "fft3d", "--n", str(n), "--ranks", str(ranks), "--grid", f"{ranks}x1", "--profile", profile)["rows"]
+        [row] = ask(
+            folder, "predict", "fft3d", "--n", str(n), "--ranks", str(ranks), "--grid", f"{ranks}x1", "--profile", profile
+        )["rows"]
         spans[n, ranks] = row["time_lo_s"], row["time_hi_s"]
     inside = []
     for _ in range(runs):
@@ -106,7 +114,9 @@ def main() -> int:
             row = validated(folder, n, ranks, arguments.seconds)
             rows.append(row)
             texts = "  ".join(f"{name} {100 * error:+6.1f} %" for name, error in row["errors"].items())
-            print(f"{n:4} {ranks}  {1e3 * row['time_s']:9.3f} ms  {texts}{'  disturbed' if row['disturbed'] else ''}", flush=True)
+            print(
+                f"{n:4} {ranks}  {1e3 * row['time_s']:9.3f} ms  {texts}{'  disturbed' if row['disturbed'] else ''}", flush=True
+            )
         quiet = [row for row in rows if not row["disturbed"]]
         if rows:
             print(f"{len(quiet)} of {len(rows)} rows undisturbed; all of them:")

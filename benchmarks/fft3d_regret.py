@@ -1,10 +1,10 @@
 """How good the FFT plans are that `auto` takes: its time over that of the best of all plans.
 
-On every rank, under mpiexec, with mpi4py: for each length a plan by auto (its trials included), then every process grid with every
-method, in slices and whole, by turns: in 9 to 100 rounds in which who begins changes. The regret is the time of the way that auto took
-over that of the best, by least times; objects of one way differ by where their memory lies (5 to 10 % at 64^3), which is nobody's
-choice. The bar: at most 1.05 in at least 90 % of the cases. With --shaped it makes four nodes in namespaces (as root), measures
-their links for a profile, and starts itself there, a rank a node.
+On every rank, under mpiexec, with mpi4py: for each length a plan by auto (its trials included), then every process grid with
+every method, in slices and whole, by turns: in 9 to 100 rounds in which who begins changes. The regret is the time of the way
+that auto took over that of the best, by least times; objects of one way differ by where their memory lies (5 to 10 % at 64^3),
+which is nobody's choice. The bar: at most 1.05 in at least 90 % of the cases. With --shaped it makes four nodes in namespaces
+(as root), measures their links for a profile, and starts itself there, a rank a node.
 
     mpiexec -n 2 python benchmarks/fft3d_regret.py
     mpiexec -n 4 python benchmarks/fft3d_regret.py --draw 3 --seed 7
@@ -89,7 +89,18 @@ def on_shaped_nodes(rate: str, words: list[str]) -> int:
         measuring = ["-m", "rankwise", "measure", "--hosts", ",".join(four.hosts[:2]), "-o", profile]
         for command in (
             [sys.executable, *measuring],
-            ["mpiexec", "-hosts", ",".join(four.hosts), "-n", "4", "-ppn", "1", sys.executable, str(Path(__file__).resolve()), *words],
+            [
+                "mpiexec",
+                "-hosts",
+                ",".join(four.hosts),
+                "-n",
+                "4",
+                "-ppn",
+                "1",
+                sys.executable,
+                str(Path(__file__).resolve()),
+                *words,
+            ],
         ):
             environment = {**four.environment(), "RANKWISE_PROFILE": profile if command[0] == "mpiexec" else ""}
             done = subprocess.run(four.command(four.hosts[0], command), cwd=folder, env=environment)
@@ -105,7 +116,10 @@ def main() -> int:
     parser.add_argument("--shaped", metavar="RATE", help="on four nodes of this rate, as tc writes it")
     arguments = parser.parse_args()
     if arguments.shaped:
-        return on_shaped_nodes(arguments.shaped, ["--draw", str(arguments.draw), "--seed", str(arguments.seed), "--longest", str(arguments.longest)])
+        return on_shaped_nodes(
+            arguments.shaped,
+            ["--draw", str(arguments.draw), "--seed", str(arguments.seed), "--longest", str(arguments.longest)],
+        )
     os.environ["RANKWISE_FFT_KNOWLEDGE"] = ""  # every choice anew
     world = MPI.COMM_WORLD
     among = [n for n in LENGTHS if n <= arguments.longest]
@@ -125,7 +139,10 @@ def main() -> int:
     if world.rank != 0:
         return 0
     good = float(np.mean(np.array(regrets) <= GOAL))
-    print(f"load {os.getloadavg()[0]:.1f}; at most {GOAL} of the best in {100 * good:.0f} % of {len(regrets)} (bar {100 * SHARE:.0f} %), worst {max(regrets):.2f}")
+    print(
+        f"load {os.getloadavg()[0]:.1f}; at most {GOAL} of the best in {100 * good:.0f} % of {len(regrets)} (bar "
+        f"{100 * SHARE:.0f} %), worst {max(regrets):.2f}"
+    )
     return 0 if good >= SHARE else 1
 
 

@@ -87,7 +87,9 @@ def _scotch(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Par
         raise ImportError("scotch_gpart")
     for balance in ("0", "0.03"):
         out = directory / "scotch.map"
-        subprocess.run([program, str(nodes), str(directory / "graph.grf"), str(out), f"-b{balance}"], check=True, capture_output=True)
+        subprocess.run(
+            [program, str(nodes), str(directory / "graph.grf"), str(out), f"-b{balance}"], check=True, capture_output=True
+        )
         table = np.loadtxt(out, dtype=np.int64, skiprows=1)
         parts = np.zeros(graph.vertices, np.int32)
         parts[table[:, 0]] = table[:, 1]
@@ -152,10 +154,15 @@ def main() -> None:
             print(number, family, graph.vertices, nodes, ours, cuts, flush=True)
     for what in sorted(missing):
         print(f"missing: {what}")
-    print(f"{given.graphs} graphs, seed {given.seed}, effort {given.effort}, longest {longest_s:.1f} s of a core; exact sizes in all")
+    print(
+        f"{given.graphs} graphs, seed {given.seed}, effort {given.effort}, longest {longest_s:.1f} s of a core; exact sizes "
+        "in all"
+    )
     for name, counts in outcome.items():
         mean = math.exp(sum(map(math.log, ratios[name])) / len(ratios[name]))
-        print(f"{name:16} wins {counts['win']:3}, ties {counts['tie']:3}, losses {counts['loss']:3}; our cut over its: {mean:.3f}")
+        print(
+            f"{name:16} wins {counts['win']:3}, ties {counts['tie']:3}, losses {counts['loss']:3}; our cut over its: {mean:.3f}"
+        )
     print("\n".join(lines))
 
 

@@ -30,7 +30,10 @@ def main() -> int:
     arguments = parser.parse_args()
     command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, arguments.repetitions, *arguments.cases]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    print(f"{'n':>4} {'g':>2} {'F':>2} {'ours us':>9} {'by hand':>9} {'26 types':>9}   ours/by hand                    ours/26 types")
+    print(
+        f"{'n':>4} {'g':>2} {'F':>2} {'ours us':>9} {'by hand':>9} {'26 types':>9}   ours/by hand                    ours/26 "
+        "types"
+    )
     missed = []
     for line in output.splitlines():
         row = json.loads(line)
@@ -41,7 +44,10 @@ def main() -> int:
             minima = min(row["ours_s"]) / min(row[other])
             texts.append(f"{minima:.3f}, {np.median(of_each):.3f} [{low[other]:.3f}, {high:.3f}]")
         least = [1e6 * min(row[name]) for name in ("ours_s", "by_hand_s", "subarrays_s")]
-        print(f"{row['n']:>4} {row['g']:>2} {row['f']:>2} {least[0]:9.2f} {least[1]:9.2f} {least[2]:9.2f}   {texts[0]:<31} {texts[1]}")
+        print(
+            f"{row['n']:>4} {row['g']:>2} {row['f']:>2} {least[0]:9.2f} {least[1]:9.2f} {least[2]:9.2f}   {texts[0]:<31} "
+            f"{texts[1]}"
+        )
         if low["by_hand_s"] > GOAL:
             missed.append(f"{row['n']},{row['g']},{row['f']}")
     if missed:

@@ -3,9 +3,9 @@
 A cell is a box of n^3 doubles, a width g and a number of fields F, drawn at random (--seed). All algorithms are timed in turn
 within one run; the regret is the time of what auto took by the time of the fastest, both medians of the same rounds. The cost
 of the trial is what its exchanges took longer than the first ones of a new plan that takes the same untried, by the time of
-all that were announced, the median of five. "line" is what a cache line takes from core to core: a virtual machine's may share a
-cache at one time and not at another, which moves what `window` gains. Exits with 1 when fewer than nine cells of ten have a regret of at most 5 %, or a trial costs more
-than 1 % in the median.
+all that were announced, the median of five. "line" is what a cache line takes from core to core: a virtual machine's may share
+a cache at one time and not at another, which moves what `window` gains. Exits with 1 when fewer than nine cells of ten have a
+regret of at most 5 %, or a trial costs more than 1 % in the median.
 
     python benchmarks/halo_auto.py --mpiexec mpiexec build/cpp/tests/cpp/api/halo_auto
     python benchmarks/halo_auto.py --simulate 8x16   # nodes x ranks, with SimGrid's factors by size; packing takes no time
@@ -32,13 +32,15 @@ PLATFORM = """<?xml version='1.0'?>
            loopback_bw="12GBps" loopback_lat="400ns"/>
 </platform>
 """
-# A rank's own copy of the globals, of which these programs have none, takes SimGrid seconds a rank. Detached sends (those below a
-# threshold) stand in one list for all ranks, in which each is looked for from its beginning: quadratic in the ranks. Without
-# them a receiver pays nothing for its processor. A look for messages takes as long as a message keeps the processor, not 100 us.
+# A rank's own copy of the globals, of which these programs have none, takes SimGrid seconds a rank. Detached sends (those below
+# a threshold) stand in one list for all ranks, in which each is looked for from its beginning: quadratic in the ranks. Without
+# them a receiver pays nothing for its processor. A look for messages takes as long as a message keeps the processor, not 100
+# us.
 MOST_DETACHED = 64
 CONFIGURATION = (
     "network/crosstraffic:0", "smpi/simulate-computation:no", "smpi/wtime:0", "contexts/stack-size:256",
-    "smpi/allreduce:redbcast", "smpi/reduce:binomial", "smpi/bcast:binomial_tree", "smpi/barrier:ompi_recursivedoubling", "smpi/os:0:5e-7:0",
+    "smpi/allreduce:redbcast", "smpi/reduce:binomial", "smpi/bcast:binomial_tree", "smpi/barrier:ompi_recursivedoubling",
+    "smpi/os:0:5e-7:0",
     "smpi/or:0:5e-7:0", "smpi/iprobe:5e-7", "smpi/test:5e-7",
 )  # fmt: skip
 
@@ -130,8 +132,8 @@ def main() -> int:
             messages = min(time for name, time in ways.items() if name != "window")
             windows.append((ways["window"] / messages, ways["window"] / ways["direct"], row))
         shown = ", ".join(f"{name} {1e6 * time:.1f}" for name, time in ways.items())
-        print(f"{row['n']:>3} {row['g']} {row['f']}  took {row['taken']:<10} regret {100 * regrets[-1]:6.1f} %   cost {100 * costs[-1]:5.2f} %   "
-              f"line {1e9 * row['line_s']:4.0f} ns   us: {shown}")  # fmt: skip
+        print(f"{row['n']:>3} {row['g']} {row['f']}  took {row['taken']:<10} regret {100 * regrets[-1]:6.1f} %   cost "
+              f"{100 * costs[-1]:5.2f} %   line {1e9 * row['line_s']:4.0f} ns   us: {shown}")  # fmt: skip
     right = sum(regret <= 0.05 for regret in regrets)
     print(f"regret at most 5 % in {right} of {len(regrets)}; worst {100 * max(regrets):.0f} %; fastest: {wins}")
     high = np.quantile(costs, 0.9)
@@ -141,8 +143,9 @@ def main() -> int:
         of_direct, of_best = [row[1] for row in alike], [row[0] for row in alike]
         if of_direct:
             print(
-                f"window, n {least} to {most}, cores {'near' if near else 'far'}: median {np.median(of_direct):.2f} of direct, {np.median(of_best):.2f} of the "
-                f"fastest by messages; at most 0.7 of direct in {sum(x <= 0.7 for x in of_direct)} of {len(of_direct)}"
+                f"window, n {least} to {most}, cores {'near' if near else 'far'}: median {np.median(of_direct):.2f} of "
+                f"direct, {np.median(of_best):.2f} of the fastest by messages; at most 0.7 of direct in "
+                f"{sum(x <= 0.7 for x in of_direct)} of {len(of_direct)}"
             )
     return 0 if right >= 0.9 * len(regrets) and np.median(costs) <= 0.01 else 1
 

@@ -71,7 +71,10 @@ def main() -> int:
             median_s = statistics.median(measured[case, route])
             error = time_s / median_s - 1
             missed += abs(error) > BAR and "--halo" in case
-            print(f"{case:<70} {route:<7} predicted {1e3 * time_s:8.3f} ms, measured {1e3 * median_s:8.3f} ms: {100 * error:+.1f} %")
+            print(
+                f"{case:<70} {route:<7} predicted {1e3 * time_s:8.3f} ms, measured {1e3 * median_s:8.3f} ms: "
+                f"{100 * error:+.1f} %"
+            )
     return 1 if missed else 0
 
 

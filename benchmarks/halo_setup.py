@@ -2,9 +2,10 @@
 
     python benchmarks/halo_setup.py [--sizes 4x16 32x16 256x16]      # nodes x ranks
 
-The library as it is, under SimGrid, with the platform of halo_auto.py; grids of 27 neighbours. Of each algorithm the simulated time of
-rankwise_halo_create on the slowest rank (bar: 2 s with 4,096 ranks), and the memory that the library then holds for a rank, without
-MPI's own (bar: with 4,096 ranks at most a tenth more than with 64). Exit code 1 where a bar is missed. The last size takes some minutes.
+The library as it is, under SimGrid, with the platform of halo_auto.py; grids of 27 neighbours. Of each algorithm the simulated
+time of rankwise_halo_create on the slowest rank (bar: 2 s with 4,096 ranks), and the memory that the library then holds for a
+rank, without MPI's own (bar: with 4,096 ranks at most a tenth more than with 64). Exit code 1 where a bar is missed. The last
+size takes some minutes.
 """
 
 from __future__ import annotations

@@ -274,10 +274,18 @@ def clock(table: Table) -> None:
 
     made = contest()
     table.row("a contest of direct, shift and comb is made", 1e3 * seconds(contest, 11), 4, unit="ms")
-    table.row("a question is answered", 1e3 * seconds(lambda: [made.ranked(4096, machine) for _ in range(20)], 11) / 20, 0.2, unit="ms")
+    table.row(
+        "a question is answered",
+        1e3 * seconds(lambda: [made.ranked(4096, machine) for _ in range(20)], 11) / 20,
+        0.2,
+        unit="ms",
+    )
     nodes = np.random.default_rng(1).permutation(np.arange(10**6, dtype=np.int32) // 48).astype(np.int32)
     table.row(
-        "a contest of ranks placed one by one is made", seconds(lambda: contest(_core.Placement.on_nodes(nodes)), 3), 0.3, unit="s"
+        "a contest of ranks placed one by one is made",
+        seconds(lambda: contest(_core.Placement.on_nodes(nodes)), 3),
+        0.3,
+        unit="s",
     )
 
 

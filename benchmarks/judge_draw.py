@@ -100,7 +100,9 @@ def cases_of(
     for algorithm, mode, replication in candidates:
         case = ExchangeCase(algorithm, mode, grid, (periodic,) * len(grid), cutoff, size_bytes, "full", replication)
         try:
-            _core.Exchange(algorithm, mode, list(grid), list(case.periodic), [cutoff] * len(grid), "full", replication, "pooled")
+            _core.Exchange(
+                algorithm, mode, list(grid), list(case.periodic), [cutoff] * len(grid), "full", replication, "pooled"
+            )
         except ValueError:
             continue  # teams that the grid cannot be dealt to
         cases.append(case)
@@ -158,7 +160,9 @@ def draw_stencils(rng: random.Random, count: int) -> Iterator[Drawn]:
         wraps = (rng.random() < 0.5,) * axes
         nodes = [rank // ranks_per_node for rank in range(ranks)]
         maps = {"random": rng.sample(nodes, ranks), "cyclic": [rank % (ranks // ranks_per_node) for rank in range(ranks)]}
-        found = map_grid(grid, [ranks_per_node] * (ranks // ranks_per_node), stencil, list(wraps), ["blocked", "hyperplane", "refined"])
+        found = map_grid(
+            grid, [ranks_per_node] * (ranks // ranks_per_node), stencil, list(wraps), ["blocked", "hyperplane", "refined"]
+        )
         maps |= {result.algorithm: result.node_of_cell.tolist() for result in found.results if result.node_of_cell is not None}
         size_bytes, machine = drawn_bytes(rng, 262144), MACHINES[rng.choice(list(MACHINES))]
         for name, node_of_cell in list(maps.items())[:count]:
@@ -192,12 +196,17 @@ def cases_of_nodes(grid: tuple[int, ...], size_bytes: int, candidates: Sequence[
 
 
 def wide_machines() -> dict[str, _core.Machine]:
-    """Three machines on which exchanges differ: links in us, GB/s, a sender's gap in us, cards in GB/s and millions a second."""
+    """Three machines on which exchanges differ: links in us, GB/s, a sender's
+    gap in us, cards in GB/s and millions a second."""
 
     def machine(alpha_us: float, gb_per_s: float, gap_us: float, card_gb_per_s: float, card_millions: float) -> _core.Machine:
         send = [(0, alpha_us * 1e-6, 1e-9 / gb_per_s)]
         gap = [(0, gap_us * 1e-6, 0.0), (int(gap_us * gb_per_s * 1e3), 0.0, 1e-9 / gb_per_s)]
-        inside = {"send": [(0, 1e-6, 1 / 8.5e9)], "exchange-gap": [(0, 0.15e-6, 0.0), (1275, 0.0, 1 / 8.5e9)], "overhead": [(0, 0.0, 0.0)]}
+        inside = {
+            "send": [(0, 1e-6, 1 / 8.5e9)],
+            "exchange-gap": [(0, 0.15e-6, 0.0), (1275, 0.0, 1 / 8.5e9)],
+            "overhead": [(0, 0.0, 0.0)],
+        }
         card = {"bytes_per_s": card_gb_per_s * 1e9, "messages_per_s": card_millions * 1e6}
         between = {"send": send, "exchange-gap": gap, "overhead": [(0, 0.0, 0.0)]}
         return _core.Machine({"same-socket": inside, "other-node": between}, {"card": card})

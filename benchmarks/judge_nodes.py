@@ -3,8 +3,8 @@
     python benchmarks/judge_nodes.py     # two minutes
 
 There bandwidth decides, so that ranks may share two cores as long as nothing else runs on them: see the load that is printed.
-The machine is not measured: links between nodes and cards are what the kernel shapes, less the headers of frames. Exit 1 where a
-bar is missed.
+The machine is not measured: links between nodes and cards are what the kernel shapes, less the headers of frames. Exit 1 where
+a bar is missed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def machine(rate_mbit: int) -> _core.Machine:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3, help="of each exchange")
-    parser.add_argument("--rate", type=int, default=100, help="of the links, in Mbit/s; the slower, the less the processors matter")
+    parser.add_argument(
+        "--rate", type=int, default=100, help="of the links, in Mbit/s; the slower, the less the processors matter"
+    )
     given = parser.parse_args()
     if (why := nodes.why_not()) is not None:
         sys.exit(f"no nodes here: {why}")
@@ -56,7 +58,8 @@ def main() -> int:
             cases = cases_of(grid, periodic, cutoff, _BLOCK_BYTES, [(name, "isend", 1) for name in ("direct", "shift", "comb")])
             for where in ("blocked", "cyclic"):
                 words = [
-                    "run", "exchange", "--algorithm", "direct,shift,comb", "--mode", "isend", "--dims", shape if "x" in shape else "1",
+                    "run", "exchange", "--algorithm", "direct,shift,comb", "--mode", "isend", "--dims", shape if "x" in shape
+                    else "1",
                     "--ranks", str(ranks), "--cutoff", str(cutoff), "--periodic", "all" if periodic else "none",
                     "--bytes", str(_BLOCK_BYTES), "--hosts", ",".join(four.hosts), "--placement", where,
                     "--seconds", str(3 * given.seconds), "--json",
@@ -74,7 +77,8 @@ def main() -> int:
                     errors.append(predicted.time_s / row["time_s"] - 1)
                     print(
                         f"  {shape:<5}{'periodic' if periodic else 'open':<9} k = {cutoff} {where:<8}{case.way:<15}"
-                        f"{format_time(row['time_s']):>9} measured {format_time(predicted.time_s):>9} predicted {errors[-1]:>+7.1%}",
+                        f"{format_time(row['time_s']):>9} measured {format_time(predicted.time_s):>9} predicted "
+                        f"{errors[-1]:>+7.1%}",
                         flush=True,
                     )
     table = Table()

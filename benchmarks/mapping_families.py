@@ -39,7 +39,8 @@ class Drawn:
 
 
 def drawn(seed: int, number: int, most_ranks: int) -> Drawn:
-    """Draw a problem: 1 to 6 axes, 100 to most_ranks ranks, each half of the time periodic axes and unequal nodes at one in four."""
+    """Draw a problem: 1 to 6 axes, 100 to most_ranks ranks, each half of the
+    time periodic axes and unequal nodes at one in four."""
     rng = np.random.default_rng([seed, number])
     family = FAMILIES[number % len(FAMILIES)]
     least, most = (3, 3) if family == "fcc" else (2, 2) if family == "skew" else (2, 4) if family == "diagonal" else (1, 6)
@@ -106,7 +107,9 @@ def peers_maps(problem: Drawn, seed: int) -> Iterator[tuple[str, int, int]]:
                 continue
             scores = []
             for parts in maps:
-                exact = _core.balance_map(given.dims, given.nodes, given.offsets, _by_size(parts, problem.sizes), given.weights, given.periodic)
+                exact = _core.balance_map(
+                    given.dims, given.nodes, given.offsets, _by_size(parts, problem.sizes), given.weights, given.periodic
+                )
                 scores.append(_core.score(given.dims, given.periodic, given.offsets, exact, given.weights))
             yield name, *min(scores)
 
@@ -122,7 +125,8 @@ def _by_size(parts: np.ndarray, sizes: list[int]) -> np.ndarray:
 def own_map(problem: Drawn, effort_s: float) -> tuple[int, int, int]:
     """Return J_sum and J_max of auto, ended by the clock, and the bound."""
     found = map_grid(
-        problem.grid, problem.sizes, problem.offsets, problem.periodic, ["auto"], how=How(keep_maps=False, weights=problem.weights,
+        problem.grid, problem.sizes, problem.offsets, problem.periodic, ["auto"],
+        how=How(keep_maps=False, weights=problem.weights,
         effort_s=effort_s, sharp=True),
     )  # fmt: skip
     return found.best.j_sum, found.best.j_max, found.bound

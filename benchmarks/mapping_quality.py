@@ -51,7 +51,11 @@ def compare_families(count: int, seed: int, most_ranks: int, effort_s: float) ->
                     outcome[who][0 if j_sum < theirs else 1 if j_sum == theirs else 2] += 1
                     outcome[who][3] += j_max > their_max
                 if j_sum > theirs:
-                    lost.append(f"{problem}: {j_sum}, {name} {theirs} ({100 * (j_sum / theirs - 1):.1f} % more)" if theirs else str(problem))
+                    lost.append(
+                        f"{problem}: {j_sum}, {name} {theirs} ({100 * (j_sum / theirs - 1):.1f} % more)"
+                        if theirs
+                        else str(problem)
+                    )
             bar.advance()
     print(f"{count} problems of seed {seed}, up to {most_ranks} ranks, {effort_s:g} s each")
     for who, (wins, ties, losses, peaks) in outcome.items():
@@ -115,7 +119,9 @@ def main() -> None:
     for what, times in beaten.items():
         print(f"J_max is no larger than {what} in {count - times} ({100 * (1 - times / count):.1f} %)")
     share = 1 - len(j_max_worse) / count
-    print(f"J_max is no larger than any other mapper's, whatever its J_sum, in {count - len(j_max_worse)} ({100 * share:.1f} %)")
+    print(
+        f"J_max is no larger than any other mapper's, whatever its J_sum, in {count - len(j_max_worse)} ({100 * share:.1f} %)"
+    )
     for line in j_max_worse:
         print(f"  {line}")
 

@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py [--rounds 200] [--seconds 1]
 
-Prints both every tenth round, the other rounds' mean between; ends with 1 where descriptors grew, or memory still grew in the last
-half of the rounds by more than a share of what it was.
+Prints both every tenth round, the other rounds' mean between; ends with 1 where descriptors grew, or memory still grew in the
+last half of the rounds by more than a share of what it was.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ MOST_GROWTH = 0.02  # in the last half of the rounds
 
 
 def memory_mb() -> float:
-    words = next(line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if line.startswith("VmRSS"))
+    words = next(
+        line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if line.startswith("VmRSS")
+    )
     return int(words.split()[1]) / 1024
 
 

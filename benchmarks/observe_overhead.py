@@ -2,8 +2,9 @@
 
     python benchmarks/observe_overhead.py [--mpicc mpicc] [--pairs 12]
 
-Kinds of calls: counted only (MPI_Test), counted with its message (MPI_Isend), timed (MPI_Wait), timed with its message (MPI_Send), and
-within a window of events. Each figure is the median over pairs of (observed - plain) for a call, with the median plain time.
+Kinds of calls: counted only (MPI_Test), counted with its message (MPI_Isend), timed (MPI_Wait), timed with its message
+(MPI_Send), and within a window of events. Each figure is the median over pairs of (observed - plain) for a call, with the
+median plain time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ int main(int argc, char **argv) {
   LOOP("counted", 1, N, MPI_Test(&none, &flag, MPI_STATUS_IGNORE))
   LOOP("timed", 1, N, MPI_Wait(&none, MPI_STATUS_IGNORE))
   LOOP("timed-message", 1, N, MPI_Send(out, 8, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD))
-  LOOP("counted-message", 129, N / 64, for (int k = 0; k < 64; k++) MPI_Irecv(in + 8 * k, 8, MPI_CHAR, 0, 0, MPI_COMM_SELF, requests + k);
+  LOOP("counted-message", 129, N / 64,
+       for (int k = 0; k < 64; k++) MPI_Irecv(in + 8 * k, 8, MPI_CHAR, 0, 0, MPI_COMM_SELF, requests + k);
     for (int k = 0; k < 64; k++) MPI_Isend(out, 8, MPI_CHAR, 0, 0, MPI_COMM_SELF, requests + 64 + k);
     MPI_Waitall(128, requests, MPI_STATUSES_IGNORE))
   LOOP("exchange", 3, N, MPI_Irecv(in, 8, MPI_CHAR, 0, 0, MPI_COMM_SELF, requests);

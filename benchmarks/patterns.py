@@ -47,7 +47,9 @@ def stencil(random: np.random.Generator, name: str, ndim: int) -> list[tuple[int
     unit = [tuple(int(i == axis) * sign for i in range(ndim)) for axis in range(ndim) for sign in (1, -1)]
     if name == "hops":
         axis, reach = int(random.integers(ndim)), int(random.integers(2, 4))
-        return unit + [tuple(int(i == axis) * hop * sign for i in range(ndim)) for hop in range(2, reach + 1) for sign in (1, -1)]
+        return unit + [
+            tuple(int(i == axis) * hop * sign for i in range(ndim)) for hop in range(2, reach + 1) for sign in (1, -1)
+        ]
     most = {"nearest": 1, "faces and edges": 2, "Moore": ndim}[name]
     return [o for o in itertools.product((-1, 0, 1), repeat=ndim) if 0 < sum(map(abs, o)) <= most]
 
@@ -124,7 +126,9 @@ def planted(random: np.random.Generator, number: str) -> Planted:
         root = int(random.integers(size))
         others = np.array([r for r in range(size) if r != root])
         count = int(random.choice([1, 10]))
-        flows = np.concatenate([flows, np.stack([others, others * 0 + root, others * 0 + count, others * 0 + count * 5000], axis=1)])
+        flows = np.concatenate(
+            [flows, np.stack([others, others * 0 + root, others * 0 + count, others * 0 + count * 5000], axis=1)]
+        )
     elif noise == "scattered weights":
         flows = flows.copy()
         flows[:, 3] = (flows[:, 3] * random.uniform(0.97, 1.03, len(flows))).astype(np.int64)
@@ -206,9 +210,7 @@ def adaptive_mesh(random: np.random.Generator) -> tuple[int, np.ndarray]:
     number = random.permutation(len(leaves)) if random.random() < 0.3 else np.arange(len(leaves))
     if random.random() < 0.3:
         number = np.argsort(np.lexsort(np.array(leaves).T))
-    flows = [
-        (number[s], number[r], 10, 10 * 800 * count) for (p, q), count in touching.items() for s, r in ((p, q), (q, p))
-    ]
+    flows = [(number[s], number[r], 10, 10 * 800 * count) for (p, q), count in touching.items() for s, r in ((p, q), (q, p))]
     return len(leaves), np.array(flows, dtype=np.int64)
 
 
@@ -239,8 +241,12 @@ def main() -> None:
             wrong[key] += not good and found.kind == "grid"
         if options.failures and (not good or took > 5):
             around = "".join("op"[p] for p in pattern.periodic)
-            print(f"  {i}: {number}, {pattern.dims} {around} {pattern.stencil} ({pattern.offsets}), {pattern.noise}: "
-                  f"{found.kind} {found.dims} {len(found.offsets)} {found.explained:.2f} {found.bits / found.noise_bits:.2f} {took:.1f} s", flush=True)
+            print(
+                f"  {i}: {number}, {pattern.dims} {around} {pattern.stencil} ({pattern.offsets}), {pattern.noise}: "
+                f"{found.kind} {found.dims} {len(found.offsets)} {found.explained:.2f} {found.bits / found.noise_bits:.2f} "
+                f"{took:.1f} s",
+                flush=True,
+            )
     print(f"{'':26}{'right':>12}{'wrong grid claimed':>22}")
     for key, count in total.items():
         print(f"{key:26}{right[key]:5} of {count:<4}{right[key] / count:6.1%}{wrong[key]:8}")

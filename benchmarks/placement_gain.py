@@ -44,7 +44,9 @@ def main() -> None:
         hosts = ",".join(four.hosts)
         measuring = ["--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
                      "--precision", "0.9"]  # fmt: skip
-        rankwise("measure", "one-to-all", "--sizes", "0,300kB,500kB,900kB", "--statistic", "minimum", "-o", "m.json", *measuring)
+        rankwise(
+            "measure", "one-to-all", "--sizes", "0,300kB,500kB,900kB", "--statistic", "minimum", "-o", "m.json", *measuring
+        )
         rankwise("measure", "pairs", "--links", "other-node", "--sizes", "0,8kB,30kB", "-o", "pairs.json", *measuring)
         profile = json.loads(Path(folder, "m.json").read_text())
         links = profile["links"]
@@ -70,13 +72,19 @@ def main() -> None:
         measured: dict[str, list[float]] = {placement: [] for placement in placements}
         for _ in range(options.rounds):
             for placement in placements:
-                row = json.loads(rankwise("run", "exchange", *grid, "--hosts", hosts, "--placement", placement, "--seconds", "2"))
+                row = json.loads(
+                    rankwise("run", "exchange", *grid, "--hosts", hosts, "--placement", placement, "--seconds", "2")
+                )
                 measured[placement].append(row["rows"][0]["time_s"])
-        print(f"{'placement':<12} {'predicted, ms':>14} {'measured, ms (median of each run)':>36} {'speed-up predicted':>20} {'measured':>9}")
+        print(
+            f"{'placement':<12} {'predicted, ms':>14} {'measured, ms (median of each run)':>36} {'speed-up predicted':>20} "
+            f"{'measured':>9}"
+        )
         middle = {placement: sorted(times)[len(times) // 2] for placement, times in measured.items()}
         for placement in placements:
             print(
-                f"{placement:<12} {1e3 * predicted[placement]:>14.1f} {', '.join(f'{1e3 * t:.1f}' for t in measured[placement]):>36} "
+                f"{placement:<12} {1e3 * predicted[placement]:>14.1f} "
+                f"{', '.join(f'{1e3 * t:.1f}' for t in measured[placement]):>36} "
                 f"{predicted['blocked'] / predicted[placement]:>20.2f} {middle['blocked'] / middle[placement]:>9.2f}"
             )
 

@@ -2,8 +2,8 @@
 
     python benchmarks/predict_points.py [--runs 5]
 
-The points are the 1-D Shift on 64 ranks, k = 1 to 10, at 1000 sizes, on the ping-pong of werner2023. Prints the median wall time
-over runs with its 95 % interval and range, and the bound it is held to.
+The points are the 1-D Shift on 64 ranks, k = 1 to 10, at 1000 sizes, on the ping-pong of werner2023. Prints the median wall
+time over runs with its 95 % interval and range, and the bound it is held to.
 """
 
 from __future__ import annotations

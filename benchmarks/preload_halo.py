@@ -65,8 +65,9 @@ def main() -> None:
             value, low, high = ratio_interval(plain, placed_ms)
             print(said)
             print(
-                f"{language}: {np.median(plain):.1f} ms a step plain, {np.median(placed_ms):.1f} ms preloaded; ratio {value:.2f} "
-                f"({low:.2f} to {high:.2f}), J_max promises {before / after:.2f}; {pairs} runs each, load {os.getloadavg()[0]:.0f}",
+                f"{language}: {np.median(plain):.1f} ms a step plain, {np.median(placed_ms):.1f} ms preloaded; ratio "
+                f"{value:.2f} ({low:.2f} to {high:.2f}), J_max promises {before / after:.2f}; {pairs} runs each, load "
+                f"{os.getloadavg()[0]:.0f}",
                 flush=True,
             )
 

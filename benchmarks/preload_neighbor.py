@@ -2,8 +2,8 @@
 
     python benchmarks/preload_neighbor.py [--mpicc mpicc.openmpi --mpiexec "mpiexec.openmpi --oversubscribe"]
 
-Both by turns in one run of two ranks, for boxes of n^3 doubles of so many fields; then what a call costs that is left to MPI: at
-most 50 ns. Exit code 1 where a bar is missed. Other MPIs than the default are measured and judged by no bar.
+Both by turns in one run of two ranks, for boxes of n^3 doubles of so many fields; then what a call costs that is left to MPI:
+at most 50 ns. Exit code 1 where a bar is missed. Other MPIs than the default are measured and judged by no bar.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ CASES = [f"{n},{fields}" for n in (8, 16, 32, 64) for fields in (1, 4)]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpicc", default="")
-    parser.add_argument("--mpiexec", default="", help="with its options, as one word; with RANKWISE_MPI=system and its mpicxx on PATH")
+    parser.add_argument(
+        "--mpiexec", default="", help="with its options, as one word; with RANKWISE_MPI=system and its mpicxx on PATH"
+    )
     parser.add_argument("--repetitions", default="60")
     parser.add_argument("--cases", nargs="*", default=CASES)
     o = parser.parse_args()
@@ -41,7 +43,8 @@ def main() -> int:
 
         def run(ranks: str, mode: str, *arguments: str) -> list[dict[str, list[float]]]:
             environment = preload_environment({"RANKWISE_NEIGHBOR": mode, "RANKWISE_VERBOSE": "1"}) | {"UCX_LOG_LEVEL": "error"}
-            done = subprocess.run([*mpiexec, "-n", ranks, program, o.repetitions, *arguments], env=dict(os.environ) | environment,
+            done = subprocess.run([*mpiexec, "-n", ranks, program, o.repetitions, *arguments],
+                env=dict(os.environ) | environment,
                                   check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
             return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -49,13 +52,16 @@ def main() -> int:
             ours, own = np.array(row["through_s"]), np.array(row["own_s"])
             low, high = median_interval_95(own / ours)
             gain = float(np.median(own / ours))
-            print(f"n {row['n']:>3}, {row['fields']} fields: ours {1e6 * ours.min():8.2f} us, MPI's own {1e6 * own.min():8.2f} us; "
-                  f"{gain:.2f} times as fast [{low:.2f}, {high:.2f}]")  # fmt: skip
+            print(f"n {row['n']:>3}, {row['fields']} fields: ours {1e6 * ours.min():8.2f} us, MPI's own "
+                  f"{1e6 * own.min():8.2f} us; {gain:.2f} times as fast [{low:.2f}, {high:.2f}]")  # fmt: skip
             if gain < 2:
                 missed.append(f"{row['n']},{row['fields']}")
         (row,) = run("1", "auto", "pass")
         through, own = np.median(row["through_s"]), np.median(row["own_s"])
-        print(f"a call left to MPI, and its wait: {1e9 * through:.0f} ns, {1e9 * own:.0f} ns without us: {1e9 * (through - own):.0f} ns more")
+        print(
+            f"a call left to MPI, and its wait: {1e9 * through:.0f} ns, {1e9 * own:.0f} ns without us: "
+            f"{1e9 * (through - own):.0f} ns more"
+        )
         if through - own > 50e-9:
             missed.append("pass")
     if missed:

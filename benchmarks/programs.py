@@ -5,9 +5,10 @@
     python benchmarks/programs.py --draw 12 --seed 1                 # programs, patterns and placements drawn at random
 
 Nodes are namespaces whose links pass 10 Mbit/s, so that the wire decides where messages are not few and small; --measured
-measures a profile of them first. Bytes: what crosses between nodes, by the record of the first run against the counters of the cards, as the share that the
-new placement has of the old one. Seconds: a step of the new placement, predicted from the first run with its interval, against the second
-run's steps. Exit 1 where a bar is missed: bytes ± 2 %; of drawn cases 11 of 12 within their interval, half within 5 %.
+measures a profile of them first. Bytes: what crosses between nodes, by the record of the first run against the counters of the
+cards, as the share that the new placement has of the old one. Seconds: a step of the new placement, predicted from the first
+run with its interval, against the second run's steps. Exit 1 where a bar is missed: bytes ± 2 %; of drawn cases 11 of 12 within
+their interval, half within 5 %.
 """
 
 from __future__ import annotations
@@ -48,9 +49,12 @@ _PROGRAMS = ("comd", "miniamr", "minighost")
 # miniGhost's makefile for compilers of today: lines of more than 132 columns, and a function that MPI 3 has removed.
 _GHOST = {
     "MPI_LOC": ".", "OPT_F": "-O2 -w -ffree-line-length-none -fallow-argument-mismatch", "LDFLAGS": "",
-    "CFLAGS": "-w -std=gnu89 -D_MG_MPI -D_MG_REAL8 -D_MG_INT4 -Df2c_ -DOMPI_OMIT_MPI1_COMPAT_DECLS=1 -DMPI_Errhandler_set=MPI_Comm_set_errhandler",
+    "CFLAGS": "-w -std=gnu89 -D_MG_MPI -D_MG_REAL8 -D_MG_INT4 -Df2c_ -DOMPI_OMIT_MPI1_COMPAT_DECLS=1 "
+              "-DMPI_Errhandler_set=MPI_Comm_set_errhandler",
 }  # fmt: skip
-_PAYLOAD = 1448 / (1514 + 66 / 2)  # of what crosses in frames of 1500 B, every second one acknowledged against the stream of others
+_PAYLOAD = 1448 / (
+    1514 + 66 / 2
+)  # of what crosses in frames of 1500 B, every second one acknowledged against the stream of others
 # What a drawn program does: of each step the messages of its phases, in which all are in flight at once.
 _DRAWN = """
 #include <mpi.h>
@@ -136,7 +140,17 @@ class Bench:
 
     def measure(self) -> None:
         pair = ",".join(self.up.hosts[:2])
-        self.rankwise("measure", "--hosts", pair, "--sizes", "0,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB", "--seconds", "40", "-o", "machine.json")
+        self.rankwise(
+            "measure",
+            "--hosts",
+            pair,
+            "--sizes",
+            "0,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB",
+            "--seconds",
+            "40",
+            "-o",
+            "machine.json",
+        )
         self.profile = open_profile(self.folder / "machine.json")
 
     def describe(self, rate_mbit: int) -> None:
@@ -162,7 +176,11 @@ class Bench:
         folder = self.folder / "ghost"
         shutil.copytree(sources / "ref", folder)
         settings = _GHOST | {"FC": "mpifort.openmpi", "LD": "mpifort.openmpi", "CC": "mpicc.openmpi"}
-        subprocess.run(["make", "-s", "-f", "makefile.mpi.gnu", *(f"{name}={value}" for name, value in settings.items()), "miniGhost.x"], cwd=folder, check=True)
+        subprocess.run(
+            ["make", "-s", "-f", "makefile.mpi.gnu", *(f"{name}={value}" for name, value in settings.items()), "miniGhost.x"],
+            cwd=folder,
+            check=True,
+        )
         return str(folder / "miniGhost.x")
 
     def run(self, case: Case, node_of_rank: Any) -> tuple[Evidence, int]:
@@ -197,7 +215,14 @@ class Bench:
         ratio = float(second.schedule.bytes.sum()) / float(first.schedule.bytes.sum())
         measured_s = float(second.steps.durations_s.mean()) / ratio
         now, then = (self._bytes(first, nodes) for nodes in (case.before, after))
-        return Result(then / now, sent_then / sent, (step.time_s, step.low_s, step.high_s), measured_s, (now, then), float(first.schedule.compute_s.sum(axis=0).mean()))
+        return Result(
+            then / now,
+            sent_then / sent,
+            (step.time_s, step.low_s, step.high_s),
+            measured_s,
+            (now, then),
+            float(first.schedule.compute_s.sum(axis=0).mean()),
+        )
 
     def _bytes(self, evidence: Evidence, node_of_rank: Any) -> int:
         record = evidence.record
@@ -225,7 +250,13 @@ def drawn(bench: Bench, seed: int, number: int) -> Iterator[Case]:
         family = str(rng.choice(families))
         before, after = (rng.permutation(np.arange(ranks) % 4) for _ in range(2))
         words = [bench.compiled(family, [source]), str(path), "12"]
-        yield Case(f"{kind}, {ranks} ranks, {phases} phases, {fields} fields{', reduce' * reduces}, {family}", family, words, before, after)
+        yield Case(
+            f"{kind}, {ranks} ranks, {phases} phases, {fields} fields{', reduce' * reduces}, {family}",
+            family,
+            words,
+            before,
+            after,
+        )
 
 
 def _pattern(rng: np.random.Generator, ranks: int) -> tuple[str, list[tuple[int, int, int, int]]]:
@@ -294,7 +325,9 @@ def main() -> int:
     parser.add_argument("--draw", type=int, default=0, help="so many cases instead of programs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=10, help="of the links, in Mbit/s")
-    parser.add_argument("--measured", action="store_true", help="measure the links first; else they are taken as the kernel shapes them")
+    parser.add_argument(
+        "--measured", action="store_true", help="measure the links first; else they are taken as the kernel shapes them"
+    )
     given = parser.parse_args()
     if (why := nodes.why_not()) is not None:
         sys.exit(f"no nodes here: {why}")
@@ -314,7 +347,8 @@ def main() -> int:
             print(
                 f"{case.name:<64} {format_volume(result.bytes[0]):>8} -> {format_volume(result.bytes[1]):>8}  "
                 f"share {result.promised_share:6.3f} promised {result.counted_share:6.3f} counted  "
-                f"step {format_time(result.predicted_s[0]):>8} ({low} to {high}) {format_time(result.measured_s):>8} measured, {format_time(result.computing_s)} computing "
+                f"step {format_time(result.predicted_s[0]):>8} ({low} to {high}) {format_time(result.measured_s):>8} "
+                f"measured, {format_time(result.computing_s)} computing "
                 f"{result.error:+6.1%}{'' if result.holds else '  outside'}",
                 flush=True,
             )
@@ -322,7 +356,10 @@ def main() -> int:
         sys.exit("nothing to run: give --clone, --comd, --miniamr or --draw")
     held, median = sum(result.holds for result in results), float(np.median([abs(result.error) for result in results]))
     far = max(abs(result.counted_share - result.promised_share) for result in results)
-    print(f"{held} of {len(results) + lost} steps within their interval, median error {median:.1%}; shares of bytes differ by at most {far:.1%}")
+    print(
+        f"{held} of {len(results) + lost} steps within their interval, median error {median:.1%}; shares of bytes differ by "
+        f"at most {far:.1%}"
+    )
     return int(held < (len(results) + lost) * 11 / 12 or median > 0.05) if given.draw else int(far > 0.02 or lost > 0)
 
 

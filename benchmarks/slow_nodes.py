@@ -2,12 +2,14 @@
 
     python benchmarks/slow_nodes.py                   # simulated: 16, 64, 256 and 1000 nodes, about half an hour
     python benchmarks/slow_nodes.py --nodes 16,64     # a few minutes
-    python benchmarks/slow_nodes.py --real 20         # 20 runs of each fault and without one, on 4 to 8 namespaces (root needed)
+    python benchmarks/slow_nodes.py --real 20         # 20 runs of each fault and without one, on 4 to 8 namespaces (root
+    needed)
 
-Simulated: healthy nodes differ by 2 %, a time's noise is 5 %, one of 50 is a burst (1.5 to 4 times), the level drifts by 2 % a round;
-one fault of 20 %. Bars: at most 1 % of fleets without a fault have a finding, a slow node or direction is found in 98 %, a slow pair in
-95 %. Real: links of 100 Mbit/s of which one node's, one direction or one pair's is held to 10 Mbit/s, or a node beside a
-busy process; bars: each named and nothing else in all runs, nothing in those without a fault. Exit 1 where a bar is missed.
+Simulated: healthy nodes differ by 2 %, a time's noise is 5 %, one of 50 is a burst (1.5 to 4 times), the level drifts by 2 % a
+round; one fault of 20 %. Bars: at most 1 % of fleets without a fault have a finding, a slow node or direction is found in 98 %,
+a slow pair in 95 %. Real: links of 100 Mbit/s of which one node's, one direction or one pair's is held to 10 Mbit/s, or a node
+beside a busy process; bars: each named and nothing else in all runs, nothing in those without a fault. Exit 1 where a bar is
+missed.
 """
 
 from __future__ import annotations
@@ -81,11 +83,16 @@ def real(runs: int, faults: list[str]) -> bool:
             print(f"run {run} {fault} {count} nodes load {load:.1f} {time.monotonic() - began_s:.0f} s exit {code} "
                   f"{outcome if right else f'{outcome} {answer}'[:1500]}", flush=True)  # fmt: skip
     for fault in faults:
-        print(f"{fault:>9}: {seen[fault, 'right']} of {runs} right, {seen[fault, 'too noisy']} too noisy, {seen[fault, 'WRONG']} wrong")
+        print(
+            f"{fault:>9}: {seen[fault, 'right']} of {runs} right, {seen[fault, 'too noisy']} too noisy, "
+            f"{seen[fault, 'WRONG']} wrong"
+        )
     return all(seen[fault, "right"] + (fault == "none") * seen[fault, "too noisy"] == runs for fault in faults)
 
 
-def _trial(up: Nodes, fault: str, run: int) -> tuple[int, dict[str, object], tuple[list[tuple[str, tuple[str, ...]]], list[str]]]:
+def _trial(
+    up: Nodes, fault: str, run: int
+) -> tuple[int, dict[str, object], tuple[list[tuple[str, tuple[str, ...]]], list[str]]]:
     hosts = list(up.hosts)
     bad, other = hosts[1 + run % (len(hosts) - 1)], hosts[0]
     wanted: list[tuple[str, tuple[str, ...]]] = []

@@ -7,7 +7,8 @@
 For each rate, time and number of sizes one ``slurm submit measure`` on two nodes: what the card and the ping-pong's slope come
 to, against the rate that the kernel keeps less the headers of frames. Then a halo of blocks of 400 kB on 4x2 and 4x4 ranks,
 blocked, cyclic and as ``rankwise map`` recommends: what the profile of a campaign over all four nodes predicts, beside what
-is run by turns in one allocation. Links decide there, so that ranks may share processors: see the load. Exit 1 where a bar is missed.
+is run by turns in one allocation. Links decide there, so that ranks may share processors: see the load. Exit 1 where a bar is
+missed.
 """
 
 from __future__ import annotations
@@ -92,14 +93,28 @@ def halos(cluster: Slurm, folder: Path, rate: int, options: argparse.Namespace) 
     missed = 0
     for grid, ppn in (("4x2", 2), ("4x4", 4)):
         (folder / "recommended").write_text(
-            rankwise(cluster, folder, "map", "--grid", grid, "--nodes", "4", "--ppn", str(ppn), "--stencil", "moore:1", "--bytes",
+            rankwise(cluster, folder, "map", "--grid", grid, "--nodes", "4", "--ppn", str(ppn), "--stencil", "moore:1",
+                "--bytes",
                      "400kB", "--profile", profile, "--format", "slurm-hostfile", "--hosts", ",".join(cluster.hosts))
         )  # fmt: skip
-        asked = ["--algorithm", "direct", "--mode", "isend", "--dims", grid, "--cutoff", "1", "--periodic", "none", "--bytes", "400kB",
+        asked = ["--algorithm", "direct", "--mode", "isend", "--dims", grid, "--cutoff", "1", "--periodic", "none", "--bytes",
+            "400kB",
                  "--json"]  # fmt: skip
         predicted = {
             where: json.loads(
-                rankwise(cluster, folder, "predict", "exchange", *asked, "--profile", profile, "--ranks-per-node", str(ppn), "--placement", where)
+                rankwise(
+                    cluster,
+                    folder,
+                    "predict",
+                    "exchange",
+                    *asked,
+                    "--profile",
+                    profile,
+                    "--ranks-per-node",
+                    str(ppn),
+                    "--placement",
+                    where,
+                )
             )["rows"][0]
             for where in PLACEMENTS
         }
@@ -119,9 +134,10 @@ def halos(cluster: Slurm, folder: Path, rate: int, options: argparse.Namespace) 
             good = abs(error) <= TIME_BAR and abs(promised / gain - 1) <= TIME_BAR
             missed += not good
             print(
-                f"{rate:6} {grid} {where:<12} predicted {1e3 * row['time_s']:8.1f} ms ({1e3 * row['time_lo_s']:.1f}..{1e3 * row['time_hi_s']:.1f}), measured "
-                f"{', '.join(f'{1e3 * t:.1f}' for t in measured[where])} ms: {100 * error:+6.1f} %; speed-up {promised:.2f} predicted, {gain:.2f} "
-                f"measured  {'ok' if good else 'MISSED'}", flush=True,
+                f"{rate:6} {grid} {where:<12} predicted {1e3 * row['time_s']:8.1f} ms "
+                f"({1e3 * row['time_lo_s']:.1f}..{1e3 * row['time_hi_s']:.1f}), measured "
+                f"{', '.join(f'{1e3 * t:.1f}' for t in measured[where])} ms: {100 * error:+6.1f} %; speed-up {promised:.2f} "
+                f"predicted, {gain:.2f} measured  {'ok' if good else 'MISSED'}", flush=True,
             )  # fmt: skip
     return missed
 
@@ -141,7 +157,11 @@ def main() -> int:
     for rate in map(int, options.rates.split(",")):
         with Slurm(4, f"{rate}mbit") as cluster, tempfile.TemporaryDirectory() as folder:
             if options.seconds:
-                print(f"load {os.getloadavg()[0]:.1f}\nMbit/s     s sizes launches | card MB/s, error, 95 %{'':20} | slope MB/s, error, 95 %", flush=True)
+                print(
+                    f"load {os.getloadavg()[0]:.1f}\nMbit/s     s sizes launches | card MB/s, error, 95 %{'':20} | slope "
+                    "MB/s, error, 95 %",
+                    flush=True,
+                )
                 missed += campaigns(cluster, Path(folder), rate, options)
             if str(rate) in options.halo_rates.split(","):
                 missed += halos(cluster, Path(folder), rate, options)

@@ -2,8 +2,8 @@
 
     python benchmarks/trials.py [--trials 2000] [--seed 1]
 
-A false claim in at most 5 % of trials of a placement against itself, and 20 % found in at least 95 % within 40 pairs, on a loaded
-machine; exit code 1 where that is not so.
+A false claim in at most 5 % of trials of a placement against itself, and 20 % found in at least 95 % within 40 pairs, on a
+loaded machine; exit code 1 where that is not so.
 """
 
 from __future__ import annotations

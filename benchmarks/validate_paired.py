@@ -52,7 +52,8 @@ def main() -> None:
         before = os.getloadavg()[0]
         begin_s = time.monotonic()
         validation = compare_engines(
-            profile, cases(), ("model", "run"), Here(), options.samples or Path(folder) / "paired.samples.jsonl", options.seconds,
+            profile, cases(), ("model", "run"), Here(), options.samples or Path(folder) / "paired.samples.jsonl",
+            options.seconds,
             launches=options.launches,
         )  # fmt: skip
         took_s = time.monotonic() - begin_s
@@ -61,8 +62,13 @@ def main() -> None:
     show_validation(validation)
     paired = validation.summary()["paired"]
     worst = max(paired["groups"], key=lambda group: group["error"])
-    composed = [c.paired.error for c in validation.comparisons if c.paired and c.paired.error is not None and _is_composed(c.exchange)]
-    print(f"load {before:.1f} before, {os.getloadavg()[0]:.1f} after; {len(validation.comparisons)} rows in {took_s:.0f} s (bar: 60 s)")
+    composed = [
+        c.paired.error for c in validation.comparisons if c.paired and c.paired.error is not None and _is_composed(c.exchange)
+    ]
+    print(
+        f"load {before:.1f} before, {os.getloadavg()[0]:.1f} after; {len(validation.comparisons)} rows in {took_s:.0f} s "
+        "(bar: 60 s)"
+    )
     for name, value, least, most in (
         ("mean error", paired["error"], 0.0, 0.06),
         (f"worst algorithm and mode ({worst['group']})", worst["error"], 0.0, 0.10),
@@ -70,8 +76,14 @@ def main() -> None:
         ("share inside the interval", paired["share_inside"], 0.93, 0.98),
         ("half-width of the interval", paired["half_width"], 0.0, 0.20),
     ):
-        print(f"{name}: {100 * value:.1f} % (bar: {100 * least:.0f} to {100 * most:.0f} %): {'yes' if least <= value <= most else 'NO'}")
-    print(f"of {len(composed)} rows that are put together of several steps: {100 * sum(map(abs, composed)) / max(1, len(composed)):.1f} %")
+        print(
+            f"{name}: {100 * value:.1f} % (bar: {100 * least:.0f} to {100 * most:.0f} %): "
+            f"{'yes' if least <= value <= most else 'NO'}"
+        )
+    print(
+        f"of {len(composed)} rows that are put together of several steps: "
+        f"{100 * sum(map(abs, composed)) / max(1, len(composed)):.1f} %"
+    )
 
 
 def _is_composed(case: ExchangeCase) -> bool:

@@ -14,8 +14,9 @@ function(rankwise_add_library name suffix mpi)
   # Callers compile against mpi.h, too; installed, they find it by the package (rankwise-config.cmake).
   target_link_libraries(${name}
     PUBLIC ${mpi} PRIVATE rankwise_mpi${suffix} rankwise_options)
-  # Nothing is visible but the API, whatever the archives within show; no C++ bindings of the MPI are needed, of which we use none.
-  target_link_options(${name} PRIVATE LINKER:--exclude-libs,ALL LINKER:--as-needed
+  # Nothing is visible but the API, whatever the archives and templates within show; no C++ bindings of the MPI are needed, of
+  # which we use none.
+  target_link_options(${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/api/exports.map LINKER:--as-needed
     $<$<NOT:$<BOOL:${RANKWISE_SANITIZE}>>:LINKER:--no-undefined>)
 endfunction()
 

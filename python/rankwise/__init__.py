@@ -1,9 +1,11 @@
 """rankwise: how fast a program's communication can be on a machine, why, and what to change.
 
-Functions ask what the verbs of the command line ask: ``measure`` and ``load`` give a machine's profile; ``predict``, ``simulate``,
-``run``, ``validate`` and ``choose`` take a workload (``Exchange``, ``Stencil``, ``HaloExchange``, ``Fft3d``, ``Alltoall``, ``Observed``); ``map`` a
-``Placing``, ``project`` an ``Exchange``, ``StencilCode`` or ``FftProjection`` on a ``Described`` machine, ``observe`` a command. What they return
-shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
+Functions ask what the verbs of the command line ask: ``measure`` and ``load`` give a machine's profile; ``predict``,
+``simulate``,
+``run``, ``validate`` and ``choose`` take a workload (``Exchange``, ``Stencil``, ``HaloExchange``, ``Fft3d``, ``Alltoall``,
+``Observed``); ``map`` a
+``Placing``, ``project`` an ``Exchange``, ``StencilCode`` or ``FftProjection`` on a ``Described`` machine, ``observe`` a
+command. What they return shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
 """
 
 import sys
@@ -131,7 +133,8 @@ _MODULE_OF = {
 
 
 class _Package(ModuleType):
-    """A part of this package that is called like a function of it: ``rankwise.measure()`` holds when ``rankwise.measure`` was imported."""
+    """A part of this package that is called like a function of it:
+    ``rankwise.measure()`` holds when ``rankwise.measure`` was imported."""
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         return __getattr__(self.__name__.rpartition(".")[2])(*values, **named)

@@ -1,4 +1,5 @@
-"""What is kept between commands in the user's cache: builds for other MPIs, what was learnt about transforms, the charts' script."""
+"""What is kept between commands in the user's cache: builds for other MPIs, what
+was learnt about transforms, the charts' script."""
 
 from __future__ import annotations
 
@@ -13,7 +14,13 @@ from rankwise.errors import RankwiseError
 
 COMPILER = "compiler"  # a file in a build's folder: the MPI compiler that it was built with
 # By the beginning of a name; all of it can be made again.
-_KINDS = {"mpi-": "build", "fft-": "transforms", "vega-": "charts", "halo.": "tried steps", "kernels-": "build of an older version"}
+_KINDS = {
+    "mpi-": "build",
+    "fft-": "transforms",
+    "vega-": "charts",
+    "halo.": "tried steps",
+    "kernels-": "build of an older version",
+}
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ def unreadable(error: Exception) -> str:
         return "is a folder, not a file"
     if isinstance(error, PermissionError):
         return "may not be read by you"
-    if isinstance(error, OSError) and error.errno == errno.ESPIPE:
-        return "is a pipe"
+    if isinstance(error, OSError) and error.errno in (errno.ESPIPE, errno.ENODEV):
+        return str(error.strerror)
     if isinstance(error, UnicodeDecodeError):
         return "cannot be read (it is no UTF-8 text)"
     return f"cannot be read ({getattr(error, 'strerror', None) or error})"

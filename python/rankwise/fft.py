@@ -65,9 +65,9 @@ class FftPlan:
     that every call transforms, the first axis of the arrays; None: one, without that axis. in_box, out_box: (lower, size) of
     this rank's part of array and spectrum, any that together cover all points once; None: as the plan likes it. order: of a
     spectrum without boxes, "transposed" or "natural" (divided as the array is, for twice the messages). grid: p1 x p2 ranks.
-    method: "auto", "alltoall", "pairwise" or "node-aware" (one message from node to node). chunks: slices of a slab whose exchange is
-    under way while the next ones are transformed; 1: none, 0: auto. effort: "model" (quick to make), "trials" or "patient". in_place: array and
-    spectrum are the same memory, which `arrays` gives.
+    method: "auto", "alltoall", "pairwise" or "node-aware" (one message from node to node). chunks: slices of a slab whose
+    exchange is under way while the next ones are transformed; 1: none, 0: auto. effort: "model" (quick to make), "trials" or
+    "patient". in_place: array and spectrum are the same memory, which `arrays` gives.
     """
 
     real: bool = False
@@ -112,7 +112,9 @@ class Fft:
         options.chunks = asked.chunks
         options.grid[:] = (0, 0) if grid is None else grid
         points = (ctypes.c_int64 * 3)(*shape)
-        boxes = [None if box is None else ctypes.byref(_Box(tuple(box[0]), tuple(box[1]))) for box in (asked.in_box, asked.out_box)]
+        boxes = [
+            None if box is None else ctypes.byref(_Box(tuple(box[0]), tuple(box[1]))) for box in (asked.in_box, asked.out_box)
+        ]
         self._call("create_f", comm.py2f(), points, *boxes, ctypes.byref(options), ctypes.byref(self._handle))
         found = (_Box(), _Box())
         self._call("boxes", self._handle, ctypes.byref(found[0]), ctypes.byref(found[1]))

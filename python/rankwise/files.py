@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import stat
 import tempfile
 from pathlib import Path
 from typing import IO, Any
@@ -94,7 +95,7 @@ def append_json_line(path: Path, value: object) -> None:
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with no_pipe(path).open("ab+") as stream:
+    with plain(path).open("ab+") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         end = stream.seek(0, os.SEEK_END)
         cut_off = b""
@@ -154,18 +155,22 @@ def write_json(path: Path, value: object) -> None:
     write_whole(path, json_text(value) + "\n")
 
 
-def no_pipe(path: Path) -> Path:
-    """Return a path that can be opened without waiting for who writes, or reads, at the other end. Raises OSError for a pipe, but
-    that of a shell's ``<(command)``."""
-    if path.is_fifo() and not str(path).startswith(("/dev/", "/proc/")):
-        raise OSError(errno.ESPIPE, "it is a pipe", str(path))
+def plain(path: Path) -> Path:
+    """Return a path that can be read, or added to, to its end: not a pipe, nor a device, but for what the shell hands us
+    (``<(command)``, standard input). Raises OSError."""
+    if not str(path).startswith(("/dev/stdin", "/dev/fd/", "/proc/")):
+        mode = path.stat().st_mode if path.exists() else 0
+        if stat.S_ISFIFO(mode):
+            raise OSError(errno.ESPIPE, "is a pipe", str(path))
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise OSError(errno.ENODEV, "is a device", str(path))
     return path
 
 
 def read_text(path: Path, what: str, mend: str) -> str:
     """Read a text file; ``what`` and ``mend`` complete the message of the InputError that a bad file raises."""
     try:
-        return no_pipe(path).read_text(encoding="utf-8")
+        return plain(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{what} {path} {unreadable(error)}: {mend}") from None
 

@@ -23,8 +23,8 @@ def option(
     least: int | None = None,
     metavar: str | None = None,
 ) -> Any:
-    """Declare a field of a question; ``names`` where its spelling is not the field's (in capitals: given in its place), ``verbs``
-    where only some take it, ``check`` what the command line checks when it is read."""
+    """Declare a field of a question; ``names`` where its spelling is not the field's (in capitals: given in its place),
+    ``verbs`` where only some take it, ``check`` what the command line checks when it is read."""
     told = {"help": help, "names": names, "verbs": tuple(verbs), "check": check, "least": least, "metavar": metavar}
     return field(default=default, metadata=told)
 
@@ -33,8 +33,9 @@ def option(
 class Options:
     """A question: every field is an option of the verbs that take it.
 
-    In Python what an option takes as text may be given as numbers: a tuple is a shape (``(8, 8)``: "8x8"), a list several values
-    (``[1, 2]``: "1,2"), and of axes that wrap around ``True`` is "all", ``False`` "none". ``given``: the fields that were named.
+    In Python what an option takes as text may be given as numbers: a tuple is a shape (``(8, 8)``: "8x8"), a list several
+    values (``[1, 2]``: "1,2"), and of axes that wrap around ``True`` is "all", ``False`` "none". ``given``: the fields that
+    were named.
     """
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
@@ -101,5 +102,9 @@ def _text(value: Any, kind: object) -> Any:
         return str(value)
     if isinstance(value, tuple | list):
         flags = all(isinstance(one, bool) for one in value)
-        return ",".join(str(int(one)) for one in value) if flags else ("x" if isinstance(value, tuple) else ",").join(map(str, value))
+        return (
+            ",".join(str(int(one)) for one in value)
+            if flags
+            else ("x" if isinstance(value, tuple) else ",").join(map(str, value))
+        )
     return value

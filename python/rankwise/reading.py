@@ -13,12 +13,15 @@ Read = TypeVar("Read")
 
 # What readers throw at what does not fit, and what of it is in the interpreter's words.
 DOES_NOT_FIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, AssertionError)
-_FOREIGN = re.compile(r"literal|could not convert|to unpack|dictionary update sequence|not in list|inhomogeneous|cannot reshape|math domain")
+_FOREIGN = re.compile(
+    r"literal|could not convert|to unpack|dictionary update sequence|not in list|inhomogeneous|cannot reshape|math domain"
+)
 
 
 @contextmanager
 def reading(what: str, mend: str, trace: Trace | None = None) -> Iterator[None]:
-    """Turn what a reader of a file throws at what does not fit into an InputError: ``what`` names the file, and the line if known.
+    """Turn what a reader of a file throws at what does not fit into an InputError: ``what`` names the file, and the line if
+    known.
 
     ``trace`` tells which figure it was, where the reader reads through one.
     """
@@ -39,8 +42,8 @@ def reading(what: str, mend: str, trace: Trace | None = None) -> Iterator[None]:
 
 
 def read_through(read: Callable[[Trace], Read], what: str, mend: str) -> Read:
-    """Return what ``read`` makes of JSON values that it takes by :meth:`Trace.of`; what does not fit becomes an InputError that names
-    the figure: where there is one, all is read a second time, slowly, with every step noted."""
+    """Return what ``read`` makes of JSON values that it takes by :meth:`Trace.of`; what does not fit becomes an InputError that
+    names the figure: where there is one, all is read a second time, slowly, with every step noted."""
     try:
         return read(Trace(False))
     except DOES_NOT_FIT:

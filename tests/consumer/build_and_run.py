@@ -1,5 +1,5 @@
-"""Installs a build of rankwise, moves the tree, and builds programs against it as strangers do: in C, C++ and Fortran, by CMake and
-by pkg-config; those of another MPI are to be refused."""
+"""Installs a build of rankwise, moves the tree, and builds programs against it as strangers do: in C, C++ and Fortran, by CMake
+and by pkg-config; those of another MPI are to be refused."""
 
 import argparse
 import os
@@ -28,7 +28,12 @@ class Tree:
 
     def run(self, *words: object, fails: bool = False) -> str:
         done = subprocess.run(
-            list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200, env=self.environment
+            list(map(str, words)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=200,
+            env=self.environment,
         )
         if (done.returncode != 0) != fails:
             raise SystemExit(f"{' '.join(map(str, words))}\n{done.stdout}\nended with {done.returncode}")
@@ -43,7 +48,9 @@ class Tree:
         options = {"CMAKE_PREFIX_PATH": self.prefix, "RANKWISE_LANGUAGE": language, "RANKWISE_WAY": way}
         if wrapper.name.removeprefix("mpic") not in ("c_abi", "xx_abi"):  # those the package finds by itself
             options[f"MPI_{language}_COMPILER"] = wrapper
-        return self.run(self.cmake, "-S", SOURCE, "-B", build, *(f"-D{key}={value}" for key, value in options.items()), fails=fails)
+        return self.run(
+            self.cmake, "-S", SOURCE, "-B", build, *(f"-D{key}={value}" for key, value in options.items()), fails=fails
+        )
 
     def try_language(self, scratch: Path, language: str, way: str) -> None:
         wrapper, build = self.wrappers[language], scratch / f"{language}{way}"
@@ -101,7 +108,8 @@ def main() -> int:
         for language, name in {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}.items()
     }
     environment = {
-        **os.environ, "PATH": f"{mpicc.parent}:{os.environ['PATH']}", "MPIR_CVAR_NUM_CLIQUES": "2", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        **os.environ, "PATH": f"{mpicc.parent}:{os.environ['PATH']}", "MPIR_CVAR_NUM_CLIQUES": "2",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }  # fmt: skip

@@ -42,8 +42,10 @@ class Reader:
 
 
 # Words of the interpreter that no complaint may hold: it names the place and the figure.
-PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of range|subscriptable|"
-                          r"not iterable|Exceeds the limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous")  # fmt: skip
+PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of "
+                         r"range|subscriptable|"
+                          r"not iterable|Exceeds the "
+                          r"limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous")  # fmt: skip
 
 
 def readers() -> dict[str, Reader]:
@@ -84,7 +86,8 @@ def readers() -> dict[str, Reader]:
         return jobs.read_submissions(path.parent)
 
     return {
-        "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")], ".json"),
+        "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")],
+            ".json"),
         "samples": Reader(profile_of_samples, _corpus("samples"), ".jsonl"),
         "all-pairs": Reader(all_pairs.load, _corpus("all-pairs"), ".jsonl"),
         "csv": Reader(lambda path: fit_table(path, "other-node", "auto", "regression"), [CSV], ".csv"),
@@ -126,7 +129,8 @@ def _whole_profile() -> bytes:
 
     profile = profile_of_samples(CORPUS / "samples" / "campaign.jsonl").to_dict()
     rates = {"ranks": 2, "oversubscribed": False, "triad_bytes_per_s": 1e10, "points": [
-        {"n": 64, "bytes_per_rank": 4e6, "flop_per_s": 1e9, "shuffle_bytes_per_s": 1e9, "exchange_bytes_per_s": None}]}  # fmt: skip
+        {"n": 64, "bytes_per_rank": 4e6, "flop_per_s": 1e9, "shuffle_bytes_per_s": 1e9,
+            "exchange_bytes_per_s": None}]}  # fmt: skip
     counted = {"n": 64, "lines": 64, "cache_bytes": 1 << 20, "a": 2.5, "method": "cachegrind"}
     profile["fft3d"] = {"library": "fftw", "rates": [rates], "counted": [counted], "created": "2026-01-01"}
     profile["packing"] = {"8": [[1000, 1e-6], [2000, 2e-6]], "64": [[1000, 5e-7]]}
@@ -152,7 +156,10 @@ def _library() -> Path:
     return Path(library.__file__).parent
 
 
-CSV = b"message_bytes,latency_us,time_lo_us,time_hi_us,samples\n0,1.2,1.1,1.3,100\n8,1.25,1.2,1.3,100\n1024,2,1.9,2.2,50\n65536,20,18,22,9\n"
+CSV = (
+    b"message_bytes,latency_us,time_lo_us,time_hi_us,samples\n"
+    b"0,1.2,1.1,1.3,100\n8,1.25,1.2,1.3,100\n1024,2,1.9,2.2,50\n65536,20,18,22,9\n"
+)
 CSV = CSV.replace(b"time_", b"latency_")
 MATRIX = b"%%MatrixMarket matrix coordinate integer general\n% a comment\n3 3 2\n1 2 70\n3 1 5\n"
 METIS = b"% a comment\n3 2 011\n9 2 70 3 5\n9 1 70\n9 1 5\n"
@@ -162,13 +169,21 @@ MAPPINGS = [b'{"node_of_cell":[0,0,1,1]}', b"cell,node\n0,0\n1,0\n2,1\n3,1\n", b
             b'{"results":[{"algorithm":"a","node_of_cell":[1,1,0,0]}]}']  # fmt: skip
 MAP_JSON = (b'{"grid":[2,2],"nodes":[2,2],"stencil":"nearest-neighbor","results":[{"algorithm":"blocked","j_sum":4,"j_max":2,'
             b'"seconds":0.1,"node_of_cell":[0,0,1,1]}],"recommended":"blocked","skipped":[]}')  # fmt: skip
-HALO = b'{"schema":1,"kind":"halo","ranks":3,"fields":[8],"pairs":[{"source":0,"dest":1,"bytes":[64],"row_bytes":8},{"source":1,"dest":2,"bytes":[9]}]}'
-SWITCHES = [b"SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top Switches=s[0-1]\n", b"n1 top.s0\nn2 top.s1\n",
+HALO = (
+    b'{"schema":1,"kind":"halo","ranks":3,"fields":[8],"pairs":[{"source":0,"dest":1,"bytes":[64],"row_bytes":8},'
+    b'{"source":1,"dest":2,"bytes":[9]}]}'
+)
+SWITCHES = [b"SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top "
+            b"Switches=s[0-1]\n", b"n1 top.s0\nn2 top.s1\n",
             b"topology:\n - switch: s0\n   nodes: n[1-2]\n", b"BlockName=b0 Nodes=n[1-4]\nBlockSizes=4,8\n"]  # fmt: skip
-SLURM = b"12|RUNNING|None|n[1-2]|1:00|5:00\nJobId=12 JobState=RUNNING Restarts=1 ExitCode=0:9 StdOut=/x/log-12.txt\n12|FAILED|NonZeroExitCode|n1|1:00|5:00|1:0\n"
+SLURM = (
+    b"12|RUNNING|None|n[1-2]|1:00|5:00\nJobId=12 JobState=RUNNING Restarts=1 ExitCode=0:9 "
+    b"StdOut=/x/log-12.txt\n12|FAILED|NonZeroExitCode|n1|1:00|5:00|1:0\n"
+)
 
 WORDS = [b"1e400", b"-1", b"1e300", b"-1e300", b"1e-320", b"NaN", b"Infinity", b"-Infinity", b"null", b"[]", b"{}", b'""', b"0",
-         b"true", b"9" * 5000, b"9223372036854775808", b"\x1c", b"\x1d", b"\x85", "\u0663".encode(), b"\0", b"\xff", b"1_000", b"0x10",
+         b"true", b"9" * 5000, b"9223372036854775808", b"\x1c", b"\x1d", b"\x85", "\u0663".encode(), b"\0", b"\xff", b"1_000",
+         b"0x10",
          b" ", b"\n", b",", b'"', b"]", b"}", b"1e", b"inf", b"1.5", b"4294967296", b"-0"]  # fmt: skip
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -186,7 +201,11 @@ def restructured(draw: random.Random, text: bytes) -> bytes:
     except (ValueError, IndexError, RecursionError):
         return text
     holder, key = value, None
-    while isinstance(inner := holder if key is None else holder[key], dict | list) and inner and (key is None or draw.random() < 0.8):
+    while (
+        isinstance(inner := holder if key is None else holder[key], dict | list)
+        and inner
+        and (key is None or draw.random() < 0.8)
+    ):
         holder, key = inner, draw.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
     if key is None:
         return text

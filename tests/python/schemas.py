@@ -1,8 +1,9 @@
 """What verbs print under --json, held against the published schemas; RANKWISE_WRITE_SCHEMAS=1 widens these by what is printed.
 
-A schema is what all outputs of a verb had so far: a key that some lack is not required. What is not known is null, so that every figure, word
-or flag may be. Objects whose keys are data (links by class, figures by name) have one schema for all their values. What several verbs print
-stands once, in definitions.json, by its name; what keys mean, in key_meanings.txt, from where it comes into the schemas.
+A schema is what all outputs of a verb had so far: a key that some lack is not required. What is not known is null, so that
+every figure, word or flag may be. Objects whose keys are data (links by class, figures by name) have one schema for all their
+values. What several verbs print stands once, in definitions.json, by its name; what keys mean, in key_meanings.txt, from where
+it comes into the schemas.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ DEFINITIONS = "definitions.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 # Objects by what the user's machine, program or question calls things, and how many levels of them.
 MAPS = {
-    "links": 1, "models": 1, "variants": 1, "of": 2, "key": 1, "value": 1, "bytes": 1, "steps": 2, "curves": 1, "phases": 1, "isolated": 1,
-    "terms": 1, "checks": 1, "results": 1, "base": 1, "phase_errors": 1, "figures": 1, "parameters": 1, "parameters_ci": 1, "work": 2,
+    "links": 1, "models": 1, "variants": 1, "of": 2, "key": 1, "value": 1, "bytes": 1, "steps": 2, "curves": 1, "phases": 1,
+    "isolated": 1,
+    "terms": 1, "checks": 1, "results": 1, "base": 1, "phase_errors": 1, "figures": 1, "parameters": 1, "parameters_ci": 1,
+    "work": 2,
     "mape_by_size": 1, "mape_noise_floor_by_size": 1, "parts": 1,
 }  # fmt: skip
 # What is left out where there is nothing of it, whether or not a test prints such an answer.
 OPTIONAL = frozenset({
-    "trust", "note", "dimensions", "steps", "levels", "fft3d", "work", "packing", "io_bus_s", "pulled", "phases", "paired", "example", "shortened",
+    "trust", "note", "dimensions", "steps", "levels", "fft3d", "work", "packing", "io_bus_s", "pulled", "phases", "paired",
+    "example", "shortened",
     "front", "plot", "poor", "why",
 })  # fmt: skip
 # What several verbs print, by keys that no other object has.
@@ -70,12 +74,14 @@ DEFINED: tuple[tuple[str, frozenset[str]], ...] = tuple(
 _WHOLE = {"span": 3, "range": 3, "parameter": 2, "summary": 8, "curve": 10}
 WORKLOADS = ("exchange", "stencil", "halo", "alltoall", "fft3d", "observed")
 UNITS = (
-    ("flop_per_s", "flop/s"), ("bytes_per_s", "bytes/s"), ("s_per_byte", "s/byte"), ("messages_per_s", "messages/s"), ("cells_per_s", "cells/s"),
+    ("flop_per_s", "flop/s"), ("bytes_per_s", "bytes/s"), ("s_per_byte", "s/byte"), ("messages_per_s", "messages/s"),
+    ("cells_per_s", "cells/s"),
     ("s", "s"), ("ns", "ns"), ("bytes", "bytes"), ("years", "years"),
 )  # fmt: skip
 Schema = dict[str, Any]
 INTERVAL: Schema = {
-    "type": ["array", "null"], "description": "both ends of a 95 % interval; null: not known", "items": {"type": ["null", "number"]},
+    "type": ["array", "null"], "description": "both ends of a 95 % interval; null: not "
+                                              "known", "items": {"type": ["null", "number"]},
     "minItems": 2, "maxItems": 2,
 }  # fmt: skip
 NOTHING_KNOWN = "null so far"
@@ -134,7 +140,10 @@ def _expanded(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if "$ref" in schema:
         return _expanded(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "properties" in schema:
-        return {**_bare(schema), "properties": {name: _expanded(one, definitions) for name, one in schema["properties"].items()}}
+        return {
+            **_bare(schema),
+            "properties": {name: _expanded(one, definitions) for name, one in schema["properties"].items()},
+        }
     return {key: _expanded(one, definitions) for key, one in _bare(schema).items()}
 
 

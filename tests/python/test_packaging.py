@@ -27,7 +27,9 @@ def test_conda_asks_for_what_pip_does() -> None:
 def test_spacks_recipe_is_python_and_names_options_that_exist() -> None:
     recipe = ROOT / "packaging" / "spack" / "packages" / "rankwise" / "package.py"
     tree = ast.parse(recipe.read_text())
-    names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and str(node.value).startswith("RANKWISE_")}
+    names = {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and str(node.value).startswith("RANKWISE_")
+    }
     assert names
     assert all(f"option({name} " in (ROOT / "CMakeLists.txt").read_text() for name in names)
 

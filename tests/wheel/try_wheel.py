@@ -42,7 +42,8 @@ def main() -> int:
 
         def run(*words: object, **more: str) -> str:
             done = subprocess.run(
-                list(map(str, words)), env={**environment, **more}, cwd=scratch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                list(map(str, words)), env={**environment, **more}, cwd=scratch, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True, timeout=300,
             )  # fmt: skip
             if done.returncode:
@@ -54,14 +55,27 @@ def main() -> int:
                 raise SystemExit(f"{what}: no '{words}' in\n{said}")
             print(f"{what}: right")
 
-        run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel.resolve()}[mpich]", "mpi4py", PATH=os.environ["PATH"])
+        run(
+            programs / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            f"{wheel.resolve()}[mpich]",
+            "mpi4py",
+            PATH=os.environ["PATH"],
+        )
         (scratch / "ring.py").write_text(RING)
         (scratch / "grid.py").write_text(GRID)
         run("rankwise", "quick")
         expect("quick", (scratch / "rankwise-report.html").read_text(encoding="utf-8"), "</html>")
         grid = ["--grid", "32x24", "--nodes", "32", "--ppn", "24", "--stencil", "1,0;-1,0;0,1;0,-1"]
         expect("map", run("rankwise", "map", *grid), "J_sum")
-        expect("observe", run("rankwise", "observe", "-o", "ring.comm", "--", "mpiexec", "-n", "4", "python", "ring.py"), "ring.comm")
+        expect(
+            "observe",
+            run("rankwise", "observe", "-o", "ring.comm", "--", "mpiexec", "-n", "4", "python", "ring.py"),
+            "ring.comm",
+        )
         nodes = {"MPIR_CVAR_NUM_CLIQUES": "4", "MPIR_CVAR_ODD_EVEN_CLIQUES": "0"}
         expect("preload", run("rankwise", "preload", "--", "mpiexec", "-n", "8", "python", "grid.py", **nodes), "moved 6")
         with tempfile.TemporaryDirectory(prefix="rankwise-") as plain:  # pkg-config and MPICH's wrapper take no blanks

@@ -65,8 +65,9 @@ class Finding:
 class Headroom:
     """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known, and the floor.
 
-    The floor is proven: no placement sends less, none takes less by the judge. ``to_best_s`` and ``to_floor_s``: seconds of a step
-    from now to there with their interval (the machine's, and of the program what it spends at moving bytes); None where no time is known.
+    The floor is proven: no placement sends less, none takes less by the judge. ``to_best_s`` and ``to_floor_s``: seconds of a
+    step from now to there with their interval (the machine's, and of the program what it spends at moving bytes); None where no
+    time is known.
     """
 
     now_bytes: int
@@ -191,7 +192,8 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     notes = list(mappings.notes)
     if question.on is None:
         notes.append(
-            "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives seconds"
+            "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives "
+            "seconds"
         )
     headroom = _headroom(evidence, question, mappings)
     return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
@@ -279,7 +281,8 @@ def _waiting(evidence: Evidence) -> Finding | str:
     shares = evidence.shares
     if (crowded := evidence.crowded) is not None:
         return Finding(
-            CROWDED, "Give each rank a core of its own", f"{crowded}: most waiting is for a processor, and times below are not the links'",
+            CROWDED, "Give each rank a core of its "
+                     "own", f"{crowded}: most waiting is for a processor, and times below are not the links'",
             None, None, None, "rankwise doctor",
         )  # fmt: skip
     if not shares.split:

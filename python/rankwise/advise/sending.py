@@ -22,7 +22,8 @@ _APART_OF_STEP = 0.02  # of its time, which between two phases is work, not pack
 
 @dataclass(frozen=True)
 class Way:
-    """A way of sending: ``steps`` follow one another; ``why`` it is quicker if it is; ``command``: what does it, or the change."""
+    """A way of sending: ``steps`` follow one another; ``why`` it is quicker if
+    it is; ``command``: what does it, or the change."""
 
     what: str
     steps: tuple[PhasedStep, ...]
@@ -33,9 +34,9 @@ class Way:
 def ways_of_sending(evidence: Evidence, schedule: PhasedStep, node_of_rank: Nodes) -> Iterator[Way]:
     """Yield the ways that differ from the step's own.
 
-    What is sent in an order may depend on what came before: messages are merged within a phase, or of phases between the same pairs
-    in a row (fields sent one after the other), and by nodes where all is sent at once. Whether phases one after the other may be
-    one is the program's to know.
+    What is sent in an order may depend on what came before: messages are merged within a phase, or of phases between the same
+    pairs in a row (fields sent one after the other), and by nodes where all is sent at once. Whether phases one after the other
+    may be one is the program's to know.
     """
     traffic = evidence.traffic
     merged = _merged(schedule)

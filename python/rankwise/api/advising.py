@@ -145,7 +145,9 @@ class Tried(Result):
 
     @property
     def conclusion(self) -> str:
-        return trial_words(self.trial, self.judgement) if self.trial is not None and self.judgement is not None else self.why or ""
+        return (
+            trial_words(self.trial, self.judgement) if self.trial is not None and self.judgement is not None else self.why or ""
+        )
 
 
 def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tried:
@@ -168,7 +170,9 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     traffic = read_traffic(observed, None)
     program = read_command(list(command))
     if program.ranks is not None and program.ranks != traffic.ranks:
-        raise InputError(f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many")
+        raise InputError(
+            f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many"
+        )
     sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
     given = None if asked.placement is None else read_mapping(asked.placement, sizes, "--placement")
     known = None if asked.profile is None else open_profile(asked.profile)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
-from rankwise.api.results import Plot, Result, trust_record
+from rankwise.api.results import Plot, Result, sentence, trust_record
 from rankwise.api.timelines import TimelinePlot, plotted
 from rankwise.decide.choice import MOST_BYTES, Choice, Question
 from rankwise.decide.ranking import Ranking, conclusion
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Times(Result):
-    """An engine's answers, a row each case; ``profile``: what they come from, where they come from one. ``aside``: what was asked
-    for instead of rows."""
+    """An engine's answers, a row each case; ``profile``: what they come from, where they come from one. ``aside``: what was
+    asked for instead of rows."""
 
     workload: Workload
     rows: Sequence[Row]
@@ -39,8 +39,8 @@ class Times(Result):
     trace: Callable[[Row], Timeline] | None = None
 
     def timeline(self, row: Row | None = None) -> TimelinePlot:
-        """Draw a round of a row (None: the shortest): what each rank does when, and the critical path. What was simulated or run is done
-        once more, and traced. Raises InputError, RankwiseError and its kinds."""
+        """Draw a round of a row (None: the shortest): what each rank does when, and the critical path. What was simulated or
+        run is done once more, and traced. Raises InputError, RankwiseError and its kinds."""
         if self.trace is None or not self.rows:
             raise InputError("there is no row whose time line could be drawn")
         of = row or min(self.rows, key=lambda row: row.time_s)
@@ -136,8 +136,7 @@ class Chosen(Result):
 
     @property
     def conclusion(self) -> str:
-        doubt = "" if self.choice.doubt is None else f"{self.choice.doubt}. "
-        return f"{doubt}{self.choice.reason}."
+        return " ".join(sentence(words) for words in (self.choice.doubt, self.choice.reason) if words)
 
     def plot(self) -> Plot:
         """Draw which exchange is fastest at which size and cutoff."""
@@ -169,8 +168,7 @@ class Ranked(Result):
 
     @property
     def conclusion(self) -> str:
-        doubt = "" if self.ranking.doubt is None else f"{self.ranking.doubt}. "
-        return f"{doubt}{self.ranking.reason}."
+        return " ".join(sentence(words) for words in (self.ranking.doubt, self.ranking.reason) if words)
 
     def plot(self) -> Plot:
         return Times(self.workload, self.ranking.rows, self.profile).plot()
@@ -187,14 +185,17 @@ def workload_of(pattern: Options) -> Workload:
     for workload in workloads().values():
         if type(pattern) is workload.options:
             return workload
-    raise InputError(f"a {type(pattern).__name__} is no workload: give rankwise.Exchange(...), Stencil, HaloExchange, Fft3d, Alltoall or Observed")
+    raise InputError(
+        f"a {type(pattern).__name__} is no workload: give rankwise.Exchange(...), Stencil, HaloExchange, Fft3d, Alltoall or "
+        "Observed"
+    )
 
 
 def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Times:
     """Ask the model how long a workload takes, with the interval that the profile's uncertainty gives.
 
-    ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall or Observed; ``profile``: a file, or what ``load`` or ``measure``
-    returned. Raises InputError where the profile lacks what is needed.
+    ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall or Observed; ``profile``: a file, or what ``load`` or
+    ``measure`` returned. Raises InputError where the profile lacks what is needed.
     """
     from rankwise.engines.ledger import keep_rows, machine_of
     from rankwise.engines.placement import profile_placement
@@ -247,7 +248,8 @@ def simulate(
 def run(pattern: Options, nodes: Nodes = Nodes(), seconds: float | None = None, samples: Path | None = None) -> Times:
     """Run a workload on this machine, or on the nodes named; what arrives is checked.
 
-    ``seconds``: to spend on each case; ``samples``: the file that raw samples are appended to. Raises RankwiseError and its kinds.
+    ``seconds``: to spend on each case; ``samples``: the file that raw samples are appended to. Raises RankwiseError and its
+    kinds.
     """
     from rankwise.engines.session import run_rows, trace_run
 
@@ -283,7 +285,8 @@ def validate(
         tell(f"note: not paired: {why}; a second run tells the noise")
     validation = compare_engines(
         Path(profile), cases, engines, here, effort.samples or Path(f"{workload.id}.samples.jsonl"),
-        workload.seconds if effort.seconds is None else effort.seconds, effort.simulations, effort.launches if effort.paired else None,
+        workload.seconds if effort.seconds is None else effort.seconds, effort.simulations, effort.launches if effort.paired
+        else None,
     )  # fmt: skip
     keep_comparisons(machine_of(open_profile(Path(profile))), validation.comparisons)
     return Validated(workload, validation)
@@ -292,7 +295,8 @@ def validate(
 def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Chosen | Ranked:
     """Rank all ways to do a workload, the fastest by the model first.
 
-    Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises InputError.
+    Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises
+    InputError.
     """
     from rankwise.decide.choice import Chooser
     from rankwise.decide.ranking import rank, require_one_question

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankwise.api.results import Result
+from rankwise.api.results import Result, sentence
 from rankwise.errors import InputError
 from rankwise.units import parse_share
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared(Result):
-    """How many times as long B takes as A: ``found`` has all of it, ``tolerance`` is the share that still counts as the same."""
+    """How many times as long B takes as A: ``found`` has all of it,
+    ``tolerance`` is the share that still counts as the same."""
 
     a: Path
     b: Path
@@ -32,22 +33,29 @@ class Compared(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "a": str(self.a), "b": str(self.b), "tolerance": self.tolerance, "verdict": self.conclusion,
-            "outcome": self.outcome, "slower": self.outcome == "slower", "notes": self.found.notes, "comparisons": self.records(),
+            "a": str(self.a), "b": str(self.b), "tolerance": self.tolerance, "verdict": self.verdict,
+            "outcome": self.outcome, "slower": self.outcome == "slower", "notes": self.found.notes,
+            "comparisons": self.records(),
         }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
         return [comparison.to_dict() for comparison in self.found.comparisons]
 
     @property
-    def conclusion(self) -> str:
+    def verdict(self) -> str:
+        """What was found, in words."""
         from rankwise.machine.compare import in_words
 
         return in_words(self.found, self.tolerance)
 
+    @property
+    def conclusion(self) -> str:
+        return sentence(self.verdict)
+
 
 def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compared:
-    """Hold profile B against A: ``tolerance`` as a share, or as in "20%". Raises InputError where they have no link in common."""
+    """Hold profile B against A: ``tolerance`` as a share, or as in "20%".
+    Raises InputError where they have no link in common."""
     from rankwise.machine.compare import compare as compared
     from rankwise.machine.profile import Profile
 
@@ -74,7 +82,7 @@ class BeforeAfter(Result):
     def conclusion(self) -> str:
         from rankwise.machine.compare import in_words
 
-        return in_words(self.history.compared(), self.history.tolerance)
+        return sentence(in_words(self.history.compared(), self.history.tolerance))
 
     def page(self) -> str:
         """Return the page."""

@@ -71,7 +71,9 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     try:
         if (compiler := asked_compiler()) is not None and not has_kernels(compiler):
             what = f"nothing has been built for the MPI of {compiler} yet: what measures first builds it, in about a minute"
-            return None, [Finding("not-built", "info", what, "rankwise run exchange --ranks 2 --cutoff 1 --bytes 1kB, then doctor again")]
+            return None, [
+                Finding("not-built", "info", what, "rankwise run exchange --ranks 2 --cutoff 1 --bytes 1kB, then doctor again")
+            ]
         mpi = find_mpi()
     except UnusableEnvironmentError as error:
         what, cure = split_message(str(error))

@@ -17,10 +17,16 @@ from rankwise.questions import Options, option
 class Fitting(Options):
     """What is fitted, by which model, and where the profile goes."""
 
-    samples: Path = option(MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES")
-    model: str = option("auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
+    samples: Path = option(
+        MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES"
+    )
+    model: str = option(
+        "auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly."
+    )
     statistic: Statistic = option("median", "What a table's row is: median, minimum, mean or smallest-20.")
-    method: Literal["regression", "table"] = option("regression", "Piecewise by regression (lines and breaks from the data), or the table itself: table.")
+    method: Literal["regression", "table"] = option(
+        "regression", "Piecewise by regression (lines and breaks from the data), or the table itself: table."
+    )
     link: LinkClass = option("other-node", "The link class of a CSV table.")
     output: Path | None = option(None, "Write the profile here.", "--output", "-o", check=writable)
     force: bool = option(False, "Write over a profile that has what the new one lacks.", "--force")

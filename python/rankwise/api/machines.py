@@ -80,7 +80,9 @@ class Checked(Result):
         from rankwise.machine.derived import CLOSE
 
         agree = len(self.findings) - len(self.wrong)
-        return f"{agree} of {len(self.findings)} figures that follow from others agree to {CLOSE:.0%} ({self.machines} machines)"
+        return (
+            f"{agree} of {len(self.findings)} figures that follow from others agree to {CLOSE:.0%} ({self.machines} machines)"
+        )
 
 
 def machines() -> Machines:

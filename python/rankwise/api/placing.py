@@ -57,19 +57,11 @@ class Placing(Options):
     message_bytes: str = option("8", "Bytes of a message of weight 1; with --mesh: of a cell in a halo.", "--bytes")
     levels: str | None = option(None, LEVELS)
     topology: str | None = option(None, TOPOLOGY)
-    profile: Path | None = option(
-        None, "Machine profile: the mapping whose step of messages takes least time there is best."
-    )
-    machine: str | None = option(
-        None, "The machine whose network is taken: a name from 'rankwise machines list' or a TOML."
-    )
+    profile: Path | None = option(None, "Machine profile: the mapping whose step of messages takes least time there is best.")
+    machine: str | None = option(None, "The machine whose network is taken: a name from 'rankwise machines list' or a TOML.")
     settings: list[str] | None = option(None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set")
-    effort: str | None = option(
-        None, "How long refined may search, by the clock: 100ms, 1s. Otherwise as many --steps."
-    )
-    steps: int | None = option(
-        None, "How long refined may search, in steps: the same map every time. 1800000, or about 10 ms."
-    )
+    effort: str | None = option(None, "How long refined may search, by the clock: 100ms, 1s. Otherwise as many --steps.")
+    steps: int | None = option(None, "How long refined may search, in steps: the same map every time. 1800000, or about 10 ms.")
     threads: int | None = option(
         None, "Processor cores for refined (1; for a program or graph all); the map of --steps is the same."
     )
@@ -85,15 +77,9 @@ class Placing(Options):
         None,
         "Instead of --grid: traffic from a file, MatrixMarket (row sends to column) or METIS, in bytes.",
     )
-    check: bool = option(
-        False, "Start ranks where --observed or --graph puts them, and see that they are there.", "--check"
-    )
-    hosts: str | None = option(
-        None, "Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ..."
-    )
-    compare: Path | None = option(
-        None, "Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank."
-    )
+    check: bool = option(False, "Start ranks where --observed or --graph puts them, and see that they are there.", "--check")
+    hosts: str | None = option(None, "Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ...")
+    compare: Path | None = option(None, "Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank.")
     int64: bool = option(False, "Allow more ranks than MPI's 32-bit integers can number.", "--int64")
     with_mapping: bool = option(False, "Put the node of every cell in the JSON.", "--with-mapping")
 
@@ -108,8 +94,9 @@ class Placing(Options):
 
 @dataclass(frozen=True)
 class Mapped(Result):
-    """Placements, scored; ``mappings`` has all of them. ``hosts``: the nodes' names; ``traffic`` and ``above``: of a program, and the
-    levels above its nodes; ``choices``: the grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells beside."""
+    """Placements, scored; ``mappings`` has all of them. ``hosts``: the nodes' names; ``traffic`` and ``above``: of a program,
+    and the levels above its nodes; ``choices``: the grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells
+    beside."""
 
     asked: Placing
     mappings: Mappings
@@ -201,7 +188,8 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
 
 @dataclass(frozen=True)
 class _Grid:
-    """What is mapped: the shape of the grid, or of the mesh; slots or ranks of each node; their names; axes that wrap around."""
+    """What is mapped: the shape of the grid, or of the mesh; slots or ranks of
+    each node; their names; axes that wrap around."""
 
     shape: list[int]
     sizes: list[int]

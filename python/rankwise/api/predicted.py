@@ -33,7 +33,9 @@ class Ledger(Result):
         whole = next(iter(self.groups.values()))[0]
         inside = "" if whole.inside is None else f"; {whole.inside:.0%} of {whole.with_interval} lay within their interval"
         regret = (
-            "" if whole.regret is None else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
+            ""
+            if whole.regret is None
+            else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
         )
         return f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}."
 
@@ -51,7 +53,7 @@ def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mo
     pairs = read(Path(named))
     if not pairs:
         raise InputError(
-            f"ledger {named} has no prediction with its outcome: 'rankwise validate' makes some, or 'predict' and 'simulate' of the "
-            "same cases"
+            f"ledger {named} has no prediction with its outcome: 'rankwise validate' makes some, or 'predict' and 'simulate' "
+            "of the same cases"
         )
     return Ledger(Path(named), {name: held(pairs, name) for name in by})

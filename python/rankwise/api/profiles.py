@@ -25,15 +25,14 @@ class Campaign(Options):
 
     what: Measured = option(
         "pingpong",
-        "pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once share), bandwidth (64 messages in flight, "
-        "one way and both), pairs (a ping-pong, and those over a growing number of pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between "
-        "all nodes, for doctor --nodes), "
-        "fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to the profile: a second).",
+        "pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once "
+        "share), bandwidth (64 messages in flight, one way and both), pairs (a ping-pong, and those over a growing number of "
+        "pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between all nodes, for "
+        "doctor --nodes), fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to "
+        "the profile: a second).",
         "[WHAT]",
     )
-    output: Path = option(
-        Path("machine.json"), "The profile to write; samples go beside it.", "--output", "-o", check=writable
-    )
+    output: Path = option(Path("machine.json"), "The profile to write; samples go beside it.", "--output", "-o", check=writable)
     resume: bool = option(False, "Go on with an interrupted campaign.", "--resume")
     sizes: str | None = option(None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     launches: int | None = option(
@@ -44,17 +43,17 @@ class Campaign(Options):
     )
     seconds: float | None = option(
         None,
-        "Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; all-pairs: 300.",
+        "Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 "
+        "a cube; all-pairs: 300.",
     )
     precision: float = option(
         0.03, "Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more."
     )
     statistic: Statistic = option("median", "What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
-    background: int = option(
-        0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N"
-    )
+    background: int = option(0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N")
     hosts: str | None = option(
-        None, "Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation."
+        None,
+        "Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation.",
     )
     links: str | None = option(None, "Link classes to measure, as in same-socket,other-node. Default: all there are.")
     n: str | None = option(None, "fft3d: points an axis of the cubes. Default: 40,80,160,288.", "--n")
@@ -92,7 +91,8 @@ class Machine(Result):
         return f"{where}: {'; '.join(told)}. Figures: {self.profile.trust.words}."
 
     def export(self, form: str = "csv", link: str | None = None) -> str:
-        """Return the profile for other programs: ``csv``, ``osu`` (as osu_latency prints), ``simgrid`` (a platform) or ``prometheus``.
+        """Return the profile for other programs: ``csv``, ``osu`` (as osu_latency prints), ``simgrid`` (a platform) or
+        ``prometheus``.
 
         ``link``: the class, which osu and simgrid have one of. Raises InputError.
         """
@@ -136,7 +136,9 @@ class Added(Result):
         if "rates" in record:
             return [{"ranks": of["ranks"], **point} for of in record["rates"] for point in of["points"]]
         return [
-            {"row_bytes": int(row), "size_bytes": size, "time_s": time_s} for row, curve in record.items() for size, time_s in curve
+            {"row_bytes": int(row), "size_bytes": size, "time_s": time_s}
+            for row, curve in record.items()
+            for size, time_s in curve
         ]
 
     @property
@@ -155,12 +157,14 @@ class Tables(Options):
 
     files: list[Path] = option(
         MISSING,
-        "Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one table with "
-        "their spread.",
+        "Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one "
+        "table with their spread.",
         "TABLES...",
     )
     output: Path = option(Path("machine.json"), "The profile to write.", "--output", "-o", check=writable)
-    link: LinkClass | None = option(None, "The link class that was measured. Default: what a job map or host names in the file tell.")
+    link: LinkClass | None = option(
+        None, "The link class that was measured. Default: what a job map or host names in the file tell."
+    )
     name: str | None = option(None, "The machine's name. Default: the first file's name.")
     add: bool = option(False, "Put the tables into the profile that --output names.", "--add")
     window: int | None = option(None, "Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.", least=1)
@@ -177,7 +181,8 @@ def import_tables(asked: Tables) -> Machine:
 
 
 def measure(asked: Campaign | None = None) -> Result:
-    """Measure this machine, and the link between nodes, and write its profile: a Machine; of fft3d, pack and all-pairs what was found.
+    """Measure this machine, and the link between nodes, and write its profile: a Machine; of fft3d, pack and all-pairs what was
+    found.
 
     Raises RankwiseError and its kinds.
     """

@@ -18,8 +18,9 @@ def value_words(key: str, value: float) -> str:
     """Write a value of a parameter with its unit."""
     from rankwise.machine.description import QUANTITIES, format_quantity
 
-    return f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value,
-        QUANTITIES[key].unit if key in QUANTITIES else "1")
+    return (
+        f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value, QUANTITIES[key].unit if key in QUANTITIES else "1")
+    )
 
 
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:
@@ -55,7 +56,8 @@ def fft_vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, t
 
 
 def constant_of(machine: Description, reading: str | None, given: str | None) -> Range | None:
-    """The A of Eq. 2: the given one; of a machine that was built since 2020 the range that published runs imply; None: the paper's."""
+    """The A of Eq. 2: the given one; of a machine that was built since 2020 the
+    range that published runs imply; None: the paper's."""
     from rankwise.models import fft3d
     from rankwise.models.uncertain import Range
 

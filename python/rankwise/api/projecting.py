@@ -62,7 +62,9 @@ class FftProjection(Options):
         "Default: Eq. 2, for machines built since 2020 with the A of 19 to 23 that runs on Frontier imply.",
     )
     memory_constant: str | None = option(None, "A of the literal memory term, or its range: 20, 6.3:24.")
-    bound: Literal["bisection", "ideal"] = option("bisection", "Network: bisection (a global exchange), or ideal (placed so that nothing is in the way).")
+    bound: Literal["bisection", "ideal"] = option(
+        "bisection", "Network: bisection (a global exchange), or ideal (placed so that nothing is in the way)."
+    )
     torus_constant: Literal["printed", "exact"] = option("printed", "Eq. 5 as printed, or exact (an eighth of it).")
     topology: str | None = option(None, "Instead of the machine's own: fully-connected, torus:K, fat-tree, dragonfly.")
     overlap: bool = option(False, "Memory and network fully overlap: the greater counts.", "--overlap")
@@ -70,7 +72,9 @@ class FftProjection(Options):
     precision: Literal["double", "single"] = option("double", "double or single.")
     real: bool = option(False, "Real data: half the bytes and half the flops.", "--real")
     decomposition: Literal["pencil", "slab"] = option("pencil", "pencil (two exchanges) or slab (one).")
-    match: Literal["time", "overlapped-time", "peak"] | None = option(None, "Solve for the nodes of --against that match on time, overlapped-time or peak.")
+    match: Literal["time", "overlapped-time", "peak"] | None = option(
+        None, "Solve for the nodes of --against that match on time, overlapped-time or peak."
+    )
 
     def question(self, machine: Description) -> FftQuestion:
         """Return what the model is asked. Raises InputError."""
@@ -115,7 +119,8 @@ class StencilCode(Options):
 
 @dataclass(frozen=True)
 class ProjectedFft(Result):
-    """A 3-D FFT on a machine: ``answer`` has all of it; ``varied`` and ``matched``: rows of other values, and of other machines."""
+    """A 3-D FFT on a machine: ``answer`` has all of it; ``varied`` and
+    ``matched``: rows of other values, and of other machines."""
 
     answer: FftAnswer
     varied: Sequence[dict[str, Any]] | None = None
@@ -150,15 +155,19 @@ class ProjectedFft(Result):
     def plot(self) -> Plot:
         """Draw the time over the values that were varied, or how much each figure matters."""
         if self.varied:
-            found = [(row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES}) for row in self.varied]
+            found = [
+                (row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES})
+                for row in self.varied
+            ]
             return _varied_plot(found, self.title)
         return _tornado(self.answer.sensitivities, self.answer.parameters, self.answer.total_s.value, self.title)
 
 
 @dataclass(frozen=True)
 class Projected(Result):
-    """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``plain``: what the machine as it is
-    comes to, ``told``: machines beside each other; ``left_out``: machines whose descriptions lack a figure, and which."""
+    """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``plain``: what the machine
+    as it is comes to, ``told``: machines beside each other; ``left_out``: machines whose descriptions lack a figure, and
+    which."""
 
     workload: str
     rows: Sequence[tuple[str, Mapping[str, Any], Any]]
@@ -206,7 +215,11 @@ def project_fft3d(question: FftProjection, on: Described) -> ProjectedFft:
     for text in on.vary or []:
         key, ends = fft_vary(text, machine, answer)
         varied += vary_fft(machine, asked, key, ends)
-    matched = [match_fft(answer, load_machine(name), question.match) for name in (on.against or "").split(",") if question.match and name]
+    matched = [
+        match_fft(answer, load_machine(name), question.match)
+        for name in (on.against or "").split(",")
+        if question.match and name
+    ]
     return ProjectedFft(answer, varied if on.vary else None, matched if question.match else None)
 
 
@@ -220,7 +233,9 @@ def project_exchange(question: Any, on: Described) -> Projected:
 
     if on.ranks_per_node < 1:
         raise InputError(f"--ranks-per-node {on.ranks_per_node} is too small: it must be at least 1")
-    cases: list[ExchangeCase] = WORKLOAD.cases(question.left(mode="isend", dims="3"), Site("project", shares_nodes=on.ranks_per_node > 1))
+    cases: list[ExchangeCase] = WORKLOAD.cases(
+        question.left(mode="isend", dims="3"), Site("project", shares_nodes=on.ranks_per_node > 1)
+    )
     last = f"{cases[-1].way}, k = {cases[-1].cutoff}, {format_size(cases[-1].message_bytes)}"
     asked = _Asked[Any](
         "exchange", on.described(), on, last,
@@ -249,9 +264,7 @@ def project_stencil(question: StencilCode, on: Described) -> Projected:
     if not (math.isfinite(question.flops_per_cell) and question.flops_per_cell >= 0):
         raise InputError(f"--flops-per-cell {question.flops_per_cell:g} is out of range: it must be 0 or above")
     counts = parse_ints(question.nodes, "--nodes")
-    code = HaloCode(
-        question.width, question.cell_bytes, question.flops_per_cell, question.memory_bytes_per_cell, question.mode
-    )
+    code = HaloCode(question.width, question.cell_bytes, question.flops_per_cell, question.memory_bytes_per_cell, question.mode)
     terms = ("flops", "memory", "exchange", "total")
     asked = _Asked[Any](
         "stencil", on.described(), on, f"{counts[-1]:,} nodes",
@@ -275,8 +288,8 @@ def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class _Asked(Generic[Answer]):
-    """What is asked of one machine or of several, and how an answer is read: the time of one, what it knows of the machine, its terms,
-    and whether it is that which pictures are of (the last case)."""
+    """What is asked of one machine or of several, and how an answer is read: the time of one, what it knows of the machine, its
+    terms, and whether it is that which pictures are of (the last case)."""
 
     workload: str
     machine: Description
@@ -326,8 +339,12 @@ class _Asked(Generic[Answer]):
                 left_out.append(str(error))
         times = [self.time_of(name, rows[-1]) for name, rows in found.items()]
         told = conclusion(times, self.last if self.workload == "exchange" else f"a step on {self.last}")
-        rows: list[tuple[str, Mapping[str, Any], Any]] = [(name, {}, row) for name, of_machine in found.items() for row in of_machine]
-        return Projected(self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, told, left_out)
+        rows: list[tuple[str, Mapping[str, Any], Any]] = [
+            (name, {}, row) for name, of_machine in found.items() for row in of_machine
+        ]
+        return Projected(
+            self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, told, left_out
+        )
 
     def _tornado(self, parameters: Mapping[str, Any], title: str) -> Plot:
         """Draw how much each figure matters to the last time."""

@@ -20,7 +20,13 @@ LinkClass = Literal["same-core", "shared-cache", "same-socket", "other-socket", 
 Statistic = Literal["median", "minimum", "mean", "smallest-20", "tukey-mean"]
 PLACED = "Which node each rank is on: blocked, cyclic, or a file that 'rankwise map --format' wrote."
 
-CHOOSING = {"algorithm": "all", "mode": "all", "dims": "3", "cutoff": "1", "size": "4096"}  # what choose leaves open of an exchange
+CHOOSING = {
+    "algorithm": "all",
+    "mode": "all",
+    "dims": "3",
+    "cutoff": "1",
+    "size": "4096",
+}  # what choose leaves open of an exchange
 
 
 def writable(value: Path | None) -> Path | None:
@@ -71,9 +77,7 @@ class Platform(Options):
     machine: str | None = option(
         None, "The machine whose network is simulated: a name from 'rankwise machines list' or a TOML."
     )
-    settings: list[str] | None = option(
-        None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set"
-    )
+    settings: list[str] | None = option(None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set")
     topology: str = option(
         "crossbar",
         "crossbar, fat-tree:16x4:2 (nodes a leaf switch x leaves : taper), torus:4x4x4, dragonfly:4x4x4 (groups x "
@@ -89,7 +93,8 @@ class Platform(Options):
 
 @dataclass(frozen=True)
 class Effort(Options):
-    """How a validation measures and simulates, and where it keeps what it found; ``seconds`` and ``samples``: None, the workload's."""
+    """How a validation measures and simulates, and where it keeps what it found;
+    ``seconds`` and ``samples``: None, the workload's."""
 
     seconds: float | None = option(None, "Time to spend on each case, in seconds.")
     samples: Path | None = option(None, "Where raw samples are appended.")

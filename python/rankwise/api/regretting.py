@@ -21,7 +21,9 @@ class Choices(Options):
     """Exchanges to choose for, and how their candidates are run or simulated."""
 
     profile: Path = option(Path("machine.json"), "The machine's profile.")
-    engine: Literal["run", "simgrid"] = option("run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like.")
+    engine: Literal["run", "simgrid"] = option(
+        "run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like."
+    )
     algorithm: str = option("all", "What is chosen from: algorithms, or all.")
     mode: str = option("all", "Ways of sending that are chosen from, or all.")
     dims: str = option("1", "Axes of the process grid, or its shape; several: 1,2x1.")
@@ -55,7 +57,8 @@ class Choices(Options):
 
 
 def regret_of(asked: Choices) -> Regret:
-    """Choose for every question, run or simulate all candidates, and say how much was lost. Raises InputError, RankwiseError."""
+    """Choose for every question, run or simulate all candidates, and say how
+    much was lost. Raises InputError, RankwiseError."""
     from rankwise.decide.regret import measure_regret, simulate_regret
     from rankwise.engines.ledger import keep_trials, machine_of
     from rankwise.engines.run import Here

@@ -123,7 +123,8 @@ def _written(profile_file: Path | None, validation_file: Path | None, mapping_fi
 
 @dataclass(frozen=True)
 class Quick(Result):
-    """All of a machine in one go: what would spoil figures, its links, an exchange predicted and run, grids mapped, the page."""
+    """All of a machine in one go: what would spoil figures, its links, an
+    exchange predicted and run, grids mapped, the page."""
 
     report: Report
     findings: Sequence[Finding]

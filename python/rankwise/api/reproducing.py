@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,18 +37,28 @@ class Reproduced(Result):
     files: list[Path]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.reproduction.record, "answer": list(self.reproduction.answer), "files": [str(path) for path in self.files]}
+        return {
+            **self.reproduction.record,
+            "answer": list(self.reproduction.answer),
+            "files": [str(path) for path in self.files],
+        }
 
     def records(self) -> list[dict[str, Any]]:
         """The rows of all tables, as they are shown."""
         return [
-            {"table": part.caption, **dict(zip(part.shown[0], row, strict=True))}
-            for part in self.reproduction.tables() for row in part.shown[1:]
-        ]  # fmt: skip
+            {"table": part.caption, **dict(zip(_told_apart(part.shown[0]), row, strict=True))}
+            for part in self.reproduction.tables()
+            for row in part.shown[1:]
+        ]
 
     @property
     def conclusion(self) -> str:
         return self.reproduction.answer[0]
+
+
+def _told_apart(heads: Sequence[str]) -> list[str]:
+    """Return the heads of columns, those that there are twice with the head before them."""
+    return [head if head not in heads[:i] else f"{heads[i - 1]}, {head}" for i, head in enumerate(heads)]
 
 
 def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS, _MOST_COLUMNS = 40, 12  # of a table in a notebook
 _UNITS: Sequence[tuple[str, Callable[[float], str]]] = (
-    ("_bytes_per_s", format_bandwidth), ("_per_byte", lambda value: f"{value:.3g} s/B"), ("_bytes", lambda value: format_size(round(value))),
+    ("_bytes_per_s", format_bandwidth), ("_per_byte", lambda value: f"{value:.3g} "
+                                                                    "s/B"), ("_bytes", lambda value: format_size(round(value))),
     ("_s", format_time),
 )  # fmt: skip
 
@@ -83,7 +84,9 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         rows = self.records()
-        columns = [name for name in dict.fromkeys(key for row in rows for key in row) if any(_is_cell(row.get(name)) for row in rows)]
+        columns = [
+            name for name in dict.fromkeys(key for row in rows for key in row) if any(_is_cell(row.get(name)) for row in rows)
+        ]
         columns = columns[:_MOST_COLUMNS]
         head = "".join(f"<th>{html.escape(_heading(name))}</th>" for name in columns)
         body = "".join(
@@ -91,7 +94,13 @@ class Result(ABC):
             for row in rows[:_MOST_ROWS]
         )
         more = f"<p>and {len(rows) - _MOST_ROWS} more rows</p>" if len(rows) > _MOST_ROWS else ""
-        return f"<p><b>{html.escape(self.conclusion)}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p><b>{html.escape(self.conclusion)}</b></p>{table}{more}"
+
+
+def sentence(words: str) -> str:
+    """Return words as a sentence."""
+    return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
 
 
 def trust_record(profile: Profile | None) -> dict[str, Any]:

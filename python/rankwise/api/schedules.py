@@ -27,7 +27,8 @@ _PROVED_SLOTS = 50_000_000
 
 @dataclass(frozen=True)
 class Schedule(Result):
-    """What one rank does, part by part (import, and reduce where what arrives is added on the way back), and what ranks send."""
+    """What one rank does, part by part (import, and reduce where what arrives
+    is added on the way back), and what ranks send."""
 
     case: ExchangeCase
     rank: int
@@ -89,7 +90,8 @@ def schedule(asked: ExchangeOptions, rank: int = 0, ranks_per_node: int | None =
 
 
 def prove(asked: ExchangeOptions, ranks_per_node: int | None = None) -> Proofs:
-    """Prove that every block arrives once, there and back, and that no ranks wait for each other for ever. Raises InputError."""
+    """Prove that every block arrives once, there and back, and that no ranks
+    wait for each other for ever. Raises InputError."""
     cases = WORKLOAD.cases(
         replace(asked.left(**PROVED), size="0"), Site("check", _RANKS, shares_nodes=ranks_per_node is not None)
     )
@@ -139,5 +141,3 @@ def _operation(op: _core.Operation) -> dict[str, Any]:
         "offsets": [list(offset) for offset in op.offsets],
         "after": list(op.after),
     }
-
-

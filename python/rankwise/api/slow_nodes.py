@@ -113,8 +113,8 @@ def _in_words(campaign: AllPairs, finding: Finding) -> str:
         return (f"  {names[0]}  receives {ratio} times as slow as the median node ({interval}; sends {other}; {size}): "
                 "its card's receive side or cable")  # fmt: skip
     if finding.kind == "pair":
-        return (f"  {names[0]} - {names[1]}  {ratio} times as slow in both directions ({interval}; {size}), both nodes otherwise as they "
-                f"are with others ({confirmed}): the path between them")  # fmt: skip
+        return (f"  {names[0]} - {names[1]}  {ratio} times as slow in both directions ({interval}; {size}), both nodes "
+                f"otherwise as they are with others ({confirmed}): the path between them")  # fmt: skip
     return (f"  {names[0]} > {names[1]}  {ratio} times as slow in this direction ({interval}; {size}) ({confirmed}): "
             "the path that way")  # fmt: skip
 

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 ENDINGS = (".html", ".svg", ".json")
 HELP = (
-    "Write the time line of the shortest case's round: a page (.html), a picture (.svg), or a trace for ui.perfetto.dev (.json)."
+    "Write the time line of the shortest case's round: a page (.html), a picture (.svg), or a trace for ui.perfetto.dev "
+    "(.json)."
 )
 
 
 @dataclass(frozen=True)
 class TimelinePlot(Plot):
-    """A picture of a round: ranks down, time across, messages as arrows, the critical path and what bounds each of its parts."""
+    """A picture of a round: ranks down, time across, messages as arrows, the
+    critical path and what bounds each of its parts."""
 
     line: Timeline = field(kw_only=True)
 
@@ -39,7 +41,9 @@ class TimelinePlot(Plot):
 def require_timeline(path: Path) -> Path:
     """Return a path that a time line can be written to. Raises InputError."""
     if path.suffix not in ENDINGS:
-        raise InputError(f"--timeline {path} is no file that a time line is written to: give it the ending {', '.join(ENDINGS)}")
+        raise InputError(
+            f"--timeline {path} is no file that a time line is written to: give it the ending {', '.join(ENDINGS)}"
+        )
     require_output(path)
     return path
 
@@ -55,4 +59,6 @@ def plotted(line: Timeline, what: str) -> TimelinePlot:
     from rankwise.units import format_time
 
     title = timeline_title(line, "round")
-    return TimelinePlot(timeline_picture(line, title), [f"A round takes {format_time(line.length_s)}", f"{what}.", path_words(line)], line=line)
+    return TimelinePlot(
+        timeline_picture(line, title), [f"A round takes {format_time(line.length_s)}", f"{what}.", path_words(line)], line=line
+    )

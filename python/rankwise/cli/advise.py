@@ -86,7 +86,10 @@ def _lines(advice: Advice, path: Path) -> list[str]:
 
 def _placement_words(advice: Advice) -> str:
     room = advice.headroom
-    words = f"{format_volume(room.now_bytes)} between nodes a {advice.evidence.per}; best known {format_volume(room.best_bytes)}, worst {format_volume(room.worst_bytes)}"
+    words = (
+        f"{format_volume(room.now_bytes)} between nodes a {advice.evidence.per}; best known "
+        f"{format_volume(room.best_bytes)}, worst {format_volume(room.worst_bytes)}"
+    )
     if room.now_s is not None and room.best_s is not None and room.worst_s is not None:
         words += f"; messages {format_time(room.now_s)}, {format_time(room.best_s)} to {format_time(room.worst_s)}"
     return words

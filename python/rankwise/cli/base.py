@@ -23,7 +23,6 @@ __all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "w
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
-
 class _Group(TyperGroup):
     """Verbs, each with its whole first sentence."""
 
@@ -35,7 +34,8 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    name="rankwise", cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    name="rankwise", cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )  # fmt: skip
 
@@ -104,12 +104,16 @@ def _continued(command: str) -> str:
 
 
 def flattened(
-    function: Callable[..., Any], options: type[Options] | None = None, verb: str = "", without: Sequence[str] = (), **defaults: Any
+    function: Callable[..., Any],
+    options: type[Options] | None = None,
+    verb: str = "",
+    without: Sequence[str] = (),
+    **defaults: Any,
 ) -> Callable[..., Any]:
     """Return a function that takes the fields of its questions one by one.
 
-    Questions are the parameters annotated as ``Options``; ``options``: what the first is, where that is known by now only. ``verb``
-    leaves out fields that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
+    Questions are the parameters annotated as ``Options``; ``options``: what the first is, where that is known by now only.
+    ``verb`` leaves out fields that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
     """
     own_hints = get_type_hints(function, include_extras=True)
     questions: dict[str, type[Options]] = {}

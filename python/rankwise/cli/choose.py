@@ -28,7 +28,10 @@ def choose(
     ranks: Ranks,
     profile: ProfileFile = Path("machine.json"),
     plot: Annotated[
-        Path | None, typer.Option(help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.", callback=writable)
+        Path | None,
+        typer.Option(
+            help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.", callback=writable
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -54,9 +57,7 @@ def choose(
         _show(found.choice)
 
 
-verb("exchange", _EXAMPLE, under=GROUPS["choose"])(
-    flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING)
-)
+verb("exchange", _EXAMPLE, under=GROUPS["choose"])(flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING))
 
 
 def _show(choice: Choice) -> None:

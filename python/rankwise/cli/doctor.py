@@ -57,7 +57,8 @@ def doctor(
         return doctor_nodes(asked, present, plot, as_json)
     if any(value is not None for value in (asked.hosts, asked.sizes, present, plot)) or asked.resume:
         raise InputError(
-            "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them out"
+            "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them "
+            "out"
         )
     from rankwise.api.examining import doctor
 

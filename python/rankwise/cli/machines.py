@@ -114,7 +114,9 @@ def check(
             unit = QUANTITIES[finding.key].unit
             low, high = (format_quantity(end, unit) for end in finding.follows)
             follows = low if low == high else f"{low} to {high}"
-            print(f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}")
+            print(
+                f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}"
+            )
     if found.wrong:
         raise typer.Exit(EXIT_FAILURE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -85,6 +86,8 @@ def run(arguments: Sequence[str]) -> int:
             return complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            return complain(f"{error.strerror}: {error.filename!s:.60}: name another file", EXIT_USAGE)
         if isinstance(error, OSError):
             return complain(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), EXIT_FAILURE)
         return complain(

@@ -38,7 +38,9 @@ def map_ranks(
             "intel-machinefile, cray-rank-order, flux-taskmap, json or csv. Rank r goes to the node of cell r, row-major.",
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the node of every cell into this SVG file.", callback=writable)] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the node of every cell into this SVG file.", callback=writable)
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
     ] = None,

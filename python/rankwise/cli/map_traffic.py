@@ -31,10 +31,16 @@ def conclusion(mappings: Mappings, traffic: Traffic) -> str:
     if hardly_better(best, start):
         return f"Nothing to gain: {best.algorithm}, the best here, is less than {LEAST_GAIN:.0%} better than {start.algorithm}."
     sent, before = format_volume(best.j_sum), format_volume(start.j_sum)
-    text = f"Take {best.algorithm}: {sent} between nodes instead of {before} as {start.algorithm} ({_change(best.j_sum, start.j_sum)})"
+    text = (
+        f"Take {best.algorithm}: {sent} between nodes instead of {before} as {start.algorithm} "
+        f"({_change(best.j_sum, start.j_sum)})"
+    )
     if best.time_s is not None and start.time_s is not None:
         step = "one round of messages" if traffic.rounds > 1 else "its messages"
-        text += f", {step} take{'s' if traffic.rounds > 1 else ''} {format_time(best.time_s)} instead of {format_time(start.time_s)}"
+        text += (
+            f", {step} take{'s' if traffic.rounds > 1 else ''} {format_time(best.time_s)} instead of "
+            f"{format_time(start.time_s)}"
+        )
         text += "" if quicker(best, start) else ", no less as far as can be told"
     return text + "."
 

@@ -35,8 +35,8 @@ def run(
 ) -> int:
     """Run a program as it is and record its messages: per pair of ranks how many, how large, and the time in each call.
 
-    The program needs no recompiling; it may be of C, C++, Fortran or Python, of MPICH, Open MPI, Intel MPI or their kin. The record is
-    written also where the program is killed or aborts. The exit code is the program's.
+    The program needs no recompiling; it may be of C, C++, Fortran or Python, of MPICH, Open MPI, Intel MPI or their kin. The
+    record is written also where the program is killed or aborts. The exit code is the program's.
     """
     from rankwise.api.observing import headline
     from rankwise.observe.start import exit_code_of, observe

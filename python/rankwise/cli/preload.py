@@ -55,8 +55,9 @@ def preload(
     """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
 
     Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
-    with --neighbor neighbourhood collectives go by plans of ours; everything else goes to the program's own MPI. One line says what was done, or why nothing. The exit code is the program's; with
-    --check 0 for safe, 3 for unsafe, 5 where the runs do not show it.
+    with --neighbor neighbourhood collectives go by plans of ours; everything else goes to the program's own MPI. One line says
+    what was done, or why nothing. The exit code is the program's; with --check 0 for safe, 3 for unsafe, 5 where the runs do
+    not show it.
     """
     from rankwise import _core
     from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment, require_fit
@@ -97,7 +98,8 @@ def _check(command: list[str], environment: dict[str, str]) -> int:
     moving["OMPI_MCA_mca_base_env_list"] = listed if "RANKWISE_MAPPING" in listed else f"{listed};RANKWISE_MAPPING"
     finding = check_reordering(command, os.environ, environment | moving)
     print(
-        f"{finding.verdict.capitalize()} under reordering{' as far as these runs show' if finding.verdict == SAFE else ''}: {finding.why}."
+        f"{finding.verdict.capitalize()} under reordering{' as far as these runs show' if finding.verdict == SAFE else ''}: "
+        f"{finding.why}."
     )
     if finding.verdict != SAFE:
         print(

@@ -23,12 +23,11 @@ profile_verbs = group("profile", "Look at a machine's profile, import, compare a
 @verb("show", "rankwise profile show machine.json", under=profile_verbs)
 def show(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
-    everything: Annotated[
-        bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a profile knows: the latency (of the smallest message) and bandwidth (size / time of the largest) of each link class."""
+    """Show what a profile knows: the latency (of the smallest message) and
+    bandwidth (size / time of the largest) of each link class."""
     from rankwise.api.profiles import load
     from rankwise.cli.link_words import link_in_words, links_table, shared_table
     from rankwise.machine.shared import Shared
@@ -143,7 +142,7 @@ def compare_profiles(
     if as_json:
         print_json(found.to_dict())
     else:
-        print(found.conclusion)
+        print(found.verdict)
         _print_comparisons(found.found.comparisons, everything)
         for note in found.found.notes:
             tell(f"note: {note}")
@@ -196,13 +195,16 @@ def _distance(comparison: Comparison) -> float:
 )
 def export(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
-    form: Annotated[str, typer.Option("--format", help="csv, osu, simgrid, or prometheus (gauges for a collector that reads files).")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, osu, simgrid, or prometheus (gauges for a collector that reads files).")
+    ] = "csv",
     link: Annotated[str | None, typer.Option(help="The link class, for osu and simgrid. Default: the only one.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write. Default: stdout.", callback=writable)
     ] = None,
 ) -> None:
-    """Write a profile for other programs: all tables as CSV, a link like osu_latency's output or as SimGrid platform, gauges."""
+    """Write a profile for other programs: all tables as CSV, a link like
+    osu_latency's output or as SimGrid platform, gauges."""
     from rankwise.api.profiles import load
     from rankwise.files import write_whole
 

@@ -69,7 +69,17 @@ def table(
     from rankwise.papers.czechowski2012 import show_cell, show_slip
 
     values = {(row["key"], row["design"]): row for row in rows}
-    heads = ("figure", "design", "2010", "doubles in", "x in ten years", "2020 printed", "2020 follows", "verdict", f"in {year:g}")
+    heads = (
+        "figure",
+        "design",
+        "2010",
+        "doubles in",
+        "x in ten years",
+        "2020 printed",
+        "2020 follows",
+        "verdict",
+        f"in {year:g}",
+    )
     shown = Table(*heads, leave=("doubles in", "x in ten years"))
     for trend in table1.TRENDS:
         factor = next(cell for cell in cells if cell.key == trend.key and cell.column == "factor")

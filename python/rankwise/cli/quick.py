@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from rankwise.mapping import Mappings
 
 
-@verb("quick", """
+@verb(
+    "quick",
+    """
 rankwise quick
 rankwise quick --json --directory here
-""")
+""",
+)
 def quick(
     directory: Annotated[Path, typer.Option(help="Where the profile, the samples and the report go.")] = Path("."),
     seconds: Annotated[float, typer.Option(help="Time to spend on ping-pong samples, in seconds.")] = 12.0,
@@ -53,7 +56,9 @@ def quick(
     _show_mappings(found.mappings)
     print(f"\nreport: {found.report.path}")
     grid = "x".join(map(str, GRID))
-    print(f"next: rankwise map --grid {grid} --nodes {NODES} --ppn {PPN} --stencil nearest-neighbor   (with your grid and nodes)")
+    print(
+        f"next: rankwise map --grid {grid} --nodes {NODES} --ppn {PPN} --stencil nearest-neighbor   (with your grid and nodes)"
+    )
 
 
 def _show_mappings(mapped: Sequence[Mappings]) -> None:
@@ -64,7 +69,11 @@ def _show_mappings(mapped: Sequence[Mappings]) -> None:
         for result in instance.results:
             star = " *" if result.j_sum == best else ""
             table.add_row(
-                instance.stencil, result.algorithm + star, str(result.j_sum), format_percent(result.j_sum / blocked - 1), str(result.j_max)
+                instance.stencil,
+                result.algorithm + star,
+                str(result.j_sum),
+                format_percent(result.j_sum / blocked - 1),
+                str(result.j_max),
             )
     table.show()
     print("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")

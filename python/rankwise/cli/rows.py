@@ -105,7 +105,8 @@ def show_validation(validation: Validation, as_json: bool = False) -> None:
     print(
         f"{'by the profile: ' if paired else ''}mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, "
         f"mean error {_percent(summary['bias'])}, "
-        f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted interval"
+        f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted "
+        "interval"
     )
     if paired:
         _show_groups(validation)
@@ -147,8 +148,8 @@ def _tell_paired(validation: Validation) -> None:
         print("fewer than 20 rows of other algorithms and ways: no interval of the model's error can reach 95 %")
     else:
         print(
-            f"{_percent(summary['share_inside'])} of the rows lie within the ± {_percent(summary['half_width'])} that other algorithms "
-            "and ways let expect"
+            f"{_percent(summary['share_inside'])} of the rows lie within the ± {_percent(summary['half_width'])} that other "
+            "algorithms and ways let expect"
         )
 
 

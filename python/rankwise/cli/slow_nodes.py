@@ -20,8 +20,9 @@ def show_streams(found: StreamTimes, as_json: bool) -> None:
         for row in found.records():
             size, middle = row["size_bytes"], row["median_s"]
             rate = f", {size / middle / 1e6:.4g} MB/s" if size > 8192 else ""
-            print(f"{format_size(size)}, {row['messages']} in a stream: each takes {format_time(middle)}{rate} one way between most, "
-                  f"{format_time(row['p05_s'])} to {format_time(row['p95_s'])} between 90 % of the pairs")  # fmt: skip
+            print(f"{format_size(size)}, {row['messages']} in a stream: each takes {format_time(middle)}{rate} one way "
+                  f"between most, {format_time(row['p05_s'])} to {format_time(row['p95_s'])} between 90 % of the "
+                  "pairs")  # fmt: skip
     tell(f"samples: {found.samples}; next: rankwise doctor --nodes --from {shlex.quote(str(found.samples))}")
 
 

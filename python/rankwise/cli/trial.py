@@ -33,8 +33,8 @@ def try_placements(
     """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
 
     Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such
-    that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the same
-    words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
+    that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the
+    same words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
     """
     from rankwise.api.advising import try_placements
 

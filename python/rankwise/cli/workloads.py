@@ -71,7 +71,7 @@ def _simulate(workload: Workload) -> Callable[..., None]:
         write_timeline(found, timeline)
         fail_unless_verified(found)
 
-    simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: the kernels of 'rankwise run' under SimGrid.
+    simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: 'rankwise run' under SimGrid.
 
     A message takes what the profile's piecewise fit (or the machine's latency and bandwidth) says, and shares the links
     that it meets others on. Every byte is checked."""
@@ -130,8 +130,8 @@ def _validate(workload: Workload) -> Callable[..., None]:
     The prediction knows the profile alone, never the timings that it is held against. Exchanges are run by turns with what they
     are made of (steps, hops, copies of the same sizes), launch after launch: predicted from these, what is left is the model's
     own error, whatever the machine drifts; odd against even rounds tell its floor. Other workloads are run twice: no
-    prediction can be expected to come closer than the second run. Without the engine run the simulation takes its place, on as many ranks
-    as you like."""
+    prediction can be expected to come closer than the second run. Without the engine run the simulation takes its
+    place, on as many ranks as you like."""
     return validate
 
 

@@ -158,10 +158,16 @@ def timed(profile: Profile, cases: Sequence[Case], placement: Placement, pricer:
     # Of several candidates those that pay between nodes only are none on one.
     if len(asked) > 1 and not all(case.needs_nodes for case in asked):
         is_here = is_of_here(profile)
-        cases = [case for case in cases if not isinstance(case, FftCase) or not case.needs_nodes or (is_here and _spans(case, placement))]
+        cases = [
+            case
+            for case in cases
+            if not isinstance(case, FftCase) or not case.needs_nodes or (is_here and _spans(case, placement))
+        ]
         asked = [case for case in asked if case in cases]
     if not is_of_here(profile):
-        return [replace(case, reading=CALIBRATED) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases]
+        return [
+            replace(case, reading=CALIBRATED) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases
+        ]
     lengths = Lengths(lengths_file())
     wanted: dict[str, tuple[FftCase, int, bool]] = {}
     for case in _chosen(asked, placement, pricer):
@@ -206,7 +212,8 @@ def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
     ranks = min(on_node, len(_here().cpus))
     key = {
         "n": list(case.n), "grid": list(case.grid), "real": case.real, "precision": case.precision, "order": case.order,
-        "direction": case.direction, "chunks": 1 if alone else case.chunks, "library": case.library, "planning": case.planning, "ranks": ranks,
+        "direction": case.direction, "chunks": 1 if alone else case.chunks, "library": case.library, "planning": case.planning,
+        "ranks": ranks,
         "method": None if alone else case.method, "mpi": None if alone else _here().mpi.kernels_path.name,
     }  # fmt: skip
     return json.dumps(key, sort_keys=True), ranks, alone

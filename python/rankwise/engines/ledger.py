@@ -1,8 +1,8 @@
 """The ledger: what was predicted and what it turned out to be, kept when RANKWISE_LEDGER names a file; off otherwise.
 
-JSON Lines, only ever appended to. A ``row`` is one answer of an engine (predict, simulate), a ``pair`` a prediction with what was
-measured (validate). Rows of the model are paired later with simulated rows of the same machine and case. Machines are told by
-their processor and cores, not by host names, unless RANKWISE_LEDGER_HOSTS is set.
+JSON Lines, only ever appended to. A ``row`` is one answer of an engine (predict, simulate), a ``pair`` a prediction with what
+was measured (validate). Rows of the model are paired later with simulated rows of the same machine and case. Machines are told
+by their processor and cores, not by host names, unless RANKWISE_LEDGER_HOSTS is set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import no_pipe
+from rankwise.files import plain
 from rankwise.machine.profile import Profile
 from rankwise.progress import tell
 from rankwise.workloads.base import Row
@@ -139,7 +139,8 @@ def read(path: Path) -> list[Pair]:
     for at, row in predicted.items():
         if (other := simulated.get(at)) is not None:
             pairs.append(
-                Pair(row["machine"], row["engine"], other["engine"], row["case"], row["time_s"], row["time_lo_s"], row["time_hi_s"],
+                Pair(row["machine"], row["engine"], other["engine"], row["case"], row["time_s"], row["time_lo_s"],
+                    row["time_hi_s"],
                      other["time_s"])
             )  # fmt: skip
     return pairs
@@ -156,7 +157,8 @@ def held(pairs: Sequence[Pair], by: str) -> list[Held]:
         inside = [pair.inside for pair in group if pair.inside is not None]
         lost = [regrets[id(pair)] for pair in group if id(pair) in regrets]
         found.append(
-            Held(by, name, len(group), median(abs(pair.error) for pair in group), fmean(inside) if inside else None, len(inside),
+            Held(by, name, len(group), median(abs(pair.error) for pair in group), fmean(inside) if inside else None,
+                len(inside),
                  fmean(lost) if lost else None, len(lost))
         )  # fmt: skip
     return [found[0], *sorted(found[1:], key=lambda one: -one.predictions)]
@@ -179,7 +181,8 @@ def _pair(
     machine: str, engine: str, against: str, workload: str, case: Mapping[str, Any],
     predicted: tuple[float, float | None, float | None], measured_s: float,
 ) -> dict[str, Any]:  # fmt: skip
-    return {"record": "pair", "verb": "validate", "machine": machine, "engine": engine, "against": against, "workload": workload,
+    return {"record": "pair", "verb": "validate", "machine": machine, "engine": engine, "against": against,
+        "workload": workload,
             "case": case, "predicted_s": predicted[0], "low_s": predicted[1], "high_s": predicted[2],
             "measured_s": measured_s}  # fmt: skip
 
@@ -196,7 +199,7 @@ def _append(records: Iterable[Mapping[str, Any]]) -> None:
     if path is None or not text:
         return
     try:
-        with no_pipe(path).open("ab", buffering=0) as stream:  # one write of whole lines: others append, too
+        with plain(path).open("ab", buffering=0) as stream:  # one write of whole lines: others append, too
             stream.write(text.encode())
     except OSError as error:
         tell(f"warning: {FILE} names {path}, which cannot be written ({error.strerror}): name a file, or unset it")
@@ -204,7 +207,7 @@ def _append(records: Iterable[Mapping[str, Any]]) -> None:
 
 def _records(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
-        lines = no_pipe(path).read_text(encoding="utf-8").splitlines()
+        lines = plain(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"ledger {path} {unreadable(error)}: {FILE}=FILE makes one") from None
     needed = {"row": ("machine", "verb", "engine", "workload", "case", "time_s", "time_lo_s", "time_hi_s"),

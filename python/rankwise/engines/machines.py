@@ -18,7 +18,8 @@ _HALF_LATENCY = "inside a node a message takes half the latency between nodes: t
 def machine_of_profile(
     profile: Profile, link_model: str | None = None, loaded: bool = False, shared: Mapping[str, Any] | None = None
 ) -> _core.Machine:
-    """Return what messages cost by a profile; ``shared`` stands for what its ranks share. Raises InputError for figures that it lacks."""
+    """Return what messages cost by a profile; ``shared`` stands for what its ranks
+    share. Raises InputError for figures that it lacks."""
     record = profile.to_dict() if shared is None else {**profile.to_dict(), "shared": shared}
     try:
         return _core.Machine.from_profile(json.dumps(record), link_model or "", loaded)

@@ -153,7 +153,10 @@ class Model:
         if beyond := self._beyond(need, sizes):
             yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
         if self._assumes(need):
-            yield f"± {100 * ASSUMED_SPREAD:.0f} % assumed for a message's time: nothing is known of how far it differs between runs"
+            yield (
+                f"± {100 * ASSUMED_SPREAD:.0f} % assumed for a message's time: nothing is known of how far it differs "
+                "between runs"
+            )
         elif not self._drift:
             yield "the interval holds for the machine at the minute of its measurement: no earlier sessions tell how it drifts"
         yield from (LACKING[kind] for kind in self.assumed(placement))

@@ -88,7 +88,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Judged:
-    """One launch judged: of each case measured / predicted, of odd rounds over that of even ones, and the median of its time."""
+    """One launch judged: of each case measured / predicted, of odd rounds over
+    that of even ones, and the median of its time."""
 
     ratios: Array
     odd_over_even: Array
@@ -238,8 +239,8 @@ class PairedRunner:
             rounds_s = [times_s for launch in of_place for times_s in launch.samples_s.get(item_of(cases[place]), ())]
             if not rounds_s:
                 raise RankwiseError(
-                    f"the time was up before {item_of(cases[place])} was run once: the machine is too busy (samples so far are in "
-                    f"{self.samples_path}); give more --seconds, or --unpaired"
+                    f"the time was up before {item_of(cases[place])} was run once: the machine is too busy (samples so far "
+                    f"are in {self.samples_path}); give more --seconds, or --unpaired"
                 )
             all_s = np.concatenate(rounds_s)
             facts[place] = (judged_rows[at], (spans[at] if spans else Span.of(all_s), right, all_s.size))
@@ -258,7 +259,8 @@ class PairedRunner:
         jobs = [*asked, *plan.jobs(), *plan.warm_jobs(profile)]
         job_s = _JOB_S * self.seconds_per_case / _USUAL_S
         call = [
-            "paired", *arguments[:at], *arguments[at + 2 :], "--jobs", joined(jobs), "--seed", str(number), "--rounds", str(ROUNDS),
+            "paired", *arguments[:at], *arguments[at + 2 :], "--jobs", joined(jobs), "--seed", str(number), "--rounds",
+            str(ROUNDS),
             "--job-s", f"{job_s:.6f}", "--seconds", f"{seconds:.3f}",
         ]  # fmt: skip
         records, timer_cost_s = [], 0.0

@@ -127,7 +127,8 @@ class Here:
         return Start(hosts, nodes, on_node, crowded, [] if crowded or not is_told else self._cpus_of_ranks(nodes), is_told)
 
     def stream(self, start: Start, arguments: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Start a kernel and yield its records, once the ranks are seen to be where they should. Raises RankwiseError and its kinds."""
+        """Start a kernel and yield its records, once the ranks are seen to be
+        where they should. Raises RankwiseError and its kinds."""
         ranks = len(start.nodes)
         bound = ["--cpus", joined(start.cpus)] if start.cpus else []
         for record in stream_kernel(

@@ -78,7 +78,8 @@ def trace_simulation(system: System, row: Row, topology: str, nodes: int | None,
 
 
 def trace_run(row: Row, here: Here) -> Timeline:
-    """Run a row's case once more with the tracer in its ranks, and return the time line of a repetition. Raises RankwiseError and its kinds."""
+    """Run a row's case once more with the tracer in its ranks, and return the time line
+    of a repetition. Raises RankwiseError and its kinds."""
     from rankwise.engines.timelines import traced
     from rankwise.observe.parts import merged
     from rankwise.observe.start import tracing

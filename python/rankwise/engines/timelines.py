@@ -43,7 +43,8 @@ Events = dict[int, list[tuple[Any, ...]]]
 
 
 def predicted(model: Model, case: Case, placement: _core.Placement) -> Timeline:
-    """Return the time line of a round as the judge walks it, every rank at its place. Raises InputError for what it cannot walk."""
+    """Return the time line of a round as the judge walks it, every rank at its
+    place. Raises InputError for what it cannot walk."""
     _few(placement.ranks)
     program, block_bytes = _program(case), case.block_bytes or 0
     walk, scale = _of_all(program, placement)
@@ -107,14 +108,23 @@ def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, 
         calls[call.rank].append((call.start_s, call.end_s, name))
         if name in _BETWEEN or name.startswith(("Alltoall", "Allgather", "Scatter")):
             names += [name] * (name not in names)
-            events[call.rank].append((*_event(call.start_s, call.end_s, 0, -1, 0, 0, COLLECTIVE)[:7], names.index(name), COLLECTIVE))
+            events[call.rank].append(
+                (*_event(call.start_s, call.end_s, 0, -1, 0, 0, COLLECTIVE)[:7], names.index(name), COLLECTIVE)
+            )
     for request, message in enumerate(trace.messages, 1):
         # One call after another posts a message when it begins; what arrives ends the call that waits for it.
         start_s, end_s, name = _call_at(calls[message.source], message.sent_s, ("Send", "Ssend", "Sendrecv"), last=True)
         blocking = name in ("Send", "Ssend", "Sendrecv")
         posted = (start_s, end_s) if blocking else (message.sent_s, message.sent_s)
         events[message.source].append(
-            _event(*posted, message.bytes, message.dest, message.tag, 0 if blocking else request, BLOCKING_SEND if blocking else SEND)
+            _event(
+                *posted,
+                message.bytes,
+                message.dest,
+                message.tag,
+                0 if blocking else request,
+                BLOCKING_SEND if blocking else SEND,
+            )
         )
         start_s, end_s, name = _call_at(calls[message.dest], message.arrived_s, _WAITS)
         peer_and_tag = (message.bytes, message.source, message.tag)
@@ -230,8 +240,13 @@ def _round(events: Mapping[int, Array], names: Sequence[str], row: Row, unit_s: 
     for rank, of_rank in events.items():
         at = np.nonzero((of_rank["kind"] == COLLECTIVE) & parting[np.minimum(of_rank["call"], len(names))])[0]
         pieces[rank] = [of_rank[a + 1 : b] for a, b in zip(at, at[1:], strict=False) if b > a + 1]
-    # Some ranks take part in more than the repetitions (ping-pongs, clocks): all ranks' pieces that meet one of the last rank's.
-    ends = {rank: np.array([(p["start_ns"].min(), p["end_ns"].max()) for p in of_rank]) for rank, of_rank in pieces.items() if of_rank}
+    # Some ranks take part in more than the repetitions (ping-pongs, clocks): all ranks' pieces that meet one of the last
+    # rank's.
+    ends = {
+        rank: np.array([(p["start_ns"].min(), p["end_ns"].max()) for p in of_rank])
+        for rank, of_rank in pieces.items()
+        if of_rank
+    }
     found: list[tuple[bool, float, dict[int, Array]]] = []
     for start, end in ends[max(ends)].tolist() if ends else ():
         piece = {}
@@ -241,10 +256,14 @@ def _round(events: Mapping[int, Array], names: Sequence[str], row: Row, unit_s: 
                 piece[rank] = pieces[rank][int(common.argmax())]
         if len(piece) < min(2, len(events)):
             continue
-        length_s = unit_s * (max(int(p["end_ns"].max()) for p in piece.values()) - min(int(p["start_ns"].min()) for p in piece.values()))
+        length_s = unit_s * (
+            max(int(p["end_ns"].max()) for p in piece.values()) - min(int(p["start_ns"].min()) for p in piece.values())
+        )
         sent = [rows["bytes"][np.isin(rows["kind"], (SEND, BLOCKING_SEND))] for rows in piece.values()]
         most = max(map(len, sent)), max(int(sizes.sum()) for sizes in sent)
-        found.append((most != (row.messages_per_rank, row.bytes_per_rank), abs(math.log(max(length_s, unit_s) / row.time_s)), piece))
+        found.append(
+            (most != (row.messages_per_rank, row.bytes_per_rank), abs(math.log(max(length_s, unit_s) / row.time_s)), piece)
+        )
     if not found:
         raise InputError("no repetition was found in what was traced: ask for one case, and a longer run")
     return min(found, key=lambda one: one[:2])[2]
@@ -255,7 +274,9 @@ def _polled(events: Array) -> Array:
     waits = np.isin(events["kind"], (COMPLETION,))
     before = np.maximum.accumulate(np.where(waits, 0, events["end_ns"]))
     polled = events.copy()
-    polled["start_ns"] = np.where(waits & (before > 0), np.minimum(events["start_ns"], np.maximum(before, 0)), events["start_ns"])
+    polled["start_ns"] = np.where(
+        waits & (before > 0), np.minimum(events["start_ns"], np.maximum(before, 0)), events["start_ns"]
+    )
     return polled
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import append_json_line, load_json, no_pipe
+from rankwise.files import append_json_line, load_json, plain
 from rankwise.health.record import SCHEMA, Session
 from rankwise.measure.samples import now
 from rankwise.progress import tell
@@ -24,7 +24,7 @@ def read(path: Path) -> list[Session]:
     cannot be read or has no line of ours at all.
     """
     try:
-        lines = no_pipe(path).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = plain(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:

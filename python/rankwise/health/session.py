@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
-from rankwise.files import no_pipe
+from rankwise.files import plain
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
 from rankwise.machine.compare import is_poor
@@ -97,7 +97,8 @@ def session_of_profile(profile: Profile, name: str | None) -> Session:
                 value[f"{link}.{figure}"] = math.log(row.time_s / (size if figure == "s_per_byte" else 1))
     if not value:
         raise InputError(
-            f"the profile has no send of 0 B or 1 MiB and no exchange of 8 KiB: measure these sizes ({', '.join(map(str, _SIZES))})"
+            f"the profile has no send of 0 B or 1 MiB and no exchange of 8 KiB: measure these sizes "
+            f"({', '.join(map(str, _SIZES))})"
         )
     key = _key(profile.machine, name, ", ".join(profile.links), f"{OF_PROFILE}, {profile.source.get('statistic', '')}")
     return Session(profile.created, key, 0.0, (), value, "", poor=is_poor(profile))
@@ -153,7 +154,7 @@ def alone(history: Path, key: Mapping[str, Any]) -> Iterator[None]:
     path = samples_path(history, key).with_suffix(".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = no_pipe(path).open("a")
+        stream = plain(path).open("a")
     except OSError as error:
         raise RankwiseError(f"no session can be kept beside {history} ({error.strerror}): name another --history") from None
     with stream:

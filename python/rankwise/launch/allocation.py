@@ -31,7 +31,8 @@ class Allocation:
     def environment(self) -> dict[str, str]:
         """Return what launchers need to find the job by where a shell has lost it."""
         nodes = ",".join(self.hosts)
-        missing = {"SLURM_JOB_ID": self.job_id, "SLURM_JOBID": self.job_id, "SLURM_JOB_NODELIST": nodes, "SLURM_NODELIST": nodes,
+        missing = {"SLURM_JOB_ID": self.job_id, "SLURM_JOBID": self.job_id, "SLURM_JOB_NODELIST": nodes,
+            "SLURM_NODELIST": nodes,
                    "SLURM_NNODES": str(len(self.hosts)), "SLURM_TASKS_PER_NODE": f"1(x{len(self.hosts)})"}  # fmt: skip
         return {} if os.environ.get("SLURM_JOB_NODELIST") else {k: v for k, v in missing.items() if k not in os.environ}
 
@@ -72,8 +73,8 @@ def find_allocation() -> Allocation | None:
 def allocated_hosts() -> tuple[str, ...]:
     """Return the nodes to measure between: those of the allocation that still work, none outside of one.
 
-    Says so when some are lost, and where Slurm's variables are not whole. Raises UnusableEnvironmentError for variables of a job
-    that has ended, or that has other nodes.
+    Says so when some are lost, and where Slurm's variables are not whole. Raises UnusableEnvironmentError for variables of a
+    job that has ended, or that has other nodes.
     """
     _tell_what_is_missing()
     allocation = find_allocation()
@@ -87,8 +88,9 @@ def allocated_hosts() -> tuple[str, ...]:
         if state in _ENDED:
             what = "is not known to Slurm any more" if state == _UNKNOWN else f"has ended ({state})"
         raise UnusableEnvironmentError(
-            f"SLURM_JOB_ID={allocation.job_id} with SLURM_JOB_NODELIST={_variable('SLURM_JOB_NODELIST', 'SLURM_NODELIST')} is stale: "
-            f"the job {what}; mend: leave that job's shell (or: unset ${{!SLURM_@}}), and begin anew with salloc or sbatch"
+            f"SLURM_JOB_ID={allocation.job_id} with SLURM_JOB_NODELIST={_variable('SLURM_JOB_NODELIST', 'SLURM_NODELIST')} is "
+            f"stale: the job {what}; mend: leave that job's shell (or: unset ${{!SLURM_@}}), and begin anew with salloc or "
+            "sbatch"
         )
     if len(allocation.hosts) < 2:
         return ()
@@ -108,8 +110,8 @@ def _tell_what_is_missing() -> None:
     job, nodes = _variable("SLURM_JOB_ID", "SLURM_JOBID"), _variable("SLURM_JOB_NODELIST", "SLURM_NODELIST")
     if nodes and not job:
         tell(
-            f"SLURM_JOB_NODELIST={nodes} is set but SLURM_JOB_ID is not, so this is no job: this node alone is used; name others "
-            "with --hosts, or unset it"
+            f"SLURM_JOB_NODELIST={nodes} is set but SLURM_JOB_ID is not, so this is no job: this node alone is used; name "
+            "others with --hosts, or unset it"
         )
     elif job and not nodes:
         found = _nodes_of(job)

@@ -64,7 +64,9 @@ def _build(compiler: Path, target: str, name: str, what: str) -> Path:
     tell(f"building {what} for {compiler} (once)")
     cmake = shutil.which("cmake", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]))
     if cmake is None:
-        raise UnusableEnvironmentError(f"{what} cannot be built for {compiler} without CMake: pip install cmake, or unset RANKWISE_MPI")
+        raise UnusableEnvironmentError(
+            f"{what} cannot be built for {compiler} without CMake: pip install cmake, or unset RANKWISE_MPI"
+        )
     with (kept / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _is_as_built(built):  # by another process, meanwhile
@@ -75,10 +77,16 @@ def _build(compiler: Path, target: str, name: str, what: str) -> Path:
             # SimGrid's wrapper compiles programs for its simulator; this lets CMake's trials of it be programs of this machine.
             pretend = {"SMPI_PRETEND_CC": "1"}
             options = {
-                "CMAKE_CXX_COMPILER": compiler, "CMAKE_BUILD_TYPE": "Release", "RANKWISE_MPI_WRAPPER": "ON", "RANKWISE_CORE": core,
+                "CMAKE_CXX_COMPILER": compiler, "CMAKE_BUILD_TYPE": "Release", "RANKWISE_MPI_WRAPPER": "ON",
+                "RANKWISE_CORE": core,
                 "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",
             }  # fmt: skip
-            _run([cmake, "-S", sources, "-B", made, *(f"-D{key}={value}" for key, value in options.items())], pretend, compiler, progress)
+            _run(
+                [cmake, "-S", sources, "-B", made, *(f"-D{key}={value}" for key, value in options.items())],
+                pretend,
+                compiler,
+                progress,
+            )
             _run([cmake, "--build", made, "--target", target, "--parallel", os.cpu_count() or 1], {}, compiler, progress)
         # Moved when it is whole, so that an interrupted build leaves nothing that looks finished.
         (path,) = (path for path in (made, made / "lib") if (path / name).is_file())
@@ -126,7 +134,8 @@ def _own_folder(folder: Path) -> None:
 
 
 def _is_as_built(built: Path) -> bool:
-    """Tell whether a file is ours and as it was built: nobody else may write to it, and its checksum is the one that was kept."""
+    """Tell whether a file is ours and as it was built: nobody else may write
+    to it, and its checksum is the one that was kept."""
     try:
         about, kept = built.stat(), _sum_of(built).read_text(encoding="ascii")
         return about.st_uid == os.geteuid() and not about.st_mode & 0o022 and kept == _checksum(built)

@@ -23,9 +23,11 @@ _PLACING = {
     ) | dict.fromkeys(("pernode", "bynode", "byslot", "bycore"), 0),
     "slurm": dict.fromkeys(("w", "nodelist", "N", "nodes", "m", "distribution", "ntasks-per-node"), 1),
 }  # fmt: skip
-# Others that are followed by words; of an option that is not known, a next word that is neither option nor program belongs to it.
+# Others that are followed by words; of an option that is not known, a next word that is neither option nor program belongs to
+# it.
 _WORDS = {
-    "genv": 2, "env": 2, "mca": 2, "gmca": 2, "prtemca": 2, "pmixmca": 2, "x": 1, "bind-to": 1, "wdir": 1, "wd": 1, "launcher": 1,
+    "genv": 2, "env": 2, "mca": 2, "gmca": 2, "prtemca": 2, "pmixmca": 2, "x": 1, "bind-to": 1, "wdir": 1, "wd": 1,
+    "launcher": 1,
     "launcher-exec": 1, "iface": 1, "genvlist": 1, "envlist": 1, "prefix": 1, "mpi": 1, "p": 1, "A": 1, "t": 1, "c": 1,
 }  # fmt: skip
 _RANKS = ("n", "np", "ntasks")
@@ -42,7 +44,8 @@ class Command:
     ranks: int | None
 
     def on(self, hosts: Sequence[str], program: Sequence[str] | None = None) -> list[str]:
-        """Return the command that starts the program (or another one) with each rank on its host; bound only if the user says so.
+        """Return the command that starts the program (or another one) with each rank on its host; bound only if the user says
+        so.
 
         Raises InputError where the launcher cannot place ranks like that.
         """

@@ -1,4 +1,5 @@
-"""Which MPI was installed how, and the compiler wrapper that is meant: read from what is installed, never guessed from a path."""
+"""Which MPI was installed how, and the compiler wrapper that is meant: read
+from what is installed, never guessed from a path."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def asked_compiler() -> Path | None:
             )
         return Path(compiler)
     if os.sep not in wanted:
-        raise InputError(f"RANKWISE_MPI is '{wanted}': set it to 'system' or to the path of an mpicxx, or unset it for the default MPI")
+        raise InputError(
+            f"RANKWISE_MPI is '{wanted}': set it to 'system' or to the path of an mpicxx, or unset it for the default MPI"
+        )
     path = Path(wanted).expanduser().absolute()
     if not path.is_file() or not os.access(path, os.X_OK):
         raise UnusableEnvironmentError(f"RANKWISE_MPI names {wanted}, which is not an executable: correct it or unset it")

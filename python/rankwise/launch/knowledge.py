@@ -1,4 +1,5 @@
-"""Where what was learnt about FFTs on this machine is kept: FFTW's wisdom, plans that were tried, transforms that were timed."""
+"""Where what was learnt about FFTs on this machine is kept: FFTW's wisdom,
+plans that were tried, transforms that were timed."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ class Hydra(Launcher):
         if list(hosts) == names * (len(hosts) // len(names)):
             return ["-hosts", ",".join(names), "-ppn", "1"]
         raise InputError(
-            f"{self.path} ({self.version}) knows no -rankmap: it places ranks blocked or cyclic, and this placement is neither; it "
-            "needs MPICH 5's mpiexec and library, or Slurm"
+            f"{self.path} ({self.version}) knows no -rankmap: it places ranks blocked or cyclic, and this placement is "
+            "neither; it needs MPICH 5's mpiexec and library, or Slurm"
         )
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
@@ -141,8 +141,8 @@ class Srun(Launcher):
                     return [*nodes, *options, f"--ntasks-per-node={each}", f"--distribution={distribution}"]
         if not named:
             raise InputError(
-                "srun outside of an allocation places ranks blocked or cyclic, as many on each node: for another placement name "
-                "the nodes with --hosts, or run inside an allocation (salloc, 'rankwise slurm submit')"
+                "srun outside of an allocation places ranks blocked or cyclic, as many on each node: for another placement "
+                "name the nodes with --hosts, or run inside an allocation (salloc, 'rankwise slurm submit')"
             )
         # Ranks placed so do not share memory under PMI-2, which is found out when they run.
         return ["-w", ",".join(hosts), *options, "--distribution=arbitrary"]

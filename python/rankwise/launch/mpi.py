@@ -26,15 +26,16 @@ from rankwise.launch.process import Child, output_of
 from rankwise.launch.reach import Reach, require_hosts, seconds_of
 from rankwise.launch.remains import memory_kills
 
-# Silence that no plan explains: so long, so many times what a record was to take, as long as its bytes take at so many a second,
-# and more where ranks take turns on a core.
+# Silence that no plan explains: so long, so many times what a record was to take, as long as its bytes take at so many a
+# second, and more where ranks take turns on a core.
 _SILENCE_S, _SILENCE_TIMES, _SLOWEST_BYTES_PER_S, _CROWDED_S = 30.0, 4.0, 3e7, 0.5
 _START_S, _START_OF_RANK_S = 60.0, 0.1
 # After such words of those who start its processes elsewhere MPICH's launcher waits for ever.
 _HOPELESS_S = 10.0
 # A step refused because its job is ending is not: Slurm ends rankwise, too, and says why.
 _HOPELESS = re.compile(
-    r"Unable to create step(?!.*already completing)|Host key verification failed|Permission denied|Could not resolve hostname|No route to host"
+    r"Unable to create step(?!.*already completing)|Host key verification failed|Permission denied|Could not resolve "
+    r"hostname|No route to host"
 )
 # How launchers tell of a rank that died: MPICH's and Intel's, Open MPI's, Slurm's; and an abort of MPI's own.
 _DEATH = re.compile(
@@ -171,7 +172,8 @@ def _about(kernels: Path) -> Mapping[str, Any]:
         reason = " ".join(text.split())[-300:] or f"exit code {code}"
         if re.search(r"libmpi\S*: cannot open shared object file", reason):
             raise UnusableEnvironmentError(
-                "there is no MPI beside rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the mpicxx on PATH"
+                "there is no MPI beside rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the "
+                "mpicxx on PATH"
             ) from None
         raise UnusableEnvironmentError(
             f"the MPI kernels do not start ({kernels}: {reason}): reinstall with 'pip install --force-reinstall mpich .'"
@@ -186,9 +188,10 @@ def stream_kernel(
 
     ``hosts`` holds the host of each rank; without it all run on this node.
 
-    ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies, when the ranks
-    do not start in time, when a node does not answer any more, when nothing is heard for longer than the arguments explain, or when
-    the kernel's output is not what it should be; InputError when the kernel refuses its arguments, or for a host that is not there.
+    ``doing`` names the work in messages ("measuring same-socket, launch 1"). Raises RankwiseError when a rank dies, when the
+    ranks do not start in time, when a node does not answer any more, when nothing is heard for longer than the arguments
+    explain, or when the kernel's output is not what it should be; InputError when the kernel refuses its arguments, or for a
+    host that is not there.
     """
     mpi.require_match()
     allocation = find_allocation()
@@ -205,7 +208,10 @@ def stream_kernel(
             child.end()
             end = "were ended"
             if child.left:
-                end = f"were killed, but of them {', '.join(map(str, child.left))} do not end on this node: see ps -p {child.left[0]}"
+                end = (
+                    f"were killed, but of them {', '.join(map(str, child.left))} do not end on this node: see ps -p "
+                    f"{child.left[0]}"
+                )
             return RankwiseError(f"{what} and {end}{_because(child.error_line())}{_because(_loss())}{mend}")
 
         def meanwhile(quiet_s: float) -> None:
@@ -244,7 +250,10 @@ def stream_kernel(
             child.end()
             why = _why_ended(child, code, started, doing)
             if memory_kills() > killed_before:
-                why += "; meanwhile the kernel killed a process of this node for want of memory: take fewer ranks or smaller messages"
+                why += (
+                    "; meanwhile the kernel killed a process of this node for want of memory: take fewer ranks or smaller "
+                    "messages"
+                )
             raise RankwiseError(why + _because(_loss()))
 
 

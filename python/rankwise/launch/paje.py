@@ -1,6 +1,7 @@
 """What SimGrid traces of a simulation (the Paje format): each rank's calls of MPI and its messages, with their times.
 
-Lines of a trace that count here: 5 names a state, 6 makes a container, 12 and 13 push and pop a state, 15 and 16 begin and end a message.
+Lines of a trace that count here: 5 names a state, 6 makes a container, 12 and 13 push and pop a state, 15 and 16 begin and end
+a message.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def preload_libraries() -> list[Path]:
         libraries.insert(0, build_preload(compiler))
     if not libraries:
         raise UnusableEnvironmentError(
-            f"librankwise_preload.so is not installed ({package_folder() / 'lib'}): reinstall rankwise, or set RANKWISE_MPI=system"
+            f"librankwise_preload.so is not installed ({package_folder() / 'lib'}): reinstall rankwise, or set "
+            "RANKWISE_MPI=system"
         )
     return libraries
 
@@ -40,11 +41,13 @@ def preload_libraries() -> list[Path]:
 def loading(libraries: Sequence[Path]) -> dict[str, str]:
     """Return the variables by which programs load libraries before their own, and before what is asked for already.
 
-    In LD_PRELOAD blanks end a name; libraries in folders with blanks are looked up by name in LD_LIBRARY_PATH, where they do not.
-    Raises UnusableEnvironmentError for a colon, which ends names in both.
+    In LD_PRELOAD blanks end a name; libraries in folders with blanks are looked up by name in LD_LIBRARY_PATH, where they do
+    not. Raises UnusableEnvironmentError for a colon, which ends names in both.
     """
     if any(":" in str(path) for path in libraries):
-        raise UnusableEnvironmentError(f"{libraries[0].parent} has a colon in it, which no loader takes: install rankwise elsewhere")
+        raise UnusableEnvironmentError(
+            f"{libraries[0].parent} has a colon in it, which no loader takes: install rankwise elsewhere"
+        )
     names, folders = [str(path) for path in libraries], []
     if any(" " in name for name in names):
         names, folders = [path.name for path in libraries], [str(path.parent) for path in libraries]
@@ -68,7 +71,8 @@ def require_fit(command: Sequence[str]) -> None:
         if (family := family_of(name)) not in known:
             raise UnusableEnvironmentError(
                 f"{program} belongs to {WORDS[family]} ({name}), and what could be loaded is for "
-                f"{' and '.join(WORDS[one] for one in sorted(known))}: set RANKWISE_MPI=system, with {WORDS[family]}'s mpicxx first on PATH"
+                f"{' and '.join(WORDS[one] for one in sorted(known))}: set RANKWISE_MPI=system, with {WORDS[family]}'s mpicxx "
+                "first on PATH"
             )
 
 

@@ -1,4 +1,5 @@
-"""What processes see where a launcher puts them, told by a shell: host, rank, CPUs, bytes of the network cards. No MPI needed."""
+"""What processes see where a launcher puts them, told by a shell: host, rank,
+CPUs, bytes of the network cards. No MPI needed."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ def _told(command: Command, hosts: Sequence[str], what: str) -> list[list[str]]:
             raise RankwiseError(f"nothing heard for {_SILENCE_S:.0f} s from ranks started by: {_short(words)}") from None
         if child.wait() != 0:
             raise RankwiseError(
-                f"the launcher does not start ranks on {', '.join(distinct(hosts))} ({child.error_line()}): name nodes that it reaches "
-                "with --hosts, or observe the program anew where it runs now"
+                f"the launcher does not start ranks on {', '.join(distinct(hosts))} ({child.error_line()}): name nodes that "
+                "it reaches with --hosts, or observe the program anew where it runs now"
             )
     return [line for line in lines if line and line[0].startswith("rankwise-")]
 
@@ -67,7 +68,8 @@ def require_hosts_of_ranks(command: Command, hosts: Sequence[str]) -> None:
             raise RankwiseError(f"rank {rank} ran on {found[rank]} instead of {host}; {told}")
         if shared[rank] not in (0, hosts.count(host)):
             raise RankwiseError(
-                f"rank {rank} counts {shared[rank]} ranks on {host} instead of {hosts.count(host)}, so that they share no memory; {told}"
+                f"rank {rank} counts {shared[rank]} ranks on {host} instead of {hosts.count(host)}, so that they share no "
+                f"memory; {told}"
             )
 
 

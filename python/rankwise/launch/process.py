@@ -91,9 +91,9 @@ class Child:
     ) -> Iterator[str]:
         """Yield stdout line by line until the command ends, whoever else still holds its stdout.
 
-        ``meanwhile`` is called at least about every second, with the seconds since a line that counts: any, or without ``all_count`` those
-        after which :meth:`heard` was called. Raises TimeoutError when :meth:`silence_s` comes to ``silence_s``, and what ``meanwhile``
-        raises.
+        ``meanwhile`` is called at least about every second, with the seconds since a line that counts: any, or without
+        ``all_count`` those after which :meth:`heard` was called. Raises TimeoutError when :meth:`silence_s` comes to
+        ``silence_s``, and what ``meanwhile`` raises.
         """
         assert self._process.stdout is not None and self._process.stderr is not None
         pending = b""
@@ -138,8 +138,8 @@ class Child:
         self._waited_s: dict[int, float] | None = None
 
     def silence_s(self) -> float:
-        """Return for how long nothing that counts was heard, without the time for which a process of the command was ready to run and
-        had no processor: on a busy machine that is none of its doing."""
+        """Return for how long nothing that counts was heard, without the time for which a process of the command was ready to
+        run and had no processor: on a busy machine that is none of its doing."""
         quiet_s = time.monotonic() - self._heard_s
         if quiet_s < _QUIET_S:
             return quiet_s

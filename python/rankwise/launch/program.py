@@ -73,7 +73,8 @@ def family_of(library: str) -> str:
 
 
 def require_match(launcher: Launcher | None, program: Path | None) -> None:
-    """Raise UnusableEnvironmentError for a launcher of another MPI than the program's: each rank would be alone in its world."""
+    """Raise UnusableEnvironmentError for a launcher of another MPI than the
+    program's: each rank would be alone in its world."""
     if launcher is None or program is None or launcher.family not in WORDS:
         return
     for name in mpi_libraries(program):

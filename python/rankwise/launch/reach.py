@@ -38,8 +38,8 @@ def require_hosts(hosts: Sequence[str], allocation: Allocation | None) -> None:
         strangers = [host for host in names if node_name(host) not in own]
         if strangers:
             raise InputError(
-                f"{shortened(strangers)} is not among the nodes of job {allocation.job_id} ({shortened(allocation.hosts)}): name "
-                "some of these, or run outside of the job"
+                f"{shortened(strangers)} is not among the nodes of job {allocation.job_id} ({shortened(allocation.hosts)}): "
+                "name some of these, or run outside of the job"
             )
     elif not any(os.environ.get(name) for name in _OWN_SHELLS):
         with ThreadPoolExecutor(32) as pool:

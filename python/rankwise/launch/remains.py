@@ -1,4 +1,5 @@
-"""What a launcher may leave behind when it dies: processes, found by a mark in their environment, and segments of shared memory."""
+"""What a launcher may leave behind when it dies: processes, found by a mark in
+their environment, and segments of shared memory."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Remains:
         return sorted(own & parents.keys())
 
     def note_segments(self) -> None:
-        """Remember the segments of MPI libraries that the processes have mapped: once they are dead nothing tells whose these are."""
+        """Remember the segments of MPI libraries that the processes have mapped:
+        once they are dead nothing tells whose these are."""
         for pid in self.processes():
             for line in _lines(f"/proc/{pid}/maps"):
                 if "/dev/shm/" in line and (found := _SEGMENT.search(line)):
@@ -125,7 +127,8 @@ def memory_kills() -> int:
 
 
 def waited_s(pid: int) -> float:
-    """Return for how long a process has been ready to run and had no processor; 0 where it is gone, or the system does not tell."""
+    """Return for how long a process has been ready to run and had no processor;
+    0 where it is gone, or the system does not tell."""
     words = (_lines(f"/proc/{pid}/schedstat") or [""])[0].split()
     return int(words[1]) * 1e-9 if len(words) > 1 else 0.0
 

@@ -1,7 +1,7 @@
 """Whether a program is safe under reordering, by test runs: twice as it is, once with its ranks in the cells of others.
 
-A program that uses ranks of the Cartesian communicator in another one hangs then, fails, or prints other figures. What it prints
-alike in both plain runs (times differ) it must print in the third.
+A program that uses ranks of the Cartesian communicator in another one hangs then, fails, or prints other figures. What it
+prints alike in both plain runs (times differ) it must print in the third.
 """
 
 from __future__ import annotations

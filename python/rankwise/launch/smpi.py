@@ -115,7 +115,8 @@ def run_simulation(
         hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
         command = [
-            str(simgrid.smpirun), *_OPTIONS, *folding, *precision, *(() if trace is None else (*_TRACING, "-trace-file", str(trace))),
+            str(simgrid.smpirun), *_OPTIONS, *folding, *precision,
+            *(() if trace is None else (*_TRACING, "-trace-file", str(trace))),
             "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
             str(simgrid.kernels), *simulation.arguments,
         ]  # fmt: skip
@@ -130,8 +131,8 @@ def run_simulation(
                         records.append(record)
             except TimeoutError:
                 raise RankwiseError(
-                    f"the simulation of {ranks} ranks said nothing for {silence_s:.0f} s, which was to take less: it hangs and was ended: "
-                    "the same command goes on, or allow more with RANKWISE_SILENCE_S"
+                    f"the simulation of {ranks} ranks said nothing for {silence_s:.0f} s, which was to take less: it hangs "
+                    "and was ended: the same command goes on, or allow more with RANKWISE_SILENCE_S"
                 ) from None
             code, complaint = child.wait(), child.complaint()
         if code == 0 and records and records[-1]["record"] == "end":
@@ -143,8 +144,7 @@ def run_simulation(
             return run_simulation(simgrid, simulation, log, started, _COARSER, trace)
         write_whole(log, text)
         raise RankwiseError(
-            f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): "
-            f"SimGrid's log is in {log}"
+            f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): SimGrid's log is in {log}"
         )
 
 

@@ -65,7 +65,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Compared:
-    """What two profiles' comparison found: each figure, what it comes to, what makes them hard to compare, and which are poor."""
+    """What two profiles' comparison found: each figure, what it comes to, what
+    makes them hard to compare, and which are poor."""
 
     comparisons: list[Comparison]
     outcome: Outcome

@@ -19,7 +19,12 @@ PRODUCTS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("bisection_bandwidth", ("nodes", "links", "link_bandwidth", "taper"), 0.5),
 )
 _AT_MOST = (("injection_bandwidth", ("links", "link_bandwidth")),)  # a card may carry less than its links
-_ORDERED = (("leaf_nodes", "group_nodes"), ("group_nodes", "nodes"), ("devices", "scale_up_devices"), ("latency_inside", "latency"))
+_ORDERED = (
+    ("leaf_nodes", "group_nodes"),
+    ("group_nodes", "nodes"),
+    ("devices", "scale_up_devices"),
+    ("latency_inside", "latency"),
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,8 @@ def schema() -> dict[str, Any]:
             "notes": {"type": "array", "items": {"type": "string"}},
             "topology": {
                 "type": "object",
-                "properties": {"name": {"enum": list(TOPOLOGIES)}, "dimensions": {"type": "integer", "minimum": 1, "maximum": 12},
+                "properties": {"name": {"enum": list(TOPOLOGIES)},
+                    "dimensions": {"type": "integer", "minimum": 1, "maximum": 12},
                                "kind": {"enum": list(KINDS)}, "source": text, "date": text},
                 "required": ["name", "kind", "source", "date"],
                 "additionalProperties": False,

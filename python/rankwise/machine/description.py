@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import MOST_DIGITS, no_pipe
+from rankwise.files import MOST_DIGITS, plain
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
@@ -277,7 +277,9 @@ def parse_description(text: str, where: str) -> Description:
     except ValueError:  # of a whole number only
         lines = enumerate(text.splitlines(), start=1)
         line = next((n for n, words in lines if re.search(rf"\w{{{MOST_DIGITS}}}", words)), 1)
-        raise InputError(f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it") from None
+        raise InputError(
+            f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it"
+        ) from None
     except RecursionError:
         raise InputError(f"machine file {where} is nested too deeply: mend it") from None
     try:
@@ -289,7 +291,8 @@ def parse_description(text: str, where: str) -> Description:
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """Return the line of a TOML file that holds a key (figures.nodes.value), or the table that it lies in; None where neither is."""
+    """Return the line of a TOML file that holds a key (figures.nodes.value), or
+    the table that it lies in; None where neither is."""
     found, best, table = None, 0, ""
     for number, line in enumerate(text.splitlines(), start=1):
         if (head := re.match(r"\s*\[([\w.]+)\]", line)) is not None:
@@ -338,7 +341,7 @@ def _described(record: dict[str, Any], where: str) -> Description:
 def load_description(path: Path) -> Description:
     """Read a description from a file. Raises InputError."""
     try:
-        return parse_description(no_pipe(path).read_text(encoding="utf-8"), str(path))
+        return parse_description(plain(path).read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         mend = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
         raise InputError(f"machine file {path} {unreadable(error)}: {mend}") from None

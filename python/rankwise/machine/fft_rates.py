@@ -98,7 +98,8 @@ class FftRates:
                 for rates in _list(record["rates"])
             ),
             tuple(
-                CountedA(whole(c["n"], "n"), whole(c["lines"], "lines"), whole(c["cache_bytes"], "cache_bytes"), _rate(c, "a"), str(c["method"]))
+                CountedA(whole(c["n"], "n"), whole(c["lines"], "lines"), whole(c["cache_bytes"], "cache_bytes"), _rate(c, "a"),
+                    str(c["method"]))
                 for c in _list(record["counted"])
             ),
             str(record["created"]),

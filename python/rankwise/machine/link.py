@@ -38,7 +38,8 @@ class Segment:
 
     @property
     def latency_s(self) -> float:
-        """Return alpha where it is a time; NaN where the line, which holds for larger messages only, meets 0 B at or below zero."""
+        """Return alpha where it is a time; NaN where the line, which holds for
+        larger messages only, meets 0 B at or below zero."""
         return self.alpha_s if self.alpha_s > 0 else math.nan
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,7 +13,8 @@ Sample = tuple[Mapping[str, str], float]
 
 
 def gauge(name: str, help_text: str, samples: Sequence[Sample]) -> list[str]:
-    """Return the lines of a gauge: one HELP, one TYPE, a sample each labels; none without samples. Base units, no time stamps."""
+    """Return the lines of a gauge: one HELP, one TYPE, a sample each labels;
+    none without samples. Base units, no time stamps."""
     if not samples:
         return []
     lines = [f"# HELP {name} {help_text}", f"# TYPE {name} gauge"]
@@ -24,7 +25,8 @@ def gauge(name: str, help_text: str, samples: Sequence[Sample]) -> list[str]:
 
 
 def text(profile: Profile) -> str:
-    """Return a profile's gauges: latency, bandwidth and samples of each link, what ranks share, and how far that can be trusted.
+    """Return a profile's gauges: latency, bandwidth and samples of each link, what ranks share, and how far that can be
+    trusted.
 
     ``bound`` low and high are the ends of the 95 % interval, where it is known.
     """
@@ -41,7 +43,8 @@ def text(profile: Profile) -> str:
     lines = [
         *gauge("rankwise_profile_link_latency_seconds", "Time of the smallest message over a link class, one way.", latency),
         *gauge(
-            "rankwise_profile_link_bandwidth_bytes_per_second", "Size / time of the largest message over a link class, one way.", bandwidth
+            "rankwise_profile_link_bandwidth_bytes_per_second", "Size / time of the largest message over a link class, one "
+                                                                "way.", bandwidth
         ),
         *gauge("rankwise_profile_link_samples", "Samples of plain sends behind a link class.", samples),
         *gauge("rankwise_profile_shared_bytes_per_second", "What messages share, one way, all pairs together.", shared),

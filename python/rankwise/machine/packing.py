@@ -1,4 +1,5 @@
-"""What gathering a message from rows of memory takes a rank, or putting it back: part of a profile, a curve a length of rows."""
+"""What gathering a message from rows of memory takes a rank, or putting it
+back: part of a profile, a curve a length of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ class Packing:
     curves: Mapping[int, Sequence[tuple[int, float]]]
 
     def time_s(self, size_bytes: int, row_bytes: int) -> float:
-        """Return the seconds of one copy; between lengths and between sizes straight in the logarithms, beyond them the nearest rate."""
+        """Return the seconds of one copy; between lengths and between sizes
+        straight in the logarithms, beyond them the nearest rate."""
         if size_bytes <= 0:
             return 0.0
         rates = [(rows, _at(curve, size_bytes)) for rows, curve in self.curves.items()]

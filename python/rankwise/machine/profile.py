@@ -5,7 +5,8 @@ share, shared.py), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
-``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack`` (packing.py). Schema 1 had of what is shared the card's rate only, with a link.
+``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack`` (packing.py). Schema 1 had
+of what is shared the card's rate only, with a link.
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ class Link:
         )
 
     def explained_by(self) -> str:
-        """Return the model whose figures stand for the link in words: what predicts, or the best of the fits where it looks up."""
+        """Return the model whose figures stand for the link in words: what
+        predicts, or the best of the fits where it looks up."""
         fits = [name for name in self.send.models if not self.is_look_up(name)]
         if self.send.model in fits or not fits:
             return self.send.model
@@ -321,7 +323,8 @@ def _require_checksums(record: Mapping[str, Any], where: str) -> None:
 
 
 def open_profile(path: Path) -> Profile:
-    """Read a profile for a verb, and have said on stderr, once, how far its figures can be trusted. Raises InputError like load."""
+    """Read a profile for a verb, and have said on stderr, once, how far its
+    figures can be trusted. Raises InputError like load."""
     profile = Profile.load(path)
     tell_at_end(f"profile {path}: {profile.trust.line()}")
     return profile

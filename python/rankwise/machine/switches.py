@@ -25,8 +25,8 @@ class _Unit:
 
 @dataclass(frozen=True)
 class Switches:
-    """The units of each node, the innermost first; units that hold all nodes are left out. ``source`` says where from, as far as
-    which line."""
+    """The units of each node, the innermost first; units that hold all nodes are left out. ``source`` says where from, as far
+    as which line."""
 
     source: str
     units_of: dict[str, tuple[str, ...]]

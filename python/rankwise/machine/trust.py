@@ -91,7 +91,8 @@ class Trust:
         if record is None:
             return Trust()
         reasons = tuple(
-            Reason(str(r["code"]), finite(r["severity"], "severity"), str(r["words"]), str(r["cure"])) for r in record.get("reasons", [])
+            Reason(str(r["code"]), finite(r["severity"], "severity"), str(r["words"]), str(r["cure"]))
+            for r in record.get("reasons", [])
         )
         of = {
             str(link): {str(way): _level(level) for way, level in ways.items()} for link, ways in record.get("of", {}).items()

@@ -103,9 +103,9 @@ def by_partners(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> floa
 def by_spectrum(edges: tuple[Array, Array, Array], sizes: Sequence[int], most_climbs: int = 6) -> float:
     """Return the bound by eigenvalues, with weights on the diagonal that are moved to where it is great.
 
-    Let X have a unit column for each node, its entry 1/sqrt(n) at each of the node's n ranks. With the Laplacian L and any diagonal U, twice
-    the cut is the sum of n_i x_i'(L + U) x_i over all nodes, less the trace of U; the columns are orthonormal, hence that is at
-    least the sum of n_i times the i-th least eigenvalue, the largest nodes first.
+    Let X have a unit column for each node, its entry 1/sqrt(n) at each of the node's n ranks. With the Laplacian L and any
+    diagonal U, twice the cut is the sum of n_i x_i'(L + U) x_i over all nodes, less the trace of U; the columns are
+    orthonormal, hence that is at least the sum of n_i times the i-th least eigenvalue, the largest nodes first.
     """
     low, high, weight = edges
     ranks, scale = sum(sizes), float(weight.max())

@@ -158,7 +158,8 @@ FORMATS = {
     "slurm-hostfile": Format(
         _host_a_rank,
         "SLURM_HOSTFILE=FILE srun --mpi=pmix --distribution=arbitrary -n {ranks} {program}",
-        "with --mpi=pmi2 (MPICH) ranks of a node that do not stand together share no memory: take hydra-hostfile inside the job",
+        "with --mpi=pmi2 (MPICH) ranks of a node that do not stand together share no memory: take hydra-hostfile inside the "
+        "job",
     ),
     "openmpi-rankfile": Format(
         _rankfile,

@@ -30,7 +30,8 @@ def map_graph(problem: Problem, seed: int) -> NDArray[np.int32]:
 def divided_by_kahip(
     first: NDArray[np.int32], others: NDArray[np.int32], heavy: NDArray[np.int32], node_sizes: Sequence[int], seed: int
 ) -> NDArray[np.int32]:
-    """Return KaHIP's part of each vertex of a graph in compressed rows; parts are nearly equal, the largest for the largest node.
+    """Return KaHIP's part of each vertex of a graph in compressed rows; parts are nearly equal, the largest for the largest
+    node.
 
     Raises InputError where KaHIP is not installed.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.files import no_pipe, read_text
+from rankwise.files import plain, read_text
 from rankwise.mapping.traffic import Traffic
 from rankwise.observe.record import MAGIC, Record, read_record
 
@@ -33,12 +33,12 @@ def traffic_of(record: Record, name: str) -> Traffic:
 def read_graph(path: Path) -> Traffic:
     """Read a graph whose vertices are ranks and whose weights are bytes.
 
-    MatrixMarket (the rank of the row sends to that of the column), METIS (each edge is sent once each way), CSV (a line of bytes
-    for each rank), or a record of ``rankwise observe``. Raises InputError, with the line, for ranks that send to themselves, edges
-    that are missing or stand at one end only, and weights that are negative or no whole numbers.
+    MatrixMarket (the rank of the row sends to that of the column), METIS (each edge is sent once each way), CSV (a line of
+    bytes for each rank), or a record of ``rankwise observe``. Raises InputError, with the line, for ranks that send to
+    themselves, edges that are missing or stand at one end only, and weights that are negative or no whole numbers.
     """
     try:
-        with no_pipe(path).open("rb") as file:
+        with plain(path).open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
                 return traffic_of(read_record(path), path.name)
     except OSError:

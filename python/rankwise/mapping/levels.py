@@ -70,9 +70,9 @@ class Unit:
 def parse_levels(text: str) -> tuple[list[Inner], list[Unit]]:
     """Read levels below and above the node.
 
-    Below, the outer first: ``socket:2``, ``numa:4``, ``l3:8``, ``socket:2,l3:4``: how many a part of the level above has. Above,
-    the inner first: ``switch:16`` (nodes), ``group:4`` (switches), each with what a byte costs that leaves it: ``switch:16*5``.
-    Raises InputError.
+    Below, the outer first: ``socket:2``, ``numa:4``, ``l3:8``, ``socket:2,l3:4``: how many a part of the level above has.
+    Above, the inner first: ``switch:16`` (nodes), ``group:4`` (switches), each with what a byte costs that leaves it:
+    ``switch:16*5``. Raises InputError.
     """
     inner: list[Inner] = []
     above: list[Unit] = []
@@ -132,7 +132,8 @@ def _priced(found: Sequence[tuple[str, tuple[int, ...]]], costs: Sequence[int | 
 
 
 def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:
-    """Return each node's number on a machine whose units hold so many nodes (the inner first): units stand apart, filled in order.
+    """Return each node's number on a machine whose units hold so many nodes (the inner first): units stand apart, filled in
+    order.
 
     Raises InputError where a unit has more nodes than that, or there are other levels.
     """

@@ -203,7 +203,8 @@ def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult
 def quicker(one: MapResult, other: MapResult) -> bool:
     """Tell whether one takes less time than another on a machine by more than can be an error: their intervals are apart.
 
-    Where both are held up by the same thing, what is not known of the machine is the same of both, and the judge's own error counts.
+    Where both are held up by the same thing, what is not known of the machine is the same of both, and the judge's own error
+    counts.
     """
     if one.step is None or other.step is None:
         return False
@@ -213,7 +214,8 @@ def quicker(one: MapResult, other: MapResult) -> bool:
 
 
 def hardly_better(one: MapResult, other: MapResult) -> bool:
-    """Tell whether one result gains less than LEAST_GAIN of another's J_sum, J_max and time: to move ranks for it is not worth while."""
+    """Tell whether one result gains less than LEAST_GAIN of another's J_sum, J_max
+    and time: to move ranks for it is not worth while."""
     figures = ((one.j_sum, other.j_sum), (one.j_max, other.j_max), (one.time_s or 0.0, other.time_s or 0.0))
     return all(mine >= (1 - LEAST_GAIN) * its for mine, its in figures)
 
@@ -235,7 +237,8 @@ class How:
     tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
 
     ``front``, or ``price``, gives half of refined's search to a small J_max and keeps the maps of which none is better than
-    another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least J_sum first.
+    another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least
+    J_sum first.
 
     ``levels`` are those below the node, the outer first: each map's nodes are divided among them (blocked in the order
     of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1; ``price``
@@ -277,8 +280,9 @@ def map_grid(
 
     The ranks fill the nodes in order: ranks 0 to ``node_sizes[0] - 1`` are on node 0, and so on; the grid must have as
     many cells as there are ranks. ``stencil`` is an id, offsets as text (``"1,0;-1,0*8"``) or a list of offsets.
-    ``periodic`` has one flag an axis (default: all axes open). ``algorithms`` names ids of :func:`algorithm_names` or ``"all"``;
-    an algorithm that cannot handle the input is skipped where it comes from ``"all"`` and an error where it is named.
+    ``periodic`` has one flag an axis (default: all axes open). ``algorithms`` names ids of :func:`algorithm_names` or
+    ``"all"``; an algorithm that cannot handle the input is skipped where it comes from ``"all"`` and an error where it is
+    named.
 
     Raises InputError for input that does not fit together.
     """

@@ -24,7 +24,10 @@ def order_hosts(mappings: Mappings, hosts: Sequence[str], above: Sequence[Above]
     if not above:
         return list(hosts)
     if len(set(sizes)) > 1:
-        raise InputError("a grid's nodes are ordered by switches where all are of one size: leave --topology and the levels above the node out")
+        raise InputError(
+            "a grid's nodes are ordered by switches where all are of one size: leave --topology and the levels above the node "
+            "out"
+        )
     offsets = [list(offset) for offset in mappings.offsets]
     first, others, weights = _core.stencil_graph(list(mappings.grid), list(mappings.periodic), offsets, list(mappings.weights))
     count = len(sizes)

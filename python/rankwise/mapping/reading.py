@@ -15,8 +15,8 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
 
     Takes JSON (``rankwise map --json --with-mapping``, or an object with ``node_of_cell``), CSV with a column ``node``
     in the order of cells, a rank order (ranks separated by commas, node by node), an Open MPI rankfile, or hosts in the
-    order of ranks (one a line, ``host:count`` for several ranks in a row; or in the order that a comment's -rankmap says). Hosts become nodes in the order of their first
-    ranks. ``option`` named the file. Raises InputError.
+    order of ranks (one a line, ``host:count`` for several ranks in a row; or in the order that a comment's -rankmap says).
+    Hosts become nodes in the order of their first ranks. ``option`` named the file. Raises InputError.
     """
     mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
     text = read_text(path, option, mend)

@@ -178,16 +178,16 @@ def place_traffic(
 ) -> Mappings:
     """Place the ranks of a program on nodes of these sizes by one or several algorithms; the cells of the result are ranks.
 
-    ``observed`` is where they were, ``blocked`` and ``cyclic`` are what launchers do, ``refined`` searches (where ``price`` tells
-    what a placement costs: for the bytes in all, with and without the levels above the node, and for those of the busiest node,
-    and takes what costs least), ``graph`` is KaHIP. J_sum and J_max count bytes. Raises InputError.
+    ``observed`` is where they were, ``blocked`` and ``cyclic`` are what launchers do, ``refined`` searches (where ``price``
+    tells what a placement costs: for the bytes in all, with and without the levels above the node, and for those of the busiest
+    node, and takes what costs least), ``graph`` is KaHIP. J_sum and J_max count bytes. Raises InputError.
     """
     search = search or Search()
     sizes = [int(size) for size in node_sizes]
     if sum(sizes) != traffic.ranks or min(sizes, default=0) < 1:
         raise InputError(
-            f"{traffic.name} has {traffic.ranks} ranks and the nodes hold {sum(sizes)}: give as many with --nodes and --ppn, or "
-            "--node-sizes"
+            f"{traffic.name} has {traffic.ranks} ranks and the nodes hold {sum(sizes)}: give as many with --nodes and --ppn, "
+            "or --node-sizes"
         )
     graph = _Graph.of(traffic)
     work = _Work(traffic, sizes, search, graph, price)

@@ -1,7 +1,7 @@
 """Streams between all pairs of nodes, one rank on each: what is streamed in which order, and what is kept of it.
 
-A sweep is N-1 rounds (N, with a bye, where N is odd) of disjoint pairs that stream at once, by the circle method; each sweep is a
-launch of its own, with the nodes in another order on the circle. In a round first one end of each pair sends, then the other.
+A sweep is N-1 rounds (N, with a bye, where N is odd) of disjoint pairs that stream at once, by the circle method; each sweep is
+a launch of its own, with the nodes in another order on the circle. In a round first one end of each pair sends, then the other.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class AllPairs:
     def times(self, size_bytes: int, again: bool = False) -> Times:
         """Return the logs of the sweeps' times at one size, or of those measured again; without those of busy moments.
 
-        What is not judged anyway stays: for the medians it is a slow node like others. A round that thereby loses more than a quarter of its times is left out: what is left would not tell its level.
+        What is not judged anyway stays: for the medians it is a slow node like others. A round that thereby loses more than a
+        quarter of its times is left out: what is left would not tell its level.
         """
         rows = (self.sweep < 0) == again
         partner = self.partner[rows]
@@ -111,7 +112,8 @@ def judge(campaign: AllPairs, leaf_of: Sequence[str | None] = ()) -> Judgement:
     """Name what is slow in a campaign. Raises InputError for fewer than four nodes."""
     if len(campaign.hosts) < LEAST_NODES:
         raise InputError(
-            f"{len(campaign.hosts)} nodes answer: to tell which one is slow takes at least {LEAST_NODES}, name more with --hosts"
+            f"{len(campaign.hosts)} nodes answer: to tell which one is slow takes at least {LEAST_NODES}, name more with "
+            "--hosts"
         )
     judged, figures = campaign.judged(), len(campaign.time_s)
     effects = {size: decompose(campaign.times(size), figures) for size in campaign.time_s}
@@ -142,8 +144,8 @@ def answering(mpi: Mpi, hosts: Sequence[str]) -> tuple[list[str], dict[str, str]
         hosts = [host for host in hosts if host not in reasons]
         if len(hosts) < 2:
             raise UnusableEnvironmentError(
-                f"no ranks can be started on {', '.join(list(reasons)[:5])} ({next(iter(reasons.values()), why)}): see that this host "
-                "may log in there, and that rankwise is installed at the same path"
+                f"no ranks can be started on {', '.join(list(reasons)[:5])} ({next(iter(reasons.values()), why)}): see that "
+                "this host may log in there, and that rankwise is installed at the same path"
             )
         if not reasons:  # each by itself answers
             raise UnusableEnvironmentError(f"no ranks can be started on these {len(hosts)} hosts together ({why}): name fewer")
@@ -207,7 +209,8 @@ def measure_all_pairs(
     with SamplesFile(path) as samples:
         if not resume:
             head = {"record": "campaign", "campaign": new_campaign_id(), "schema": SCHEMA, "kind": KIND, "created": now(),
-                    "hosts": list(hosts), "silent": silent, "sizes": list(sizes), "mpi_library": mpi.library_version}  # fmt: skip
+                    "hosts": list(hosts), "silent": silent, "sizes": list(sizes),
+                    "mpi_library": mpi.library_version}  # fmt: skip
             samples.append(head)
         run = _Run(mpi, head, known, samples, crowded, meter)
         began_s = time.monotonic()
@@ -305,8 +308,8 @@ class _Run:
 def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int, seed: int) -> list[list[Pair]]:
     """Return rounds of disjoint pairs in which each candidate occurs so often, beside as many other pairs, at least four.
 
-    What nodes there are decides how many fit; candidates take at most half of them, so that the others tell what a round's level is.
-    The others are drawn anew for each round, so that what pairs share by chance does not stay.
+    What nodes there are decides how many fit; candidates take at most half of them, so that the others tell what a round's
+    level is. The others are drawn anew for each round, so that what pairs share by chance does not stay.
     """
     rng = random.Random(f"{seed}/{nodes}/{len(candidates)}")
     known, rounds = set(candidates), []
@@ -337,7 +340,8 @@ def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int
 
 _NEEDED = {
     "campaign": ("campaign", "hosts", "silent", "sizes", "created"), "start": ("placements",), "witness": ("seconds",),
-    "round": ("round", "sweep", "partner", "seconds", "busy_s", "own_s"), "samples": ("round", "size_bytes", "messages", "repeats", "time_s"),
+    "round": ("round", "sweep", "partner", "seconds", "busy_s", "own_s"),
+    "samples": ("round", "size_bytes", "messages", "repeats", "time_s"),
 }  # fmt: skip
 
 
@@ -393,7 +397,9 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
             for size, samples in of_size.items():
                 row = np.full(len(hosts), np.nan)
                 if len(samples["time_s"]) != int(samples["repeats"]) * int(np.sum(who >= 0)):
-                    raise InputError(f"round {round_['round']} has not {samples['repeats']} times of each pair of {size} B: measure anew")
+                    raise InputError(
+                        f"round {round_['round']} has not {samples['repeats']} times of each pair of {size} B: measure anew"
+                    )
                 repeats = np.asarray(samples["time_s"], dtype=np.float64).reshape(-1, int(samples["repeats"]))
                 row[who >= 0] = np.median(repeats, axis=1)
                 times[size].append(row)

@@ -135,7 +135,10 @@ def _way(
     columns += [-HISTORY_STEP * session for session in earlier]
     moved = np.concatenate(columns, axis=1) if columns else np.empty((centre.size, 0))
     within = [
-        _NORMAL_PER_MAD * float(np.median(np.abs(times_s / np.median(times_s) - 1))) / math.sqrt(times_s.size) * _MEDIAN_PER_MEAN
+        _NORMAL_PER_MAD
+        * float(np.median(np.abs(times_s / np.median(times_s) - 1)))
+        / math.sqrt(times_s.size)
+        * _MEDIAN_PER_MEAN
         for row in by_size.values() for times_s in row.values()
     ]  # fmt: skip
     count = max(logs.shape[1], 1)

@@ -140,7 +140,9 @@ def profile_from_campaign(
             spread=spread_of(cells, sessions, statistic),
         )
     if not links:
-        grave = max((reason for reason in trust.reasons if reason.severity >= 1), key=lambda reason: reason.severity, default=None)
+        grave = max(
+            (reason for reason in trust.reasons if reason.severity >= 1), key=lambda reason: reason.severity, default=None
+        )
         raise InputError(
             f"samples {samples_path} hold {unfit[0] if unfit else 'no sample yet: measure on with --resume'}"
             + (f"; {grave.words}" if grave else "")

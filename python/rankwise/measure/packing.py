@@ -1,4 +1,5 @@
-"""``rankwise measure pack``: what packing messages takes, measured in about a second of one processor, and put into the profile."""
+"""``rankwise measure pack``: what packing messages takes, measured in about a
+second of one processor, and put into the profile."""
 
 from __future__ import annotations
 

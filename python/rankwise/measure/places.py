@@ -18,7 +18,8 @@ class Places:
 
     ``pairs`` have nothing in common, the one that is measured first; ``star`` is a rank's CPU and those of its partners. With
     ``hosts`` (two or more) each pair's CPUs lie on two of them, and each of the star's on one.
-    ``fills`` is the resource that pairs fill when ``at_once`` of them (0: all) stream (machine/shared.py), if any; where the first
+    ``fills`` is the resource that pairs fill when ``at_once`` of them (0: all) stream (machine/shared.py), if any; where the
+    first
     ``in_one_socket`` of these lie in one of several sockets, they fill its own.
     """
 
@@ -47,7 +48,8 @@ class Places:
         return [pair[0] for pair in chosen] + [pair[1] for pair in chosen]
 
     def hosts_of_launch(self, launch: int) -> tuple[str, ...]:
-        """Return the two hosts between which a launch of pairs measures: the first two, and so on until all pairs had their turn.
+        """Return the two hosts between which a launch of pairs measures: the first two, and so on until all pairs had their
+        turn.
 
         Of N hosts each is in one of the first N / 2 launches (rounded up), and so in every further such round of a tournament
         by the circle method.

@@ -13,7 +13,8 @@ from rankwise.statistics import Array, launch_interval
 def imprecise_cells(
     campaign: Campaign, link: str, cells: Collection[tuple[str, int]], statistic: str, precision: float
 ) -> set[tuple[str, int]]:
-    """Return those of a link class's cells (operation, size) whose interval reaches farther than ± precision, or that lack one."""
+    """Return those of a link class's cells (operation, size) whose interval
+    reaches farther than ± precision, or that lack one."""
     by_operation = cells_of(campaign, link, timer_cost_s(campaign))
     return {
         (operation, size)

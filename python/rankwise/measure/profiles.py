@@ -39,7 +39,8 @@ def _of_campaigns(campaigns: Sequence[Campaign], path: Path, statistic: str, mod
     require_one_machine(campaigns, path)
     newest = newest_of_each_kind(campaigns)
     warnings = [
-        f"the {kind_of(campaign)} campaign of {campaign.head.get('created')} in {path.name} is left out: of its kind there is a newer one"
+        f"the {kind_of(campaign)} campaign of {campaign.head.get('created')} in {path.name} is left out: of its kind there is "
+        "a newer one"
         for campaign in campaigns if all(campaign is not one for one in newest) and campaign.samples
     ]  # fmt: skip
     profile: Profile | None = None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import load_json, lock, no_pipe, require_output
+from rankwise.files import load_json, lock, plain, require_output
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 from rankwise.reading import Trace
@@ -41,7 +41,7 @@ class SamplesFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.
-            self._stream = no_pipe(path).open("ab", buffering=0)
+            self._stream = plain(path).open("ab", buffering=0)
             lock(self._stream, path)
             self._close_cut_off_line()
         except OSError as error:
@@ -146,27 +146,30 @@ def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, 
 
     Raises InputError for a file that is missing or is not JSON Lines.
     """
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = load_json(line)
+        except json.JSONDecodeError:
+            if number == 1:
+                raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
+            if trace is None or not trace.on:
+                tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
+            continue
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
+        if not isinstance(record, dict) or not isinstance(record.get("record"), str):
+            raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
+        yield number, record if trace is None else trace.of(record, f", line {number}")
+
+
+def _lines(path: Path) -> Iterator[str]:
     try:
-        stream = no_pipe(path).open(encoding="utf-8", errors="replace")
+        with plain(path).open(encoding="utf-8", errors="replace") as stream:
+            yield from stream
     except OSError as error:
         raise InputError(f"samples {path} {unreadable(error)}: measure first, or name the right file") from None
-    with stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = load_json(line)
-            except json.JSONDecodeError:
-                if number == 1:
-                    raise InputError(f"{path}, line 1: not JSON Lines: is this a samples file?") from None
-                if trace is None or not trace.on:
-                    tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
-                continue
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
-            if not isinstance(record, dict) or not isinstance(record.get("record"), str):
-                raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")
-            yield number, record if trace is None else trace.of(record, f", line {number}")
 
 
 def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
@@ -177,12 +180,15 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
         if kind == "campaign":
             schema = record.get("schema")
             if not isinstance(schema, int) or schema > SCHEMA:
-                raise InputError(f"samples {path}, line {number}: schema {schema!r:.40}, this program reads {SCHEMA}: update rankwise")
+                raise InputError(
+                    f"samples {path}, line {number}: schema {schema!r:.40}, this program reads {SCHEMA}: update rankwise"
+                )
             campaigns[str(identity)] = Campaign(record, [], [])
             continue
         if str(identity) not in campaigns:
             raise InputError(
-                f"{path}, line {number}: of a campaign {identity!s:.40} that never began: is it edited? Remove the line, the others remain"
+                f"{path}, line {number}: of a campaign {identity!s:.40} that never began: is it edited? Remove the line, the "
+                "others remain"
             )
         if campaigns[str(identity)].head.get("plan"):
             require_fields(record, f"{path}, line {number}", _NEEDED)
@@ -229,7 +235,8 @@ def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
 
 
 def require_fields(record: Mapping[str, Any], where: str, needed: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a record of a campaign of measuring without the fields that its kind needs, or with fields that are not what these are.
+    """Refuse a record of a campaign of measuring without the fields that its kind needs, or with fields that are not what these
+    are.
 
     Raises InputError with ``where`` and the field.
     """
@@ -269,7 +276,8 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
         "size_bytes", "launch", "part", "messages", "repeats", "round", "rank", "involuntary_switches", "moved_ranks",
     ), _is_count),
     "sweep": lambda value: value == -1 or _is_count(value),  # -1: measured again
-    **dict.fromkeys(("visit_s", "measuring_s", "begun_unix_s", "clock_jump_s", "timer_cost_s", "foreign_cpus", "parts"), _is_number),
+    **dict.fromkeys(("visit_s", "measuring_s", "begun_unix_s", "clock_jump_s", "timer_cost_s", "foreign_cpus", "parts"),
+        _is_number),
     **dict.fromkeys(("busy_s", "own_s", "reference_loop_s"), _list_of(_is_number)),
     **dict.fromkeys(("sizes", "cpus_allowed"), _list_of(_is_count)),
     "seconds": lambda value: _is_number(value) or _list_of(_is_number)(value),

@@ -41,9 +41,12 @@ def samples_path_of(profile: Path) -> Path:
 class Measurement:
     """What is measured: one of WHAT; what is no plain ping-pong campaign is added to the profile that is there.
 
-    ``background`` pairs keep the link busy for a second measurement of plain sends; ``hosts`` are nodes whose link is measured, too;
-    ``links`` restricts the link classes. There are as many ``launches`` as the ``seconds`` hold, unless so many are asked for; with
-    ``precision`` no more once every cell's 95 % interval is that narrow (0.03: ± 3 %). ``spread_s`` of waiting lie between them.
+    ``background`` pairs keep the link busy for a second measurement of plain sends; ``hosts`` are nodes whose link is measured,
+    too;
+    ``links`` restricts the link classes. There are as many ``launches`` as the ``seconds`` hold, unless so many are asked for;
+    with
+    ``precision`` no more once every cell's 95 % interval is that narrow (0.03: ± 3 %). ``spread_s`` of waiting lie between
+    them.
     """
 
     what: str = "pingpong"
@@ -83,7 +86,8 @@ class Measurement:
 
 
 def measure_machine(output: Path, resume: bool, asked: Measurement) -> Profile:
-    """Measure this machine, and the link between nodes, and write its profile; return it. Raises RankwiseError and its kinds."""
+    """Measure this machine, and the link between nodes, and write its profile;
+    return it. Raises RankwiseError and its kinds."""
     asked.check()
     statistic = asked.statistic
     topology = discover()
@@ -146,7 +150,8 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
         )
     if (jump_s := campaign.clock_jump_s) > 0:
         lines.append(
-            f"the wall clock was set by {jump_s:.1f} s while ranks measured: times are by the steady clock and stand, dates do not"
+            f"the wall clock was set by {jump_s:.1f} s while ranks measured: times are by the steady clock and stand, dates "
+            "do not"
         )
     if refused := uncarried(campaign):
         lines.append(
@@ -181,7 +186,8 @@ def _how_it_went(campaign: Campaign) -> list[str]:
         ended = "stopped by the time" if plan.launches is None else "stopped"
         lines.append(
             f"{ended} after {launches}: {stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than "
-            f"± {100 * stop['precision']:g} %: give it more {'--seconds' if plan.launches is None else '--launches'}, or a coarser --precision"
+            f"± {100 * stop['precision']:g} %: give it more {'--seconds' if plan.launches is None else '--launches'}, or a "
+            "coarser --precision"
         )
     for link in plan.places:
         if sizes := _left_out(campaign, plan, link):

@@ -39,7 +39,8 @@ MOST_SWEEPS = 12
 class Times:
     """Times of one size: a row a round, a column a sender.
 
-    ``log_s`` is NaN where a node sent nothing or is not to be counted; ``partner`` is who it streamed to and from, -1 for nobody;
+    ``log_s`` is NaN where a node sent nothing or is not to be counted; ``partner`` is who it streamed to and from, -1 for
+    nobody;
     ``sweep`` the number of the sweep that a round is of.
     """
 
@@ -158,7 +159,8 @@ def _polished(log_s: Array, kept: Array, partner: Partners) -> tuple[Array, Arra
     """Return sends, receives and what they leave of all times, by sweeps of medians of those that are kept."""
     sends, receives = np.zeros(log_s.shape[1]), np.zeros(log_s.shape[1])
     to = np.maximum(partner, 0)
-    # A round's level stays as it is first found: among four nodes a slow pair could else become its nodes' fault and its round's.
+    # A round's level stays as it is first found: among four nodes a slow pair could else become its nodes' fault and its
+    # round's.
     above = kept - low_median(kept, axis=1)
     for _ in range(_POLISHES):
         sends = _centred(low_median(above - receives[to], axis=0)[0])
@@ -304,7 +306,8 @@ def slow_pairs(
 
 
 def not_explained(pairs: Sequence[Finding], nodes: Sequence[Finding]) -> list[Finding]:
-    """Leave out pairs of which a node is named already at the same size, unless what the pair adds is more than half of that."""
+    """Leave out pairs of which a node is named already at the same size,
+    unless what the pair adds is more than half of that."""
     return [
         pair
         for pair in pairs

@@ -113,7 +113,7 @@ def _of_launches(cells: Cells) -> list[Reason]:
 
 def _others(campaign: Campaign) -> Reason | None:
     cpus = _mean(campaign, "foreign_cpus")
-    waited = _mean(campaign, "pressure_share")
+    waited = min(1.0, _mean(campaign, "pressure_share"))  # the kernel counts it a little late
     if cpus < _FOREIGN_CPUS[0]:
         return None
     pressure = f", and tasks waited for one {100 * waited:.0f} % of the time" if waited >= 0.05 else ""
@@ -173,7 +173,8 @@ def _moved(campaign: Campaign) -> Reason | None:
     return Reason(
         "moved",
         5 * moved / len(campaign.samples),
-        f"{moved} of {len(campaign.samples)} visits had a rank that left its processor; they are marked and not part of the figures",
+        f"{moved} of {len(campaign.samples)} visits had a rank that left its processor; they are marked and not part of the "
+        "figures",
         "find out what rebinds ranks (a launcher's or cgroup's binding)",
     )
 
@@ -259,7 +260,8 @@ def _load(campaign: Campaign) -> Reason | None:
         return Reason(
             "load",
             0.5,
-            "the pairs of the load share processors with the ranks that measure, so that it is load on processors and link together",
+            "the pairs of the load share processors with the ranks that measure, so that it is load on processors and link "
+            "together",
             "take fewer --background pairs or more cores",
         )
     return None

@@ -31,12 +31,15 @@ _LEAST_SHARE = (
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
-PATIENCE_S = 20.0  # of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them
+PATIENCE_S = (
+    20.0  # of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them
+)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What visits of a cell were like: how many there were, and of the last one how long a sample took, and all beside samples."""
+    """What visits of a cell were like: how many there were, and of the last one
+    how long a sample took, and all beside samples."""
 
     visits: int
     sample_s: float
@@ -50,8 +53,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Turn:
-    """The next launch of a part: the cells in their order, samples' time of one visit, and for how long at most, apart from the first
-    cells, the ``needed`` ones."""
+    """The next launch of a part: the cells in their order, samples' time of one visit, and for how long at most, apart from the
+    first cells, the ``needed`` ones."""
 
     cells: tuple[Cell, ...]
     budget_s: float
@@ -126,7 +129,8 @@ class Progress:
         return self.precise or (self.launches >= self.least and left_s <= self.start_s() + _LEAST_S)
 
     def turn(self, left_s: float, byte_s: float, seed: int) -> Turn:
-        """Return the next launch, with so much left of its time; ``byte_s`` is a byte's time over this link, as far as known."""
+        """Return the next launch, with so much left of its time; ``byte_s`` is
+        a byte's time over this link, as far as known."""
         rng = random.Random(f"{seed}/{self.launches}/{self.link}/{self.index}")
         cells = list(self.cells)
         if self.launches or not self.aside:  # a first launch of those aside goes by what tells most

@@ -31,7 +31,8 @@ class Watch:
 
     def witness(self) -> dict[str, float | None]:
         """Return what was seen: ``foreign_cpus``, ``steal_share``, ``pressure_share`` (None: the system does not tell); when it
-        began (``begun_unix_s``), and by how much the wall clock was set meanwhile (``clock_jump_s``; no time here depends on it).
+        began (``begun_unix_s``), and by how much the wall clock was set meanwhile (``clock_jump_s``; no time here depends on
+        it).
 
         Call it when the ranks have ended: only then does the system count their time as ours.
         """

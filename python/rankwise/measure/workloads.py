@@ -43,8 +43,8 @@ Cell = tuple[str, int]  # operation and size
 class Part:
     """What one launch measures: a kernel, its operations and further arguments, and the CPUs of its ranks.
 
-    A part that is ``aside`` has cells of its own, those first that matter most. It visits them in a share of the time that is its
-    own, and nothing is measured for their precision.
+    A part that is ``aside`` has cells of its own, those first that matter most. It visits them in a share of the time that is
+    its own, and nothing is measured for their precision.
     """
 
     kernel: str

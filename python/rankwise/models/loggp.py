@@ -38,7 +38,8 @@ NEEDS = ("exchange", "exchange-gap")
 
 @dataclass(frozen=True)
 class _Structure:
-    """What a refit keeps: the threshold, from which rows on bytes decide in both directions and in bursts, whether s is seen."""
+    """What a refit keeps: the threshold, from which rows on bytes decide in
+    both directions and in bursts, whether s is seen."""
 
     threshold: float | None
     exchange_row: int

@@ -1,8 +1,8 @@
 """A table as it stands, joined smoothly: monotone cubic interpolation in logarithms (Fritsch & Carlson 1980).
 
 Rows that fall as messages grow are noise, and are pooled with their neighbours first (pool adjacent violators). With x =
-log(size + s0) and s0 = max(8, smallest size above 0) an empty message has its place, too. Below the table the time is that of its
-first row; above it the slope of its last three rows goes on, from 0 to 1. Both are extrapolations.
+log(size + s0) and s0 = max(8, smallest size above 0) an empty message has its place, too. Below the table the time is that of
+its first row; above it the slope of its last three rows goes on, from 0 to 1. Both are extrapolations.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One clock for all hosts, from the messages themselves: none is there before it was sent.
 
-The k-th send of a (source, destination, tag, communicator) meets the k-th receive. The quickest from host a to host b bounds how far b's
-clock can be ahead of a's; along paths of hosts bounds add up (shortest paths). Of the bounds from the first host and back to it an offset
-is the middle, known to half of their distance.
+The k-th send of a (source, destination, tag, communicator) meets the k-th receive. The quickest from host a to host b bounds
+how far b's clock can be ahead of a's; along paths of hosts bounds add up (shortest paths). Of the bounds from the first host
+and back to it an offset is the middle, known to half of their distance.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from rankwise.observe.record import Array, Record
 
 
 def aligned(record: Record) -> Record:
-    """Return a record whose events are in the clock of the first host; ``header["clock_uncertainty_ns"]`` tells how well by host.
+    """Return a record whose events are in the clock of the first host; ``header["clock_uncertainty_ns"]`` tells how well by
+    host.
 
     The uncertainty of a host that cannot be compared is None, and its events are left as its own clock had them.
     """
@@ -92,7 +93,8 @@ def _received(events: Array) -> Array:
 
 
 def _numbered(lines: Array) -> Array:
-    """Return lines (rows source, destination, tag, communicator, time) with their number within the first four as the fifth row."""
+    """Return lines (rows source, destination, tag, communicator, time) with
+    their number within the first four as the fifth row."""
     order = np.lexsort(lines[3::-1])
     ordered = lines[:, order]
     first = np.ones(ordered.shape[1], bool)

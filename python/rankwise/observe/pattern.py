@@ -35,8 +35,8 @@ class Pattern:
     """What describes traffic shortest.
 
     ``kind``: ``grid``; ``graph``, where no grid describes it: then ``dims``, ``periodic``, ``offsets`` and ``cell_of_rank``
-    are empty; or ``uncertain``, where a grid does, but too poorly to build on. ``weights``: of each offset the mean bytes that a
-    pair of ranks sent along it; ``message_bytes`` the mean size of one of its messages. ``explained``: the share of all bytes
+    are empty; or ``uncertain``, where a grid does, but too poorly to build on. ``weights``: of each offset the mean bytes that
+    a pair of ranks sent along it; ``message_bytes`` the mean size of one of its messages. ``explained``: the share of all bytes
     between ranks that follow the offsets. ``neighbours``: the least, the median and the most receivers of a rank.
     """
 

@@ -24,7 +24,8 @@ _MOST_STAGES = 12  # of a step that call alike
 class Levels:
     """The periods in a rank's events: ``inner`` (of the kinds of calls alone), ``step``, ``super_step``; 0 where there is none.
 
-    ``cover``: the share of calls that lie in repeated steps. ``part``: the period of the step's stages, where these call alike; else the step.
+    ``cover``: the share of calls that lie in repeated steps. ``part``: the period of the step's stages, where these call alike;
+    else the step.
     """
 
     inner: int
@@ -39,10 +40,11 @@ def levels_of(events: Array) -> Levels:
 
     Two calls are alike that have kind, function, peer, tag and communicator in common. Of
     completions peer and tag do not count: in which order messages arrive is the network's doing (MPI_Waitany). The
-    step lies where most repeats, by calls, bytes and time: there it is the shortest period of three quarters of the greatest cover,
-    cover(p) being the share of calls in stretches of p or more that are like the one p before; it is several periods long where only
-    then sizes or computing times are alike (see ``_multiple``). A super-step explains half of what the step leaves. Calls that follow their like (a
-    neighbour gets several messages) are one symbol with their number, lest a repeated call be taken for the step. Tags that only grow count the steps, and tell no calls apart.
+    step lies where most repeats, by calls, bytes and time: there it is the shortest period of three quarters of the greatest
+    cover, cover(p) being the share of calls in stretches of p or more that are like the one p before; it is several periods
+    long where only then sizes or computing times are alike (see ``_multiple``). A super-step explains half of what the step
+    leaves. Calls that follow their like (a neighbour gets several messages) are one symbol with their number, lest a repeated
+    call be taken for the step. Tags that only grow count the steps, and tell no calls apart.
     """
     return Calls.of(events).levels
 
@@ -51,8 +53,8 @@ def levels_of(events: Array) -> Levels:
 class Calls:
     """A rank's last calls as symbols, those that only take time left out.
 
-    ``index``: where they lie in its events; ``volume``: the bytes that each begins to move; ``before_s``: what is computed before
-    each; ``weight``: its share of calls, bytes and time.
+    ``index``: where they lie in its events; ``volume``: the bytes that each begins to move; ``before_s``: what is computed
+    before each; ``weight``: its share of calls, bytes and time.
     """
 
     index: Array
@@ -102,7 +104,8 @@ class Calls:
         return Levels(self._inner(step), step, super_step, _cover(runs, in_runs, lengths), part)
 
     def _period(self, runs: Array, lengths: Array) -> tuple[int, int, Array] | None:
-        """Return a part of the step in runs of calls, how often it follows itself in a step, and the shares of each distance."""
+        """Return a part of the step in runs of calls, how often it follows
+        itself in a step, and the shares of each distance."""
         shares = _shares(runs)
         repeats = _repeats(runs, shares)
         begins = np.cumsum(lengths) - lengths
@@ -127,8 +130,8 @@ class Calls:
     def places(self, shift: int, most: int) -> Array:
         """Return the last places, at most so many, at which a step may begin: in all stretches that repeat the same step.
 
-        They are positions among the calls, which are alike there and send about as much. The step is the one of the stretch of the greatest weight; its cuts lie so many calls
-        before the stretch's last.
+        They are positions among the calls, which are alike there and send about as much. The step is the one of the stretch of
+        the greatest weight; its cuts lie so many calls before the stretch's last.
         """
         step = self.levels.step
         cut = self._heaviest[1] - 1 - shift
@@ -145,7 +148,8 @@ class Calls:
 
     @cached_property
     def _stretches(self) -> list[tuple[int, int]]:
-        """Where calls are like those a step before, at least a step long, and like none nearer; they repeat up to a step before."""
+        """Where calls are like those a step before, at least a step long, and
+        like none nearer; they repeat up to a step before."""
         part, found = self.levels.part, []
         shorter = [period for period in range(1, part) if part % period == 0]
         for begin, end in zip(*(borders.tolist() for borders in _stretches(self.symbols, self.levels.step)), strict=True):
@@ -165,7 +169,8 @@ class Calls:
         return max(self._stretches, key=lambda both: float(self.weight[both[0] - step : both[1]].sum()))
 
     def shifts(self, idle: Array) -> Sequence[int]:
-        """Return by how many calls cuts may lie before the end: first where nothing is under way, after the longest computing."""
+        """Return by how many calls cuts may lie before the end: first where
+        nothing is under way, after the longest computing."""
         step, (begin, end) = self.levels.step, self._heaviest
         usual = {
             shift: float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
@@ -175,10 +180,11 @@ class Calls:
 
 
 def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
-    """Return how many periods the step is long: the least number after which sizes are the same or alike, or else times of computing.
+    """Return how many periods the step is long: the least number after which sizes are the same or alike, or else times of
+    computing.
 
-    Stages of a step may call alike with other sizes (a layer of neighbours behind the other), or be followed by the step's computing.
-    A share of what is alike is of the bytes, or of the time.
+    Stages of a step may call alike with other sizes (a layer of neighbours behind the other), or be followed by the step's
+    computing. A share of what is alike is of the bytes, or of the time.
     """
     calls = np.ones(len(runs))
     most = min(_MOST_STAGES, len(runs) // (3 * period))
@@ -200,7 +206,8 @@ def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
 
 
 def _fall(group: Array, tags: Array) -> Array:
-    """Return of each call whether the tags of its group fall anywhere: tags that never do count the steps, as mpi4py's of objects."""
+    """Return of each call whether the tags of its group fall anywhere: tags that
+    never do count the steps, as mpi4py's of objects."""
     order = np.argsort(group, kind="stable")
     fallen = (np.diff(tags[order]) < 0) & (np.diff(group[order]) == 0)
     return np.isin(group, group[order][1:][fallen])

@@ -34,8 +34,9 @@ _AT_ONCE = "the order of the step's messages differs between ranks: all are in f
 class PhasedStep:
     """One step of an observed program.
 
-    Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x ranks) is what
-    each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases in which collectives are carried out;
+    Message i goes from ``source[i]`` to ``dest[i]`` in ``phase[i]`` (ascending), ``bytes[i]`` long; ``compute_s`` (phases x
+    ranks) is what each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases
+    in which collectives are carried out;
     ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
     ``mode``: the way of sending, all receives of a phase posted before.
     """
@@ -120,7 +121,8 @@ def first_events(record: Record) -> dict[int, Array]:
 
 
 def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
-    """Return the representative step: messages that ranks wait for together are a phase, and so are the others' ends of them."""
+    """Return the representative step: messages that ranks wait for together
+    are a phase, and so are the others' ends of them."""
     ranks = max(events) + 1
     parts, levels = _one_step(events, steps)
     notes = [_AT_ONCE] if levels is None else []
@@ -172,8 +174,9 @@ class _Part:
 def _one_step(events: Mapping[int, Array], steps: Steps) -> tuple[dict[int, list[_Part]], dict[tuple[int, int], int] | None]:
     """Return the parts of each rank's representative step and their phases (None: these contradict each other).
 
-    A cut that fits may lie some phases earlier on one rank than on another, and the step would have more phases than it has when the
-    program goes on. So the phases of some steps are found together, and those between two cuts of the first rank are the step's.
+    A cut that fits may lie some phases earlier on one rank than on another, and the step would have more phases than it has
+    when the program goes on. So the phases of some steps are found together, and those between two cuts of the first rank are
+    the step's.
     """
     number, lead = steps.representative, min(events)
     cuts = np.stack([steps.begins[number], steps.ends[number]])
@@ -209,7 +212,8 @@ def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
 
 
 def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list[_Part]:
-    """Return the parts of some of a rank's events; ``fine``: blocking calls are parts of their own even where a receive follows."""
+    """Return the parts of some of a rank's events; ``fine``: blocking calls are
+    parts of their own even where a receive follows."""
     places, peers, tags = actual_receives(events)
     received = {int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
     parts = [_Part(first, 0.0, [], [])]

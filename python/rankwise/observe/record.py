@@ -1,7 +1,8 @@
 """What was observed of a program, and the file that holds it.
 
 The file: 8 bytes of magic, the header's length (u64), the header (JSON), the arrays one after the other, all little-endian. The
-header's ``arrays`` lists each as ``[name, dtype, items, stored bytes]``; one stored in fewer bytes than its items take is deflated.
+header's ``arrays`` lists each as ``[name, dtype, items, stored bytes]``; one stored in fewer bytes than its items take is
+deflated.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import load_json, no_pipe, write_whole
+from rankwise.files import load_json, plain, write_whole
 
 MAGIC = b"RWcomm\r\n"
 SCHEMA = 1
@@ -52,8 +53,9 @@ class Record:
     The messages are a CSR matrix with a row for each sender: its edges are ``pointer[rank]:pointer[rank + 1]`` of ``peer``
     (ascending), ``messages``, ``bytes`` (sent), ``pulled`` (bytes that ``peer`` fetched from the row's rank, one-sided) and
     ``histogram`` (messages by size, ``HISTOGRAM_BINS``).
-    ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many calls the
-    rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns`` (ranks x
+    ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many
+    calls the rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns``
+    (ranks x
     ``header["calls"]``) hold how often each call was made and, where it is timed, how long all of them took.
     """
 
@@ -112,7 +114,7 @@ def read_record(path: Path) -> Record:
     """Read a record. Raises InputError, in one line, for a file that is none or is damaged."""
     where = str(path)
     try:
-        content = no_pipe(path).read_bytes()
+        content = plain(path).read_bytes()
     except OSError as error:
         raise InputError(f"{where} {unreadable(error)}: name a file that 'rankwise observe' wrote") from None
     if content[:8] != MAGIC:

@@ -31,8 +31,9 @@ _LITTLE_BYTES = 1 << 20
 def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
     """Run a command with the tracer in its programs; return its exit code and what was written into ``output``.
 
-    The exit code is 128 + its number for a command that a signal ended. The record is None where there was nothing to write: a line
-    on stderr says why. Raises InputError where ``output`` cannot be written, UnusableEnvironmentError for a command that cannot work.
+    The exit code is 128 + its number for a command that a signal ended. The record is None where there was nothing to write: a
+    line on stderr says why. Raises InputError where ``output`` cannot be written, UnusableEnvironmentError for a command that
+    cannot work.
     """
     found = shutil.which(command[0])
     if found is None:
@@ -127,7 +128,9 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
         processes[0].send_signal(number) if processes else early.append(number)
 
     ended_by = (signal.SIGTERM, signal.SIGHUP)
-    handlers = {n: signal.signal(n, forward) for n in ended_by if signal.getsignal(n) is not signal.SIG_IGN}  # as nohup leaves it
+    handlers = {
+        n: signal.signal(n, forward) for n in ended_by if signal.getsignal(n) is not signal.SIG_IGN
+    }  # as nohup leaves it
     process = subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)
     processes.append(process)
     for number in early:
@@ -174,8 +177,8 @@ def _why_nothing(program: Path | None, folder: Path, code: int) -> str:
         if code != 0:
             return f"{program} ended with exit code {code} before MPI_Init: see that it runs without 'rankwise observe'"
         return (
-            f"{program} did not call MPI_Init, or its launcher dropped LD_PRELOAD or RANKWISE_OBSERVE_DIR, or {folder.parent} is not on "
-            "its nodes: let the launcher pass both on, and write to a folder that all nodes share"
+            f"{program} did not call MPI_Init, or its launcher dropped LD_PRELOAD or RANKWISE_OBSERVE_DIR, or {folder.parent} "
+            "is not on its nodes: let the launcher pass both on, and write to a folder that all nodes share"
         )
     if names_mpi(program):
         return f"{program} has its MPI linked statically, which cannot be observed: link it with the shared library"

@@ -23,8 +23,9 @@ _MOST_STEPS = 21  # cut out, of which the median is the representative
 class Steps:
     """Steps that are cut out of all ranks.
 
-    ``begins``, ``ends`` (steps x ranks): in each rank's events, how many lie before a step's beginning and its end; between two such
-    cuts every message that is sent is also received. A step begins where the last ended, but where the program does more in between.
+    ``begins``, ``ends`` (steps x ranks): in each rank's events, how many lie before a step's beginning and its end; between two
+    such cuts every message that is sent is also received. A step begins where the last ended, but where the program does more
+    in between.
     ``durations_s``: of each step, from the last rank's beginning to the next one's. ``levels``: of each rank.
     ``representative``: the step whose duration is the median.
     """
@@ -85,8 +86,8 @@ class Steps:
 def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps | None:
     """Cut the last steps out of all ranks' events, whose recording began with the program; None where there is no common step.
 
-    A cut is consistent when, of each sender, receiver, tag and communicator, as many messages are sent before it as receives are
-    posted, and its ranks have made as many collective calls. Of each place on one rank the least such cut is taken.
+    A cut is consistent when, of each sender, receiver, tag and communicator, as many messages are sent before it as receives
+    are posted, and its ranks have made as many collective calls. Of each place on one rank the least such cut is taken.
     """
     calls = {rank: Calls.of(of_rank) for rank, of_rank in events.items()}
     levels = {rank: of_rank.levels for rank, of_rank in calls.items()}

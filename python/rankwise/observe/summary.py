@@ -13,7 +13,8 @@ _SHADES = " .:-=+*#%@"
 
 
 def mpi_seconds(record: Record) -> Array:
-    """Return for each rank the time in MPI, in seconds; of calls that are timed in windows only, as much as their share there says."""
+    """Return for each rank the time in MPI, in seconds; of calls that are timed
+    in windows only, as much as their share there says."""
     if not record.call_ns.size:
         return np.zeros(record.ranks)
     return np.asarray(record.call_ns.sum(axis=1) * 1e-9)
@@ -60,7 +61,8 @@ def bytes_between_hosts(record: Record) -> int:
 
 
 def matrix_lines(record: Record, most: int = 64) -> list[str]:
-    """Return the matrix of bytes as text: a character for each pair, by powers of 10 below the heaviest; none beyond ``most`` ranks."""
+    """Return the matrix of bytes as text: a character for each pair, by powers of
+    10 below the heaviest; none beyond ``most`` ranks."""
     if record.ranks > most or not len(record.peer):
         return []
     matrix, _ = coarse_matrix(record, most)

@@ -1,7 +1,7 @@
 """One step as a time line: what each rank does when, who sends to whom, and the critical path through it.
 
-The critical path is followed back from the rank that ends last: where a call waited, to the rank that it waited for, at the time
-when that one came; so its pieces follow each other without a gap, and what they take adds up to the whole.
+The critical path is followed back from the rank that ends last: where a call waited, to the rank that it waited for, at the
+time when that one came; so its pieces follow each other without a gap, and what they take adds up to the whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _MOST_PIECES = 10_000
 
 @dataclass(frozen=True)
 class Span:
-    """What a rank does from ``start_s`` to ``end_s`` after the step's beginning; ``term``: what bounds it, in words, where that is known."""
+    """What a rank does from ``start_s`` to ``end_s`` after the step's beginning;
+    ``term``: what bounds it, in words, where that is known."""
 
     rank: int
     start_s: float
@@ -53,8 +54,8 @@ class Sent:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A step: ``spans`` of each rank in order, its ``messages``, and ``path``, the critical path, in order of time. ``note``: what else
-    bounds it, in words."""
+    """A step: ``spans`` of each rank in order, its ``messages``, and ``path``, the critical path, in order of time. ``note``:
+    what else bounds it, in words."""
 
     spans: Mapping[int, tuple[Span, ...]]
     messages: tuple[Sent, ...]
@@ -74,8 +75,8 @@ class Timeline:
         return dict(sorted(found.items(), key=lambda term: -term[1]))
 
     def named(self, term_of: Callable[[Span, Sequence[Sent]], str]) -> Timeline:
-        """Return it with the term that bounds each piece of the critical path in which bytes move; the messages are those that end it, or
-        that are sent meanwhile."""
+        """Return it with the term that bounds each piece of the critical path in which bytes move; the messages are those that
+        end it, or that are sent meanwhile."""
         received: dict[int, list[Sent]] = {}
         sent: dict[int, list[Sent]] = {}
         for message in self.messages:
@@ -106,7 +107,8 @@ def timeline_of(events: Mapping[int, NDArray[Any]], steps: Steps) -> Timeline:
 
 
 def timeline_of_window(window: Mapping[int, NDArray[Any]], began: Mapping[int, int], unit_s: float = 1e-9) -> Timeline:
-    """Return the time line of all ranks' events of one step; ``began``: when each rank began, ``unit_s``: what their times count."""
+    """Return the time line of all ranks' events of one step; ``began``: when
+    each rank began, ``unit_s``: what their times count."""
     zero = min(began.values())
     found = waits_of_calls(window)
 
@@ -118,8 +120,11 @@ def timeline_of_window(window: Mapping[int, NDArray[Any]], began: Mapping[int, i
         done: list[Span] = []
         at = seconds(began[rank])
         for start, end, late in zip(call.start, call.end, found.latest[rank].late, strict=True):
-            pieces: tuple[tuple[Kind, float], ...] = (("computing", seconds(start)), ("waiting", seconds(start + late)),
-                ("moving", seconds(end)))
+            pieces: tuple[tuple[Kind, float], ...] = (
+                ("computing", seconds(start)),
+                ("waiting", seconds(start + late)),
+                ("moving", seconds(end)),
+            )
             for kind, until in pieces:
                 if until > at:
                     done.append(Span(rank, at, until, kind))

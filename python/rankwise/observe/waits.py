@@ -2,8 +2,8 @@
 
 The k-th send of a sender, receiver, tag and communicator belongs to the k-th receive. A receiver waits for a late sender until
 the send begins; a sender whose call outlasts the posting of the receive waited for a late receiver. Who is to blame is
-found as in Boehme et al., Identifying the root causes of wait states in large-scale parallel applications (ICPP 2010): a wait is
-shared out by what the late rank did longer than the waiting one since they last heard of each other, computing or
+found as in Boehme et al., Identifying the root causes of wait states in large-scale parallel applications (ICPP 2010): a wait
+is shared out by what the late rank did longer than the waiting one since they last heard of each other, computing or
 waiting itself; for the latter those are blamed for whom it waited.
 """
 
@@ -244,7 +244,8 @@ def _matched(events: Mapping[int, Array]) -> tuple[_Ends, _Ends, float]:
     left = int(counts[~even].sum())
     share = left / max(1, len(sent) + len(received))
     sent, received = sent[even[which[: len(sent)]]], received[even[which[len(sent) :]]]
-    return *(_Ends(rows[:, 5], rows[:, 4], rows[:, 6], rows[:, 7]) for rows in (sent, received)), share  # type: ignore[return-value]
+    ends_of_sends, ends_of_receives = (_Ends(rows[:, 5], rows[:, 4], rows[:, 6], rows[:, 7]) for rows in (sent, received))
+    return ends_of_sends, ends_of_receives, share
 
 
 def _collectives(events: Mapping[int, Array], calls: Mapping[int, _Calls], latest: Mapping[int, _Latest]) -> None:

@@ -66,7 +66,8 @@ PAPERS = (
     ),
     Paper(
         "wagner2024",
-        "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1 (OSU latency and bandwidth by placement under Slurm), 2024",
+        "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1 (OSU latency and bandwidth by placement under "
+        "Slurm), 2024",
         "rankwise.papers.wagner2024",
         "Redo latency and bandwidth by placement under Slurm, name the effects from the figures, and set yours beside them.",
         takes_profiles=True,

@@ -1,7 +1,8 @@
-"""Czechowski et al. (ICS 2012), section 4 and the note on stacked memory: Eqs. 6, 7 and 11, on the paper's designs and on what was built.
+"""Czechowski et al. (ICS 2012), section 4 and the note on stacked memory: Eqs. 6, 7 and 11, on the paper's designs and on what
+was built.
 
-Eq. 6 and 7 are Eq. 2 and Eq. 4 or 5 with P = R_peak / C_node; Eq. 11 asks whether T_mem <= T_flops. Orders there have constants here:
-those of Eq. 1 and 2, by which a node is balanced where C / beta_mem <= 5 log2(Z) / (A w), w bytes a word, n at least Z.
+Eq. 6 and 7 are Eq. 2 and Eq. 4 or 5 with P = R_peak / C_node; Eq. 11 asks whether T_mem <= T_flops. Orders there have constants
+here: those of Eq. 1 and 2, by which a node is balanced where C / beta_mem <= 5 log2(Z) / (A w), w bytes a word, n at least Z.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from rankwise.report.reproduction import Cell, Section, Table
 
 WORD_BYTES = 16.0
 KAPPAS = {"Eq. 5, bisection": 2 / 3, "Eq. 4, ideal mapping": 5 / 6}
-DESIGNS = ("hopper", "keeneland", "paper-cpu-2020", "paper-gpu-2020", "summit", "fugaku", "frontier", "h100-cluster", "el-capitan")
+DESIGNS = (
+    "hopper",
+    "keeneland",
+    "paper-cpu-2020",
+    "paper-gpu-2020",
+    "summit",
+    "fugaku",
+    "frontier",
+    "h100-cluster",
+    "el-capitan",
+)
 STACKED = ("summit", "fugaku", "frontier", "h100-cluster", "el-capitan")  # their memory is HBM, on the package
 _N = 21_000.0
 
@@ -37,8 +48,11 @@ class Balance:
         return None if self.allowed is None else self.flops_per_word / self.allowed
 
 
-def memory_time_at_peak(peak_flop_per_s: float, flops_per_byte: float, cache_bytes: float | None, a: float = fft3d.PAPER_A) -> float:
-    """Eq. 6: T_mem of a machine of so much peak, whose nodes do so many flops a byte of memory bandwidth; seconds for 21,000^3."""
+def memory_time_at_peak(
+    peak_flop_per_s: float, flops_per_byte: float, cache_bytes: float | None, a: float = fft3d.PAPER_A
+) -> float:
+    """Eq. 6: T_mem of a machine of so much peak, whose nodes do so many flops a
+    byte of memory bandwidth; seconds for 21,000^3."""
     words = fft3d.literal(a).words_per_point(_N, None if cache_bytes is None else cache_bytes / WORD_BYTES)
     return 3 * _N**3 * words * WORD_BYTES * flops_per_byte / peak_flop_per_s
 
@@ -94,17 +108,18 @@ def section() -> Section:
         [
             "At the same peak, nodes twice as fast with the same memory and links take "
             + ", ".join(f"{value:.2f} times the {name}" for name, value in doubled.items())
-            + f": {most} is the most sensitive to C_node, {least} the least. The paper says that T_mem is more sensitive than T_net, "
-            f"which {'follows' if most.startswith('T_mem') else 'does not follow'}.",
-            f"Eq. 11: a node is balanced where its flops a word stay below a logarithm of its cache. Of {len(known)} machines whose "
-            f"cache is known {len(over)} are beyond it"
+            + f": {most} is the most sensitive to C_node, {least} the least. The paper says that T_mem is more sensitive than "
+            f"T_net, which {'follows' if most.startswith('T_mem') else 'does not follow'}.",
+            f"Eq. 11: a node is balanced where its flops a word stay below a logarithm of its cache. Of {len(known)} machines "
+            f"whose cache is known {len(over)} are beyond it"
             + (f" ({', '.join(f'{one.machine} {one.excess:.1f} times' for one in over)})" if over else "")
             + ".",
-            f"Stacked memory was to keep the left side constant. In 2010 it was at most {start:.0f} flops a word; with stacked memory "
-            f"it is {low:.0f} to {high:.0f}: "
+            f"Stacked memory was to keep the left side constant. In 2010 it was at most {start:.0f} flops a word; with "
+            f"stacked memory it is {low:.0f} to {high:.0f}: "
             + (f"kept by {', '.join(kept)}" if kept else "kept by none")
             + (f", lost by {', '.join(lost)}" if lost else "")
-            + ". " + ("It delayed the imbalance rather than solved it, as the paper feared." if lost else "It kept nodes balanced."),
+            + ". " + ("It delayed the imbalance rather than solved it, as the paper "
+                      "feared." if lost else "It kept nodes balanced."),
         ],
         [_table(found)],
     )  # fmt: skip
@@ -127,7 +142,8 @@ def _table(found: list[Balance]) -> Table:
         cells.append([one.machine, one.year, one.stacked, one.flops_per_word, one.allowed, one.excess, time_s])
         shown.append(
             [one.machine, str(one.year or "–"), "yes" if one.stacked else "no", f"{one.flops_per_word:.0f}",
-             "–" if one.allowed is None else f"{one.allowed:.1f}", "–" if one.excess is None else f"{one.excess:.1f}", f"{time_s:.3f} s"]
+             "–" if one.allowed is None else f"{one.allowed:.1f}", "–" if one.excess is None else f"{one.excess:.1f}",
+             f"{time_s:.3f} s"]
         )  # fmt: skip
     return Table(
         "balance", "Both sides of Eq. 11 with A = 6.3, and what Eq. 6 gives for 21,000³ points at the same peak.",

@@ -133,7 +133,9 @@ def statements() -> list[Statement]:
     def fraction(reading: str) -> tuple[str, bool]:
         system = _system("hopper", HOPPER_NODES)
         found = [fraction_of_peak(terms, n, system) for n, terms in hopper(reading)]
-        return f"hopper {100 * min(found):.2g} to {100 * max(found):.2g} %", min(found) <= BEST_FRACTION * 2 and max(found) >= BEST_FRACTION / 2
+        return f"hopper {100 * min(found):.2g} to {100 * max(found):.2g} %", min(found) <= BEST_FRACTION * 2 and max(
+            found
+        ) >= BEST_FRACTION / 2
 
     names = {"io_bus": "PCIe", "fft": "FFT", "shuffle": "local transpose", "network": "network (what is left)"}
     return [
@@ -186,8 +188,9 @@ def section() -> Section:
         "Figures 2 to 4: what was measured in 2012",
         [
             verdict(),
-            "Hopper: 4096 nodes, Eq. 5 for its torus. Keeneland: 2048³ on 64 nodes, one after the other Eq. 2 (or 1), 8, 9 and 3, all "
-            "GPUs of a node behind one bus of 8 GB/s; its processors' figures are from memory. A share or ratio agrees within 25 %.",
+            "Hopper: 4096 nodes, Eq. 5 for its torus. Keeneland: 2048³ on 64 nodes, one after the other Eq. 2 (or 1), 8, 9 "
+            "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' figures are from memory. A share or ratio "
+            "agrees within 25 %.",
         ],
         [
             Table(

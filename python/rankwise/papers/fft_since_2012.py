@@ -271,9 +271,9 @@ def verdicts() -> list[dict[str, Any]]:
             "claim": "at equal peak a CPU-like machine is about 3.2 times as fast",
             "held": None,
             "interval": sorted([lanes["cpu_over_gpu_own_network"], lanes["cpu_over_gpu_injection"]]),
-            "why": "no CPU-like machine of that peak was built, so nobody could see; the model says that as many Fugaku nodes as "
-            f"have Frontier's peak would be {lanes['cpu_over_gpu_injection']:.0f} times as fast where injection is the limit and "
-            f"{lanes['cpu_over_gpu_own_network']:.2g} times over their own torus (printed Eq. 5)",
+            "why": "no CPU-like machine of that peak was built, so nobody could see; the model says that as many Fugaku nodes "
+            f"as have Frontier's peak would be {lanes['cpu_over_gpu_injection']:.0f} times as fast where injection is the "
+            f"limit and {lanes['cpu_over_gpu_own_network']:.2g} times over their own torus (printed Eq. 5)",
         },
         {
             "prediction": 3,
@@ -347,14 +347,15 @@ def sections() -> list[Section]:
                 f"The largest runs are steps of a turbulence code of 32768³ points on 4096 nodes of Frontier. With "
                 f"{step['assumed_transforms']} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
                 f"{step['network_connected_s']:.1f} s for the network ({step['network_tapered_s']:.1f} s over the taper, "
-                f"{step['network_torus_s']:.0f} s by Eq. 5, had it been a torus) against {step['network_measured_s']:.1f} s measured. Memory: "
-                f"A = 6.3 gives {step['memory_literal_s']:.1f} s and 72.1 gives {step['memory_effective_cpu_s']:.1f} s; measured are "
-                f"{step['memory_measured_s'][0]} to {step['memory_measured_s'][1]} s, an A of {fast:.0f} to {slow:.0f}.",
+                f"{step['network_torus_s']:.0f} s by Eq. 5, had it been a torus) against {step['network_measured_s']:.1f} s "
+                f"measured. Memory: A = 6.3 gives {step['memory_literal_s']:.1f} s and 72.1 gives "
+                f"{step['memory_effective_cpu_s']:.1f} s; measured are {step['memory_measured_s'][0]} to "
+                f"{step['memory_measured_s'][1]} s, an A of {fast:.0f} to {slow:.0f}.",
                 "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
                 "precision, the only one that the paper has; and a step holds more than its transforms.",
-                f"On 4096 A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at 16384³. A die of Frontier "
-                f"has {ratio['frontier_die']:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives its GPU design "
-                f"{ratio['predicted_2020']:.3f}, {ratio['shortfall']:.0f} times as many.",
+                f"On 4096 A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at 16384³. A die "
+                f"of Frontier has {ratio['frontier_die']:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives "
+                f"its GPU design {ratio['predicted_2020']:.3f}, {ratio['shortfall']:.0f} times as many.",
             ],
             [
                 Picture("since", _CAPTION, _draw),
@@ -368,8 +369,8 @@ def sections() -> list[Section]:
 
 
 _CAPTION = (
-    "Left: years to double, assumed in 2012 and real. Middle: T_mem / T_net of a 3-D FFT, predicted for the GPU design under both "
-    "readings and measured on Frontier. Right: fraction of peak, predicted and reached."
+    "Left: years to double, assumed in 2012 and real. Middle: T_mem / T_net of a 3-D FFT, predicted for the GPU design under "
+    "both readings and measured on Frontier. Right: fraction of peak, predicted and reached."
 )
 
 

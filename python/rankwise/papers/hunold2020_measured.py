@@ -1,4 +1,5 @@
-"""Hunold et al. 2020, Tables II to VII and Figure 9: the published times beside the law of J_max, sentences on them, instantiation.
+"""Hunold et al. 2020, Tables II to VII and Figure 9: the published times beside the law of J_max, sentences on them,
+instantiation.
 
 Ours beside a published time is a + b J_max bytes, with the line of that machine (hunold2020_times) and the J_max of our own
 mappings. Figure 9 prints no numbers; its sentences (section VI-E) are held against the time that our mappers take here.
@@ -78,7 +79,8 @@ def up_to(times: Sequence[PublishedTime]) -> list[UpTo]:
             (blocked / time_s, size)
             for size in sizes
             for mapping in mappings
-            if (blocked := at.get((machine, nodes, stencil, size, "blocked"))) and (time_s := at.get((machine, nodes, stencil, size, mapping)))
+            if (blocked := at.get((machine, nodes, stencil, size, "blocked")))
+            and (time_s := at.get((machine, nodes, stencil, size, mapping)))
         ]  # fmt: skip
         largest, size = max(ratios)
         found.append(UpTo(nodes, stencil, mappings, machine, says, largest, size))
@@ -86,7 +88,8 @@ def up_to(times: Sequence[PublishedTime]) -> list[UpTo]:
 
 
 def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
-    """Time our mappers on the 75x64 grid of 100 nodes: seconds of each repetition, all ranks together, Tukey's outliers dropped."""
+    """Time our mappers on the 75x64 grid of 100 nodes: seconds of each
+    repetition, all ranks together, Tukey's outliers dropped."""
     seconds: dict[str, list[float]] = {name: [] for name in INSTANTIATED}
     for _ in range(repetitions):
         for name in INSTANTIATED:
@@ -128,9 +131,9 @@ def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[floa
             "instantiation",
             "Instantiation (Figure 9)",
             (
-                "The paper prints no time but VieM's 7.95 s, and three ratios: hyperplane and k-d tree alike, Nodecart 28 % longer, "
-                "stencil strips more than twice as long (VSC4, 4800 ranks, each computing its own). Ours compute all 4800 places at "
-                f"once, on this machine: {fastest} is fastest with {format_time(base)}, {slowest} takes "
+                "The paper prints no time but VieM's 7.95 s, and three ratios: hyperplane and k-d tree alike, Nodecart 28 % "
+                "longer, stencil strips more than twice as long (VSC4, 4800 ranks, each computing its own). Ours compute all "
+                f"4800 places at once, on this machine: {fastest} is fastest with {format_time(base)}, {slowest} takes "
                 f"{fmean(seconds[slowest]) / base:.1f} times that; VieM's published time is {7.95 / base:,.0f} times ours.",
             ),
             (_instantiation_table(seconds),),
@@ -172,12 +175,22 @@ def _table(times: Sequence[PublishedTime], line: Line, nodes: int, name: str) ->
     shown += [[stencil, format_size(size), *(row.get(m, "–") for m in mappings)] for (stencil, size), row in rows.items()]
     header = ["stencil", "message_bytes", "mapping", "published_s", "our_j_max", "law_s"]
     return Table(
-        f"table-{name}", f"Table {name}: {line.machine}, N = {nodes}; published / by the law of J_max, in ms.", header, cells, shown
+        f"table-{name}",
+        f"Table {name}: {line.machine}, N = {nodes}; published / by the law of J_max, in ms.",
+        header,
+        cells,
+        shown,
     )
 
 
 def _instantiation_table(seconds: Mapping[str, Sequence[float]]) -> Table:
-    published = {"hyperplane": "1", "kd-tree": "1", "nodecart": "1.28", "stencil-strips": "more than 2", "viem": "more than 400"}
+    published = {
+        "hyperplane": "1",
+        "kd-tree": "1",
+        "nodecart": "1.28",
+        "stencil-strips": "more than 2",
+        "viem": "more than 400",
+    }
     base = fmean(seconds["hyperplane"])
     shown = [["mapper", "published, over hyperplane", "ours", "ours, over hyperplane", "kept of the repetitions"]]
     cells: list[list[Cell]] = []
@@ -185,7 +198,11 @@ def _instantiation_table(seconds: Mapping[str, Sequence[float]]) -> Table:
         mine = seconds.get(name)
         cells.append([name, ratio, fmean(mine) if mine else None, fmean(mine) / base if mine else None, len(mine or ())])
         shown.append(
-            [name, ratio, *((format_time(fmean(mine)), f"{fmean(mine) / base:.2f}", str(len(mine))) if mine else ("–", "–", "–"))]
+            [
+                name,
+                ratio,
+                *((format_time(fmean(mine)), f"{fmean(mine) / base:.2f}", str(len(mine))) if mine else ("–", "–", "–")),
+            ]
         )
     header = ["mapper", "published_over_hyperplane", "ours_s", "ours_over_hyperplane", "repetitions"]
     return Table("figure9", "Time to compute the new ranks, 4800 ranks, nearest neighbour.", header, cells, shown)

@@ -226,8 +226,8 @@ def kept_section() -> Section:
         "simulated",
         "The campaign, simulated",
         (
-            f"{len(times)} of {whole()} times are kept ({by_grid}); the others and these again: '{COMMAND}', which goes on where "
-            f"it was. The rank correlation of the simulated order of the mappings with the published one is "
+            f"{len(times)} of {whole()} times are kept ({by_grid}); the others and these again: '{COMMAND}', which goes on "
+            "where it was. The rank correlation of the simulated order of the mappings with the published one is "
             f"{np.mean(correlations):.2f} in the mean over machines and sizes of 4 KiB or more. Assumed, as the paper does not "
             f"say: {_assumed()}.",
         ),
@@ -261,8 +261,8 @@ def reproduction(rows: Sequence[Compared], as_words: Sequence[Compared]) -> Repr
         f"From 4 KiB on the simulated order of the mappings has a rank correlation of "
         f"{np.mean([a.rank_correlation for a in large]):.2f} with the published one; the speed-ups differ by "
         f"{np.mean([a.mean_absolute_error for a in large]):.0%} in the mean and "
-        f"{np.median([a.median_absolute_error for a in large]):.0%} in the median (some published times are tens of times those "
-        "of their neighbours).",
+        f"{np.median([a.median_absolute_error for a in large]):.0%} in the median (some published times are tens of times "
+        "those of their neighbours).",
         f"b comes to {1e-9 / max(s_per_byte):.2f} to {1e-9 / min(s_per_byte):.2f} GB/s a node, a thirteenth of 100 Gbit/s or "
         "so, as if the printed sizes were words of 8 bytes. The simulated speed-ups "
         f"{'bear that out' if of_words < of_bytes else 'do not bear that out'}: below 4 KiB they are off by {of_bytes:.0%} "

@@ -80,7 +80,8 @@ def drop_of(series: Series) -> Drop | None:
 
 
 def saturation_of(series: Series) -> tuple[int, float] | None:
-    """Return the size from which on all bandwidths are 90 % of that of the largest sizes (median of the last four), and this."""
+    """Return the size from which on all bandwidths are 90 % of that of the
+    largest sizes (median of the last four), and this."""
     here = np.flatnonzero(series.has_bandwidth)
     if here.size < 4:
         return None

@@ -99,8 +99,8 @@ def single_run() -> dict[str, dict[int, tuple[float, float]]]:
 def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
     """Return the tables of repeated ``measure bandwidth``, and in words which runs lack a part: the others give that one.
 
-    ``paths`` are profiles, or folders that hold them (of a job array, say). Raises InputError when no placement has two runs, or
-    they are of different machines.
+    ``paths`` are profiles, or folders that hold them (of a job array, say). Raises InputError when no placement has two runs,
+    or they are of different machines.
     """
     files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
     runs: dict[Path, Profile] = {}

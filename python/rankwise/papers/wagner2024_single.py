@@ -73,8 +73,8 @@ def remarks(one: Series, ten: Sequence[Series]) -> list[Remark]:
         ),
         Remark(
             "the increase becomes significant from around 128 bytes on",
-            f"{format_time(float(one.latency_s[one.sizes == rises][0]))} at {format_size(rises)} is the first above the constant "
-            f"{format_time(float(one.latency_s[0]))}",
+            f"{format_time(float(one.latency_s[one.sizes == rises][0]))} at {format_size(rises)} is the first above the "
+            f"constant {format_time(float(one.latency_s[0]))}",
             rises == 128,
         ),
         Remark(
@@ -90,7 +90,8 @@ def remarks(one: Series, ten: Sequence[Series]) -> list[Remark]:
         ),
         Remark(
             "bandwidth grows exponentially for mid-sized messages",
-            f"up to 8 KiB like size to the power {climb:.2f}: off by {climb_power:.0%}, an exponential by {climb_exponential:.0%}",
+            f"up to 8 KiB like size to the power {climb:.2f}: off by {climb_power:.0%}, an exponential by "
+            f"{climb_exponential:.0%}",
             climb_exponential < climb_power,
         ),
         Remark(
@@ -113,8 +114,8 @@ def remarks(one: Series, ten: Sequence[Series]) -> list[Remark]:
         ),
         Remark(
             "latency rises and bandwidth falls with distance, most so for large messages (Table 2; checked on Table 3)",
-            f"between sockets latency is lower at {_sizes(latency_slips)} and bandwidth higher at {_sizes(bandwidth_slips)} than "
-            "between cores",
+            f"between sockets latency is lower at {_sizes(latency_slips)} and bandwidth higher at {_sizes(bandwidth_slips)} "
+            "than between cores",
             not latency_slips and not bandwidth_slips,
         ),
         Remark(
@@ -124,8 +125,9 @@ def remarks(one: Series, ten: Sequence[Series]) -> list[Remark]:
         ),
         Remark(
             "96 cores and 192 threads in 8 machines, 47 GB each (Figure 5)",
-            f"{MACHINES} x {PACKAGES} x {CORES_A_PACKAGE} = {MACHINES * PACKAGES * CORES_A_PACKAGE} cores, x {THREADS_A_CORE} = "
-            f"{MACHINES * PACKAGES * CORES_A_PACKAGE * THREADS_A_CORE} threads; {' + '.join(map(str, NUMA_GB))} = {sum(NUMA_GB)} GB",
+            f"{MACHINES} x {PACKAGES} x {CORES_A_PACKAGE} = {MACHINES * PACKAGES * CORES_A_PACKAGE} cores, x {THREADS_A_CORE} "
+            f"= {MACHINES * PACKAGES * CORES_A_PACKAGE * THREADS_A_CORE} threads; {' + '.join(map(str, NUMA_GB))} = "
+            f"{sum(NUMA_GB)} GB",
             (MACHINES * PACKAGES * CORES_A_PACKAGE, sum(NUMA_GB)) == (CLUSTER_CORES, MEMORY_GB),
         ),
     ]
@@ -164,9 +166,9 @@ def _in_flight(series: Series) -> str:
     i = int(ends[0])
     return (
         f"Between {_WORDS[series.name]} 64 messages in flight carry {gain[i]:.1f} times what single ones do at "
-        f"{format_size(int(sizes[i]))}, {gain[i + 1]:.1f} times at {format_size(int(sizes[i + 1]))}: up to the first, the eager "
-        "limit of the shared memory, the sender copies in while the receiver copies out; beyond it each message waits for its "
-        "receiver and is copied alone."
+        f"{format_size(int(sizes[i]))}, {gain[i + 1]:.1f} times at {format_size(int(sizes[i + 1]))}: up to the first, the "
+        "eager limit of the shared memory, the sender copies in while the receiver copies out; beyond it each message waits "
+        "for its receiver and is copied alone."
     )
 
 

@@ -284,7 +284,8 @@ def _reproduction(study: Study) -> Reproduction:
         f"{study.hockney.mape:.1f} %; taken from its first and last row alone, {study.two_point.mape:.1f} %.",
         f"One factor of {factor:.2f} for messages of {threshold} or more brings it to {study.max_rate.mape_unseen:.2f} % on "
         f"sizes whose exchanges it has not seen; noise alone leaves {floor:.1f} %.",
-        f"Team Shift against the Shift, both taking turns as the paper's ssend does: {tradeoff.sentence(study.duels, 'in turns')}",
+        f"Team Shift against the Shift, both taking turns as the paper's ssend does: "
+        f"{tradeoff.sentence(study.duels, 'in turns')}",
     )
     record = {
         "paper": "werner2023",
@@ -337,9 +338,9 @@ def _reproduction(study: Study) -> Reproduction:
                     f"{100 * inside:.0f} % do, which says little where the median deviation is {100 * median_sigma:.0f} % of "
                     "the mean.",
                     "A look-up cannot answer for a size that was not in the ping-pong: interpolated from the other sizes "
-                    f"of Table 1, it is off by {strict:.0f} %. Hockney's model proper has two parameters: fitted to all of Table 1 "
-                    f"it is off by {study.hockney.mape:.1f} %, set by the empty and the largest message by {study.two_point.mape:.1f} %, "
-                    "as a line through two points misses the sizes in between.",
+                    f"of Table 1, it is off by {strict:.0f} %. Hockney's model proper has two parameters: fitted to all of "
+                    f"Table 1 it is off by {study.hockney.mape:.1f} %, set by the empty and the largest message by "
+                    f"{study.two_point.mape:.1f} %, as a line through two points misses the sizes in between.",
                     f"Ours keeps Table 1 and adds one number, {factor:.3f} (95 % interval {low:.3f} to {high:.3f}): what a "
                     f"message of {threshold} or more takes longer when all nodes send at once. The threshold is the first "
                     "size of Table 1 whose bytes take longer than an empty message; the factor for a size is fitted to the "

@@ -1,4 +1,5 @@
-"""Werner et al. 2023 on this machine: the Shift of Tables 2 to 6, its ping-pong free and beside traffic, means and smallest 20 %.
+"""Werner et al. 2023 on this machine: the Shift of Tables 2 to 6, its ping-pong free and beside traffic, means and smallest 20
+%.
 
 What sections 6.2.2 and 6.2.3 leave to future work: alpha and beta measured while others keep the link busy, and both model and
 measurement taken from the smallest fifth of the samples, alike and for all sizes.

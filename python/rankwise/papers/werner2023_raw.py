@@ -23,7 +23,8 @@ _COMMAND = "rankwise reproduce werner2023 --engine run -o here"
 
 
 def implied(study: Study) -> list[dict[str, Any]]:
-    """For each size: T(m) of Table 1, and what a message takes in the Shift: a fourth of the slope of the measured times in k."""
+    """For each size: T(m) of Table 1, and what a message takes in the Shift: a
+    fourth of the slope of the measured times in k."""
     found = []
     for size in study.sizes:
         here = study.size_of == size
@@ -67,19 +68,20 @@ def section(study: Study) -> Section:
         "raw",
         "Traffic, and the smallest 20 %: what can be said without the samples",
         (
-            "Section 6.2.2 suspects that the Shift's own traffic slows large messages. The slope of the measured times in k tells "
-            "what a message takes within the Shift, free of the start of a round: a fourth of it, beside the ping-pong of two nodes. "
-            f"{traffic}; that it was traffic cannot be said, since no ping-pong beside traffic was "
+            "Section 6.2.2 suspects that the Shift's own traffic slows large messages. The slope of the measured times in k "
+            "tells what a message takes within the Shift, free of the start of a round: a fourth of it, beside the ping-pong "
+            f"of two nodes. {traffic}; that it was traffic cannot be said, since no ping-pong beside traffic was "
             "published.",
             "Section 6.2.3 calls the means of "
             + _places(QUESTIONABLE)
-            + f" questionable. Of the four rows of the largest deviation against the mean, {_places(loudest)}, {named} are among "
-            f"them (over all rows {100 * share.min():.0f} to {100 * share.max():.0f} %).",
-            "It reports that the smallest 20 % fit the model almost perfectly, and prints no figure of it. Whatever the samples were, "
-            f"the mean of their smallest fifth lies between mean - 2 sigma and the mean: the published prediction does in {inside} of "
-            f"{len(study.rows)} rows. The others lie above the mean, so their smallest 20 % fit worse than the mean does unless alpha "
-            "and beta are filtered, too; how well cannot be said.",
-            f"The same experiment on this machine, with ping-pong free and beside traffic, mean and smallest 20 %: '{_COMMAND}'.",
+            + f" questionable. Of the four rows of the largest deviation against the mean, {_places(loudest)}, {named} are "
+            f"among them (over all rows {100 * share.min():.0f} to {100 * share.max():.0f} %).",
+            "It reports that the smallest 20 % fit the model almost perfectly, and prints no figure of it. Whatever the "
+            f"samples were, the mean of their smallest fifth lies between mean - 2 sigma and the mean: the published "
+            f"prediction does in {inside} of {len(study.rows)} rows. The others lie above the mean, so their smallest 20 % "
+            "fit worse than the mean does unless alpha and beta are filtered, too; how well cannot be said.",
+            f"The same experiment on this machine, with ping-pong free and beside traffic, mean and smallest 20 %: "
+            f"'{_COMMAND}'.",
         ),
         (_table(study),),
     )  # fmt: skip
@@ -109,12 +111,14 @@ def _table(study: Study) -> Table:
             [*(found[key] for key in ("message_bytes", "ping_pong_s", "in_shift_s", "ratio")), float(np.median(share)), least]
         )
         shown.append(
-            [format_size(found["message_bytes"]), f"{1e9 * found['ping_pong_s']:,.0f} ns", f"{1e9 * found['in_shift_s']:,.0f} ns",
+            [format_size(found["message_bytes"]), f"{1e9 * found['ping_pong_s']:,.0f} "
+                                                  "ns", f"{1e9 * found['in_shift_s']:,.0f} ns",
              f"{found['ratio']:.2f}", f"{100 * np.median(share):.0f} %", f"{100 * least:.0f} %"]
         )  # fmt: skip
     return Table(
         "raw",
-        "What a message takes in the Shift, beside the ping-pong; and what the deviation leaves open of the smallest 20 % (medians).",
+        "What a message takes in the Shift, beside the ping-pong; and what the deviation leaves open of the smallest 20 % "
+        "(medians).",
         ["message_bytes", "ping_pong_s", "in_shift_s", "ratio", "sigma_over_mean_median", "smallest_fifth_over_mean_at_least"],
         cells, shown,
     )  # fmt: skip

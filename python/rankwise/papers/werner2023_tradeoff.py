@@ -1,9 +1,9 @@
 """Werner et al. 2023, the paper's own question: from which cutoff on does Team Shift beat the Shift on JURECA?
 
-Answered from Table 1 alone, by the judge of all verbs, for 64 boxes in a row. Both are priced alike, in three orders of sending:
-in turns (a rank sends or receives, sections 4.1 and 4.2: what ssend does in the paper), with receives posted first (a rank
-sends and receives at once, Eq. 1 undoubled), and both directions of a hop together (section 6.2.1). Teams are read in two ways:
-pooled (64 ranks, a team shares its ranks' boxes) and replicated (64 boxes, c ranks a box).
+Answered from Table 1 alone, by the judge of all verbs, for 64 boxes in a row. Both are priced alike, in three orders of
+sending: in turns (a rank sends or receives, sections 4.1 and 4.2: what ssend does in the paper), with receives posted first (a
+rank sends and receives at once, Eq. 1 undoubled), and both directions of a hop together (section 6.2.1). Teams are read in two
+ways: pooled (64 ranks, a team shares its ranks' boxes) and replicated (64 boxes, c ranks a box).
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Duel:
 
 @dataclass(frozen=True)
 class Crossover:
-    """From which cutoff on Team Shift is faster for all larger ones shown, and from which on beyond its interval; None: none."""
+    """From which cutoff on Team Shift is faster for all larger ones shown, and
+    from which on beyond its interval; None: none."""
 
     order: str
     reading: str
@@ -122,10 +123,10 @@ def section(found: Sequence[Duel]) -> Section:
 def paragraphs(found: Sequence[Duel]) -> tuple[str, ...]:
     """Say what the duels come to; every figure is taken from them."""
     told = [
-        "The paper asks for the tradeoff points and leaves them to a Team Shift model. Table 1 is enough for one: the schedules "
-        f"of both, walked by the same judge, for {BOXES} boxes in a row. Like is compared with like: in turns, a message that is "
-        "sent and one that is received in the same step take two, of both; with receives posted first, one, of both; and with "
-        "both directions together the Shift alone gains, since blocks of teams travel one way."
+        "The paper asks for the tradeoff points and leaves them to a Team Shift model. Table 1 is enough for one: the "
+        f"schedules of both, walked by the same judge, for {BOXES} boxes in a row. Like is compared with like: in turns, a "
+        "message that is sent and one that is received in the same step take two, of both; with receives posted first, one, "
+        "of both; and with both directions together the Shift alone gains, since blocks of teams travel one way."
     ]
     told += [f"{order.capitalize()}: {sentence(found, order)}" for order in ORDERS]
     return tuple(told)
@@ -232,16 +233,19 @@ def _table(found: Sequence[Duel]) -> Table:
     for crossover in crossovers(found):
         (five,) = (
             d for d in found
-            if (d.order, d.reading, d.message_bytes, d.cutoff) == (crossover.order, crossover.reading, crossover.message_bytes, 5)
+            if (d.order, d.reading, d.message_bytes, d.cutoff) == (crossover.order, crossover.reading, crossover.message_bytes,
+                5)
         )  # fmt: skip
         ks: list[int | None] = [crossover.first, crossover.always, crossover.surely]
         cells.append([crossover.order, crossover.reading, crossover.message_bytes, *ks, five.shift.time_s, five.team.time_s])
         shown.append(
-            [crossover.order, crossover.reading, format_size(crossover.message_bytes), *("–" if k is None else str(k) for k in ks),
+            [crossover.order, crossover.reading, format_size(crossover.message_bytes),
+                *("–" if k is None else str(k) for k in ks),
              format_time(five.shift.time_s), f"{format_time(five.team.time_s)} (c = {five.replication})"]
         )  # fmt: skip
     return Table(
         "crossovers",
-        "The least cutoff at which Team Shift is faster, from which on it stays so up to 10, and from which on the intervals part.",
+        "The least cutoff at which Team Shift is faster, from which on it stays so up to 10, and from which on the intervals "
+        "part.",
         ["order", "teams", "message_bytes", "first", "always", "surely", "shift_k5_s", "team_shift_k5_s"], cells, shown,
     )  # fmt: skip

@@ -17,7 +17,8 @@ from rankwise.units import format_time, format_volume
 
 
 def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> str:
-    """Return the page; ``trust``: in the profile that times were told from (None: there was none). The same advice, the same bytes."""
+    """Return the page; ``trust``: in the profile that times were told from (None:
+    there was none). The same advice, the same bytes."""
     evidence = advice.evidence
     record = evidence.record
     sections = []
@@ -97,18 +98,27 @@ def _figures(advice: Advice) -> list[Figure]:
     found = []
     value, unit = format_time(evidence.time_s).split(" ")
     known = evidence.doubt < 1
-    interval = "" if not known else f"{format_time(evidence.time_s * (1 - evidence.doubt))} to {format_time(evidence.time_s * (1 + evidence.doubt))}"
+    interval = (
+        ""
+        if not known
+        else f"{format_time(evidence.time_s * (1 - evidence.doubt))} to {format_time(evidence.time_s * (1 + evidence.doubt))}"
+    )
     steps = f"{len(evidence.steps.durations_s)} observed" if evidence.steps is not None else "one run observed"
     found.append(Figure(
         f"A {evidence.per}, now", value, unit, interval or "– one was seen: nothing tells how they differ",
         (-evidence.doubt, evidence.doubt) if known else None, steps,
     ))  # fmt: skip
     in_mpi = 1 - shares.share(shares.computing_s)
-    waits = f"{100 * shares.share(shares.waiting_s):.0f} % waiting for late partners" if shares.split else "waiting is not told from moving bytes"
+    waits = (
+        f"{100 * shares.share(shares.waiting_s):.0f} % waiting for late partners"
+        if shares.split
+        else "waiting is not told from moving bytes"
+    )
     per_rank = (shares.total_s - shares.computing_s) / shares.total_s.clip(1e-12)
     low, high = float(per_rank.min()), float(per_rank.max())
-    found.append(Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{100 * low:.0f} to {100 * high:.0f} % by rank",
-        None, waits))
+    found.append(
+        Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{100 * low:.0f} to {100 * high:.0f} % by rank", None, waits)
+    )
     room = advice.headroom
     if room.now_bytes:
         value, unit = format_volume(room.now_bytes).split(" ")
@@ -123,7 +133,9 @@ def _figures(advice: Advice) -> list[Figure]:
 def _record_badge(evidence: Evidence) -> Badge:
     if evidence.crowded is not None:
         return Badge("bad", "Record: crowded", f"{evidence.crowded}: ranks waited for each other's turns")
-    told = f"all {evidence.record.ranks} ranks" + ("" if evidence.steps is None else f", a step repeats {len(evidence.steps.durations_s)} times")
+    told = f"all {evidence.record.ranks} ranks" + (
+        "" if evidence.steps is None else f", a step repeats {len(evidence.steps.durations_s)} times"
+    )
     if evidence.notes:
         return Badge("warn", "Record: with remarks", f"{told}; {evidence.notes[0]}")
     return Badge("good", "Record: complete", told)

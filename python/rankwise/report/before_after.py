@@ -73,7 +73,9 @@ def render(history: History) -> str:
     names = [name for name, _ in history.profiles]
     kind, state = _BADGES[found.outcome]
     slower, faster = found.of("slower"), found.of("faster")
-    told = f"{len(slower)} of {len(found.comparisons)} figures slower, {len(faster)} faster, beyond {100 * history.tolerance:g} %"
+    told = (
+        f"{len(slower)} of {len(found.comparisons)} figures slower, {len(faster)} faster, beyond {100 * history.tolerance:g} %"
+    )
     trust = worst(profile.trust.level for _, profile in history.profiles)
     poor = ", ".join(found.poor) if found.poor else "of the profile that is known least"
     sections = [
@@ -131,8 +133,12 @@ def ratio_picture(history: History) -> Chart:
     stops: list[str] = []
     data: list[Spec] = []
     for size in order:
-        said = [f"{link} {point_time(b)}, was {point_time(a)}" for link, found in pairs.items() for a,
-            b in found if a.size_bytes == size]
+        said = [
+            f"{link} {point_time(b)}, was {point_time(a)}"
+            for link, found in pairs.items()
+            for a, b in found
+            if a.size_bytes == size
+        ]
         stops.append(f"At {format_size(size)}: " + " | ".join(said))
     for link, found in pairs.items():
         for a, b in found:
@@ -164,16 +170,18 @@ def ratio_picture(history: History) -> Chart:
         *sizes.break_marks(),
     ]  # fmt: skip
     title = f"Time of a message: {last} / {first}"
-    return Chart("ratios", title, ". ".join(stops), [{"title": title, "height": 250, "data": rows(data), "layer": layers}],
-        stops)
+    return Chart(
+        "ratios", title, ". ".join(stops), [{"title": title, "height": 250, "data": rows(data), "layer": layers}], stops
+    )
 
 
 def history_picture(history: History) -> Chart:
     """Draw latency and bandwidth of each link, profile by profile."""
     links = history.links()
     names = [name for name, _ in history.profiles]
-    known = [figures_of({link: profile.links[link] for link in links if link in profile.links}) for _,
-        profile in history.profiles]
+    known = [
+        figures_of({link: profile.links[link] for link in links if link in profile.links}) for _, profile in history.profiles
+    ]
     stops = [
         f"{name}: " + " | ".join(f"{link} {_latency(one)}, {_bandwidth(one)}" for link, one in of.items())
         for name, of in zip(names, known, strict=True)
@@ -183,13 +191,29 @@ def history_picture(history: History) -> Chart:
         data: list[Spec] = []
         for i, (name, of) in enumerate(zip(names, known, strict=True)):
             for link, one in of.items():
-                value, ends = (one.latency_s, one.latency_ci_s) if what == "latency" else (one.bandwidth_bytes_per_s,
-                    one.bandwidth_ci_bytes_per_s)
+                value, ends = (
+                    (one.latency_s, one.latency_ci_s)
+                    if what == "latency"
+                    else (one.bandwidth_bytes_per_s, one.bandwidth_ci_bytes_per_s)
+                )
                 low, high = ends or (value, value)
-                data.append({"profile": name, "link": link, "value": value, "low": max(low, 0.01 * value), "high": high,
-                    "stop": i, "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}"})
-        x = field_of("profile", "ordinal", sort=names, axis={"title": None, "labelAngle": 0 if len(names) < 4 else -30,
-            "labelLimit": 140})
+                data.append(
+                    {
+                        "profile": name,
+                        "link": link,
+                        "value": value,
+                        "low": max(low, 0.01 * value),
+                        "high": high,
+                        "stop": i,
+                        "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}",
+                    }
+                )
+        x = field_of(
+            "profile",
+            "ordinal",
+            sort=names,
+            axis={"title": None, "labelAngle": 0 if len(names) < 4 else -30, "labelLimit": 140},
+        )
         y = field_of("value", **log_axis([float(row[key]) for row in data for key in ("low", "value", "high")], label, ""))
         colour = field_of("link", "nominal", scale=series_scale(links), legend=LINES)
         panels.append({
@@ -203,8 +227,9 @@ def history_picture(history: History) -> Chart:
                     "encoding": {"y": y, "color": colour, "size": emphasised(130, 50)}},
             ],
         })  # fmt: skip
-    return Chart("history-chart", "Latency and bandwidth, profile by profile", ". ".join(stops), panels, stops, least_px=380,
-        label_px=74)
+    return Chart(
+        "history-chart", "Latency and bandwidth, profile by profile", ". ".join(stops), panels, stops, least_px=380, label_px=74
+    )
 
 
 def _headline(found: Compared, history: History) -> str:

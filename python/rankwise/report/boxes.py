@@ -29,8 +29,8 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
             notch = 1.57 * (high - low) / np.sqrt(len(data))  # McGill, Tukey and Larsen 1978: 95 % of the median
             beyond = int((data > edge).sum())
             words = (
-                f"{title}, {mapper}: median {middle:.3f} ({middle - notch:.3f} to {middle + notch:.3f}), half of all from {low:.3f} to "
-                f"{high:.3f}, {len(data)} instances from {data[0]:.3f} to {data[-1]:.3f}"
+                f"{title}, {mapper}: median {middle:.3f} ({middle - notch:.3f} to {middle + notch:.3f}), half of all from "
+                f"{low:.3f} to {high:.3f}, {len(data)} instances from {data[0]:.3f} to {data[-1]:.3f}"
             )
             ends = {
                 "least": inside[0], "low": low, "notch_low": middle - notch, "middle": middle, "notch_high": middle + notch,
@@ -42,7 +42,9 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
                 "beyond": f"{beyond} beyond →" if beyond else "", "edge": edge,
             })  # fmt: skip
             outliers += [
-                {"mapper": mapper, "value": float(value)} for value in data[(data < inside[0]) | (data > inside[-1])] if value <= edge
+                {"mapper": mapper, "value": float(value)}
+                for value in data[(data < inside[0]) | (data > inside[-1])]
+                if value <= edge
             ]
             stops.append(words)
         y = field_of("mapper", "nominal", sort=mappers, title=None, axis={"labelLimit": 110})
@@ -68,7 +70,7 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
     return Chart(
         "reduction",
         "Messages between nodes of each mapper, relative to blocked",
-        "Box plots: the line is the median, the tint in the box its 95 % interval, the box half of all instances, whiskers what lies "
-        "within 1.5 times the box, points the rest.",
+        "Box plots: the line is the median, the tint in the box its 95 % interval, the box half of all instances, whiskers "
+        "what lies within 1.5 times the box, points the rest.",
         drawn, stops, least_px=330, most_columns=2, label_px=110,
     )  # fmt: skip

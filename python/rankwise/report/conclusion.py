@@ -40,7 +40,8 @@ _CODE = {
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times as fast one way is as another, both measured, with the 95 % interval (None: of one the spread is unknown)."""
+    """How many times as fast one way is as another, both measured, with the 95
+    % interval (None: of one the spread is unknown)."""
 
     ratio: float
     interval: Interval | None
@@ -93,9 +94,7 @@ def conclude(
     return replace(found, next=named)
 
 
-def _conclude(
-    profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None
-) -> Conclusion:
+def _conclude(profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None) -> Conclusion:
     links = {} if profile is None else figures_of({name: profile.links[name] for name in LINK_CLASSES if name in profile.links})
     case = None if validation is None else _Case.of(validation)
     figures = _figures(links, case)
@@ -146,7 +145,9 @@ class _Case:
         """Name the grid and what is exchanged on it."""
         case = self.now.exchange
         shape = "x".join(map(str, case.grid))
-        grid = f"{case.ranks} rank{'s' * (case.ranks > 1)} in a row" if len(case.grid) == 1 else f"{case.ranks} ranks as {shape}"
+        grid = (
+            f"{case.ranks} rank{'s' * (case.ranks > 1)} in a row" if len(case.grid) == 1 else f"{case.ranks} ranks as {shape}"
+        )
         return f"{grid}{', an example' * self.example}, cutoff {case.cutoff}, {format_size(case.message_bytes)} a rank"
 
 
@@ -183,8 +184,8 @@ def _of_exchange(case: _Case) -> tuple[str, str, tuple[Change, ...]]:
     could = max((Gain.of(now.measured, row.measured).interval or (1.0, 1.0))[1] for row in case.alike)
     sentence = f"Nothing to gain from another way of sending: {case.whose[0].lower()}{case.whose[1:]} takes {measured}."
     why = (
-        f"{others + 1} ways were measured ({ways}); none is told to be faster than {way(now)}, at most {could:.2f} times as fast would "
-        f"not have been seen. Grid: {case.words}."
+        f"{others + 1} ways were measured ({ways}); none is told to be faster than {way(now)}, at most {could:.2f} times as "
+        f"fast would not have been seen. Grid: {case.words}."
     )
     return sentence, why, ()
 
@@ -196,7 +197,10 @@ def _cause(now: Comparison, best: Comparison) -> str:
         return f"{first}; {_CAUSES[fast.mode]}" if fast.mode in _CAUSES and slow.mode in _BLOCKING else first
     fewer = (now.measured.messages_per_rank or 0) - (best.measured.messages_per_rank or 0)
     if fewer > 0:
-        return f"{fast.algorithm} sends {best.measured.messages_per_rank} messages a rank, {slow.algorithm} {now.measured.messages_per_rank}"
+        return (
+            f"{fast.algorithm} sends {best.measured.messages_per_rank} messages a rank, {slow.algorithm} "
+            f"{now.measured.messages_per_rank}"
+        )
     return f"{fast.algorithm} has more of its messages in flight at once than {slow.algorithm}"
 
 
@@ -214,7 +218,10 @@ def _of_links(links: Mapping[str, LinkFigures]) -> tuple[str, str]:
     latency = format_time(figures.latency_s)
     rate = format_bandwidth(figures.bandwidth_bytes_per_s)
     sentence = f"Between {between(name)} a message starts in {latency} and its bytes move at {rate}."
-    why = f"Below {volume(figures.balanced_bytes)} latency decides, above it bandwidth: fewer messages help small ones, fewer bytes large ones."
+    why = (
+        f"Below {volume(figures.balanced_bytes)} latency decides, above it bandwidth: fewer messages help small ones, fewer "
+        "bytes large ones."
+    )
     return sentence, why
 
 
@@ -309,12 +316,15 @@ def _next(
         ranks = case.now.exchange.ranks if case is not None else 2
         found.append(Next("See what your program does", f"rankwise observe -o app.comm -- mpiexec -n {ranks} ./app"))
         found.append(Next("and what to change in it", "rankwise advise app.comm --profile machine.json"))
-    saving = next((item for item in mappings or () if not item.example and item.blocked and item.best.j_sum < item.blocked.j_sum), None)
+    saving = next(
+        (item for item in mappings or () if not item.example and item.blocked and item.best.j_sum < item.blocked.j_sum), None
+    )
     if saving is not None and len(set(saving.nodes)) == 1:
         shape = "x".join(map(str, saving.grid))
         found.append(Next(
             "Place the ranks so",
-            f"rankwise map --grid {shape} --nodes {len(saving.nodes)} --ppn {saving.nodes[0]} --stencil '{saving.stencil}' --format openmpi-rankfile > ranks.txt",
+            f"rankwise map --grid {shape} --nodes {len(saving.nodes)} --ppn {saving.nodes[0]} --stencil '{saving.stencil}' "
+            "--format openmpi-rankfile > ranks.txt",
         ))  # fmt: skip
     if not mappings:
         found.append(Next("Compare placements of a grid", MAPPING_COMMAND))

@@ -76,11 +76,17 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
             {
                 "params": [zoom(f"zoom_{what}")],
                 "mark": {"type": "area", "opacity": 0.18, "clip": True},
-                "encoding": {"y": {**y, "field": low}, "y2": {"field": high}, "color": series["color"],
-                    "detail": {"field": "part"}},
+                "encoding": {
+                    "y": {**y, "field": low},
+                    "y2": {"field": high},
+                    "color": series["color"],
+                    "detail": {"field": "part"},
+                },
             },
-            {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
-                "encoding": {"y": y, **series, "detail": {"field": "part"}}},
+            {
+                "mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
+                "encoding": {"y": y, **series, "detail": {"field": "part"}},
+            },
             {
                 "mark": {"type": "point", "filled": True, "clip": True},
                 "encoding": {"y": y, "color": series["color"], "size": emphasised(80, 16)},
@@ -135,8 +141,8 @@ def link_picture(link_class: str, link: Link) -> Chart:
         f"link-{link_class}",
         f"Time of one message against its size, {link_class}",
         f"Both axes are logarithmic. Measured times with 95 % intervals go from {format_time(first.time_s)} at "
-        f"{format_size(first.size_bytes)} to {format_time(last.time_s)} at {format_size(last.size_bytes)}; drawn with them are the "
-        f"models {', '.join(models)}" + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
+        f"{format_size(first.size_bytes)} to {format_time(last.time_s)} at {format_size(last.size_bytes)}; drawn with them "
+        f"are the models {', '.join(models)}" + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
         panels,
         [_stop_of_ways(size, curves) for size in order],
         {"resolve": {"legend": {"color": "independent", "strokeDash": "independent", "shape": "independent"},
@@ -241,7 +247,9 @@ def _stop(size: int, links: Mapping[str, Link], launches: Launches) -> str:
             rate = f", {point_bandwidth(point)}" if size else ""
             medians = [median(samples) for samples in launches.get(name, {}).get(size, ()) if samples]
             behind = f"; {point.samples} samples" + (
-                f" in {len(medians)} launches of {format_time(min(medians))} to {format_time(max(medians))}" if len(medians) else ""
+                f" in {len(medians)} launches of {format_time(min(medians))} to {format_time(max(medians))}"
+                if len(medians)
+                else ""
             )
             told.append(f"{name} {point_time(point)}{rate}{behind}")
     return f"At {format_size(size)}: {' | '.join(told)}"
@@ -251,7 +259,7 @@ def _drawn(launches: Sequence[Sequence[float]]) -> list[float]:
     """Return every sample at a size, or, of very many, evenly some of them in order of time."""
     every = sorted(time_s for samples in launches for time_s in samples if time_s > 0)
     step = max(1, -(-len(every) // _MOST_SAMPLES))
-    return [float(f"{time_s:.4g}") for time_s in [*every[: -1 : step], *every[-1:]]]
+    return [float(f"{time_s:.4g}") for time_s in [*every[:-1:step], *every[-1:]]]
 
 
 def _stop_of_ways(size: int, curves: Mapping[str, Curve]) -> str:
@@ -298,5 +306,3 @@ def _high(point: Point) -> float:
 
 def _values(table: Iterable[Point]) -> list[float]:
     return [value for point in table for value in (_low(point), point.time_s, max(point.time_hi_s or 0.0, point.time_s))]
-
-

@@ -1,4 +1,5 @@
-"""A page: the conclusion, its figures, what to change, what to do next, then pictures, then what is folded; as one HTML file."""
+"""A page: the conclusion, its figures, what to change, what to do next, then
+pictures, then what is folded; as one HTML file."""
 
 from __future__ import annotations
 

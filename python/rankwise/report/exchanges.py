@@ -44,8 +44,9 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
     by_size = len({row.exchange.message_bytes for row in group}) > 1
     ordered = sorted(group, key=lambda row: (modes.index(row.exchange.mode), row.exchange.message_bytes, row.exchange.cutoff))
     stops = [
-        f"{row.exchange.mode}, k = {row.exchange.cutoff}, {format_size(row.exchange.message_bytes)}: measured {timing(row.measured)}, "
-        f"predicted {timing(row.predicted)}, off by {100 * row.error:+.1f} %; {row.measured.repetitions} repetitions"
+        f"{row.exchange.mode}, k = {row.exchange.cutoff}, {format_size(row.exchange.message_bytes)}: measured "
+        f"{timing(row.measured)}, predicted {timing(row.predicted)}, off by {100 * row.error:+.1f} %; "
+        f"{row.measured.repetitions} repetitions"
         for row in ordered
     ]
     axis: Spec = log_axis([time_s for row in group for time_s in _times(row)], TIME, "time of one exchange")
@@ -67,8 +68,13 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
             for kind, timed in zip(_BOTH, (row.measured, row.predicted), strict=True)
         ]  # fmt: skip
         errors = [
-            {"place": _place(row, by_size), "time": max(_times(row)), "words": f"{100 * row.error:+.0f} %", "stop": i,
-            "tip": stops[i]}
+            {
+                "place": _place(row, by_size),
+                "time": max(_times(row)),
+                "words": f"{100 * row.error:+.0f} %",
+                "stop": i,
+                "tip": stops[i],
+            }
             for i, row in of_mode
         ]
         title = "bytes of each rank's block" if by_size else "cutoff k (layers of neighbours)"

@@ -42,8 +42,8 @@ _VERDICTS: dict[str, tuple[Kind, str]] = {
     "unusable": ("unknown", "not judged"),
 }
 _READING = (
-    "One mark a session; higher is slower. A filled dot is as usual, a hollow one unclear or not judged yet, a square slower, a cross "
-    "unusable. A dotted line is a change for good, found in the series itself."
+    "One mark a session; higher is slower. A filled dot is as usual, a hollow one unclear or not judged yet, a square slower, "
+    "a cross unusable. A dotted line is a change for good, found in the series itself."
 )
 
 
@@ -69,10 +69,11 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
     sections.append(Section("sessions", "The sessions", [], [kept], f"{len(sessions)}, the newest {day(last.at)}"))
     key = last.key
     sources = [
-        f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel {key.get('kernel_release')}.",
+        f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel "
+        f"{key.get('kernel_release')}.",
         "A session's value is the lower quartile over its undisturbed launches of the launches' medians. Usual is the mean of "
-        f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more session, "
-        f"at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
+        f"up to {rules.most} earlier sessions that were not slower; the alarm's limit is a prediction interval for one more "
+        f"session, at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
     ]
     sections.append(Section("sources", "Where the figures come from", sources, (), f"{len(sessions)} sessions of this machine"))
     command, _, when = (next_command(judgement, bool(last.accepted)) or "rankwise health").partition(", ")
@@ -101,7 +102,11 @@ def _figures_badge(last: Session, judgement: Judgement) -> Badge:
     if last.verdict == "unusable":
         return Badge("bad", "Figures: unusable", f"{disturbed} of {len(last.launches)} launches were disturbed: measure again")
     seen = math.isfinite(judgement.could_see) and judgement.could_see < 100
-    told = f"a slow-down of {100 * judgement.could_see:.0f} % would be seen" if seen else "too few sessions to say what would be seen"
+    told = (
+        f"a slow-down of {100 * judgement.could_see:.0f} % would be seen"
+        if seen
+        else "too few sessions to say what would be seen"
+    )
     counted = f"{len(last.launches)} launches, {disturbed} disturbed; " if last.launches else ""
     return Badge("good" if seen else "unknown", "Figures: usable" if seen else "Figures: too few yet", counted + told)
 
@@ -120,8 +125,9 @@ def _figures(last: Session, judgement: Judgement) -> list[Figure]:
         ends = (row.usual - row.limit, row.usual + row.limit)
         shares = tuple(math.expm1(end - row.value) for end in ends)
         words = f"usual {shown(figure, ends[0])} to {shown(figure, ends[1])}"
-        found.append(Figure(name_of(figure), value, unit, words, (shares[0], shares[1]),
-            f"{percent(row.difference)} from the usual"))
+        found.append(
+            Figure(name_of(figure), value, unit, words, (shares[0], shares[1]), f"{percent(row.difference)} from the usual")
+        )
     return found[:3]
 
 
@@ -134,20 +140,35 @@ def trend_picture(
     label = "format(1e9*datum.value,'.3~g')+' ns/B'" if split(figure)[1] == "s_per_byte" else TIME
     stops = [f"{day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
     data: list[Spec] = [
-        {"when": _millis(s.began), "value": math.exp(s.value[figure]), "verdict": _of_figure(s, figure), "stop": i,
-        "tip": stops[i]}
+        {
+            "when": _millis(s.began),
+            "value": math.exp(s.value[figure]),
+            "verdict": _of_figure(s, figure),
+            "stop": i,
+            "tip": stops[i],
+        }
         for i, s in enumerate(known)
     ]
     held = [row_["value"] for row_ in data if row_["verdict"] != "unusable"] or [row_["value"] for row_ in data]
     # Of few sessions no limit is known.
-    ends = [] if row is None or not row.limit < _MOST_LIMIT else [math.exp(row.usual - row.limit), math.exp(row.usual),
-        math.exp(row.usual + row.limit)]
+    ends = (
+        []
+        if row is None or not row.limit < _MOST_LIMIT
+        else [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
+    )
     low, high = min([*held, *ends]), max([*held, *ends])
     margin = 0.12 * (high - low) or 0.1 * high
-    y = field_of("value", scale={"domain": [max(0.0, low - margin), high + 1.5 * margin], "nice": False, "zero": False},
-        axis={"labelExpr": label, "tickCount": 5, "title": None})
-    x = field_of("when", "temporal", axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y",
-        "labelOverlap": "greedy"}, scale={"type": "utc", "nice": False, "padding": 12})
+    y = field_of(
+        "value",
+        scale={"domain": [max(0.0, low - margin), high + 1.5 * margin], "nice": False, "zero": False},
+        axis={"labelExpr": label, "tickCount": 5, "title": None},
+    )
+    x = field_of(
+        "when",
+        "temporal",
+        axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y", "labelOverlap": "greedy"},
+        scale={"type": "utc", "nice": False, "padding": 12},
+    )
     marks = list(_MARKS)
     layers: list[Spec] = []
     if row is not None and ends:
@@ -166,8 +187,12 @@ def trend_picture(
             },
         ]  # fmt: skip
     for change in (change for change in changes if change.figure == figure):
-        at: list[Spec] = [{"when": _millis(datetime.fromisoformat(change.at)),
-            "words": f"{percent(math.log(change.ratio))} since {day(change.at)}"}]
+        at: list[Spec] = [
+            {
+                "when": _millis(datetime.fromisoformat(change.at)),
+                "words": f"{percent(math.log(change.ratio))} since {day(change.at)}",
+            }
+        ]
         late = at[0]["when"] > (data[0]["when"] + data[-1]["when"]) / 2
         layers += [
             {"data": rows(at), "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": x}},
@@ -193,8 +218,15 @@ def trend_picture(
         nearest("when", "value", f"near_{number}", "temporal"),
     ]  # fmt: skip
     panel = {"title": _heading(figure, row, known[-1]), "height": 170, "data": rows(data), "layer": layers}
-    return Chart(f"trend-{number}", _heading(figure, row, known[-1]), _caption(figure, judgement), [panel], stops,
-        label_px=70, legend_px=110)
+    return Chart(
+        f"trend-{number}",
+        _heading(figure, row, known[-1]),
+        _caption(figure, judgement),
+        [panel],
+        stops,
+        label_px=70,
+        legend_px=110,
+    )
 
 
 def _millis(when: datetime) -> int:
@@ -219,8 +251,8 @@ def _caption(figure: str, judgement: Judgement) -> str:
     if row is None:
         return f"{name_of(figure)}, each session; it is not judged by itself yet."
     return (
-        f"{name_of(figure)}, each session; usual {shown(figure, row.usual)}. The tinted range is where one more session is expected; "
-        f"the alarm begins {percent(row.limit)} above the usual."
+        f"{name_of(figure)}, each session; usual {shown(figure, row.usual)}. The tinted range is where one more session is "
+        f"expected; the alarm begins {percent(row.limit)} above the usual."
     )
 
 

@@ -1,4 +1,5 @@
-"""The machine as hwloc draws it, nested boxes, with latency and bandwidth on each edge that was measured; what is alike is folded."""
+"""The machine as hwloc draws it, nested boxes, with latency and bandwidth on each
+edge that was measured; what is alike is folded."""
 
 from __future__ import annotations
 
@@ -47,10 +48,15 @@ def machine_boxes(profile: Profile, figures: Mapping[str, LinkFigures]) -> str:
             inside = near * (of_cache > 1) + ["same-core"] * (threads > 1)
             edges = " ".join(_edge(link, figures, "") for link in inside if link in figures)
             name = f"cache {caches_before + i}" if caches > 1 else "cores"
-            parts.append(f'<div class="l3"><b class="t">{name}<small>{_cache_words(machine)}</small></b>{_cores(numbers)}{edges}</div>')
+            parts.append(
+                f'<div class="l3"><b class="t">{name}<small>{_cache_words(machine)}</small></b>{_cores(numbers)}{edges}</div>'
+            )
         edge = _edge("same-socket", figures, "h") if drawn > 1 and "same-socket" in figures else ""
-        more = f'<p>and {caches - drawn} caches more, alike</p>' if caches > drawn else ""
-        return f'<div class="sock"><b class="t">socket {number}<small>{cores} cores</small></b><div class="row">{edge.join(parts)}</div>{more}</div>'
+        more = f"<p>and {caches - drawn} caches more, alike</p>" if caches > drawn else ""
+        return (
+            f'<div class="sock"><b class="t">socket {number}<small>{cores} cores</small></b><div '
+            f'class="row">{edge.join(parts)}</div>{more}</div>'
+        )
 
     drawn = min(sockets, _MOST_BOXES)
     edge = _edge("other-socket", figures, "v") if drawn > 1 and "other-socket" in figures else ""
@@ -73,8 +79,8 @@ def figure_words(name: str, figures: LinkFigures) -> str:
     latency = with_interval(figures.latency_s, figures.latency_ci_s, format_time)
     bandwidth = with_interval(figures.bandwidth_bytes_per_s, figures.bandwidth_ci_bytes_per_s, format_bandwidth)
     return (
-        f"{name}, between {_BETWEEN[name]}: latency {latency} ({format_size(figures.latency_bytes)}, one way), bandwidth {bandwidth} "
-        f"({format_size(figures.bandwidth_bytes)}); {figures.samples} samples"
+        f"{name}, between {_BETWEEN[name]}: latency {latency} ({format_size(figures.latency_bytes)}, one way), bandwidth "
+        f"{bandwidth} ({format_size(figures.bandwidth_bytes)}); {figures.samples} samples"
     )
 
 
@@ -119,8 +125,10 @@ def _cache_words(machine: Mapping[str, Any]) -> str:
 
 def _small(machine: Mapping[str, Any]) -> str:
     memory = machine.get("memory_bytes")
-    known = [str(machine.get("cpu_model") or ""), f"{memory / 2**30:.0f} GiB memory" if isinstance(memory,
-        int) and memory else ""]
+    known = [
+        str(machine.get("cpu_model") or ""),
+        f"{memory / 2**30:.0f} GiB memory" if isinstance(memory, int) and memory else "",
+    ]
     return f"<small>{html.escape(', '.join(' '.join(part.split()) for part in known if part))}</small>"
 
 

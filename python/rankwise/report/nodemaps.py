@@ -232,8 +232,8 @@ def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
         data: list[Spec] = []
         for result in item.results:
             words = (
-                f"{item.stencil}, {result.algorithm}: J_sum {result.j_sum} ({100 * result.j_sum / blocked.j_sum:.1f} % of blocked), "
-                f"J_max {result.j_max} ({100 * result.j_max / blocked.j_max:.1f} %)"
+                f"{item.stencil}, {result.algorithm}: J_sum {result.j_sum} ({100 * result.j_sum / blocked.j_sum:.1f} % of "
+                f"blocked), J_max {result.j_max} ({100 * result.j_max / blocked.j_max:.1f} %)"
             )
             data += [
                 {"mapping": result.algorithm, "kind": kind, "share": ours / theirs, "stop": len(stops), "tip": words}

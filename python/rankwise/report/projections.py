@@ -37,7 +37,10 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
         data, totals = [], []
         names = [f"{design.name}, {_count(design.processors)}" for design in designs]
         for name, design in zip(names, designs, strict=True):
-            words = f"{reading}, {name} processors: {design.network_s:.3f} s network, {design.memory_s:.3f} s memory, {design.sequential_s:.3f} s in all"
+            words = (
+                f"{reading}, {name} processors: {design.network_s:.3f} s network, {design.memory_s:.3f} s memory, "
+                f"{design.sequential_s:.3f} s in all"
+            )
             for part, start, end in (
                 ("T_net", 0.0, design.network_s),
                 ("T_mem", design.network_s, design.network_s + design.memory_s),
@@ -47,8 +50,10 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
             stops.append(words)
         gpu = designs[0]
         x = field_of("design", "nominal", sort=names, axis={"labelAngle": -25, "title": None, "labelOverlap": False})
-        scale: Spec = {"scale": {"domain": [0, top], "nice": False},
-            "axis": {"title": "time of one transform, s", "tickCount": 5}}
+        scale: Spec = {
+            "scale": {"domain": [0, top], "nice": False},
+            "axis": {"title": "time of one transform, s", "tickCount": 5},
+        }
         y = field_of("end", **scale)
         panels.append({
             "title": reading, "height": 230,
@@ -67,9 +72,7 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
             ],
         })  # fmt: skip
     words = " ".join(
-        f"{reading}: "
-        + ", ".join(f"{d.name} {d.memory_s:.3f} s memory and {d.network_s:.3f} s network" for d in designs)
-        + "."
+        f"{reading}: " + ", ".join(f"{d.name} {d.memory_s:.3f} s memory and {d.network_s:.3f} s network" for d in designs) + "."
         for reading, designs in bars.items()
     )
     return Chart("figure5", "Memory and network time of four exascale designs", words, panels, stops, least_px=330)
@@ -85,18 +88,26 @@ def figure6_picture(curves: Mapping[str, Mapping[str, Sequence[tuple[int, float]
         years = sorted({year for curve in lines.values() for year, _ in curve})
         first = len(stops)
         stops += [
-            f"{reading}, {year}: " + ", ".join(f"{name} {dict(curve)[year]:.2f}" for name,
-                curve in lines.items() if year in dict(curve))
+            f"{reading}, {year}: "
+            + ", ".join(f"{name} {dict(curve)[year]:.2f}" for name, curve in lines.items() if year in dict(curve))
             for year in years
         ]
         data = [
-            {"year": year, "name": name, "ratio": value, "stop": first + years.index(year),
-            "tip": f"{name}, {year}: {value:.2f}"}
+            {
+                "year": year,
+                "name": name,
+                "ratio": value,
+                "stop": first + years.index(year),
+                "tip": f"{name}, {year}: {value:.2f}",
+            }
             for name, curve in lines.items()
             for year, value in curve
         ]
-        x = field_of("year", scale={"domain": [years[0], years[-1]], "nice": False, "zero": False},
-            axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False})
+        x = field_of(
+            "year",
+            scale={"domain": [years[0], years[-1]], "nice": False, "zero": False},
+            axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False},
+        )
         y = field_of("ratio", **log_axis(everything, NUMBER, "T_mem / T_net; above 1 memory takes longer"))
         colour = field_of("name", "nominal", scale=series_scale(names), legend=LINES)
         panels.append({
@@ -124,10 +135,22 @@ def since_picture(figures: Mapping[str, Any]) -> Chart:
     stops: list[str] = []
     doubling = []
     for name, entry in figures["doubling"].items():
-        words = f"{name}: doubles in {entry['shortest']:.1f} to {entry['longest']:.1f} years, assumed or predicted {entry['assumed']:g}"
+        words = (
+            f"{name}: doubles in {entry['shortest']:.1f} to {entry['longest']:.1f} years, assumed or predicted "
+            f"{entry['assumed']:g}"
+        )
         came = f"{entry['shortest']:.1f} – {entry['longest']:.1f}"
-        doubling.append({"name": name, "low": entry["shortest"], "high": entry["longest"], "assumed": entry["assumed"],
-            "words": came, "stop": len(stops), "tip": words})
+        doubling.append(
+            {
+                "name": name,
+                "low": entry["shortest"],
+                "high": entry["longest"],
+                "assumed": entry["assumed"],
+                "words": came,
+                "stop": len(stops),
+                "tip": words,
+            }
+        )
         stops.append(words)
     panels = [
         _ranges("years to double; the square: assumed or predicted in 2012", doubling, None),
@@ -139,8 +162,16 @@ def since_picture(figures: Mapping[str, Any]) -> Chart:
         f"{name}: {entry['assumed']:g} years assumed, {entry['shortest']:.1f} to {entry['longest']:.1f} real."
         for name, entry in figures["doubling"].items()
     )
-    return Chart("since", "What was predicted in 2012 and what came of it", words, panels, stops, least_px=330, label_px=120,
-        most_columns=3)
+    return Chart(
+        "since",
+        "What was predicted in 2012 and what came of it",
+        words,
+        panels,
+        stops,
+        least_px=330,
+        label_px=120,
+        most_columns=3,
+    )
 
 
 def _measured(ranges: Mapping[str, tuple[float, float]], write: Callable[[float], str], stops: list[str]) -> list[Spec]:
@@ -150,8 +181,9 @@ def _measured(ranges: Mapping[str, tuple[float, float]], write: Callable[[float]
         text = write(low) if low == high or write(low) == write(high) else f"{write(low)} – {write(high)}"
         predicted = "predicted" in name or "ours" in name
         row: Spec = {"name": name, "words": text, "stop": len(stops), "tip": f"{name}: {text}"}
-        found.append(row | ({"assumed": low, "low": low, "high": low} if predicted else {"low": low, "high": high,
-            "assumed": None}))
+        found.append(
+            row | ({"assumed": low, "low": low, "high": low} if predicted else {"low": low, "high": high, "assumed": None})
+        )
         stops.append(f"{name}: {text}")
     return found
 
@@ -164,8 +196,9 @@ def _ranges(title: str, data: list[Spec], label: str | None) -> Spec:
     if label is not None:
         axis = log_axis([*ends, most * (most / min(ends)) ** 0.8], label, "")
     data = [{**row, "edge": max(row["high"], row["assumed"] or 0)} for row in data]
-    y = field_of("name", "nominal", sort=[row["name"] for row in data], title=None,
-        axis={"labelLimit": 116, "labelOverlap": False})
+    y = field_of(
+        "name", "nominal", sort=[row["name"] for row in data], title=None, axis={"labelLimit": 116, "labelOverlap": False}
+    )
     return {
         "title": {"text": title, "fontSize": 12}, "height": {"step": 30}, "data": rows(data),
         "layer": [

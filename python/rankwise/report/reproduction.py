@@ -42,7 +42,8 @@ class Markup:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: some paragraphs, then tables and pictures. ``fold``: what it says while it is folded (None: it is not)."""
+    """A part of the page: some paragraphs, then tables and pictures. ``fold``:
+    what it says while it is folded (None: it is not)."""
 
     id: str
     title: str

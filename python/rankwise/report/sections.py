@@ -36,12 +36,14 @@ _MODELS = (
     "share."
 )
 _WORDS = (
-    "Latency: how long the smallest message takes, one way. Bandwidth: size / time of the largest message measured, one at a time.",
-    "Interval (95 %): of 100 measurements like this one, 95 give an interval that holds the true median. It holds for the machine as "
-    "it was while measuring; on another day, or beside other programs, all times may shift together.",
+    "Latency: how long the smallest message takes, one way. Bandwidth: size / time of the largest message measured, one at a "
+    "time.",
+    "Interval (95 %): of 100 measurements like this one, 95 give an interval that holds the true median. It holds for the "
+    "machine as it was while measuring; on another day, or beside other programs, all times may shift together.",
     "Cutoff k: every rank needs the blocks of all ranks within k layers of it in the process grid.",
-    "J_sum: messages of one stencil exchange that cross from one node to another, over all nodes; J_max: those that leave the busiest "
-    "node. Both are exact counts. Blocked: one node after another in row-major order, what happens when nobody chooses.",
+    "J_sum: messages of one stencil exchange that cross from one node to another, over all nodes; J_max: those that leave the "
+    "busiest node. Both are exact counts. Blocked: one node after another in row-major order, what happens when nobody "
+    "chooses.",
 )
 # A curve's table is thinned to about this many rows; the picture shows all of them.
 _MOST_ROWS = 10
@@ -61,7 +63,10 @@ def all_sections(
         figures = figures_of(links)
         if not undrawn(profile):
             boxes = Markup(machine_boxes(profile, figures))
-            note = "Latency of the smallest message and bandwidth of the largest, one way. Point at an edge for its interval and samples."
+            note = (
+                "Latency of the smallest message and bandwidth of the largest, one way. Point at an edge for its interval "
+                "and samples."
+            )
             open_ones.append(Section("machine", "The machine, with what was measured on each edge", [note], [boxes]))
         own = None if validation is None else headline(validation).exchange.message_bytes
         open_ones.append(_curves(links, figures, launches, own))
@@ -76,7 +81,13 @@ def all_sections(
         (folded if mapped.fold is not None else open_ones).append(mapped)
     remarks = _remarks(profile, validation)
     first = remarks[0].partition(":")[0] if remarks else ""
-    said = "nothing was noticed" if not remarks else f"1 remark: {first}" if len(remarks) == 1 else f"{len(remarks)} remarks: {first}"
+    said = (
+        "nothing was noticed"
+        if not remarks
+        else f"1 remark: {first}"
+        if len(remarks) == 1
+        else f"{len(remarks)} remarks: {first}"
+    )
     folded.append(Section("remarks", "What may spoil these figures", remarks, [], said))
     if profile is not None:
         folded.append(_record(profile, "machine-record" if not undrawn(profile) else "machine"))
@@ -85,15 +96,16 @@ def all_sections(
     return [*open_ones, *folded]
 
 
-def _curves(links: Mapping[str, Link], figures: Mapping[str, LinkFigures], launches: Launches | None,
-    own: int | None) -> Section:
+def _curves(
+    links: Mapping[str, Link], figures: Mapping[str, LinkFigures], launches: Launches | None, own: int | None
+) -> Section:
     name = list(links)[-1]
     title = f"Between {between(name)} latency decides below {volume(figures[name].balanced_bytes)}, bandwidth above"
     behind = " Ticks: the samples behind the point that is shown." if launches else ""
     picture = Picture(
         "links",
-        "Bands are 95 % intervals; 0 B stands beyond the break of the axis. Size / time of one message at a time is neither the bandwidth "
-        f"of a window of messages in flight nor that of several pairs of ranks at once.{behind}",
+        "Bands are 95 % intervals; 0 B stands beyond the break of the axis. Size / time of one message at a time is neither "
+        f"the bandwidth of a window of messages in flight nor that of several pairs of ranks at once.{behind}",
         partial(links_picture, links, launches, own),
     )
     return Section("latency", title, [], [picture])
@@ -273,18 +285,34 @@ def _all_exchanges(validation: Validation) -> Section:
             ))  # fmt: skip
         repetitions = span([row.measured.repetitions or 0 for row in group])
         caption = f"{group_label(group)}; {repetitions} repetitions each; messages and bytes are per rank."
-        header = ("mode", "k", "block", "measured (95 %)", "predicted (95 %)", "off", "off, at present speed",
-            "times as fast", "messages", "bytes", "checked")
+        header = (
+            "mode",
+            "k",
+            "block",
+            "measured (95 %)",
+            "predicted (95 %)",
+            "off",
+            "off, at present speed",
+            "times as fast",
+            "messages",
+            "bytes",
+            "checked",
+        )
         parts.append(table(f"exchanges-{i}", caption, header, rows))
     notes = [
-        "Off: predicted / measured - 1. At present speed is the error that is left when the prediction is scaled by how much longer a "
-        "ping-pong took right then than when the profile was measured.",
+        "Off: predicted / measured - 1. At present speed is the error that is left when the prediction is scaled by how much "
+        "longer a ping-pong took right then than when the profile was measured.",
         *dict.fromkeys(note for row in validation.comparisons for note in row.notes),
     ]  # fmt: skip
     inside = sum(row.inside_interval for row in validation.comparisons)
     count = len(validation.comparisons)
-    return Section("exchanges", "All exchanges compared", notes, parts,
-        f"{count} compared; {inside} measured times lie in the predicted interval")
+    return Section(
+        "exchanges",
+        "All exchanges compared",
+        notes,
+        parts,
+        f"{count} compared; {inside} measured times lie in the predicted interval",
+    )
 
 
 def _mapping(mappings: Sequence[MappingInstance]) -> Section:
@@ -292,8 +320,11 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
     notes: list[str] = []
     skipped: dict[tuple[str, str], list[str]] = {}
     if cost_picture(mappings) is not None:
-        parts.append(Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.",
-            partial(_cost, mappings)))
+        parts.append(
+            Picture(
+                "mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.", partial(_cost, mappings)
+            )
+        )
     for i, item in enumerate(mappings):
         label = f"{grid_words(item)[0].upper()}{grid_words(item)[1:]}"
         if can_draw(item):
@@ -302,8 +333,8 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
             parts.append(
                 Picture(
                     f"nodes-{i}",
-                    f"{label}{f'; shown: {part}' if part else ''}. Numbers are nodes; nodes that touch differ in colour, but a colour "
-                    "comes back for nodes that do not.",
+                    f"{label}{f'; shown: {part}' if part else ''}. Numbers are nodes; nodes that touch differ in colour, but "
+                    "a colour comes back for nodes that do not.",
                     partial(node_map_picture, item, f"nodes-{i}", list(dict.fromkeys(ends))),
                 )
             )
@@ -334,8 +365,13 @@ def _mapping(mappings: Sequence[MappingInstance]) -> Section:
     ]
     first = mappings[0]
     if all(item.example for item in mappings):
-        return Section("mapping", "Where to put the ranks, on an example grid", notes, parts,
-            f"{grid_words(first)}: {mapping_words(first)}")
+        return Section(
+            "mapping",
+            "Where to put the ranks, on an example grid",
+            notes,
+            parts,
+            f"{grid_words(first)}: {mapping_words(first)}",
+        )
     return Section("mapping", mapping_words(first), [f"{grid_words(first)[0].upper()}{grid_words(first)[1:]}.", *notes], parts)
 
 
@@ -394,19 +430,20 @@ def _sources(profile: Profile | None, validation: Validation | None, mappings: S
         said = f"{samples} samples of plain sends{launches}"
         source = "".join(f"; {key}: {_plain(value)}" for key, value in profile.source.items())
         found.append(
-            f"Profile of {profile.created}{source}. The models are straight lines in the manner of R. Hockney and C. Jesshope, Parallel "
-            "Computers 2 (1988)."
+            f"Profile of {profile.created}{source}. The models are straight lines in the manner of R. Hockney and C. "
+            "Jesshope, Parallel Computers 2 (1988)."
         )
     if validation is not None:
         found.append(
-            "Exchanges: one message at a time after the analytical model of T. Werner, C. Päßler, I. Kabadshow and M. Werner, “Analytical "
-            "Model of Communication Algorithm for Simulations with Range-Limited Interactions” (2023); measured on this machine by "
-            "rankwise's own kernels, with real MPI ranks."
+            "Exchanges: one message at a time after the analytical model of T. Werner, C. Päßler, I. Kabadshow and M. Werner, "
+            "“Analytical Model of Communication Algorithm for Simulations with Range-Limited Interactions” (2023); measured "
+            "on this machine by rankwise's own kernels, with real MPI ranks."
         )
     if mappings:
         found.append(
-            "Mappings: the algorithms and the measures J_sum and J_max of S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz and J. L. Träff, "
-            "“Efficient Process-to-Node Mapping Algorithms for Stencil Computations” (2020), counted on the grid as given, directed edges."
+            "Mappings: the algorithms and the measures J_sum and J_max of S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz and "
+            "J. L. Träff, “Efficient Process-to-Node Mapping Algorithms for Stencil Computations” (2020), counted on the grid "
+            "as given, directed edges."
         )
     found.append("Measured points and fits are recomputed from raw samples, which are never thrown away.")
     return Section("sources", "Where the figures come from", found, [], said)

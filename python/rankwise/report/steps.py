@@ -34,8 +34,8 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
     if shares.split:
         parts.append(("waiting for a late partner", shares.waiting_s, WAITS))
     stops = [
-        f"rank {rank}: " + ", ".join(f"{format_time(float(seconds[rank]))} {name}" for name, seconds,
-            _ in parts) for rank in order
+        f"rank {rank}: " + ", ".join(f"{format_time(float(seconds[rank]))} {name}" for name, seconds, _ in parts)
+        for rank in order
     ]
     data = []
     for i, rank in enumerate(order):
@@ -63,10 +63,9 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
     return Chart("step", title, caption, [panel], stops)
 
 
-def matrix_picture(
-    traffic: Traffic, shown: Sequence[tuple[str, Any]], hosts: Sequence[str], caption: str
-) -> Chart:
-    """Draw the bytes of each pair of ranks by placement (words, node of each rank): those between nodes apart; a frame is a node."""
+def matrix_picture(traffic: Traffic, shown: Sequence[tuple[str, Any]], hosts: Sequence[str], caption: str) -> Chart:
+    """Draw the bytes of each pair of ranks by placement (words, node of each
+    rank): those between nodes apart; a frame is a node."""
     stops: list[str] = []
     panels = [_matrix(words, traffic, node_of_rank, hosts, stops) for words, node_of_rank in shown]
     return Chart("matrix", "Who sends to whom", caption, panels, stops, least_px=380, most_columns=2, label_px=52)
@@ -84,8 +83,14 @@ def _matrix(words: str, traffic: Traffic, node_of_rank: Any, hosts: Sequence[str
         np.add.at(matrix, (cell_of[traffic.source[of_kind]], cell_of[traffic.peer[of_kind]]), traffic.bytes[of_kind])
         most = float(matrix.max()) or 1.0
         for y, x in zip(*(found_at.tolist() for found_at in np.nonzero(matrix)), strict=True):
-            row: Spec = {"x": x, "x2": x + 1, "y": y, "y2": y + 1, "kind": kind,
-                "shade": 0.3 + 0.7 * float(matrix[y, x]) / most}
+            row: Spec = {
+                "x": x,
+                "x2": x + 1,
+                "y": y,
+                "y2": y + 1,
+                "kind": kind,
+                "shade": 0.3 + 0.7 * float(matrix[y, x]) / most,
+            }
             if cells == len(order):
                 sender, receiver = int(order[y]), int(order[x])
                 places = f"{hosts[int(node_of_rank[sender])]} to {hosts[int(node_of_rank[receiver])]}"

@@ -26,6 +26,11 @@ _WORDS = {"computing": "computing", "moving": "moving bytes", "waiting": "waitin
 _CRITICAL = "critical path"
 
 
+def _moment(seconds: float) -> str:
+    """Write a time since the beginning, which is 0."""
+    return format_time(seconds) if seconds > 0 else "0"
+
+
 def path_words(line: Timeline) -> str:
     """Say what bounds the step: the terms of the critical path, which add up to it."""
     terms = _terms(line)
@@ -62,8 +67,8 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
         ranks = sorted({*on_path[:_MOST_ROWS], *others[:: max(1, len(others) // kept)][:kept]})
     row_of = {rank: i for i, rank in enumerate(ranks)}
     stops = [
-        f"critical path, {i + 1} of {len(line.path)}: rank {span.rank}, {format_time(span.start_s)} to {format_time(span.end_s)}: "
-        f"{span.term or _WORDS[span.kind]} {format_time(span.length_s)}"
+        f"critical path, {i + 1} of {len(line.path)}: rank {span.rank}, {_moment(span.start_s)} to "
+        f"{format_time(span.end_s)}: {span.term or _WORDS[span.kind]} {format_time(span.length_s)}"
         for i, span in enumerate(line.path)
     ]
     data = [_bar(span, row_of[span.rank], _CRITICAL, i) for i, span in enumerate(line.path) if span.rank in row_of]
@@ -73,18 +78,23 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
         said = ", ".join(f"{_WORDS[kind]} {format_time(seconds)}" for kind, seconds in totals.items() if seconds > 0)
         data += [
             _bar(span, row_of[rank], _WORDS[span.kind], len(stops),
-                f"rank {rank}, {format_time(span.start_s)} to {format_time(span.end_s)}: {_WORDS[span.kind]}")
+                f"rank {rank}, {_moment(span.start_s)} to {format_time(span.end_s)}: {_WORDS[span.kind]}")
             for span in spans[:_MOST_SPANS]
         ]  # fmt: skip
         stops.append(f"rank {rank} in all: {said}")
     # What is critical lies over the rest.
     data.sort(key=lambda row: row["kind"] == _CRITICAL)
-    shown = [message for message in line.messages if message.source in row_of and message.dest in row_of and message.source != message.dest]
+    shown = [
+        message
+        for message in line.messages
+        if message.source in row_of and message.dest in row_of and message.source != message.dest
+    ]
     arrows = [
         {
             "start": m.sent_s, "end": m.arrived_s, "row": row_of[m.source] + 0.5, "to": row_of[m.dest] + 0.5,
             "down": m.dest > m.source,
-            "tip": f"{format_volume(m.bytes)} from rank {m.source}, {format_time(m.sent_s)}, to rank {m.dest}, {format_time(m.arrived_s)}",
+            "tip": f"{format_volume(m.bytes)} from rank {m.source}, {_moment(m.sent_s)}, to rank {m.dest}, "
+                   f"{format_time(m.arrived_s)}",
         }
         for m in shown[:_MOST_ARROWS]
     ]  # fmt: skip

@@ -36,6 +36,8 @@ def machine_badge(profile: Profile) -> Badge:
     if profile.warnings:
         more = f", and {len(profile.warnings) - 1} more below" if len(profile.warnings) > 1 else ""
         return Badge("warn", "Machine: with remarks", f"{profile.warnings[0]}{more}")
+    if profile.trust.level == "poor":
+        return Badge("unknown", "Machine: not judged", "its figures are too poor for that")
     told = "nothing noticed; its nodes were not compared" if OTHER_NODE in profile.links else "nothing noticed on this node"
     return Badge("good", "Machine: sound", told)
 

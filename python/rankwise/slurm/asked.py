@@ -33,15 +33,13 @@ class Job(Options):
     dependency: str | None = option(None, "Begin after other jobs: afterok:1234.")
     mail_user: str | None = option(None, "Whom to write to.")
     mail_type: str | None = option(None, "When to write: BEGIN, END, FAIL, TIME_LIMIT, ALL.")
-    grace: int | None = option(
-        None, "Be told to stop so long before the time limit. Default: at the limit.", metavar="SECONDS"
-    )
-    requeue: bool | None = option(
-        None, "Whether Slurm may begin the job anew when a node dies.", "--requeue/--no-requeue"
-    )
+    grace: int | None = option(None, "Be told to stop so long before the time limit. Default: at the limit.", metavar="SECONDS")
+    requeue: bool | None = option(None, "Whether Slurm may begin the job anew when a node dies.", "--requeue/--no-requeue")
     module: list[str] | None = option(None, "Module to load first; may be repeated.")
     env: list[str] | None = option(None, "Variable to set; may be repeated.", metavar="NAME=VALUE")
-    launcher: Literal["mpiexec", "srun"] = option("mpiexec", "What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI).")
+    launcher: Literal["mpiexec", "srun"] = option(
+        "mpiexec", "What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI)."
+    )
     sbatch: list[str] | None = option(None, "Further option of sbatch; may be repeated.")
     job_name: str = option("rankwise", "Name in the queue.")
     folder: Path = option(FOLDER, "Where the job runs and its script, settings and results are kept.")

@@ -95,7 +95,8 @@ def read_submissions(folder: Path) -> list[Submission]:
 
 
 def jobs_named(names: Sequence[str]) -> dict[str, Path | None]:
-    """Return the jobs that names stand for, with their folders: numbers (``123``, ``123_4``), or folders with their newest job."""
+    """Return the jobs that names stand for, with their folders: numbers
+    (``123``, ``123_4``), or folders with their newest job."""
     jobs: dict[str, Path | None] = {}
     for name in names:
         if re.fullmatch(r"\d+(_\d+)?", name) and not Path(name).is_dir():
@@ -134,7 +135,8 @@ def wait(jobs: Sequence[str], interval_s: float, told: Callable[[JobState], None
     """Wait until all jobs have ended; ``told`` hears of each state that is new. Raises InterruptedWorkError, InputError."""
     if interval_s < LEAST_INTERVAL_S:
         raise InputError(
-            f"--interval {interval_s:g} asks Slurm too often: its controller serves everybody; give {LEAST_INTERVAL_S:g} or more"
+            f"--interval {interval_s:g} asks Slurm too often: its controller serves everybody; give {LEAST_INTERVAL_S:g} or "
+            "more"
         )
     last: Mapping[str, str] = {}
     try:
@@ -149,7 +151,8 @@ def wait(jobs: Sequence[str], interval_s: float, told: Callable[[JobState], None
             time.sleep(interval_s)
     except KeyboardInterrupt:
         raise InterruptedWorkError(
-            f"interrupted: the jobs go on; see 'rankwise slurm status {' '.join(jobs)}', or end them with 'rankwise slurm cancel'"
+            f"interrupted: the jobs go on; see 'rankwise slurm status {' '.join(jobs)}', or end them with 'rankwise slurm "
+            "cancel'"
         ) from None
 
 

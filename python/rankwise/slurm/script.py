@@ -16,7 +16,12 @@ _MAIL_TYPES = ("NONE", "BEGIN", "END", "FAIL", "REQUEUE", "TIME_LIMIT", "TIME_LI
                "ARRAY_TASKS", "STAGE_OUT", "INVALID_DEPEND", "ALL")  # fmt: skip
 
 
-_OPTIONS = {"name": "job-name", "extra": "sbatch", "modules": "module", "environment": "env"}  # that are not named as their fields
+_OPTIONS = {
+    "name": "job-name",
+    "extra": "sbatch",
+    "modules": "module",
+    "environment": "env",
+}  # that are not named as their fields
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,8 @@ class Settings:
         if self.array is not None and not re.fullmatch(_ARRAY, self.array):
             raise InputError(f"--array '{self.array}' is no array of Slurm's: write 1-10, 1-10%2 or 1,3,7")
         for option, name in (("--partition", self.partition), ("--account", self.account), ("--qos", self.qos),
-                             ("--dependency", self.dependency), ("--mail-user", self.mail_user), ("--job-name", self.name)):  # fmt: skip
+                             ("--dependency", self.dependency), ("--mail-user", self.mail_user),
+                             ("--job-name", self.name)):  # fmt: skip
             if name is not None and not re.fullmatch(r"[\w.,:;?+@%/-]+", name):
                 raise InputError(f"{option} '{name}' has characters that Slurm's names do not have")
         for kind in (self.mail_type or "NONE").split(","):

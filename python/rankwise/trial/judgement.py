@@ -1,8 +1,8 @@
 """What pairs of runs tell: an exact interval of their ratio, and whether to go on.
 
 The interval is that of the signed ranks (Walsh averages of the differences of logarithms, Hollander and Wolfe, Nonparametric
-Statistical Methods, 3.3), with the exact distribution of the rank sum. It is looked at four times; each look has the level by which
-four of them together claim a difference that is none in at most one of twenty trials (Pocock 1977).
+Statistical Methods, 3.3), with the exact distribution of the rank sum. It is looked at four times; each look has the level by
+which four of them together claim a difference that is none in at most one of twenty trials (Pocock 1977).
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def judge(differences: Sequence[float], budget: int = LOOKS[-1]) -> Judgement:
 def simulated_pairs(rng: np.random.Generator, trials: int, gain: float, loaded: bool) -> NDArray[np.float64]:
     """Return log(tA/tB) of trials x 40 simulated pairs in which the second placement is ``1 + gain`` times as fast.
 
-    Quiet: 2 % scatter from launch to launch. Loaded: the machine drifts by 25 %, correlated over some ten runs, with 8 % scatter
-    and, in 15 % of runs, exponential delays of 40 %.
+    Quiet: 2 % scatter from launch to launch. Loaded: the machine drifts by 25 %, correlated over some ten runs, with 8 %
+    scatter and, in 15 % of runs, exponential delays of 40 %.
     """
     runs = 2 * LOOKS[-1]
     logs = rng.normal(0.0, 0.08 if loaded else 0.02, (trials, runs))

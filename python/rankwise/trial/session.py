@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import append_json_line, load_json, no_pipe
+from rankwise.files import append_json_line, load_json, plain
 from rankwise.launch.command import Command
 from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
 from rankwise.launch.process import Child
@@ -60,7 +60,8 @@ class Trial:
     def header(self) -> dict[str, Any]:
         return {
             "record": "trial", "seed": self.seed,
-            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": shlex.join(self.command.on(way.hosts))} for way in self.ways],
+            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": shlex.join(self.command.on(way.hosts))}
+                for way in self.ways],
         }  # fmt: skip
 
     def resume(self) -> None:
@@ -70,7 +71,7 @@ class Trial:
             return
         lines = []
         try:
-            text = no_pipe(self.path).read_text(encoding="utf-8", errors="replace")
+            text = plain(self.path).read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"{self.path} {unreadable(error)}: name another file with --output") from None
         for line in text.splitlines():
@@ -92,7 +93,8 @@ class Trial:
             self.meter.advance(len(self.pairs))
 
     def run(self) -> Judgement:
-        """Run pairs until it is known, or the budget is spent. Raises RankwiseError when a run fails; the pairs so far are kept."""
+        """Run pairs until it is known, or the budget is spent. Raises
+        RankwiseError when a run fails; the pairs so far are kept."""
         judgement = self._judged()
         if judgement is not None and judgement.done:
             return judgement

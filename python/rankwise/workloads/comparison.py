@@ -209,9 +209,11 @@ class Comparison:
         notes = row.texts("notes") if "notes" in row.value else ()
         drift = row.number("drift") if row.value.get("drift") is not None else None
         return cls(
-            Row(row.name("predicted_by") if "predicted_by" in row.value else "model", case, *row.span("predicted"), messages, sent, None, notes),
+            Row(row.name("predicted_by") if "predicted_by" in row.value else "model", case, *row.span("predicted"), messages,
+                sent, None, notes),
             Row(
-                row.name("measured_by") if "measured_by" in row.value else "real", case, *row.span("measured"), messages, sent, row.flag("verified"),
+                row.name("measured_by") if "measured_by" in row.value else "real", case, *row.span("measured"), messages, sent,
+                row.flag("verified"),
                 repetitions=row.count("repetitions"), oversubscribed=row.flag("oversubscribed"),
             ),
             drift,
@@ -262,17 +264,22 @@ class Validation:
         """Say whether the prediction holds."""
         cases = len(self.comparisons)
         errors = [abs(comparison.error) for comparison in self.comparisons]
-        off = f"{100 * fmean(errors):.1f} %" + (f" in the mean of {cases} cases, {100 * max(errors):.1f} % at most" if cases > 1 else "")
+        off = f"{100 * fmean(errors):.1f} %" + (
+            f" in the mean of {cases} cases, {100 * max(errors):.1f} % at most" if cases > 1 else ""
+        )
         if self.session is None:
             again = _mean_size(comparison.error_of_second_run for comparison in self.comparisons)
-            return f"The prediction is off by {off}" + ("." if again is None else f"; a second run is off by {100 * again:.1f} %.")
+            return f"The prediction is off by {off}" + (
+                "." if again is None else f"; a second run is off by {100 * again:.1f} %."
+            )
         rows = [comparison.paired for comparison in self.comparisons if comparison.paired]
         if self.session.unclear or not rows:
             return f"Cannot tell whether the model holds: the machine was too busy. As it is, the prediction is off by {off}."
         wrong = sum(row.verdict == "wrong" for row in rows)
-        held = f"The model holds in all {len(rows)} rows" if not wrong else f"The model is wrong in {wrong} of {len(rows)} rows"
+        many = len(rows)
+        held = f"holds in all {many} rows" if not wrong else f"is off in {wrong} of {many} rows by more than noise explains"
         error, floor = (_mean_size(getattr(row, name) for row in rows) or 0.0 for name in ("error", "floor"))
-        return f"{held}: it errs by {100 * error:.1f} %, where {100 * floor:.1f} % cannot be told from noise."
+        return f"The model {held}; in the mean it errs by {100 * error:.1f} %, noise by {100 * floor:.1f} %."
 
     def to_dict(self) -> dict[str, Any]:
         case = self.comparisons[0].case

@@ -302,7 +302,8 @@ class ExchangeWorkload(Workload):
     options = ExchangeOptions
     chooses = False  # by a contest of its own: decide/choice.py
     examples = {
-        "predict": "rankwise predict exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:10 --bytes 1000 --profile machine.json",
+        "predict": "rankwise predict exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:10 --bytes 1000 --profile "
+        "machine.json",
         "simulate": """rankwise simulate exchange --profile machine.json --cutoff 1:4 --bytes 1000
         rankwise simulate exchange --machine hopper --topology torus:4x4x4 --ranks-per-node 1 --dims 3 --cutoff 1,2""",
         "run": "rankwise run exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:4 --bytes 1000",

@@ -39,8 +39,8 @@ _LOST, _LEAST_QUIET = 0.02, 5
 class Ingredients:
     """What a transform is made of, timed on this machine (engines/fft_lengths.py): the phases and the imbalance in seconds.
 
-    ``span``: of a further launch. ``alone``: nothing was exchanged. ``on_node``: ranks a node. ``of_grid``: another grid than the
-    case's stands for it.
+    ``span``: of a further launch. ``alone``: nothing was exchanged. ``on_node``: ranks a node. ``of_grid``: another grid than
+    the case's stands for it.
     """
 
     times_s: Mapping[str, float]
@@ -58,7 +58,8 @@ class FftCase(Case):
     """One 3-D FFT of n[0] x n[1] x n[2] points on a process grid p1 x p2 (src/fft/decomposition.hpp says how).
 
     How it is run (``library``, ``planning``) and modelled (``reading``; ``network``: None takes what fits the method) names
-    no other case. ``open_grid``: the model may take another grid of as many ranks. ``ingredients``: of each grid that was timed.
+    no other case. ``open_grid``: the model may take another grid of as many ranks. ``ingredients``: of each grid that was
+    timed.
     """
 
     workload = kernel = "fft3d"
@@ -224,7 +225,10 @@ class FftCase(Case):
         ]
         if min(map(np.count_nonzero, quiet)) < _LEAST_QUIET:
             left = min(float(np.mean(of_kind)) for of_kind in quiet)
-            return record, f"other programs interrupted all but {100 * left:.0f} % of the transforms: the errors are theirs, too"
+            return (
+                record,
+                f"other programs interrupted all but {100 * left:.0f} % of the transforms: the errors are theirs, too",
+            )
 
         def kept(values: Sequence[float], which: int) -> list[float]:
             return list(np.asarray(values)[quiet[which]])
@@ -340,17 +344,23 @@ class FftOptions(Options):
     grid: str | None = option(None, "Process grid p1xp2: 2x2; 4x1 is slabs. Default: that which moves the fewest bytes.")
     real: bool = option(False, "Real data: forward to half a spectrum, backward from it.", "--real")
     precision: Literal["double", "single"] = option("double", "double or single.")
-    order: Literal["transposed", "natural"] = option("transposed", "Order out: transposed (fewer exchanges) or natural (as it came in).")
-    method: Literal["alltoall", "pairwise", "node-aware"] = option("alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (ours).")
+    order: Literal["transposed", "natural"] = option(
+        "transposed", "Order out: transposed (fewer exchanges) or natural (as it came in)."
+    )
+    method: Literal["alltoall", "pairwise", "node-aware"] = option(
+        "alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (ours)."
+    )
     direction: Literal["forward", "backward"] = option("forward", "forward or backward.")
     chunks: int = option(1, "Slices of a slab whose exchange is under way while the next ones are transformed.")
     library: Literal["auto", "fftw", "mkl"] = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
-    planning: Literal["estimate", "measure", "patient"] = option("measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN)
+    planning: Literal["estimate", "measure", "patient"] = option(
+        "measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN
+    )
     reading: Literal["timed", "calibrated", "literal", "shortened"] | None = option(
         None,
-        "timed: parts of this very transform, timed here and kept; calibrated: rates of the profile; literal: the paper's Eq. 1, 2, "
-        "3 and 8 with counted A; shortened (validate): parts timed by turns with it. Default: timed, for a profile of another "
-        "machine calibrated; validate: shortened.",
+        "timed: parts of this very transform, timed here and kept; calibrated: rates of the profile; literal: the paper's Eq. "
+        "1, 2, 3 and 8 with counted A; shortened (validate): parts timed by turns with it. Default: timed, for a profile of "
+        "another machine calibrated; validate: shortened.",
         verbs=_MODEL,
     )
     network: Literal["measured", "walk"] | None = option(
@@ -375,12 +385,13 @@ class FftWorkload(Workload):
     }
     details = {
         "run": "Every run checks itself on a random field: values against the definition, Parseval's theorem, the way back.",
-        "predict": "Parts of the transform are timed on this machine when a length is first asked for (three launches, seconds), and kept in "
-        "a file of the machine; exchanges between nodes are the judge's. For a profile of another machine, and with --reading calibrated, the rates are "
-        "those that 'rankwise measure fft3d' put into it. Without --grid the model takes the grid that it finds best.",
+        "predict": "Parts of the transform are timed on this machine when a length is first asked for (three launches, "
+        "seconds), and kept in a file of the machine; exchanges between nodes are the judge's. For a profile of another "
+        "machine, and with --reading calibrated, the rates are those that 'rankwise measure fft3d' put into it. Without "
+        "--grid the model takes the grid that it finds best.",
         "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled "
-        "up) and its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's rates are "
-        "judged; sizes that the calibration has seen are then refused.",
+        "up) and its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's "
+        "rates are judged; sizes that the calibration has seen are then refused.",
         "simulate": "The exchanges are simulated; computing takes what the profile's rates say, or no time.",
     }
 
@@ -431,7 +442,8 @@ class FftWorkload(Workload):
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
         kinds = {
-            f"{'real' if case.real else 'complex'} data, {case.precision} precision, {case.direction}, {case.order} order, {case.method}"
+            f"{'real' if case.real else 'complex'} data, {case.precision} precision, {case.direction}, {case.order} order, "
+            f"{case.method}"
             for case in (row.case for row in rows)
             if isinstance(case, FftCase)
         }

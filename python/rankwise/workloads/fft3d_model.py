@@ -95,7 +95,8 @@ def exchanges_s(case: FftCase, model: Pricer, on_node: int) -> float:
 def _exchanges(case: FftCase, model: Pricer, on_node: int) -> Span:
     if case.method != "node-aware":
         return _walk(case, model, pairwise=case.method == "pairwise")
-    # Slabs on full nodes: gathered within them, node to node, handed out; what one rank of a node sends another node goes at once.
+    # Slabs on full nodes: gathered within them, node to node, handed out; what one rank of a node sends another node goes at
+    # once.
     nodes, passes = case.ranks // on_node, (2 if case.order == "natural" else 1) * case.chunks
     block = case.bytes_per_rank / case.ranks / case.chunks
     within = model.price(case, Program(Transpose((nodes, on_node), (1,), False)), round(block * nodes)).span

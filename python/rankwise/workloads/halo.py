@@ -85,7 +85,8 @@ class Surface:
         return sorted(range(len(self.grid)), key=lambda axis: (self.grid[axis] == 1, -axis))
 
     def _received(self, coords: tuple[int, ...], axes: Sequence[int], done: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Return (source, bytes, bytes of a row) of what a rank gets from others along these axes, halos of the axes in ``done`` included."""
+        """Return (source, bytes, bytes of a row) of what a rank gets from others along
+        these axes, halos of the axes in ``done`` included."""
         choices = [self._along(axis, coords[axis]) if axis in axes else {coords[axis]: None} for axis in range(len(coords))]
         found = []
         for there in product(*choices):
@@ -124,7 +125,8 @@ class Surface:
 
 _UNPACKED = {
     Surface: "packing and unpacking are not part of the time: faces given in bytes are sent as they are, take --box",
-    SavedHalo: "packing and unpacking are not part of the time: the saved halo does not tell its rows (row_bytes), save it again",
+    SavedHalo: "packing and unpacking are not part of the time: the saved halo does not tell its rows (row_bytes), save it "
+    "again",
 }
 
 
@@ -281,7 +283,8 @@ def _surface(o: HaloOptions) -> Surface:
     periodic = tuple(parse_periodic(o.periodic, len(grid)))
     if bool(o.halo) == bool(o.box):
         raise InputError(
-            "say what the halo holds: either --halo 49kB,70kB,100kB (a face of each axis), --box 64x64x32 or --pattern halo.json"
+            "say what the halo holds: either --halo 49kB,70kB,100kB (a face of each axis), --box 64x64x32 or --pattern "
+            "halo.json"
         )
 
     def one_an_axis(values: Sequence[int], what: str) -> tuple[int, ...]:

@@ -32,7 +32,8 @@ class StencilCase(Case):
     """
 
     workload = kernel = "stencil"
-    # SMPI 3.32 keeps a list of what was ever sent and searches it for every message: many short runs take less than one long one.
+    # SMPI 3.32 keeps a list of what was ever sent and searches it for every message: many short runs take less than one long
+    # one.
     most_a_simulation = 4
 
     grid: tuple[int, ...]
@@ -188,12 +189,14 @@ class StencilWorkload(Workload):
     title = "the halo exchange of a stencil code (MPI_Neighbor_alltoall) on a grid that is mapped in several ways"
     options = StencilOptions
     examples = {
-        "predict": "rankwise predict stencil --grid 8x6 --nodes 8 --ppn 6 --stencil moore:1 --bytes 64,64kB --profile cluster.json",
-        "simulate": "rankwise simulate stencil --profile cluster.json --grid 50x48 --nodes 50 --ppn 48 --topology fat-tree:25x2:2",
+        "predict": "rankwise predict stencil --grid 8x6 --nodes 8 --ppn 6 --stencil moore:1 --bytes 64,64kB --profile "
+        "cluster.json",
+        "simulate": "rankwise simulate stencil --profile cluster.json --grid 50x48 --nodes 50 --ppn 48 --topology "
+        "fat-tree:25x2:2",
         "run": """rankwise run stencil --grid 4x2 --bytes 64,4kB,512kB
         rankwise run stencil --grid 100x48 --nodes 100 --ppn 48 --instantiation""",
         "validate": """rankwise validate stencil --grid 2x2 --stencil moore:1 --profile machine.json
-        rankwise validate stencil --grid 8x6 --nodes 8 --ppn 6 --stencil moore:1 --engines model,simgrid --profile cluster.json""",
+        rankwise validate stencil --grid 8x6 --nodes 8 --ppn 6 --engines model,simgrid --profile cluster.json""",
         "choose": "rankwise choose stencil --grid 8x6 --nodes 8 --ppn 6 --stencil moore:1 --bytes 64kB --profile cluster.json",
     }
     details = {

@@ -50,7 +50,8 @@ def test_what_is_placed_well_has_nothing_to_gain() -> None:
     assert not any(finding.kind == PLACEMENT for finding in advice.findings)
     assert "no placement known sends less between nodes" in advice.nothing
     room = advice.headroom
-    assert room.to_best_s == (0, 0, 0) and room.to_floor_s is not None and room.to_floor_s[2] < 0.1 * room.now_s  # type: ignore[operator]
+    assert room.to_best_s == (0, 0, 0) and room.to_floor_s is not None
+    assert room.to_floor_s[2] < 0.1 * room.now_s  # type: ignore[operator]
     assert replace(advice, findings=()).headline.startswith(
         "Nothing to gain: no placement known sends less between nodes; proven least; "
     )

@@ -28,7 +28,11 @@ def profile(tmp_path: Path) -> Path:
     line = {"same-socket": (2e-7, 1e-10), "other-node": (1e-6, 1e-9)}
     sizes = (0, 1000, 1_000_000)
     links = {
-        name: Link(curve_from_table([Point(size, a + b * size, 0.9 * (a + b * size), 1.1 * (a + b * size), 9) for size in sizes], "median"))
+        name: Link(
+            curve_from_table(
+                [Point(size, a + b * size, 0.9 * (a + b * size), 1.1 * (a + b * size), 9) for size in sizes], "median"
+            )
+        )
         for name, (a, b) in line.items()
     }
     path = tmp_path / "machine.json"
@@ -50,14 +54,19 @@ def shows_itself(found: Any) -> None:
 
 def test_predictions_and_choices_are_those_of_the_verbs(rankwise: Rankwise, profile: Path) -> None:
     rows = rw.predict(rw.Exchange(cutoff=[1, 2], size=[8, 4096], ranks=8), profile)
-    printed = rankwise("predict", "exchange", "--cutoff", "1,2", "--bytes", "8,4096", "--ranks", "8", "--profile", profile, "--json")
+    printed = rankwise(
+        "predict", "exchange", "--cutoff", "1,2", "--bytes", "8,4096", "--ranks", "8", "--profile", profile, "--json"
+    )
     assert rows.to_dict() == printed.json and len(rows.records()) == 8
     chosen = rw.choose(rw.Exchange(dims=(4, 4), cutoff=2, size=4096), rw.load(profile), rw.Ranks(ranks_per_node=4))
     asked = ("--dims", "4x4", "--cutoff", "2", "--bytes", "4096", "--ranks-per-node", "4", "--profile", profile, "--json")
     assert chosen.to_dict() == rankwise("choose", *asked).json
     assert {row["algorithm"] for row in chosen.records()} > {"shift", "direct"}  # what is not named is free
     ranked = rw.choose(rw.Alltoall(ranks=4, size=1000), profile)
-    assert ranked.to_dict() == rankwise("choose", "alltoall", "--ranks", "4", "--bytes", "1000", "--profile", profile, "--json").json
+    assert (
+        ranked.to_dict()
+        == rankwise("choose", "alltoall", "--ranks", "4", "--bytes", "1000", "--profile", profile, "--json").json
+    )
     for found in (rows, chosen, ranked):
         shows_itself(found)
         assert found.plot()._repr_svg_().startswith("<svg")
@@ -65,7 +74,9 @@ def test_predictions_and_choices_are_those_of_the_verbs(rankwise: Rankwise, prof
 
 def test_maps_are_those_of_the_verb(rankwise: Rankwise, profile: Path) -> None:
     found = rw.map(rw.Placing(grid=(8, 6), nodes=4, ppn=12, periodic=(True, False), profile=str(profile)))
-    printed = rankwise("map", "--grid", "8x6", "--nodes", "4", "--ppn", "12", "--periodic", "1,0", "--profile", profile, "--json")
+    printed = rankwise(
+        "map", "--grid", "8x6", "--nodes", "4", "--ppn", "12", "--periodic", "1,0", "--profile", profile, "--json"
+    )
     assert without(found.to_dict(), "seconds") == without(printed.json, "seconds")
     assert found.best.node_of_cell is not None and found.best.algorithm == printed.json["recommended"]
     shows_itself(found)
@@ -159,4 +170,6 @@ def test_questions_take_numbers_and_say_what_is_wrong() -> None:
 
 def test_a_part_of_the_package_takes_no_function_away() -> None:
     parts = "import rankwise, rankwise.observe.record, rankwise.measure.session"
-    subprocess.run([sys.executable, "-c", f"{parts}; assert callable(rankwise.observe) and callable(rankwise.measure)"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", f"{parts}; assert callable(rankwise.observe) and callable(rankwise.measure)"], check=True
+    )

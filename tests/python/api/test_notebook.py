@@ -16,5 +16,7 @@ def test_the_notebook_leads_from_a_profile_to_an_exchange(tmp_path: Path) -> Non
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output.data for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs if "data" in output]
-    kinds = ["svg" if "image/svg+xml" in data else "table" if "<table>" in data.get("text/html", "") else "text" for data in shown]
+    kinds = [
+        "svg" if "image/svg+xml" in data else "table" if "<table>" in data.get("text/html", "") else "text" for data in shown
+    ]
     assert kinds == ["table", "svg", "table", "svg", "svg", "table"]

@@ -53,7 +53,9 @@ def test_a_schema_is_one_and_tells_its_keys(path: Path) -> None:
     for one in objects(schema):
         assert set(one.get("required", ())) <= set(one.get("properties", ()))
         for key, value in one.get("properties", {}).items():
-            assert isinstance(value, dict) and (value.get("description") or key == "description"), f"key_meanings.txt lacks {key}"
+            assert isinstance(value, dict) and (value.get("description") or key == "description"), (
+                f"key_meanings.txt lacks {key}"
+            )
         if "$ref" in one:
             assert one["$ref"].removeprefix("definitions.json#/$defs/") in defined
     if path.stem != "definitions":
@@ -85,6 +87,8 @@ def test_schemas_are_merged_and_refuse_what_they_do_not_name() -> None:
 
 
 def test_what_is_written_is_read_again() -> None:
-    before = {name: (schemas.FOLDER / f"{name}.json").read_text() for name in ("predict-exchange", "profile-show", "definitions")}
+    before = {
+        name: (schemas.FOLDER / f"{name}.json").read_text() for name in ("predict-exchange", "profile-show", "definitions")
+    }
     known = schemas.loaded()
     assert {name: schemas.text_of(known)[name] for name in before} == before

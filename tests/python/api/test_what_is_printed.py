@@ -1,4 +1,5 @@
-"""Verbs whose JSON no other test prints: the fixture of all tests holds each against its schema, here are what must be in it."""
+"""Verbs whose JSON no other test prints: the fixture of all tests holds each
+against its schema, here are what must be in it."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ def test_a_history(rankwise: Rankwise) -> None:
 @pytest.mark.mpi
 def test_quick(rankwise: Rankwise) -> None:
     found = rankwise("quick", "--seconds", "1", "--json").json
-    assert found["schema"] == 1 and len(found["mappings"]) == 3 and found["validation"]["rows"] and Path(found["report"]).exists()
+    assert (
+        found["schema"] == 1 and len(found["mappings"]) == 3 and found["validation"]["rows"] and Path(found["report"]).exists()
+    )
 
 
 @pytest.mark.mpi

@@ -242,7 +242,14 @@ def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.Captur
     text = " ".join(ElementTree.parse(tmp_path / "map.svg").getroot().itertext())
     border = out.split("fastest at cutoff 2: comb, isend; from ")[1].split(" on ")[0].split(" (")[0]
     assert f"{border} →" in text
-    for words in ("team-shift c=8, isend", "comb, isend", "size of a block", "cutoff in layers", "grid 8x8x8", "cannot be told apart"):
+    for words in (
+        "team-shift c=8, isend",
+        "comb, isend",
+        "size of a block",
+        "cutoff in layers",
+        "grid 8x8x8",
+        "cannot be told apart",
+    ):
         assert words in text
 
 

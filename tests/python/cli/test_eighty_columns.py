@@ -27,14 +27,17 @@ def test_no_golden_output_has_anything_cut(path: Path) -> None:
     "line",
     [
         "machines list", "machines show frontier", "machines check frontier", "project table",
-        "project fft3d --machine frontier --n 32768 --nodes 4096 --vary link_bandwidth=0.5x:2x --match time --against aurora,fugaku",
+        "project fft3d --machine frontier --n 32768 --nodes 4096 --vary link_bandwidth=0.5x:2x --match time --against "
+        "aurora,fugaku",
         "project exchange --machine frontier --cutoff 1:2 --bytes 1kB,100kB --algorithm all --mode all",
         "project stencil --machine frontier --cells 1024x1024x1024 --nodes 64",
         "choose --profile pp.json --dims 3 --cutoff 2", "choose stencil --profile pp.json --grid 8x8 --nodes 64 --ppn 1",
         "predict exchange --profile pp.json --dims 3", "predict alltoall --profile pp.json --ranks 8",
         "fit PP", "profile show pp.json", "profile compare pp.json pp.json --all",
-        "map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor", "map --mesh 100x80x40 --ranks 240 --ppn 48 --levels socket:2",
-        "exchange show --dims 2 --ranks 64 --rank 9 --algorithm team-shift --replication 4", "exchange check --dims 2 --ranks 16",
+        "map --grid 50x48 --nodes 50 --ppn 48 --stencil "
+        "nearest-neighbor", "map --mesh 100x80x40 --ranks 240 --ppn 48 --levels socket:2",
+        "exchange show --dims 2 --ranks 64 --rank 9 --algorithm team-shift --replication "
+        "4", "exchange check --dims 2 --ranks 16",
         "health show --history HISTORY",
     ],
     ids=lambda line: " ".join(line.split()[:2]),

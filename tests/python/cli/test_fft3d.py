@@ -88,7 +88,7 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
         (("run", "fft3d", "--n", "0"), "axis of size 0"),
         (("run", "fft3d", "--library", "pocket"), "--library 'pocket' is unknown"),
         (("run", "fft3d", "--seconds", "0"), "not a time to spend"),
-        (("measure", "fft4d"), "cannot be measured"),
+        (("measure", "fft4d"), "is unknown: choose one of pingpong"),
         (("measure", "--n", "64"), "are for fft3d"),
         (("measure", "fft3d", "--n", "64"), "at least two sizes"),
         (("choose", "fft3d", "--n", "16,32", "--profile", "none.json"), "none.json does not exist"),

@@ -60,7 +60,11 @@ def test_what_is_written_at_the_end_is_checked_at_the_beginning() -> None:
     files = {"plot", "page", "prometheus", "timeline", "html", "output"}
     folders = ("older", "command's record")  # checked where these are made, and where programs are observed
     written = {(verb, option) for verb, option in _options(typer.main.get_command(app)) if option.name in files}
-    unchecked = [(verb, option.name) for verb, option in written if option.callback is None and not any(word in option.help for word in folders)]
+    unchecked = [
+        (verb, option.name)
+        for verb, option in written
+        if option.callback is None and not any(word in option.help for word in folders)
+    ]
     assert len(written) > 30 and not unchecked
 
 
@@ -130,6 +134,12 @@ def test_a_reader_that_has_enough_is_no_failure(verb: list[str]) -> None:
         words = child.stderr.read()
         assert child.wait(60) == 0
         assert "Traceback" not in words and "Broken" not in words
+
+
+@pytest.mark.parametrize("words", [["measure", "-o"], ["report", "--profile"], ["profile", "show"]])
+def test_a_name_that_is_too_long_is_wrong_input(rankwise: Callable[..., Any], words: list[str]) -> None:
+    result = rankwise(*words, "x" * 300)
+    assert result.code == 2 and "File name too long" in result.err and len(result.err.splitlines()) == 1
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -184,7 +184,7 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         ([*FITTING, "--effort", "1s", "--steps", "5"], "give one of them"),
         ([*FITTING, "--steps", "-5"], "out of range"),
         ([*FITTING, "--threads", "0"], "threads are out of range"),
-        ([*FITTING, "--objective", "j"], "take j_sum or j_max"),
+        ([*FITTING, "--objective", "j"], "choose one of j_sum, j_max"),
         ([*FITTING, "--weights", "1,2"], "4 offsets but 2 weights"),
         ([*FITTING, "--stencil", "1,0*0"], "weights are whole numbers from 1"),
         ([*FITTING, "--seed", "-1"], "out of range"),

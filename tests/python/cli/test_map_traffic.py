@@ -17,7 +17,8 @@ RANKS = 8
 
 @pytest.fixture
 def record() -> Path:
-    """Eight ranks on four nodes, dealt out one by one; those with numbers r and r ^ 1 send to each other, and to r + 2 a little."""
+    """Eight ranks on four nodes, dealt out one by one; those with numbers r and
+    r ^ 1 send to each other, and to r + 2 a little."""
     pairs = sorted({(r, r ^ 1): 900_000 for r in range(RANKS)} | {(r, (r + 2) % RANKS): 1000 for r in range(RANKS)})
     sent = [900_000 if b == a ^ 1 else 1000 for a, b in pairs]
     edges = len(pairs)

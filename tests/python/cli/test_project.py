@@ -25,7 +25,8 @@ STENCIL = ["project", "stencil", "--machine", "frontier", "--latency", "2us"]
         ("project-fft3d-paper", ["project", "fft3d", "--machine", "paper-gpu-2020", "--n", "21000", "--reading",
                                  "paper-effective", "--match", "overlapped-time", "--against", "paper-cpu-2020"]),
         ("project-exchange", ["project", "exchange", "--machine", "fugaku", "--latency", "1us:2us", "--cutoff", "1:3"]),
-        ("project-exchange-all", ["project", "exchange", "--machine", "h100-cluster", "--latency", "2us", "--algorithm", "all", "--mode",
+        ("project-exchange-all", ["project", "exchange", "--machine", "h100-cluster", "--latency", "2us", "--algorithm", "all",
+            "--mode",
                                   "ssend,isend", "--ranks", "32", "--ranks-per-node", "4", "--cutoff", "1", "--bytes", "10kB"]),
         ("project-stencil", [*STENCIL, "--cells", "2048x2048x2048", "--width", "160", "--nodes", "1,64,4096"]),
         ("reproduce-czechowski2012", ["reproduce", "czechowski2012"]),
@@ -152,7 +153,8 @@ def test_exchange_is_werner2023_s_shift(rankwise: Callable[..., Any]) -> None:
         assert row["time_s"] == pytest.approx(12 * k * 2e-6 + 2 * 1000 / 25e9 * (8 * k**3 + 12 * k**2 + 6 * k))
         assert row["messages_per_rank"] == 6 * k
         assert row.keys() >= {
-            "engine", "machine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes", "ranks_per_node",
+            "engine", "machine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes",
+            "ranks_per_node",
             "time_lo_s", "time_hi_s", "messages_per_rank", "bytes_per_rank", "parameters", "assumed", "notes",
         }  # fmt: skip
         assert (row["engine"], row["ranks"], row["assumed"]) == ("projection", 64, [])

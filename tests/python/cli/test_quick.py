@@ -19,7 +19,17 @@ def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Callable[...,
     ):
         assert Path(name).stat().st_size > 0, name
     assert "next: rankwise map" in result.out
-    for word in ("same-socket", "latency", "bandwidth", "verified", "hyperplane", "kd-tree", "stencil-strips", "nodecart", "4704"):
+    for word in (
+        "same-socket",
+        "latency",
+        "bandwidth",
+        "verified",
+        "hyperplane",
+        "kd-tree",
+        "stencil-strips",
+        "nodecart",
+        "4704",
+    ):
         assert word in result.out, word
     # The report can be made again from what lies there.
     Path("rankwise-report.html").rename("first.html")

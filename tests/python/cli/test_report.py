@@ -52,7 +52,9 @@ def test_named_files_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert result.pop("trust")["level"] == "unknown"
     assert result["report"] == "sub/r.html" and result["sections"] == ["machine", "latency", "bandwidth", "mapping"]
     assert result["headline"].startswith("Between cores of one socket a message starts in 321 ns")
-    assert result["links"]["same-socket"]["bandwidth_of_bytes"] == 4 * 2**20 and result["next"][0]["command"].startswith("rankwise ")
+    assert result["links"]["same-socket"]["bandwidth_of_bytes"] == 4 * 2**20 and result["next"][0]["command"].startswith(
+        "rankwise "
+    )
     assert (folder / "sub" / "r.html").exists()
 
 

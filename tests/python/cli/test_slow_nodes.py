@@ -33,7 +33,8 @@ def _campaign(
         records.append({"record": "start", "placements": placements, **tags})
         for k, partner in enumerate(times.partner):
             work = [1.9 if i == busy else 0.2 for i in range(NODES)]
-            records.append({"record": "round", "round": k, "partner": partner.tolist(), "seconds": [1.0] * NODES, "busy_s": work,
+            records.append({"record": "round", "round": k, "partner": partner.tolist(), "seconds": [1.0] * NODES,
+                "busy_s": work,
                             "own_s": [0.1] * NODES, **tags})  # fmt: skip
             time_s = np.exp(times.log_s[k][partner >= 0]).tolist()
             records.append(

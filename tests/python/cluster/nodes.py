@@ -19,8 +19,8 @@ from pathlib import Path
 
 TOOLS = ("ip", "tc", "nsenter", "unshare", "mount", "umount")
 # Frames that are never sent in batches: headers are 0.7 % of what crosses (1.5 % with half the size), and the one frame that
-# the shaper lets pass at once after a pause is 1 % of a message of 1 MB (of half a megabyte). The payload's rate is the link's to
-# within two percent. Small frames suit small messages, large ones many nodes on few processors.
+# the shaper lets pass at once after a pause is 1 % of a message of 1 MB (of half a megabyte). The payload's rate is the link's
+# to within two percent. Small frames suit small messages, large ones many nodes on few processors.
 FRAME_BYTES = 9000
 # Ranks of several nodes share this machine's cores: MPICH's collectives inside a node never give one up while they wait.
 YIELDING = {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir" for name in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")}
@@ -110,8 +110,8 @@ class Nodes:
             _do("ip", "-n", host, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
                 _do("ip", "-n", host, "link", "set", device, "up")
-            # BBR, the default of some kernels, sends at the rate of its last messages, which leaves such links idle for up to half
-            # of the time. Reno is in every kernel, and fills a link that loses nothing.
+            # BBR, the default of some kernels, sends at the rate of its last messages, which leaves such links idle for up to
+            # half of the time. Reno is in every kernel, and fills a link that loses nothing.
             _do("ip", "netns", "exec", host, "sh", "-c", "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
         self._enter = self.state / "enter"
         self._enter.write_text(
@@ -133,7 +133,8 @@ class Nodes:
 
     def _limit_batches(self, space: str, device: str) -> None:
         _do("ip", "-n", space, "link", "set", device,
-            "mtu", str(self._frame), "gso_max_size", str(self._batch * self._frame), "gso_max_segs", str(self._batch))  # fmt: skip
+            "mtu", str(self._frame), "gso_max_size", str(self._batch * self._frame), "gso_max_segs",
+            str(self._batch))  # fmt: skip
 
     def _shape(self, space: str, device: str, rate: str) -> None:
         _do("tc", "-n", space, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")

@@ -1,4 +1,5 @@
-"""A real Slurm on nodes in namespaces: a login node with the controller, compute nodes with a daemon each, started from nothing.
+"""A real Slurm on nodes in namespaces: a login node with the controller, compute nodes with a daemon each, started from
+nothing.
 
 Needs root, slurm-wlm, munge and what nodes.py needs. All daemons run in the foreground as children of this process and
 end with it.

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   for (step = 0; step < atoi(argv[1]); ++step) {
     MPI_Request requests[6];
     for (i = 0; i < 3; ++i) MPI_Irecv(data + i * 100000, bytes[i], MPI_CHAR, peers[i], 0, MPI_COMM_WORLD, &requests[i]);
-    for (i = 0; i < 3; ++i) MPI_Isend(data + (3 + i) * 100000, bytes[i], MPI_CHAR, peers[i], 0, MPI_COMM_WORLD, &requests[3 + i]);
+    for (i = 0; i < 3; ++i)
+        MPI_Isend(data + (3 + i) * 100000, bytes[i], MPI_CHAR, peers[i], 0, MPI_COMM_WORLD, &requests[3 + i]);
     MPI_Waitall(6, requests, MPI_STATUSES_IGNORE);
   }
   MPI_Finalize();
@@ -103,7 +104,8 @@ def site(request: pytest.FixtureRequest, mpi: Mpi, tmp_path: Path) -> Site:
     if kind == "hydra":
         start = [str(mpi.launcher_path), "-n", str(RANKS)]
         return Site(
-            up, up.hosts, up.hosts[0], environment, mpicc, [*start, "-hosts", ",".join(up.hosts), "-ppn", "1"], "hydra-hostfile",
+            up, up.hosts, up.hosts[0], environment, mpicc, [*start, "-hosts", ",".join(up.hosts), "-ppn", "1"],
+            "hydra-hostfile",
             lambda file: ([*start, *_said(file, "-f", "-rankmap")], {}), tmp_path,
         )  # fmt: skip
     if kind == "openmpi5":

@@ -57,7 +57,8 @@ def four(request: pytest.FixtureRequest) -> Iterator[Nodes]:
 @pytest.mark.parametrize("four", ["1gbit"], indirect=True)
 def test_two_link_classes_are_found_and_the_shaped_one_has_its_bandwidth(four: Nodes, tmp_path: Path) -> None:
     # Nothing is faster than the shaper, and what else the machine does only makes it slower: the minimum is the link's.
-    _rankwise(four, tmp_path, "measure", "one-to-all", "--hosts", ",".join(four.hosts[2:]), "--launches", "1", "--seconds", "20",
+    _rankwise(four, tmp_path, "measure", "one-to-all", "--hosts", ",".join(four.hosts[2:]), "--launches", "1", "--seconds",
+        "20",
               "--sizes", "0,300kB,500kB,900kB", "--precision", "0.9", "--statistic", "minimum", "-o", "m.json")  # fmt: skip
     links = json.loads((tmp_path / "m.json").read_text())["links"]
     assert list(links) == ["same-socket", "other-node"]

@@ -124,7 +124,8 @@ def test_the_placement_of_run_is_that_of_the_file(four: Nodes, tmp_path: Path) -
     path.write_text(_written("slurm-hostfile", four.hosts))
     words = [
         sys.executable, "-m", "rankwise", "run", "exchange", "--dims", "2x4", "--cutoff", "1", "--algorithm", "direct",
-        "--mode", "isend", "--bytes", "8", "--hosts", ",".join(four.hosts), "--placement", str(path), "--seconds", "0.05", "--json",
+        "--mode", "isend", "--bytes", "8", "--hosts", ",".join(four.hosts), "--placement", str(path), "--seconds", "0.05",
+        "--json",
     ]  # fmt: skip
     done = subprocess.run(
         four.command(four.hosts[0], words), cwd=tmp_path, env=four.environment(), capture_output=True, text=True, timeout=120
@@ -157,7 +158,8 @@ def test_openmpi_rankfile(four: Nodes, tmp_path: Path) -> None:
         four.command(
             four.hosts[0],
             [launcher, "--allow-run-as-root", "--mca", "plm_rsh_agent", str(four.shell), "--mca", "pml", "ob1", "--mca", "btl",
-             "self,tcp", "--mca", "mpi_yield_when_idle", "1", "--rankfile", str(path), "-n", str(RANKS), str(tmp_path / "where")],
+             "self,tcp", "--mca", "mpi_yield_when_idle", "1", "--rankfile", str(path), "-n", str(RANKS),
+             str(tmp_path / "where")],
         ),
         env=environment, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
@@ -169,7 +171,8 @@ def test_openmpi_rankfile(four: Nodes, tmp_path: Path) -> None:
 
 
 def test_cray_rank_order() -> None:
-    """By the format's documentation (intro_mpi(3), MPICH_RANK_REORDER_METHOD 3): slot k of the nodes' slots gets the k-th rank."""
+    """By the format's documentation (intro_mpi(3), MPICH_RANK_REORDER_METHOD
+    3): slot k of the nodes' slots gets the k-th rank."""
     hosts = ("a", "b", "c", "d")
     lines = [line for line in _written("cray-rank-order", hosts).splitlines() if not line.startswith("#")]
     order = [int(word) for word in "".join(lines).split(",")]

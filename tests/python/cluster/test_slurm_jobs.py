@@ -98,7 +98,8 @@ def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, 
 
 def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
-        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--requeue", "--time", "5", "--nodelist", ",".join(cluster.hosts[1:3]),
+        "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--requeue", "--time", "5", "--nodelist",
+        ",".join(cluster.hosts[1:3]),
         "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "30", *QUICK,
     )  # fmt: skip
     assert code == 0, err

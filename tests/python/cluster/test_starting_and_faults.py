@@ -118,13 +118,22 @@ def test_a_node_ten_times_slower_is_named_and_the_next_job_leaves_it_out(cluster
             cluster.nodes.slow(host, "10mbit" if host == slow else "100mbit")
         code, err = _rankwise(cluster, tmp_path, *words, "--json", allocate="-N4 --exclusive")
         samples = (tmp_path / "nodes.samples.jsonl").read_text()
-        done = cluster.run(sys.executable, "-m", "rankwise", *words[:2], "--from", "nodes.samples.jsonl", "--json", cwd=tmp_path)
+        done = cluster.run(
+            sys.executable, "-m", "rankwise", *words[:2], "--from", "nodes.samples.jsonl", "--json", cwd=tmp_path
+        )
         found = json.loads(done.stdout)
         assert code == 3 and done.returncode == 3, err
         assert slow in found["exclude"] and [slow] in [one["hosts"] for one in found["findings"]]
         assert samples.count('"record":"samples"') > 0 and '"record":"complete"' in samples
         code, err = _rankwise(
-            cluster, tmp_path, *EXCHANGE, "--dims", "3x1", "--samples", "s.jsonl", allocate=f"-N3 --exclusive --exclude {','.join(found['exclude'])}"
+            cluster,
+            tmp_path,
+            *EXCHANGE,
+            "--dims",
+            "3x1",
+            "--samples",
+            "s.jsonl",
+            allocate=f"-N3 --exclusive --exclude {','.join(found['exclude'])}",
         )
         assert code == 0 and slow not in _hosts_of(tmp_path / "s.jsonl"), err
     finally:

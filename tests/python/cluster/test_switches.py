@@ -31,7 +31,8 @@ def test_a_map_by_slurms_tree_spares_the_link_between_switches(tmp_path_factory:
             return found
 
         # Four rows of a 4x4 grid, a node each: a line of nodes, of which each has its neighbours on the other switch.
-        mapped = rankwise("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1", "--algorithm", "blocked",
+        mapped = rankwise("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1", "--algorithm",
+            "blocked",
                           "--hosts", in_order, "--topology", "slurm")  # fmt: skip
         chosen = mapped["hosts"]
         assert isinstance(chosen, list)

@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   char* out = calloc(2, bytes);
   for (i = 0; i < atoi(argv[2]); ++i)
-    MPI_Sendrecv(out, bytes, MPI_CHAR, rank ^ 1, 0, out + bytes, bytes, MPI_CHAR, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, bytes, MPI_CHAR, rank ^ 1, 0, out + bytes, bytes, MPI_CHAR, rank ^ 1, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Finalize();
   return 0;
 }

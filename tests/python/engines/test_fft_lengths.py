@@ -52,7 +52,11 @@ def test_no_interval_is_of_zero_width_and_parts_are_the_whole() -> None:
     rng = np.random.default_rng(2)
     one = kept(1, 1, 0.0, rng).ingredients("0")  # nothing is known of other launches
     assert one.span.lo_s is not None and one.span.hi_s is not None
-    assert one.span.hi_s / one.span.time_s == pytest.approx(1.3, rel=0.01) == pytest.approx(one.span.time_s / one.span.lo_s, rel=0.01)
+    assert (
+        one.span.hi_s / one.span.time_s
+        == pytest.approx(1.3, rel=0.01)
+        == pytest.approx(one.span.time_s / one.span.lo_s, rel=0.01)
+    )
     alike = kept(60, 3, 0.0, rng).ingredients("7")
     low, high = alike.span.ends_s
     assert low <= alike.span.time_s / 1.03 and high >= alike.span.time_s * 1.03

@@ -58,7 +58,9 @@ def test_a_map_takes_what_predict_stencil_says(
 ) -> None:
     dims, nodes, stencil, periodic = question
     price = step_pricer(Model(ONE_SOCKET), size_bytes)
-    mapped = map_grid(dims, nodes, stencil, periodic, [algorithm], how=How(effort_s=1e-4, message_bytes=size_bytes, price=price))
+    mapped = map_grid(
+        dims, nodes, stencil, periodic, [algorithm], how=How(effort_s=1e-4, message_bytes=size_bytes, price=price)
+    )
     (result,) = mapped.results
     assert result.node_of_cell is not None and result.step is not None
     cells = tuple(result.node_of_cell.tolist())

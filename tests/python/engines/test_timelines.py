@@ -1,4 +1,5 @@
-"""Time lines of a round: the judge's ends when its time is over, a trace of SimGrid's is read, and both say what bounds them."""
+"""Time lines of a round: the judge's ends when its time is over, a trace of
+SimGrid's is read, and both say what bounds them."""
 
 from __future__ import annotations
 
@@ -63,7 +64,9 @@ def test_the_critical_path_takes_what_the_judge_says(profile: Profile, pattern: 
 
 def test_what_shares_a_way_is_named(profile: Profile, tmp_path: Path) -> None:
     profile.save(tmp_path / "machine.json")
-    times = rw.predict(rw.Exchange(dims=(4, 2), cutoff=1, size=100_000, mode="isend"), tmp_path / "machine.json", rw.Ranks(ranks_per_node=4))
+    times = rw.predict(
+        rw.Exchange(dims=(4, 2), cutoff=1, size=100_000, mode="isend"), tmp_path / "machine.json", rw.Ranks(ranks_per_node=4)
+    )
     drawn = times.timeline()
     assert "over other-node, shared with others (card-out)" in drawn.words[-1] and "rank 3" in drawn.svg()
     record = json.loads(drawn.save(tmp_path / "round.json").read_text())
@@ -93,7 +96,9 @@ def test_a_trace_is_read() -> None:
     ("algorithm", "mode", "size"),
     [("shift", "ssend", 10_000), ("shift", "isend", 10_000), ("direct", "send", 1_000_000), ("direct", "persistent", 1000)],
 )
-def test_what_was_simulated_takes_as_long_as_its_row(profile: Profile, tmp_path: Path, algorithm: str, mode: str, size: int) -> None:
+def test_what_was_simulated_takes_as_long_as_its_row(
+    profile: Profile, tmp_path: Path, algorithm: str, mode: str, size: int
+) -> None:
     profile.save(tmp_path / "machine.json")
     asked = rw.Exchange(dims=(4, 2), cutoff=1, size=size, algorithm=algorithm, mode=mode)
     times = rw.simulate(asked, rw.Platform(profile=tmp_path / "machine.json"), 4, folder=tmp_path)

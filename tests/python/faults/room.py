@@ -62,7 +62,16 @@ class Room:
         """Return a command as it is run in the room."""
         if self._keeper is None:
             return [*self.before, *words]
-        return ["nsenter", f"--mount=/proc/{self._keeper.pid}/ns/mnt", "--", "env", "-C", str(self.folder), *self.before, *words]
+        return [
+            "nsenter",
+            f"--mount=/proc/{self._keeper.pid}/ns/mnt",
+            "--",
+            "env",
+            "-C",
+            str(self.folder),
+            *self.before,
+            *words,
+        ]
 
     def mount(self, name: str, options: str) -> Path:
         """Mount a small file system of memory on a folder of the room."""
@@ -126,7 +135,8 @@ class Room:
             os.kill(pid, number)
 
     def limit_memory(self, pid: int, limit_bytes: int) -> None:
-        """Let a process have so many more bytes of memory, before the kernel kills it. Raises OSError where that cannot be had."""
+        """Let a process have so many more bytes of memory, before the kernel
+        kills it. Raises OSError where that cannot be had."""
         groups = dict(line.split(":")[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
         below = groups.get("memory", groups.get(""))
         assert below is not None

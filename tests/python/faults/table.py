@@ -21,8 +21,9 @@ Do = Callable[[Room], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """``what`` is killed or filled ``when`` (before, at the start, ranks, measuring); ``says`` stands on stderr, ``code`` is the exit
-    code. ``samples``: none, or some; ``resume`` is the exit code of going on (None: there is nothing to go on with)."""
+    """``what`` is killed or filled ``when`` (before, at the start, ranks, measuring); ``says`` stands on stderr, ``code`` is
+    the exit code. ``samples``: none, or some; ``resume`` is the exit code of going on (None: there is nothing to go on
+    with)."""
 
     what: str
     says: str
@@ -41,7 +42,13 @@ class Fault:
     @property
     def kind(self) -> str:
         """A death, a silence (of what hangs, or does not start), or what is wrong with a file."""
-        return "silence" if self.says in (HANG, SILENT) or "within 2 s" in self.says else "death" if self.when != "before" else "file"
+        return (
+            "silence"
+            if self.says in (HANG, SILENT) or "within 2 s" in self.says
+            else "death"
+            if self.when != "before"
+            else "file"
+        )
 
 
 def kill(number: int, *names: str) -> Do:
@@ -84,7 +91,9 @@ def starve(room: Room) -> None:
     import subprocess
     import time
 
-    spinners = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for cpu in os.sched_getaffinity(0)]
+    spinners = [
+        subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for cpu in os.sched_getaffinity(0)
+    ]
 
     def rank_below(policy: int, nice: int) -> None:
         for pid in room.processes(KERNELS):
@@ -165,10 +174,12 @@ PROCESSES = [
     Fault("ranks, stopped", HANG, 1, kill(STOP, KERNELS)),
     Fault("a rank, stopped while the other spins", HANG, 1, lambda room: os.kill(room.processes(KERNELS)[0], STOP)),
     Fault("ranks that get no processor for 25 s", "trust", 0, starve, resume=0, silence_s="10"),
-    Fault("a rank, killed by the kernel at its memory limit", "a rank died.*killed a process .* for want of memory", 1, memory_limit,
+    Fault("a rank, killed by the kernel at its memory "
+          "limit", "a rank died.*killed a process .* for want of memory", 1, memory_limit,
           command=LARGE, root=True),
     Fault("ranks, killed at their start", "did not start|a rank died", 1, kill(KILL, KERNELS), "ranks", samples="none"),
-    Fault("proxy, killed at the ranks' start", "did not start|a rank died|ended", 1, kill(KILL, *PROXIES), "ranks", samples="none"),
+    Fault("proxy, killed at the ranks' "
+          "start", "did not start|a rank died|ended", 1, kill(KILL, *PROXIES), "ranks", samples="none"),
     Fault("rankwise, killed", "", -9, signals(KILL), quick=True),
     Fault("rankwise, killed while ranks start", "", -9, signals(KILL), "ranks", samples="none"),
     Fault("rankwise and launcher, killed", "", -9, several(kill(STOP, "rankwise"), kill(KILL, *LAUNCHERS), signals(KILL))),
@@ -178,8 +189,10 @@ PROCESSES = [
     Fault("rankwise, Ctrl-C three times", "interrupted", 130, signals(INT, INT, INT)),
     Fault("rankwise, Ctrl-C with ranks that are stopped", "interrupted", 130, several(kill(STOP, KERNELS), signals(INT))),
     Fault("rankwise, SIGTERM while ranks start", "interrupted", 130, signals(TERM), "ranks", samples="none"),
-    Fault("rankwise, SIGHUP at the start", "^rankwise: interrupted\n$|^$", 130, signals(HUP), "start", samples="none", resume=None),
-    Fault("rankwise, SIGTERM at the start", "^rankwise: interrupted\n$|^$", 130, signals(TERM), "start", samples="none", resume=None),
+    Fault("rankwise, SIGHUP at the "
+          "start", "^rankwise: interrupted\n$|^$", 130, signals(HUP), "start", samples="none", resume=None),
+    Fault("rankwise, SIGTERM at the "
+          "start", "^rankwise: interrupted\n$|^$", 130, signals(TERM), "start", samples="none", resume=None),
     Fault("run: proxy, killed", "while running on 2 ranks", 1, kill(KILL, *PROXIES), "ranks", RUN, "none", 0),
     Fault("run: rankwise, SIGTERM", "interrupted", 130, signals(TERM), "ranks", RUN, "none", 0),
     Fault("run: rankwise, killed", "", -9, signals(KILL), "ranks", RUN, "none", 0),
@@ -195,7 +208,8 @@ PROCESSES = [
 ]  # fmt: skip
 
 LAUNCHER = [
-    Fault("launcher that hangs", "did not start within 2 s .* and were ended.*RANKWISE_START_S", 1, launcher("sleep 600", **SHORT),
+    Fault("launcher that "
+          "hangs", "did not start within 2 s .* and were ended.*RANKWISE_START_S", 1, launcher("sleep 600", **SHORT),
           "before", samples="none", resume=1),
     Fault("launcher that hangs and takes no SIGTERM", "did not start within 2 s .* and were ended", 1,
           launcher("trap '' TERM; setsid sleep 600 & sleep 600", **SHORT), "before", samples="none", resume=1),
@@ -207,7 +221,8 @@ LAUNCHER = [
           "before", resume=1),
     Fault("launcher that prints one line without end", HANG, 1, launcher(f"{REAL}; exec tr '\\0' x < /dev/zero", **SHORT),
           "before", resume=1),
-    Fault("launcher that says where its ranks are, and lies", "0 of 2 ranks say where they are", 1, launcher(STARTED, **SHORT), "before",
+    Fault("launcher that says where its ranks are, and "
+          "lies", "0 of 2 ranks say where they are", 1, launcher(STARTED, **SHORT), "before",
           samples="none", resume=1),
     Fault("launcher that floods stderr", "did not start within 2 s", 1, launcher("exec yes rubbish >&2", **SHORT),
           "before", samples="none", resume=1),
@@ -220,20 +235,24 @@ LAUNCHER = [
     Fault("launcher that is a folder", "RANKWISE_MPIEXEC names .* not an executable", 4,
           lambda room: room.environment.update(RANKWISE_MPIEXEC=str(room.folder)), "before", samples="none", resume=None),
     Fault("launcher without a word on --version", "belongs to other|said nothing|cannot be started", 4,
-          lambda room: room.environment.update(RANKWISE_MPIEXEC=str(room.script("mpiexec", "exit 0"))), "before", samples="none",
+          lambda room: room.environment.update(RANKWISE_MPIEXEC=str(room.script("mpiexec", "exit "
+                                                                                           "0"))), "before", samples="none",
           resume=None),
 ]  # fmt: skip
 
 FILES = [
-    Fault("output is a folder", "m.json is a folder: name a file in it", 2, made("m.json", Path.mkdir), "before", samples="none",
+    Fault("output is a "
+          "folder", "m.json is a folder: name a file in it", 2, made("m.json", Path.mkdir), "before", samples="none",
           resume=None),
     Fault("output is a pipe", "m.json is no plain file", 2, made("m.json", os.mkfifo), "before", samples="none", resume=None),
     Fault("output in a folder that may not be written", r"m.json cannot be written \(Permission denied\)", 2,
-          several(lambda room: room.folder.chmod(0o555), with_words(*NO_DAC)), "before", samples="none", resume=None, root=True),
+          several(lambda room: room.folder.chmod(0o555), with_words(*NO_DAC)), "before", samples="none", resume=None,
+          root=True),
     Fault("output that is read-only", "m.json cannot be written .*make it writable", 2,
           several(written("m.json", b"{}"), made("m.json", lambda path: path.chmod(0o444)), with_words(*NO_DAC)), "before",
           samples="none", resume=None, root=True),
-    Fault("output on a disk that is read-only", "cannot be written .*Read-only", 2, lambda room: room.mount("disk", "ro") and None,
+    Fault("output on a disk that is "
+          "read-only", "cannot be written .*Read-only", 2, lambda room: room.mount("disk", "ro") and None,
           "before", DISK, "none", None, root=True),
     Fault("output on a disk that is full", r"cannot be written \(No space left on device\)", 2,
           several(filled("64k"), made("disk/full", lambda path: None), lambda room: _fill(room)), "before", DISK, "none", None,
@@ -244,8 +263,11 @@ FILES = [
     Fault("output through a link that leads round", "m.json is a link that leads nowhere", 2,
           made("m.json", lambda path: path.symlink_to("m.json")), "before", samples="none", resume=None),
     Fault("output through a link to another folder", "trust", 0,
-          several(made("there", Path.mkdir), made("m.json", lambda path: path.symlink_to("there/m.json"))), "before", resume=None),
-    Fault("folder that vanishes meanwhile", "m.samples.jsonl was removed meanwhile", 1, lambda room: _vanish(room), command=MEASURE.replace("m.json", "gone/m.json"),
+          several(made("there", Path.mkdir), made("m.json", lambda path: path.symlink_to("there/m.json"))), "before",
+          resume=None),
+    Fault("folder that vanishes "
+          "meanwhile", "m.samples.jsonl was removed "
+                       "meanwhile", 1, lambda room: _vanish(room), command=MEASURE.replace("m.json", "gone/m.json"),
           samples="none", resume=None),
     Fault("samples that a second session wants", "is being written by process [0-9]+: wait for its end", 2,
           lambda room: _hold(room), "before", samples="none", resume=None, quick=True),
@@ -261,13 +283,17 @@ FILES = [
     Fault("home that is read-only", "trust", 0, lambda room: _home(room), "before", root=True, resume=0),
     Fault("few files may be open", "Too many open files", 1, with_words("prlimit", "--nofile=12:12", "--"), "before",
           samples="none", resume=None),
-    Fault("profile cut off", "bad.json is not complete JSON", 2, written("bad.json", b'{"schema": 2, "links"'), "before", BAD_PROFILE,
+    Fault("profile cut "
+          "off", "bad.json is not complete JSON", 2, written("bad.json", b'{"schema": 2, "links"'), "before", BAD_PROFILE,
           "none", None),
-    Fault("profile that is empty", "bad.json is not complete JSON", 2, written("bad.json", b""), "before", BAD_PROFILE, "none", None),
+    Fault("profile that is "
+          "empty", "bad.json is not complete JSON", 2, written("bad.json", b""), "before", BAD_PROFILE, "none", None),
     Fault("profile that is a pipe", "bad.json is a pipe", 2, made("bad.json", os.mkfifo), "before", BAD_PROFILE, "none", None),
-    Fault("profile nested too deeply", "bad.json is nested too deeply", 2, written("bad.json", b"[" * 100000), "before", BAD_PROFILE,
+    Fault("profile nested too "
+          "deeply", "bad.json is nested too deeply", 2, written("bad.json", b"[" * 100000), "before", BAD_PROFILE,
           "none", None),
-    Fault("profile with 5000 digits", "more than 4300 digits", 2, written("bad.json", b'{"schema": 1' + b"0" * 5000 + b"}"), "before",
+    Fault("profile with 5000 "
+          "digits", "more than 4300 digits", 2, written("bad.json", b'{"schema": 1' + b"0" * 5000 + b"}"), "before",
           BAD_PROFILE, "none", None),
     Fault("profile that is bytes", "bad.json cannot be read", 2, written("bad.json", bytes(range(256))), "before", BAD_PROFILE,
           "none", None),

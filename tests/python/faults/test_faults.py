@@ -38,7 +38,8 @@ def lines() -> Iterator[list[Line]]:
     if not ALL or not found:
         return
     table = [
-        f"{line.what} | {line.code} | told {line.told_s:.1f} s, gone {line.gone_s:.1f} s | {line.words} | {line.samples} lines | {line.went_on}"
+        f"{line.what} | {line.code} | told {line.told_s:.1f} s, gone {line.gone_s:.1f} s | {line.words} | {line.samples} "
+        f"lines | {line.went_on}"
         for line in found
     ]  # fmt: skip
     for kind in ("death", "silence", "file"):
@@ -100,7 +101,8 @@ def _happens(fault: Fault, room: Room) -> tuple[int, float]:
     elif fault.when == "measuring":
         samples = list(room.folder.glob("*.samples.jsonl")) or [room.folder / "m.samples.jsonl"]
         room.until("samples are there", lambda: any(b'"samples"' in path.read_bytes() for path in
-                                                    (*samples, *room.folder.glob("*/*.samples.jsonl")) if path.exists()), child)  # fmt: skip
+                                                    (*samples, *room.folder.glob("*/*.samples.jsonl")) if path.exists()),
+                                                        child)  # fmt: skip
     if fault.when != "before" and fault.do is not None:
         fault.do(room)
         begun_s = time.monotonic()

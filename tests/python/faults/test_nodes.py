@@ -46,7 +46,9 @@ def _environment(two: Nodes, folder: Path, cache: Path) -> dict[str, str]:
 
 
 def _kill(host: str, program: str, number: int) -> None:
-    for pid in map(int, subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True, check=True).stdout.split()):
+    for pid in map(
+        int, subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True, check=True).stdout.split()
+    ):
         try:
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         except OSError:

@@ -15,7 +15,8 @@ from rankwise.errors import EXIT_USAGE, InputError
 from readers import PYTHONS_OWN, readers
 
 KNOWN = readers()
-# Of each reader some files: the seed's number, what is replaced in it and by what, the line (0: the format has none), the field.
+# Of each reader some files: the seed's number, what is replaced in it and by what, the line (0: the format has none), the
+# field.
 BROKEN = [
     ("profile", 0, '"alpha_s":9.9328e-07', '"alpha_s":"x"', 0, "link same-socket: alpha_s"),
     ("profile", 0, '"source":{', '"source":7,"x":{', 0, "source is of another kind"),
@@ -83,10 +84,11 @@ def test_a_figure_that_cannot_be_is_named(
 
 
 @pytest.mark.parametrize("name", [name for name, reader in KNOWN.items() if reader.named])
-def test_a_pipe_is_refused_and_not_waited_for(name: str, tmp_path: Path) -> None:
-    os.mkfifo(path := tmp_path / f"input{KNOWN[name].suffix}")
-    with pytest.raises(InputError, match=f"{path} is a pipe: |is no file"):
-        KNOWN[name].read(path)
+def test_what_has_no_end_is_refused_and_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / f"input{KNOWN[name].suffix}")
+    for path, is_what in ((pipe, "a pipe"), (Path("/dev/zero"), "a device")):
+        with pytest.raises(InputError, match=f"{path} is {is_what}: |is no file"):
+            KNOWN[name].read(path)
 
 
 def test_each_reader_of_figures_is_in_the_table() -> None:
@@ -100,7 +102,9 @@ def _places(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
         yield from _places(inner, (*at, key))
 
 
-@pytest.mark.parametrize(("name", "number"), [("profile", 0), ("profile", 1), ("validation", 0), ("mappings", 0), ("halo", 0), ("jobs", 0)])
+@pytest.mark.parametrize(
+    ("name", "number"), [("profile", 0), ("profile", 1), ("validation", 0), ("mappings", 0), ("halo", 0), ("jobs", 0)]
+)
 def test_any_value_of_another_kind_is_told_with_its_field(name: str, number: int, tmp_path: Path) -> None:
     """A few hundred at each run, drawn anew."""
     reader = KNOWN[name]
@@ -119,4 +123,8 @@ def test_any_value_of_another_kind_is_told_with_its_field(name: str, number: int
             except InputError as error:
                 assert not PYTHONS_OWN.search(str(error)), (place, other, str(error))
                 near = {str(key) for key in place if isinstance(key, str)} | set(changed if len(place) == 1 else ())
-                assert any(key.rstrip("s").replace("_", "-") in str(error).replace("_", "-") for key in near), (place, other, str(error))
+                assert any(key.rstrip("s").replace("_", "-") in str(error).replace("_", "-") for key in near), (
+                    place,
+                    other,
+                    str(error),
+                )

@@ -54,7 +54,9 @@ def test_what_was_changed_or_could_have_been_is_built_anew(made: Path) -> None:
 
 def test_what_does_not_compile_is_told_in_the_compilers_words(made: Path) -> None:
     (made / "one.cpp").write_text("int one() { return nothing; }\n")
-    with pytest.raises(UnusableEnvironmentError, match=r"g\+\+ does not build .*nothing.* was not declared.*: it needs a C\+\+20 compiler"):
+    with pytest.raises(
+        UnusableEnvironmentError, match=r"g\+\+ does not build .*nothing.* was not declared.*: it needs a C\+\+20 compiler"
+    ):
         _built()
 
 

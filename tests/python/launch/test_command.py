@@ -27,7 +27,8 @@ while [ $rank -lt $n ]; do
   local=${map:+$(echo $map | tr , "\\n" | grep -c "^$node$")}
   tell=$rank
   [ -n "$LYING" ] && [ $rank -ge $((n - 2)) ] && tell=$((2 * n - 3 - rank))
-  FAKE_HOST=$(echo $hosts | cut -d, -f$((node + 1))) PMI_RANK=$tell MPI_LOCALNRANKS=${WRONG_SHARE:-${local:-$each}} "$@" || exit $?
+  host=$(echo $hosts | cut -d, -f$((node + 1)))
+  FAKE_HOST=$host PMI_RANK=$tell MPI_LOCALNRANKS=${WRONG_SHARE:-${local:-$each}} "$@" || exit $?
   rank=$((rank + 1))
 done
 """

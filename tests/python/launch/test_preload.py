@@ -123,7 +123,10 @@ def test_ranks_that_disagree_are_left_alone(mpi: Mpi, build: Build) -> None:
     assert "is left as it is: rank 4: stencil 'nonsense'" in done.stderr
 
 
-PLACED_GRAPHS = "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by multisection, 0 best as they were\n"
+PLACED_GRAPHS = (
+    "rankwise: MPI_Dist_graph_create (or a like one) was called 3 times with reorder true: 3 placed by "
+    "multisection, 0 best as they were\n"
+)
 MOVED_GRAPHS = "adjacent good 1 moved 1\nany good 1 moved 1\ngraph good 1 moved 1\n"
 
 
@@ -252,13 +255,19 @@ def test_programs_of_open_mpi(
     default = {**environment, "RANKWISE_MPI": "default"}
     refused = _run(launcher, program, "100", "3", preload=["--verbose"], **default)
     assert (refused.returncode, refused.stdout) == (4, "")
-    assert "belongs to Open MPI (libmpi.so.40), and what could be loaded is for the MPI-5 ABI and MPICH: set RANKWISE_MPI=system" in refused.stderr
+    assert (
+        "belongs to Open MPI (libmpi.so.40), and what could be loaded is for the MPI-5 ABI and MPICH: set RANKWISE_MPI=system"
+        in refused.stderr
+    )
     script = folder / f"run-{program.name}"
     script.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
     script.chmod(0o755)
     other = _run(launcher, script, "100", "3", preload=[], **default)
     assert _result(other) == _result(plain)
-    assert "is left as it is: librankwise_preload was built for MPICH and this is Open MPI; set RANKWISE_MPI=system" in other.stderr
+    assert (
+        "is left as it is: librankwise_preload was built for MPICH and this is Open MPI; set RANKWISE_MPI=system"
+        in other.stderr
+    )
     # One host is one node: a mapping is asked for by its name, so that ranks move and the result shows it is no harm.
     placed = _run(launcher, program, "100", "3", preload=["--verbose", "--mapping", "random"], **environment)
     assert _result(placed) == _result(plain)
@@ -273,7 +282,9 @@ def test_programs_of_open_mpi(
 def test_a_program_of_open_mpi_that_makes_no_grid_is_told_of_the_mend(tmp_path: Path, build: Build) -> None:
     """Also where nothing is called that could be placed: the end of the program says that nothing could have been."""
     _need("mpicc.openmpi", "mpiexec.openmpi")
-    (tmp_path / "quiet.c").write_text("#include <mpi.h>\nint main(int n, char** v) { MPI_Init(&n, &v); return MPI_Finalize(); }\n")
+    (tmp_path / "quiet.c").write_text(
+        "#include <mpi.h>\nint main(int n, char** v) { MPI_Init(&n, &v); return MPI_Finalize(); }\n"
+    )
     program, script = build("mpicc.openmpi", tmp_path / "quiet.c"), tmp_path / "run"
     script.write_text(f"#!/bin/sh\nexec {program}\n")
     script.chmod(0o755)
@@ -287,7 +298,8 @@ def test_a_program_of_open_mpi_that_makes_no_grid_is_told_of_the_mend(tmp_path: 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
-    [([], 0, "Safe under reordering as far as these runs show: "), (["mixed"], 3, "Unsafe under reordering: with its ranks moved it does not print 'sum")],
+    [([], 0, "Safe under reordering as far as these runs "
+             "show: "), (["mixed"], 3, "Unsafe under reordering: with its ranks moved it does not print 'sum")],
 )  # fmt: skip
 def test_a_program_that_mixes_ranks_is_found_out(mpi: Mpi, build: Build, arguments: list[str], code: int, says: str) -> None:
     program = build(_wheel(mpi, "mpicc"), PROBE.with_name("mixed_ranks.c"))

@@ -13,7 +13,10 @@ from rankwise.models.curve import curve_from_table
 
 
 def test_the_gauges_of_a_profile() -> None:
-    points = [Point(size, 1e-6 + 1e-9 * size, None if size == 8 else 9e-7 + 1e-9 * size, 2e-6 + 1e-9 * size, 9) for size in (0, 8, 10**6)]
+    points = [
+        Point(size, 1e-6 + 1e-9 * size, None if size == 8 else 9e-7 + 1e-9 * size, 2e-6 + 1e-9 * size, 9)
+        for size in (0, 8, 10**6)
+    ]
     profile = Profile(
         {"hostname": "n1"}, {"other-node": Link(curve_from_table(points, "median"))}, "2026-01-02T03:04:05Z", {},
         shared=Shared(card=Resource(2e9, ci=(1e9, 3e9))),

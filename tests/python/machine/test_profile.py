@@ -40,7 +40,10 @@ def test_the_contract_keys_are_there(record: dict[str, Any]) -> None:
         (lambda r: r["links"]["other-node"].update(alpha_s="fast"), "alpha_s 'fast' is not a finite number"),
         (lambda r: r["links"]["other-node"]["table"][0].update(time_s=-1e-6), "not positive"),
         (lambda r: r["links"]["other-node"]["table"][0].update(time_s=0.0), "link other-node: time_s 0.0 at 0 B is not"),
-        (lambda r: r["links"]["other-node"]["table"][1].update(time_s=float("nan")), "time_s holds NaN, which is not a finite number"),
+        (
+            lambda r: r["links"]["other-node"]["table"][1].update(time_s=float("nan")),
+            "time_s holds NaN, which is not a finite number",
+        ),
         (lambda r: r["links"]["other-node"]["table"][1].pop("time_s"), r"links.other-node.table\[1\].time_s is missing"),
         (lambda r: r["links"]["other-node"]["table"].__delitem__(slice(2, None)), r"sizes \[0, 10\]: at least 3"),
         (lambda r: r["links"]["other-node"]["table"].reverse(), "in order"),

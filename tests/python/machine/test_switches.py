@@ -91,11 +91,15 @@ def test_a_switch_nearer_to_the_top_and_one_switch_for_all() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (TREE.replace("Switches=s2", "Switches=s2,top"), "switch .* hangs on itself"), (TREE.replace("=s2\nS", "=s3\nS"), "line 6: switch s3"),
-        (TREE.replace("n6,n7", "n5,n7"), "line 4: node n5 is on s1"), (TREE.replace("=top", "=s1"), "line 7: switch s1 stands twice"),
-        (TREE.replace("Switches=g[0-1]", "Switches=g0"), "line [67]: g1 and top|line 7: g1|both tops"), (TREE.replace("n6,n7", "n[6-"), "line 4: 'n\\[6-'"),
+        (TREE.replace("Switches=s2", "Switches=s2,top"), "switch .* hangs on "
+                                                         "itself"), (TREE.replace("=s2\nS", "=s3\nS"), "line 6: switch s3"),
+        (TREE.replace("n6,n7", "n5,n7"), "line 4: node n5 is on "
+                                         "s1"), (TREE.replace("=top", "=s1"), "line 7: switch s1 stands twice"),
+        (TREE.replace("Switches=g[0-1]", "Switches=g0"), "line [67]: g1 and top|line 7: g1|both "
+                                                         "tops"), (TREE.replace("n6,n7", "n[6-"), "line 4: 'n\\[6-'"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a\nSwitchName=c Nodes=n1\n", "line 1: switch a hangs on itself"),
-        (BLOCKS.replace("4,8", "4,6"), "line 4: the sizes"), (BLOCKS_TOLD.replace("Size=4", "Size=n"), "line 1: the sizes .*'n'"),
+        (BLOCKS.replace("4,8", "4,6"), "line 4: the "
+                                       "sizes"), (BLOCKS_TOLD.replace("Size=4", "Size=n"), "line 1: the sizes .*'n'"),
         (BLOCKS_TOLD.replace("Size=4", "Size=0"), "line 1: the sizes"), ("", "is empty"), ("what is this", "line 1: 'what"),
         (YAML.replace("nodes: n[3-5]", "nodes n[3-5]"), "line 18"),
     ],

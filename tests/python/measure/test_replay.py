@@ -83,7 +83,8 @@ def test_whatever_the_time_has_left_of_a_campaign_is_fitted_or_refused_in_words(
     (campaign,) = read_campaigns(path)
     whole, rng = list(campaign.samples), np.random.default_rng(5)
     streams = [
-        {**sample, "operation": f"bandwidth-pairs-{pairs}-window-4", "kernel": "bandwidth", "pairs": pairs, "class": "other-node"}
+        {**sample, "operation": f"bandwidth-pairs-{pairs}-window-4", "kernel": "bandwidth", "pairs": pairs,
+            "class": "other-node"}
         for sample in whole if sample["operation"] == "exchange" for pairs in (1, 2)
     ]  # fmt: skip
     ends = Counter[str]()

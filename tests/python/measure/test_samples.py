@@ -46,6 +46,7 @@ def test_a_line_cut_off_by_a_crash_is_skipped_and_the_file_goes_on(tmp_path: Pat
 
 def test_a_full_disk_says_how_to_go_on(tmp_path: Path) -> None:
     with SamplesFile(tmp_path / "x.jsonl") as samples, Path("/dev/full").open("ab", buffering=0) as full:
+        samples._stream.close()
         samples._stream = full
         with pytest.raises(RankwiseError, match="No space.*--resume"):
             samples.append(HEAD)
@@ -53,7 +54,11 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_what_is_no_file_of_one_s_own_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, says in ((tmp_path, "is a folder"), (tmp_path / "pipe", "no plain file"), (Path("/proc/x/y"), "cannot be written")):
+    for path, says in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "pipe", "no plain file"),
+        (Path("/proc/x/y"), "cannot be written"),
+    ):
         with pytest.raises(InputError, match=says):
             SamplesFile(path)
 

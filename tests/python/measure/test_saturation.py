@@ -149,7 +149,8 @@ def test_a_burst_of_small_messages_is_no_rate_of_a_link() -> None:
 
 
 def test_streams_that_sent_more_than_the_interfaces_counted_are_refused() -> None:
-    sample = {"class": "other-node", "part": 1, "launch": 0, "kernel": "bandwidth", "operation": "bandwidth-pairs-2-window-4", "size_bytes": 1 << 18,
+    sample = {"class": "other-node", "part": 1, "launch": 0, "kernel": "bandwidth", "operation": "bandwidth-pairs-2-window-4",
+        "size_bytes": 1 << 18,
               "pairs": 2, "parts": 4.0, "time_s": [0.1] * 5}  # fmt: skip
     sent = 2 * 4 * (1 << 18) * 5
 

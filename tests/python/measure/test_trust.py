@@ -35,6 +35,7 @@ def test_a_quiet_machine_is_trusted() -> None:
     [
         (_campaign(foreign_cpus=0.3), "limited", "other programs kept 0.3"),
         (_campaign(foreign_cpus=1.0, pressure_share=0.8), "poor", "waited for one 80 %.*ps -eo"),
+        (_campaign(foreign_cpus=1.0, pressure_share=1.02), "poor", "waited for one 100 %"),
         (_campaign(steal_share=0.05), "limited", "hypervisor took 5 %"),
         (_campaign(steal_share=0.2), "poor", "dedicated cores"),
         (_campaign(switches=10), "limited", "lost its processor 50 times a second.*cpuset"),
@@ -126,7 +127,8 @@ def _launches(spread: float, launches: int = 3, way: str = "send") -> list[dict[
     rng = np.random.default_rng(2)
     effects = np.exp(rng.normal(0.0, spread, launches))
     return [
-        {"class": "same-socket", "operation": way, "size_bytes": size, "launch": launch, "parts": 2, "time_s": [2e-6 * effect] * 9}
+        {"class": "same-socket", "operation": way, "size_bytes": size, "launch": launch, "parts": 2,
+            "time_s": [2e-6 * effect] * 9}
         for launch, effect in enumerate(effects) for size in (0, 8, 64)
     ]  # fmt: skip
 

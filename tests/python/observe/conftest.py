@@ -11,7 +11,8 @@ import pytest
 
 from rankwise.launch import Mpi
 
-# More ranks than cores: those that wait give way. One-sided calls of Open MPI 4.1 fail by themselves after some hundred windows.
+# More ranks than cores: those that wait give way. One-sided calls of Open MPI 4.1 fail by themselves after some hundred
+# windows.
 _PATIENCE = {
     "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",

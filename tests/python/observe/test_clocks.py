@@ -11,7 +11,8 @@ AHEAD_NS = np.array([0, 5_000_000, -70_000_000, 123_456])
 
 
 def a_ring(seed: int, cut: bool = False) -> Record:
-    """Two ranks on each of four hosts send around rings, in both directions, with latencies of 20 to 80 us; clocks are ahead as planted."""
+    """Two ranks on each of four hosts send around rings, in both directions, with
+    latencies of 20 to 80 us; clocks are ahead as planted."""
     draw = np.random.default_rng(seed)
     ranks = 8
     node = np.arange(ranks) // 2

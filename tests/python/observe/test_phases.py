@@ -84,7 +84,8 @@ def test_the_text_for_the_kernel_has_all_messages() -> None:
 
 
 def test_a_step_has_no_more_phases_than_the_program_whatever_the_cut() -> None:
-    """Along the axes of an open grid, one way after the other: where a rank may be phases ahead of another, and so may the cut."""
+    """Along the axes of an open grid, one way after the other: where a rank may
+    be phases ahead of another, and so may the cut."""
     dims = (4, 2, 2)
     programs: list[list[Op]] = [[] for _ in range(16)]
     for rank, ops in enumerate(programs):

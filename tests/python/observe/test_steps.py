@@ -145,7 +145,8 @@ def test_messages_that_arrive_in_any_order_do_not_hide_the_step() -> None:
 
 
 def _stages(ranks: int, steps: int) -> list[list[Op]]:
-    """Return steps of four exchanges with the same two neighbours, of other sizes each, between a long beginning and a long end."""
+    """Return steps of four exchanges with the same two neighbours, of other
+    sizes each, between a long beginning and a long end."""
     programs: list[list[Op]] = []
     for rank in range(ranks):
         left, right = (rank - 1) % ranks, (rank + 1) % ranks

@@ -114,7 +114,8 @@ def test_the_cells_that_contradict_the_table() -> None:
 
 def test_printed_figures_hold_what_rounds_to_them() -> None:
     for text, value, low, high in (
-        ("59.0", 59, 58.95, 59.05), ("1.3M", 1.3e6, 1.25e6, 1.35e6), ("79,400", 79400, 79350, 79450), ("18k", 18e3, 17500, 18500),
+        ("59.0", 59, 58.95, 59.05), ("1.3M", 1.3e6, 1.25e6, 1.35e6), ("79,400", 79400, 79350, 79450),
+        ("18k", 18e3, 17500, 18500),
         ("134", 134, 133.5, 134.5),
     ):  # fmt: skip
         printed = table1.Printed.of(text)

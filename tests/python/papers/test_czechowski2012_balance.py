@@ -42,7 +42,9 @@ def test_sentences_on_balance_follow_the_machines(monkeypatch: pytest.MonkeyPatc
         return machine.with_figure("memory_bandwidth", replace(figure, value=100 * figure.value, high=100 * figure.high))
 
     monkeypatch.setattr(balance, "STACKED", tuple(name for name in balance.DESIGNS if name == "fugaku"))
-    monkeypatch.setattr(balance, "load_machine", lambda name: with_more_memory(name) if name == "fugaku" else load_machine(name))
+    monkeypatch.setattr(
+        balance, "load_machine", lambda name: with_more_memory(name) if name == "fugaku" else load_machine(name)
+    )
     assert balance.section().paragraphs[2].endswith("It kept nodes balanced.")
 
 

@@ -100,7 +100,8 @@ def test_the_rules_on_tables_whose_truth_is_known() -> None:
 @pytest.mark.mpi
 def test_the_same_tables_measured_here(rankwise: Callable[..., Any], mpi: Mpi) -> None:
     for run in (1, 2):
-        done = rankwise("measure", "bandwidth", "-o", f"runs/task-{run}/m.json", "--sizes", "0,8,1000,4kB,30kB,100kB", "--launches", "1",
+        done = rankwise("measure", "bandwidth", "-o", f"runs/task-{run}/m.json", "--sizes", "0,8,1000,4kB,30kB,100kB",
+            "--launches", "1",
                         "--seconds", "20", "--precision", "0.9", "--links", "same-socket")  # fmt: skip
         assert done.code == 0, done.err
     result = rankwise("reproduce", "wagner2024", "--measured", "runs", "-o", "out", "--json")

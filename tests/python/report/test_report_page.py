@@ -161,6 +161,7 @@ def test_poor_figures_give_no_advice(profile: Profile, validation: Validation, m
     page = checked(render(Inputs(replace(profile, trust=Trust("poor", (reason,))), validation, mappings)))
     assert "times as fast" not in page.text.partition("Everything else")[0]
     assert "Figures: poor" in page.text and "take a node of your own" in page.text
+    assert "Machine: not judged" in page.text
 
 
 def test_nothing_to_gain_is_an_answer() -> None:

@@ -117,7 +117,7 @@ def test_options_of_slurm_and_of_the_verb_may_be_mixed(rankwise: Callable[..., A
         (["run", "nothing"], "no verb of rankwise"),
         (["measure", "--secconds", "3"], "--secconds"),
         (["measure", "--launches", "many"], "--launches"),
-        (["measure", "--launcher", "aprun"], "mpiexec or srun"),
+        (["measure", "--launcher", "aprun"], "choose one of mpiexec, srun"),
         (["measure", "--env", "A"], "--env NAME=VALUE"),
         (["measure", "--time", "soon"], "--time 'soon'"),
         (["--resume"], "does not exist"),

@@ -95,7 +95,8 @@ def test_the_transposes_of_an_fft_are_simulated_and_its_values_checked(rankwise:
         (("choose", "alltoall", "--bytes", "8,9"), "one is chosen for at a time"),
         (("predict", "alltoall", "--placement", "cyclic"), "needs --ranks-per-node"),
         (("run", "alltoall", "--placement", "cyclic"), "needs nodes"),
-        (("simulate", "alltoall", "--ranks-per-node", "2", "--ranks", "5", "--placement", "cyclic", "--profile", "machine.json"),
+        (("simulate", "alltoall", "--ranks-per-node", "2", "--ranks", "5", "--placement", "cyclic", "--profile",
+            "machine.json"),
          "no multiple of 2"),
     ],
 )  # fmt: skip

@@ -30,8 +30,10 @@ RATES = {
         {
             "ranks": 2, "oversubscribed": False, "triad_bytes_per_s": 1e10,
             "points": [
-                {"n": 32, "bytes_per_rank": 2.0**18, "flop_per_s": 8e9, "shuffle_bytes_per_s": 4e9, "exchange_bytes_per_s": 2e9},
-                {"n": 128, "bytes_per_rank": 2.0**24, "flop_per_s": 2e9, "shuffle_bytes_per_s": 4e9, "exchange_bytes_per_s": 1e9},
+                {"n": 32, "bytes_per_rank": 2.0**18, "flop_per_s": 8e9, "shuffle_bytes_per_s": 4e9,
+                    "exchange_bytes_per_s": 2e9},
+                {"n": 128, "bytes_per_rank": 2.0**24, "flop_per_s": 2e9, "shuffle_bytes_per_s": 4e9,
+                    "exchange_bytes_per_s": 1e9},
             ],
         }
     ],

@@ -88,7 +88,8 @@ def test_a_stencil_is_priced_as_its_messages_at_once(rankwise: Callable[..., Any
         ("blocked", 8), ("kd-tree", 8), ("blocked", 64_000), ("kd-tree", 64_000)
     ]  # fmt: skip
     exchange = rankwise(
-        "predict", "exchange", "--dims", "4x4", "--periodic", "none", "--algorithm", "direct", "--mode", "isend", "--cutoff", "1",
+        "predict", "exchange", "--dims", "4x4", "--periodic", "none", "--algorithm", "direct", "--mode", "isend", "--cutoff",
+        "1",
         "--bytes", "64kB", "--profile", jureca, "--json",
     ).json["rows"][0]  # fmt: skip
     assert rows[2]["time_s"] == exchange["time_s"]
@@ -114,7 +115,8 @@ def test_the_mapping_with_least_time_is_chosen(rankwise: Callable[..., Any], jur
     result = rankwise("choose", "stencil", "--grid", "8x2", "--nodes", "4", "--ppn", "4", "--stencil", "1,0;-1,0",
                       "--algorithm", "blocked,stencil-strips", "--profile", "both.json", "--json")  # fmt: skip
     assert result.code == 0, result.err  # of any stencil
-    result = rankwise("choose", "stencil", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1", "--bytes", "100kB",
+    result = rankwise("choose", "stencil", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1", "--bytes",
+        "100kB",
                       "--algorithm", "blocked,stencil-strips", "--profile", "both.json", "--json")  # fmt: skip
     assert result.code == 0, result.err
     answer = result.json
@@ -141,7 +143,8 @@ def test_the_model_stands_beside_the_simulation(rankwise: Callable[..., Any], ju
 def test_the_model_stands_beside_real_ranks(rankwise: Callable[..., Any]) -> None:
     table = DATA / "werner2023_pingpong.csv"
     assert rankwise("profile", "import", table, "--link", "same-socket", "-o", "machine.json").code == 0
-    result = rankwise("validate", "stencil", "--grid", "2", "--stencil", "moore:1", "--algorithm", "blocked", "--periodic", "none",
+    result = rankwise("validate", "stencil", "--grid", "2", "--stencil", "moore:1", "--algorithm", "blocked", "--periodic",
+        "none",
                       "--seconds", "0.02", "-o", "validate.json", "--json")  # fmt: skip
     assert result.code == 0, result.err
     (row,) = result.json["rows"]

@@ -78,7 +78,8 @@ class _Header:
         if size is None or len(times) != 1:
             raise InputError(
                 f"table {path}, line 1: the header needs message_bytes and one of latency_s, latency_ms, latency_us, "
-                f"latency_ns, and has: {' '.join(','.join(header).split())[:200] or 'nothing'}; output of OSU benchmarks and IMB is read too"
+                f"latency_ns, and has: {' '.join(','.join(header).split())[:200] or 'nothing'}; output of OSU benchmarks and "
+                "IMB is read too"
             )
         name, unit = times[0].groups()
         self._scale = _UNITS[unit]
@@ -120,7 +121,9 @@ class _Header:
             low_s = self._number(cells, self._low, where) * self._scale
             high_s = self._number(cells, self._high, where) * self._scale
             if not 0 <= low_s <= high_s or high_s > MOST_TIME_S:
-                raise InputError(f"{where}: the interval {low_s:g} to {high_s:g} s is upside down, or no time: give low, then high")
+                raise InputError(
+                    f"{where}: the interval {low_s:g} to {high_s:g} s is upside down, or no time: give low, then high"
+                )
         elif self._sigma is not None:
             half_width_s = 1.96 * self._number(cells, self._sigma, where) * self._scale
             if not 0 <= half_width_s <= MOST_TIME_S:

@@ -41,7 +41,9 @@ def read_mpi4py(path: Path, lines: Sequence[str]) -> list[Table]:
         where = f"{path}, line {number}"
         row = _ROW.fullmatch(line)
         if row is None:
-            raise InputError(f"{where}: {_wrong_in(line)} is not as mpi4py.bench prints it: the line is cut off or edited: {RERUN}")
+            raise InputError(
+                f"{where}: {_wrong_in(line)} is not as mpi4py.bench prints it: the line is cut off or edited: {RERUN}"
+            )
         mean_s, deviation_s, samples = float(row[2]), float(row[3]), max(1, read_size(row[4], where))
         half_s = 1.96 * deviation_s / math.sqrt(samples)
         rows.add(read_size(row[1], where), mean_s, max(0.0, mean_s - half_s), mean_s + half_s, samples, where)
@@ -52,4 +54,7 @@ def read_mpi4py(path: Path, lines: Sequence[str]) -> list[Table]:
 def _wrong_in(line: str) -> str:
     """Return the first column that is not as it should be."""
     columns = list(_COLUMNS)
-    return next((name for i, name in enumerate(columns) if not re.match("".join(_COLUMNS[one] for one in columns[: i + 1]), line)), columns[-1])
+    return next(
+        (name for i, name in enumerate(columns) if not re.match("".join(_COLUMNS[one] for one in columns[: i + 1]), line)),
+        columns[-1],
+    )

@@ -35,7 +35,9 @@ _WANTED = {
 }
 # Column titles, longest first; the rest of a header after these is unknown.
 _COLUMNS = re.compile(
-    r"P\d+(?:\.\d+)? Tail (?:Lat|BW)\((?:us|MB/s)\)|(?:Avg |Min |Max )?(?:Latency|Lat) ?\(us\)|Overall\(us\)|Compute\(us\)|Coll\. Init\(us\)|MPI_Test\(us\)|MPI_Wait\(us\)|Pure Comm\.\(us\)|Overlap\(%\)|Bandwidth \(MB/s\)|MB/s"
+    r"P\d+(?:\.\d+)? Tail (?:Lat|BW)\((?:us|MB/s)\)|(?:Avg |Min |Max )?(?:Latency|Lat) "
+    r"?\(us\)|Overall\(us\)|Compute\(us\)|Coll\. Init\(us\)|MPI_Test\(us\)|MPI_Wait\(us\)|Pure "
+    r"Comm\.\(us\)|Overlap\(%\)|Bandwidth \(MB/s\)|MB/s"
     r"|Messages/s|Min(?:imum)?(?: BW)? ?\(MB/s\)|Max(?:imum)?(?: BW)? ?\(MB/s\)|Iterations|Validation|Transmit Size"
 )
 _MICRO, _MEGA = 1e-6, 1e6
@@ -210,8 +212,8 @@ def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str,
         name = title["name"] if api == "MPI" else f"{title['api']} {title['name']}"
         raise InputError(
             f"{where}: OSU's '{name}' test has no place in a profile: give the output of "
-            f"{', '.join(b.command for b in list(_BENCHMARKS.values())[:5])}, of their persistent and multi-threaded kin, of puts and "
-            "gets, or of all-to-all and neighbourhood collectives"
+            f"{', '.join(b.command for b in list(_BENCHMARKS.values())[:5])}, of their persistent and multi-threaded kin, of "
+            "puts and gets, or of all-to-all and neighbourhood collectives"
         )
     return found, (device[1].lower(),) if device else ()
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.distributions import t_quantile
 from rankwise.errors import InputError, unreadable
-from rankwise.files import no_pipe
+from rankwise.files import plain
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.machine.shared import Resource, Shared
@@ -124,8 +124,8 @@ def _together(runs: Sequence[Table], place: str, warnings: list[str]) -> Table:
     common = sorted(set.intersection(*(set(points) for points in by_size)))
     if len(common) < LEAST_SIZES:
         raise InputError(
-            f"{first.path}, line {first.line}: {count} tables for {place} {first.keeps_as} ({named}) have {len(common)} size(s) in "
-            "common: import runs of the same sizes, or one"
+            f"{first.path}, line {first.line}: {count} tables for {place} {first.keeps_as} ({named}) have {len(common)} "
+            "size(s) in common: import runs of the same sizes, or one"
         )
     times_s = np.array([[points[size].time_s for size in common] for points in by_size])
     means_s, factor = times_s.mean(axis=0), t_quantile(0.975, count - 1) / math.sqrt(count)
@@ -139,8 +139,8 @@ def _together(runs: Sequence[Table], place: str, warnings: list[str]) -> Table:
     if (ratio := float(np.median(times_s / times_s.min(axis=0), axis=1).max())) > _APART:
         slowest = runs[int(np.argmax(apart))].path.name
         warnings.append(
-            f"{slowest} takes {ratio:.1f} times as long as another run, half of the sizes or more: was it the same link? If not, "
-            "import it apart with its own --link"
+            f"{slowest} takes {ratio:.1f} times as long as another run, half of the sizes or more: was it the same link? If "
+            "not, import it apart with its own --link"
         )
     points = tuple(
         Point(size, float(mean), max(0.0, float(mean - half)), float(mean + half), sum(p[size].samples for p in by_size))
@@ -176,7 +176,7 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(f"table {path} is larger than {format_size(_MOST_BYTES)}: give a benchmark's own output")
-        lines = no_pipe(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = plain(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise InputError(
             f"table {path} {unreadable(error)}: give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"

@@ -92,7 +92,8 @@ class Rows:
         self._points: list[Point] = []
 
     def add(self, size_bytes: int, time_s: float, low_s: float | None, high_s: float | None, samples: int, where: str) -> None:
-        """Add a row, without ends where the file says nothing of the spread: how finely it prints is none. Raises InputError."""
+        """Add a row, without ends where the file says nothing of the spread:
+        how finely it prints is none. Raises InputError."""
         if time_s <= 0:
             raise InputError(f"{where}: the time at {size_bytes} B is not above 0: {RERUN}")
         if self._points and size_bytes <= self._points[-1].size_bytes:

@@ -58,7 +58,8 @@ def _bound(text: str) -> tuple[int | None, int | None]:
 
 
 def link_between(ranks: dict[int, Whereabouts], neighbours: bool) -> str | None:
-    """Return the link class of the first pair: ranks 0 and 1 (``neighbours``), or 0 and the first of the other half; or None."""
+    """Return the link class of the first pair: ranks 0 and 1 (``neighbours``),
+    or 0 and the first of the other half; or None."""
     first, second = ranks.get(0), ranks.get(1 if neighbours else max(1, len(ranks) // 2))
     if first is None or second is None:
         return None

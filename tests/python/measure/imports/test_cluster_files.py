@@ -126,7 +126,8 @@ Data for node: {1}\tState: 3
         (MAP.format("n1", "n1.domain", 1, 8), "other-socket"),
         (MAP.format("n1", "n1", 0, 0), "same-core"),
         (
-            "[n1:7] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.]\n[n1:7] MCW rank 1 bound to socket 1[core 9[hwt 0]]: [./B]\n",
+            "[n1:7] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.]\n[n1:7] MCW rank 1 bound to socket 1[core 9[hwt 0]]: "
+            "[./B]\n",
             "other-socket",
         ),
         ("[n1:7] Rank 0 bound to package[0][core:0]\n[n2:9] Rank 1 bound to package[0][core:0]\n", "other-node"),
