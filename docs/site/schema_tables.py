@@ -1,4 +1,4 @@
-"""The JSON schemas as a page: of each a table of its keys, what they hold and what they mean; what several share stands once."""
+"""The JSON schemas as a page: of each a table of its keys, what they hold and mean; what several share stands once."""
 
 from __future__ import annotations
 
