@@ -123,7 +123,8 @@ int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<
 
 }  // namespace
 
-int main(int argc, char** argv) {
+// Seen from outside: SimGrid loads the program and looks main up by its name.
+__attribute__((visibility("default"))) int main(int argc, char** argv) {
   // A rank whose launcher's process on this node dies would wait for messages for ever, with a processor.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::string name = argc > 1 ? argv[1] : "";

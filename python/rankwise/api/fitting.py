@@ -20,7 +20,7 @@ class Fitting(Options):
     samples: Path = option(
         MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES"
     )
-    model: Literal["auto", "hockney", "piecewise", "loggp", "max-rate", "pchip"] = option(
+    model: str = option(
         "auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly."
     )
     statistic: Statistic = option("median", "What a table's row is: median, minimum, mean or smallest-20.")
