@@ -15,6 +15,7 @@ CONDA = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
 
 def test_the_version_is_the_headers() -> None:
     assert re.search(r'version: "(.*)"', CONDA)[1] == rankwise.__version__  # type: ignore[index]
+    assert f"\n## {rankwise.__version__} - " in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_conda_asks_for_what_pip_does() -> None:

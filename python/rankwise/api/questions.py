@@ -42,9 +42,7 @@ class Ranks(Options):
 
     ranks_per_node: int | None = option(None, "Ranks on each node. Default: as far apart as the profile has links for.")
     placement: str = option("blocked", PLACED)
-    link_model: str | None = option(
-        None, "One that the profile has: hockney, piecewise, loggp, max-rate. Default: the profile's choice."
-    )
+    link_model: str | None = option(None, "hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
     loaded: bool = option(False, "As beside background traffic, where the profile has that.", "--loaded")
 
 
