@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from rankwise.cli.table import show_wide
+from rankwise.cli.terminal import shown
 from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
 from rankwise.questions import Options, words_of
@@ -77,6 +78,9 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
             lines = "\n".join(_continued(line) for line in self.example.splitlines())
             typer.echo(f"Example:\n{lines}\n")
             super().format_help(ctx, formatter)
+
+        def get_help(self, ctx: Any) -> str:
+            return shown(super().get_help(ctx))
 
         def invoke(self, ctx: Any) -> Any:
             begin()

@@ -36,3 +36,9 @@ def fit_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="ascii" if plain else None, errors="rankwise")
+
+
+def shown(text: str) -> str:
+    """Return a text as stdout can show it: click writes past a stream that is set to ASCII."""
+    encoding = sys.stdout.encoding or "ascii"
+    return text.encode(encoding, "rankwise").decode(encoding)

@@ -137,21 +137,21 @@ def test_words_of_questions_are_those_that_there_are() -> None:
     from rankwise.engines.project import CRITERIA
     from rankwise.measure.workloads import WHAT
     from rankwise.models import fft3d as fft_models
-    from rankwise.models.selection import METHODS, MODELS
+    from rankwise.models.selection import METHODS
     from rankwise.statistics import STATISTICS
     from rankwise.workloads import fft3d
 
     def words(kind: Any, name: str) -> tuple[str, ...]:
         return words_of(get_type_hints(kind)[name])
 
-    assert get_args(questions.LinkClass) == LINK_CLASSES and set(get_args(questions.LinkModel)) == set(MODELS)
+    assert get_args(questions.LinkClass) == LINK_CLASSES
     assert get_args(questions.Statistic) == tuple(STATISTICS) and words(rw.Fitting, "method") == METHODS
-    assert set(words(rw.Fitting, "model")) == {"auto", *MODELS} and set(words(rw.Campaign, "what")) > set(WHAT)
+    assert set(words(rw.Campaign, "what")) > set(WHAT)
     fft = projecting.FftProjection
     assert words(fft, "reading") == fft_models.READINGS and words(fft, "bound") == fft_models.BOUNDS
     assert words(fft, "torus_constant") == tuple(fft_models.TORUS_CONSTANTS) and words(fft, "match") == CRITERIA
     assert words(rw.Fft3d, "method") == fft3d.METHODS and words(rw.Fft3d, "network") == (fft3d.MEASURED, fft3d.WALK)
-    for wrong in (lambda: rw.Ranks(link_model="line"), lambda: rw.Campaign(what="speed"), lambda: rw.Fft3d(order="sideways")):
+    for wrong in (lambda: rw.Fitting("samples", statistic="best"), lambda: rw.Campaign(what="speed"), lambda: rw.Fft3d(order="sideways")):
         with pytest.raises(InputError, match=r"'\w+' is unknown: choose one of \w+"):
             wrong()
 

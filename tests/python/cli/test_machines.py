@@ -63,4 +63,4 @@ def test_bad_files_are_one_line_and_exit_2(rankwise: Callable[..., Any], monkeyp
     monkeypatch.setenv("RANKWISE_MACHINES", ".")
     result = rankwise("machines", "list")
     assert result.code == 2
-    assert "bad.toml: figures.node_peak.unit 'furlongs'" in result.err
+    assert "bad.toml, line 4: figures.node_peak.unit 'furlongs'" in result.err
