@@ -151,8 +151,8 @@ def test_words_of_questions_are_those_that_there_are() -> None:
     assert words(fft, "reading") == fft_models.READINGS and words(fft, "bound") == fft_models.BOUNDS
     assert words(fft, "torus_constant") == tuple(fft_models.TORUS_CONSTANTS) and words(fft, "match") == CRITERIA
     assert words(rw.Fft3d, "method") == fft3d.METHODS and words(rw.Fft3d, "network") == (fft3d.MEASURED, fft3d.WALK)
-    wrong_words = (lambda: rw.Fitting("a", statistic="best"), lambda: rw.Campaign(what="speed"), lambda: rw.Fft3d(order="sideways"))
-    for wrong in wrong_words:
+    asked = (lambda: rw.Fitting("a", statistic="best"), lambda: rw.Campaign(what="speed"), lambda: rw.Fft3d(order="sideways"))
+    for wrong in asked:
         with pytest.raises(InputError, match=r"'\w+' is unknown: choose one of \w+"):
             wrong()
 
