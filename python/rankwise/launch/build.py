@@ -72,6 +72,9 @@ def _build(compiler: Path, target: str, name: str, what: str) -> Path:
         if _is_as_built(built):  # by another process, meanwhile
             return built
         made = kept / "build"
+        if (kept / COMPILER).is_file() and (kept / COMPILER).read_text(encoding="utf-8") != f"{compiler}\n":
+            # The same compiler by another path: CMake would begin anew without our options.
+            shutil.rmtree(made, ignore_errors=True)
         write_whole(kept / COMPILER, f"{compiler}\n")
         with meter(f"building {what}", 100) as progress:
             # SimGrid's wrapper compiles programs for its simulator; this lets CMake's trials of it be programs of this machine.

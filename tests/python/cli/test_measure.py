@@ -55,7 +55,7 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
         (["--statistic", "mode"], "choose one of median"),
         (["--precision", "0"], "between 0 and 1"),
         (["--precision", "3"], "between 0 and 1"),
-        (["speed"], "choose one of pingpong, bandwidth"),
+        (["speed"], "choose one of pingpong, latency, bandwidth"),
         (["--background", "-1"], "give 0 to 64"),
         (["--background", "65"], "give 0 to 64"),
         (["--hosts", "localhost"], "--hosts node1,node2"),

@@ -52,6 +52,15 @@ def test_what_was_changed_or_could_have_been_is_built_anew(made: Path) -> None:
     assert [one.about for one in kept()] == [shutil.which("g++")] * 2
 
 
+def test_a_compiler_by_another_path_builds_what_is_missing(made: Path, tmp_path: Path) -> None:
+    first = _built()
+    link = tmp_path / "g++"
+    link.symlink_to(str(shutil.which("g++")))
+    first.unlink()
+    again = _build(link, "one", "libone.so", "one")
+    assert again == first and again.is_file() and first.with_name("compiler").read_text() == f"{link}\n"
+
+
 def test_what_does_not_compile_is_told_in_the_compilers_words(made: Path) -> None:
     (made / "one.cpp").write_text("int one() { return nothing; }\n")
     with pytest.raises(
