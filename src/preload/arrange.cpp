@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -194,26 +195,32 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
   return true;
 }
 
-// By this 'rankwise preload' knows for which MPI a library is, without loading it.
-#if defined(OPEN_MPI)
-#define RANKWISE_FAMILY "openmpi"
-#elif defined(MPI_ABI)
-#define RANKWISE_FAMILY "abi"
-#else
-#define RANKWISE_FAMILY "mpich"
-#endif
-[[gnu::used]] const char built_for[] = "rankwise_preload_for:" RANKWISE_FAMILY;
-
 }  // namespace
 
-Family compiled_for() noexcept {
+// By the name of this symbol 'rankwise preload' knows for which MPI a library is, and libraries know of each other, without
+// loading or opening any: who opens a library of a program that ends has it begin once more.
 #if defined(OPEN_MPI)
-  return Family::open_mpi;
+#define RANKWISE_FAMILY open_mpi
+#define RANKWISE_MARK rankwise_preload_for_openmpi
 #elif defined(MPI_ABI)
-  return Family::mpi_abi;
+#define RANKWISE_FAMILY mpi_abi
+#define RANKWISE_MARK rankwise_preload_for_abi
 #else
-  return Family::mpich;
+#define RANKWISE_FAMILY mpich
+#define RANKWISE_MARK rankwise_preload_for_mpich
 #endif
+extern "C" {
+__attribute__((visibility("default"))) extern const char RANKWISE_MARK;
+const char RANKWISE_MARK = 1;
+}
+
+Family compiled_for() noexcept { return Family::RANKWISE_FAMILY; }
+
+bool some_library_is_for(Family family) noexcept {
+  const char* words[] = {"abi", "mpich", "openmpi", ""};
+  char mark[64];
+  std::snprintf(mark, sizeof mark, "rankwise_preload_for_%s", words[static_cast<int>(family)]);
+  return look_up_loaded(mark) != nullptr;
 }
 
 const char* name_of(Family family) noexcept {

@@ -14,6 +14,7 @@ using Handle = std::uintptr_t;
 enum class Family { mpi_abi, mpich, open_mpi, unknown };
 [[nodiscard]] Family compiled_for() noexcept;
 [[nodiscard]] Family running() noexcept;  // that of the program
+[[nodiscard]] bool some_library_is_for(Family family) noexcept;
 [[nodiscard]] const char* name_of(Family family) noexcept;
 
 // Why no library of those that are loaded can act in this program, said by the last of them; null: one can, or another says it.

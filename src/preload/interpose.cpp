@@ -149,7 +149,7 @@ const char* misfit() noexcept {
   static const bool unfit = [] {
     if (running() == compiled_for()) return false;
     const bool last = std::strcmp(file_of(look_up("MPI_Cart_create")), file_of(look_up("MPI_Get_library_version"))) == 0;
-    if (!last || some_library_is_for(static_cast<int>(running()))) return false;
+    if (!last || some_library_is_for(running())) return false;
     std::snprintf(text, sizeof text,
                   "MPI_Cart_create is left as it is: librankwise_preload was built for %s and this is %s; "
                   "set RANKWISE_MPI=system with this MPI's mpicxx on PATH",
@@ -162,8 +162,6 @@ const char* misfit() noexcept {
 }  // namespace rankwise::preload
 
 #define RANKWISE_VISIBLE extern "C" __attribute__((visibility("default")))
-
-RANKWISE_VISIBLE int rankwise_preload_family() { return static_cast<int>(rankwise::preload::compiled_for()); }
 
 // MPI's own declaration is of one MPI's handles: ours has another name, and the same symbol.
 RANKWISE_VISIBLE int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods,

@@ -29,21 +29,7 @@ int seek_in(dl_phdr_info* object, std::size_t, void* data) {
   return sought.found != nullptr ? 1 : 0;
 }
 
-// Another library of this kind tells for which MPI it was built.
-int ask_for_family(dl_phdr_info* object, std::size_t, void* data) {
-  if (std::strstr(object->dlpi_name, "librankwise_preload") == nullptr) return 0;
-  Dl_info own{};  // whoever opens it while it ends begins it once more
-  if (dladdr(reinterpret_cast<void*>(&ask_for_family), &own) != 0 && std::strcmp(own.dli_fname, object->dlpi_name) == 0) return 0;
-  void* handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return 0;
-  const auto family = reinterpret_cast<int (*)()>(dlsym(handle, "rankwise_preload_family"));
-  dlclose(handle);
-  return family != nullptr && family() == *static_cast<int*>(data) ? 1 : 0;
-}
-
 }  // namespace
-
-bool some_library_is_for(int family) noexcept { return dl_iterate_phdr(ask_for_family, &family) != 0; }
 
 void* look_up(const char* name) noexcept {
   if (void* found = dlsym(RTLD_NEXT, name)) return found;
@@ -57,8 +43,10 @@ void* original_of(const char* name) noexcept {
   return found == nullptr && *name == 'P' ? look_up(name + 1) : found;
 }
 
+void* look_up_loaded(const char* name) noexcept { return dlsym(RTLD_DEFAULT, name); }
+
 void* look_up_object(const char* name) noexcept {
-  void* found = dlsym(RTLD_DEFAULT, name);
+  void* found = look_up_loaded(name);
   return found != nullptr ? found : look_up(name);
 }
 

@@ -10,8 +10,8 @@ namespace rankwise::preload {
 // Likewise an object, which may have moved into the executable (a copy relocation).
 [[nodiscard]] void* look_up_object(const char* name) noexcept;
 
-// Whether some library of the chain is built for this MPI: the number of a Family.
-[[nodiscard]] bool some_library_is_for(int family) noexcept;
+// Likewise, in the program and what was loaded with it.
+[[nodiscard]] void* look_up_loaded(const char* name) noexcept;
 
 // The first function that this library needs and the program's MPI lacks; null where it has them all.
 [[nodiscard]] const char* lacking() noexcept;

@@ -14,7 +14,7 @@ VARIABLES = (
     "RANKWISE_MAPPING", "RANKWISE_STENCIL", "RANKWISE_EFFORT", "RANKWISE_VERBOSE", "RANKWISE_GRAPHS", "RANKWISE_NEIGHBOR",
 )  # fmt: skip
 NEIGHBOR_MODES = ("off", "check", "auto", "always")  # of RANKWISE_NEIGHBOR (docs/halo.md)
-_BUILT_FOR = re.compile(rb"rankwise_preload_for:(\w+)")  # a library's own word (src/preload/arrange.cpp)
+_BUILT_FOR = re.compile(rb"rankwise_preload_for_(\w+)")  # a library's own symbol (src/preload/arrange.cpp)
 
 
 def preload_libraries() -> list[Path]:
