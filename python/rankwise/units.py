@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from rankwise.errors import InputError
 
@@ -124,6 +125,12 @@ def format_ends(ends: tuple[float, float] | None, write: Callable[[float], str])
     number, _, unit = low.partition(" ")
     to = " to " if low[0] in "+-" or high[0] in "+-" else "–"
     return f"{number if unit == high.partition(' ')[2] else low}{to}{high}"
+
+
+def format_span(values: Sequence[float], write: Callable[[Any], str] = str) -> str:
+    """Write the least and the greatest of some values: ``40 to 48``; ``48`` where both read alike."""
+    low, high = write(min(values)), write(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def format_interval(ends: tuple[float, float] | None) -> str:

@@ -8,6 +8,7 @@ from rankwise.units import (
     format_parameter,
     format_percent,
     format_size,
+    format_span,
     format_time,
     parse_ints,
     parse_seconds,
@@ -89,3 +90,10 @@ def test_a_parameter_is_written_in_the_unit_of_its_name(name: str, value: float,
 def test_times_are_read_with_their_units() -> None:
     times = {"10ms": 0.01, "0.5": 0.5, "2min": 120.0, "30m": 1800.0, "1h": 3600.0}
     assert {text: parse_seconds(text) for text in times} == pytest.approx(times)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [([48], "48"), ([48, 40, 44], "40 to 48"), ([9.8, 10.2], "10"), ([9.2, 10.2], "9 to 10")]
+)
+def test_ends_that_read_alike_are_said_once(values: list[float], said: str) -> None:
+    assert format_span(values, "{:.0f}".format) == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from rankwise.cli.base import Json, group, print_json, tell, verb
 from rankwise.cli.table import Table
 from rankwise.errors import EXIT_FAILURE
+from rankwise.units import format_span
 
 machines_verbs = group("machines", "Machine descriptions with the source of each figure.")
 
@@ -112,8 +114,7 @@ def check(
         print(found.conclusion)
         for finding in found.wrong:
             unit = QUANTITIES[finding.key].unit
-            low, high = (format_quantity(end, unit) for end in finding.follows)
-            follows = low if low == high else f"{low} to {high}"
+            follows = format_span(finding.follows, partial(format_quantity, unit=unit))
             print(
                 f"{finding.machine}: {finding.key} is {format_quantity(finding.written, unit)}, but {finding.rule} is {follows}"
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.cli.base import tell
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_percent, format_time, format_volume
+from rankwise.units import format_bandwidth, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.mapping import Mappings, MapResult
@@ -138,10 +138,8 @@ def _time(result: MapResult, blocked: MapResult) -> list[str]:
 
 def _title(mappings: Mappings) -> str:
     shape = "x".join(map(str, mappings.grid))
-    smallest, largest = min(mappings.nodes), max(mappings.nodes)
-    size = f"{largest}" if smallest == largest else f"{smallest} to {largest}"
-    count = len(mappings.nodes)
-    title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if largest > 1 else ''}"
+    count, size = len(mappings.nodes), format_span(mappings.nodes)
+    title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if size != '1' else ''}"
     wrapping = [str(axis) for axis, wraps in enumerate(mappings.periodic) if wraps]
     ends = f"periodic along axis {', '.join(wrapping)}" if wrapping else "not periodic"
     return f"{title}, {mappings.stencil}, {ends}"

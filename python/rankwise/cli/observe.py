@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.errors import InputError
-from rankwise.units import format_size, format_volume
+from rankwise.units import format_size, format_span, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -110,7 +110,7 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
     import numpy as np
 
     from rankwise.api.observing import headline
-    from rankwise.observe.summary import bytes_between_hosts, call_table, matrix_lines, mpi_share, spread
+    from rankwise.observe.summary import bytes_between_hosts, call_table, matrix_lines, mpi_share
 
     record, shares = evidence.record, evidence.shares
     lines = [f"{file}: {headline(record)}"]
@@ -126,11 +126,11 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
         most = [line for line in table[:5] if line["seconds"] >= 0.01 * total]
         lines.append("In MPI    " + ", ".join(f"{line['call']} {line['seconds'] / total:.0%}" for line in most))
     if len(record.peer):
-        degrees = np.diff(record.pointer)
+        degrees = np.diff(record.pointer).tolist()
         all_bytes, messages = int((record.bytes + record.pulled).sum()), int(record.messages.sum())
         across = f", {format_volume(bytes_between_hosts(record))} of it between hosts" if len(record.hosts) > 1 else ""
         lines.append(
-            f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {spread(degrees)} others, "
+            f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {format_span(degrees)} others, "
             f"{len(record.peer)} pairs"
         )
     collectives = sorted(record.header.get("collectives", []), key=lambda line: -line["calls"])

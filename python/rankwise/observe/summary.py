@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,9 +80,3 @@ def coarse_matrix(record: Record, most: int = 512) -> tuple[Array, int]:
     matrix = np.zeros((-(-record.ranks // each),) * 2)
     np.add.at(matrix, (senders(record) // each, record.peer // each), (record.bytes + record.pulled).astype(float))
     return matrix, each
-
-
-def spread(values: Sequence[int] | Array) -> str:
-    """Return counts in words: 6, or 3 to 26."""
-    low, high = int(min(values)), int(max(values))
-    return str(low) if low == high else f"{low} to {high}"

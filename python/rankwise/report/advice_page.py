@@ -13,7 +13,7 @@ from rankwise.report.reproduction import Picture, Section, Table
 from rankwise.report.steps import matrix_picture, step_picture
 from rankwise.report.timeline import path_words, timeline_picture, timeline_title
 from rankwise.report.verdicts import figures_badge
-from rankwise.units import format_time, format_volume
+from rankwise.units import format_span, format_time, format_volume
 
 
 def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> str:
@@ -115,9 +115,9 @@ def _figures(advice: Advice) -> list[Figure]:
         else "waiting is not told from moving bytes"
     )
     per_rank = (shares.total_s - shares.computing_s) / shares.total_s.clip(1e-12)
-    low, high = float(per_rank.min()), float(per_rank.max())
+    by_rank = format_span((100 * per_rank).tolist(), "{:.0f}".format)
     found.append(
-        Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{100 * low:.0f} to {100 * high:.0f} % by rank", None, waits)
+        Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{by_rank} % by rank", None, waits)
     )
     room = advice.headroom
     if room.now_bytes:

@@ -17,7 +17,7 @@ from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingI
 from rankwise.report.machine_boxes import between
 from rankwise.report.verdicts import is_poor
 from rankwise.report.words import headline, nodes_in_words, timing, with_interval
-from rankwise.units import format_bandwidth, format_size, format_time, format_volume
+from rankwise.units import format_bandwidth, format_size, format_span, format_time, format_volume
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
@@ -265,22 +265,18 @@ def _figures(links: Mapping[str, LinkFigures], case: _Case | None) -> tuple[Figu
         name = list(links)[-1]
         farthest = links[name]
         inside = [figures for other, figures in links.items() if other != name]
-        nearer = f". Nearer: {_range([f.latency_s for f in inside], format_time)}" if inside else ""
+        nearer = f". Nearer: {format_span([f.latency_s for f in inside], format_time)}" if inside else ""
         found.append(_figure(
             f"Latency between {between(name)}", farthest.latency_s, farthest.latency_ci_s, format_time,
             f"{format_size(farthest.latency_bytes)}, one way{nearer}",
         ))  # fmt: skip
-        faster = f". Nearer: {_range([f.bandwidth_bytes_per_s for f in inside], format_bandwidth)}" if inside else ""
+        faster = f". Nearer: {format_span([f.bandwidth_bytes_per_s for f in inside], format_bandwidth)}" if inside else ""
         found.append(_figure(
             f"Bandwidth between {between(name)}", farthest.bandwidth_bytes_per_s, farthest.bandwidth_ci_bytes_per_s,
                 format_bandwidth,
             f"one message of {format_size(farthest.bandwidth_bytes)} at a time{faster}",
         ))  # fmt: skip
     return tuple(found)
-
-
-def _range(values: Sequence[float], write: Any) -> str:
-    return str(write(values[0])) if len(values) == 1 else f"{write(min(values))} to {write(max(values))}"
 
 
 def _figure(name: str, value: float, interval: Interval | None, write: Any, note: str) -> Figure:

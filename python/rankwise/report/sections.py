@@ -19,8 +19,8 @@ from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, s
 from rankwise.report.reproduction import Markup, Picture, Section, Table
 from rankwise.report.timeline import path_words, timeline_picture, timeline_title
 from rankwise.report.verdicts import is_poor
-from rankwise.report.words import headline, point_time, span, timing, with_interval
-from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_time
+from rankwise.report.words import headline, point_time, timing, with_interval
+from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_span, format_time
 from rankwise.workloads.comparison import Comparison, Validation
 
 _WAYS = (
@@ -283,7 +283,7 @@ def _all_exchanges(validation: Validation) -> Section:
                 str(row.measured.messages_per_rank), format_size(row.measured.bytes_per_rank or 0),
                 "yes" if row.measured.verified else "NO",
             ))  # fmt: skip
-        repetitions = span([row.measured.repetitions or 0 for row in group])
+        repetitions = format_span([row.measured.repetitions or 0 for row in group])
         caption = f"{group_label(group)}; {repetitions} repetitions each; messages and bytes are per rank."
         header = (
             "mode",

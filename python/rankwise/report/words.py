@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rankwise.machine.link import Interval, Point
-from rankwise.units import format_bandwidth, format_time
+from rankwise.units import format_bandwidth, format_span, format_time
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
@@ -45,13 +45,8 @@ def timing(row: Row) -> str:
 
 def nodes_in_words(nodes: Sequence[int]) -> str:
     """Write node sizes: ``50 nodes of 48 ranks``, or the smallest and the largest where they differ."""
-    size = span(nodes)
+    size = format_span(nodes)
     return f"{len(nodes)} node{'s' * (len(nodes) > 1)} of {size} rank{'s' * (size != '1')}"
-
-
-def span(values: Sequence[int]) -> str:
-    """Write the range of some whole numbers: ``48``, or ``40 to 48``."""
-    return str(values[0]) if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
 def headline(validation: Validation) -> Comparison:
