@@ -1,5 +1,5 @@
 # make quick   from a fresh clone to a report on this machine
-# make test    all tests: GoogleTest through CTest, and pytest (make -j3 test: side by side)
+# make test    all tests: GoogleTest through CTest, and pytest (make -j4 test: side by side)
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test docs wheel try-wheel mpis test test-cpp test-cluster test-python faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test docs wheel try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone faults fuzz consumers lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -80,8 +80,13 @@ test-cpp: install
 test-cluster: $(VENV)/.installed-test
 	$(BIN)/python -m pytest tests/python/cluster --junitxml=build/pytest-cluster.xml
 
-test-python: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ignore=tests/python/cluster --junitxml=build/pytest.xml
+test-python: test-ranks test-alone
+
+test-ranks: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ignore=tests/python/cluster -m mpi --junitxml=build/pytest-ranks.xml
+
+test-alone: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ignore=tests/python/cluster -m "not mpi" --junitxml=build/pytest-alone.xml
 
 # Every fault of tests/python/faults/table.py, with what became of it in build/faults.txt.
 faults: $(VENV)/.installed-test

@@ -21,7 +21,7 @@ RANKS = 2
 
 @pytest.fixture
 def profile(rankwise: Rankwise) -> Path:
-    """A profile with what predictions of FFTs need, of made-up figures."""
+    """A profile of made-up figures."""
     rows = "".join(f"{size},{1000 + 0.1 * size},10\n" for size in (0, 8, 1024, 65536, 1 << 20))
     Path("table.csv").write_text("message_bytes,latency_ns,sigma_ns\n" + rows)
     assert rankwise("profile", "import", "table.csv", "--link", "same-socket", "-o", "machine.json").code == 0
@@ -52,24 +52,10 @@ def test_a_history(rankwise: Rankwise) -> None:
 
 
 @pytest.mark.mpi
-def test_quick(rankwise: Rankwise) -> None:
-    found = rankwise("quick", "--seconds", "1", "--json").json
-    assert (
-        found["schema"] == 1 and len(found["mappings"]) == 3 and found["validation"]["rows"] and Path(found["report"]).exists()
-    )
-
-
-@pytest.mark.mpi
-def test_steps_and_ffts_beside_their_predictions(rankwise: Rankwise, profile: Path, observed: Path) -> None:
+def test_steps_beside_their_predictions(rankwise: Rankwise, profile: Path, observed: Path) -> None:
     assert rankwise("run", "observed", observed, "--seconds", "0.05", "--json").json["rows"][0]["verified"] is True
     beside = rankwise("validate", "observed", observed, "--profile", profile, "--seconds", "0.05", "--json").json
     assert beside["rows"][0]["error"] is not None and beside["workload"] == "observed"
-    rates = rankwise("measure", "fft3d", "-o", profile, "--n", "16,32", "--ranks", "1,2", "--seconds", "0.1", "--json").json
-    assert [of["ranks"] for of in rates["rates"]] == [1, 2]
-    chosen = rankwise("choose", "fft3d", "--n", "16", "--ranks", "2", "--profile", profile, "--json").json
-    assert chosen["best"] == chosen["candidates"][0]
-    whole = rankwise("validate", "fft3d", "--n", "16", "--ranks", "2", "--profile", profile, "--seconds", "0.1", "--json").json
-    assert whole["rows"][0]["phases"] if "phases" in whole["rows"][0] else whole["rows"]
     assert rankwise("measure", "pack", "-o", profile, "--json").json
 
 
