@@ -113,7 +113,7 @@ Stencil explicit_stencil(std::string_view text, int ndim) {
     if (const auto star = part.find('*'); star != std::string_view::npos) {
       const std::string_view after = trimmed(part.substr(star + 1));
       if (!read_number(after, weight)) {
-        invalid("stencil weight " + shown(after) + " is not a whole number: write an offset with its weight as 1,0*8");
+        invalid("stencil weight " + shown(after) + " is not a whole number: write an offset with its weight as 1,0*8, and all weights times the same number");
       }
       part = trimmed(part.substr(0, star));
     }
@@ -195,7 +195,7 @@ Stencil parse_stencil(std::string_view text, int ndim) {
     return Stencil(ndim, along_axes(dimensions, dimensions - 1));
   }
   if (name.starts_with(moore_prefix)) return Stencil(ndim, moore(name.substr(moore_prefix.size()), dimensions));
-  if (name.find_first_not_of("+-0123456789,;* \t") != std::string_view::npos || name.empty()) {
+  if (name.find_first_not_of("+-.0123456789,;* \t") != std::string_view::npos || name.empty()) {
     invalid("stencil " + shown(text) +
             " is unknown: take nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, or offsets such as "
             "1,0;-1,0");

@@ -73,6 +73,8 @@ TEST(Stencil, SaysWhatIsWrong) {
   EXPECT_NE(complaint("1,0;0,1;1,0", 2).find("'1,0' is given twice"), std::string::npos);
   EXPECT_NE(complaint("1,0;", 2).find("empty offset"), std::string::npos);
   EXPECT_NE(complaint("1,,0", 2).find("not a list of whole numbers"), std::string::npos);
+  EXPECT_NE(complaint("1.5,0", 2).find("not a list of whole numbers"), std::string::npos);
+  EXPECT_NE(complaint("1,0*1.5;0,1", 2).find("weight '1.5' is not a whole number"), std::string::npos);
   EXPECT_NE(complaint("2147483649", 1).find("2^31"), std::string::npos);
   EXPECT_NE(complaint("99999999999999999999", 1).find("2^31"), std::string::npos);
   EXPECT_NE(complaint("5-point", 2).find("'5-point' is unknown"), std::string::npos);
