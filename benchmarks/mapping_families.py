@@ -111,7 +111,8 @@ def peers_maps(problem: Drawn, seed: int) -> Iterator[tuple[str, int, int]]:
                     given.dims, given.nodes, given.offsets, _by_size(parts, problem.sizes), given.weights, given.periodic
                 )
                 scores.append(_core.score(given.dims, given.periodic, given.offsets, exact, given.weights))
-            yield name, *min(scores)
+            if scores:
+                yield name, *min(scores)
 
 
 def _by_size(parts: np.ndarray, sizes: list[int]) -> np.ndarray:
