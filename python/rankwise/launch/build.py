@@ -19,6 +19,7 @@ from rankwise.launch.process import Child, output_of
 from rankwise.progress import Meter, meter, tell
 
 _TIMEOUT_S = 300  # without a word
+_COMPILERS_WORDS = re.compile(r"error: (?!ld returned)|cannot find|undefined reference")
 _DONE = re.compile(r"\[ *(\d+)%\]|\[(\d+)/(\d+)\]")  # how CMake's makefiles and Ninja say how far they are
 
 
@@ -84,13 +85,10 @@ def _build(compiler: Path, target: str, name: str, what: str) -> Path:
                 "RANKWISE_CORE": core,
                 "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",
             }  # fmt: skip
-            _run(
-                [cmake, "-S", sources, "-B", made, *(f"-D{key}={value}" for key, value in options.items())],
-                pretend,
-                compiler,
-                progress,
-            )
-            _run([cmake, "--build", made, "--target", target, "--parallel", os.cpu_count() or 1], {}, compiler, progress)
+            complain = f"{compiler} does not build {what}"
+            configure = [cmake, "-S", sources, "-B", made, *(f"-D{key}={value}" for key, value in options.items())]
+            _run(configure, pretend, complain, progress)
+            _run([cmake, "--build", made, "--target", target, "--parallel", os.cpu_count() or 1], {}, complain, progress)
         # Moved when it is whole, so that an interrupted build leaves nothing that looks finished.
         (path,) = (path for path in (made, made / "lib") if (path / name).is_file())
         os.chmod(path / name, 0o700)
@@ -114,7 +112,7 @@ def _folder(compiler: Path) -> Path:
     sources, core = _installed()
     shown = output_of([str(compiler), "-show"])[1]
     digest = hashlib.sha256(f"{platform.machine()} {compiler.resolve()} {shown}".encode())
-    headers = [Path(word[2:]) / "mpi.h" for word in shown.split() if word.startswith("-I")]
+    headers = [Path(folder) / "mpi.h" for folder in re.findall(r'-I"?([^"\s]+)', shown)]
     for path in (*headers, core, *sorted(sources.rglob("*"))):
         if path.is_file():
             digest.update(path.read_bytes())
@@ -154,8 +152,8 @@ def _checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _run(command: Sequence[object], more: Mapping[str, str], compiler: Path, progress: Meter) -> None:
-    """Run a step of a build and pass on how far it is. Raises UnusableEnvironmentError with the compiler's own words."""
+def _run(command: Sequence[object], more: Mapping[str, str], complain: str, progress: Meter) -> None:
+    """Run a step of a build and pass on how far it is. Raises UnusableEnvironmentError: ``complain``, and why."""
     said: list[str] = []
     done = 0
     with Child([str(word) for word in command], more) as child:
@@ -167,8 +165,11 @@ def _run(command: Sequence[object], more: Mapping[str, str], compiler: Path, pro
                 done = max(done, percent)
         code, complaint = child.wait(), child.complaint()
     if code != 0:
-        errors = [line for line in (*said, *complaint.split(" / ")) if "error" in line.lower()] or [complaint]
+        lines = [*said, *complaint.split(" / ")]
+        errors = [line for line in lines if _COMPILERS_WORDS.search(line)]
+        errors = errors or [line for line in lines if "error" in line.lower()] or [complaint]
+        why = " ".join(" / ".join(errors[:3]).split())[:300]
         raise UnusableEnvironmentError(
-            f"{compiler} does not build the kernels ({' '.join(' / '.join(errors[:3]).split())[:300]}): "
-            "it needs a C++20 compiler behind it, or unset RANKWISE_MPI"
+            f"{complain} ({why}): it must build C++20 as it is called here (Intel MPI: source its vars.sh before), or unset "
+            "RANKWISE_MPI"
         )

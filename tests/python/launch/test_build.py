@@ -64,9 +64,17 @@ def test_a_compiler_by_another_path_builds_what_is_missing(made: Path, tmp_path:
 def test_what_does_not_compile_is_told_in_the_compilers_words(made: Path) -> None:
     (made / "one.cpp").write_text("int one() { return nothing; }\n")
     with pytest.raises(
-        UnusableEnvironmentError, match=r"g\+\+ does not build .*nothing.* was not declared.*: it needs a C\+\+20 compiler"
+        UnusableEnvironmentError, match=r"g\+\+ does not build one \(.*nothing.* was not declared.*: it must build C\+\+20"
     ):
         _built()
+
+
+def test_a_wrapper_that_does_not_find_its_mpi_is_told_in_the_linkers_words(made: Path, tmp_path: Path) -> None:
+    wrapper = tmp_path / "mpicxx"
+    wrapper.write_text('#!/bin/sh\nexec g++ "$@" -lmpi_of_nowhere\n')
+    wrapper.chmod(0o755)
+    with pytest.raises(UnusableEnvironmentError, match=r"one \(\S*ld: cannot find -lmpi_of_nowhere: .*source its vars.sh"):
+        _build(wrapper, "one", "libone.so", "one")
 
 
 def test_without_cmake_the_mend_is_told(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
