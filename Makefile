@@ -13,7 +13,7 @@ ISOLATED ?= ON
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test docs wheel try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone faults fuzz consumers lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -45,6 +45,11 @@ wheel: install
 	rm -rf build/wheel dist
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) -w build/wheel .
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/auditwheel repair --exclude 'libmpi*.so*' -w dist build/wheel/rankwise-*.whl
+
+# The tarball of a release and Spack's recipe for it, in dist/; FROM: the URL of the folder where it will lie.
+release: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python packaging/release.py $(if $(FROM),--from $(FROM))
 
 try-wheel: wheel
 	$(PYTHON) tests/wheel/try_wheel.py

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import tomllib
 from pathlib import Path
+from runpy import run_path
 
 import rankwise
 
 ROOT = Path(__file__).parents[2]
+SPACK = Path("packaging/spack/spack_repo/rankwise/packages/rankwise/package.py")
 CONDA = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
 
 
@@ -26,13 +29,23 @@ def test_conda_asks_for_what_pip_does() -> None:
 
 
 def test_spacks_recipe_is_python_and_names_options_that_exist() -> None:
-    recipe = ROOT / "packaging" / "spack" / "packages" / "rankwise" / "package.py"
-    tree = ast.parse(recipe.read_text())
+    tree = ast.parse((ROOT / SPACK).read_text())
     names = {
         node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and str(node.value).startswith("RANKWISE_")
     }
     assert names
     assert all(f"option({name} " in (ROOT / "CMakeLists.txt").read_text() for name in names)
+
+
+def test_a_release_has_a_recipe_with_its_checksum(tmp_path: Path) -> None:
+    (tarball := tmp_path / "rankwise-1.2.3.tar.gz").write_bytes(b"all of it")
+    recipe = run_path(str(ROOT / "packaging" / "release.py"))["write_recipe"](tarball, tmp_path, "https://example.org/of")
+    text = recipe.read_text()
+    tree = ast.parse(text)
+    assert recipe == tmp_path / SPACK.relative_to("packaging/spack")
+    assert 'url = "https://example.org/of/rankwise-1.2.3.tar.gz"' in text and "git" not in text.partition("class ")[2]
+    (version,) = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "version")
+    assert ast.unparse(version) == f"version('1.2.3', sha256='{hashlib.sha256(b'all of it').hexdigest()}')"
 
 
 def test_containers_copy_no_builds_and_install_the_mpi() -> None:

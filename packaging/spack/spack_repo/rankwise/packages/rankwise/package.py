@@ -1,6 +1,11 @@
-"""Spack recipe: `spack repo add packaging/spack && spack install rankwise`."""
+"""Spack recipe (Spack 1.0 and later): `spack repo add packaging/spack/spack_repo/rankwise && spack install rankwise`.
+
+`make release` writes a copy for the release's tarball into dist/.
+"""
 
 import os
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *
 
@@ -10,7 +15,7 @@ class Rankwise(CMakePackage):
     that reorders."""
 
     # The clone that this recipe lies in.
-    git = "file://" + os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
+    git = "file://" + os.path.realpath(os.path.join(os.path.dirname(__file__), *[".."] * 6))
 
     license("BSD-3-Clause")
 
