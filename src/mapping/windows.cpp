@@ -51,6 +51,7 @@ class WindowSearch {
       std::vector<Window> windows = draw();
       for_all(windows.size(), threads_, [&](std::size_t i, std::size_t thread) { improve(windows[i], index_[thread]); });
       for (const Window& window : windows) apply(window);
+      deepen(windows);
     }
   }
 
@@ -60,8 +61,18 @@ class WindowSearch {
     std::vector<NodeId> nodes;
     std::vector<Index> cells;
     std::vector<NodeId> part;  // of each cell; empty where nothing better was found
+    bool gains = false;
     Index spent = 0;
   };
+
+  // Where nodes fit together as tiles do, no short search leads out: where few gain, the next search longer.
+  void deepen(const std::vector<Window>& windows) {
+    searched_ += windows.size();
+    gained_ += static_cast<std::size_t>(std::ranges::count_if(windows, &Window::gains));
+    if (searched_ < 4 * windows_at_once) return;
+    if (gained_ < searched_ / 4) sweeps_ = std::min(most_sweeps, 2 * sweeps_);
+    searched_ = gained_ = 0;
+  }
 
   [[nodiscard]] std::span<const Index> cells_of(NodeId node) const {
     const auto i = static_cast<std::size_t>(node);
@@ -78,11 +89,11 @@ class WindowSearch {
           std::swap(order_[i], order_[static_cast<std::size_t>((random_.bits() >> 32) % (i + 1))]);
         }
         next_ = 0;
-        ++pass_;
+        sweeps_ = std::min(most_sweeps, std::max(sweeps_, first_sweeps * ++pass_));
       }
       const NodeId centre = order_[next_++];
       if (is_taken(centre)) continue;
-      Window window{random_.bits(), around(centre), {}, {}};
+      Window window{.seed = random_.bits(), .nodes = around(centre), .cells = {}, .part = {}};
       if (window.nodes.size() < 2) continue;
       for (const NodeId node : window.nodes) {
         const auto own = cells_of(node);
@@ -135,11 +146,13 @@ class WindowSearch {
     const Index sweep = static_cast<Index>(graph.edge_count()) / 2 + graph.cells();
     Random random(window.seed);
     const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, 0, 0,
-                          std::min(most_sweeps, first_sweeps * pass_) * sweep};
+                          sweeps_ * sweep};
     anneal(trial, cooling, random, effort);
     const bool is_whole = !effort.over() && repair(trial, effort);
     window.spent = effort.spent();
-    if (is_whole && trial.j_sum() <= before) window.part.assign(trial.part_of_cell().begin(), trial.part_of_cell().end());
+    if (!is_whole || trial.j_sum() > before) return;
+    window.part.assign(trial.part_of_cell().begin(), trial.part_of_cell().end());
+    window.gains = trial.j_sum() < before;
   }
 
   void apply(const Window& window) {
@@ -168,6 +181,8 @@ class WindowSearch {
   std::vector<NodeId> order_;
   std::size_t next_;
   Index pass_ = 0;  // how often each node was the centre of a window, rounded up
+  Index sweeps_ = first_sweeps;
+  std::size_t searched_ = 0, gained_ = 0;  // windows since the sweeps were last set
 };
 
 Index sweep_of_grid(const MappingProblem& problem) {
