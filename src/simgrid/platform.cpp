@@ -100,8 +100,9 @@ class Platform {
   std::string topology_;
 };
 
-// Every link has this latency, so that the latency of a route counts its links.
-constexpr double link_latency_s = 1e-9;
+// Every route has this latency, of which the callbacks below make that of each message. SimGrid weighs a message's share of a
+// link by it: equal ones share equally. Of the order of one, so that the solver's sums of weights come out even.
+constexpr double route_latency_s = 2.0;
 
 // Where a host stands: its node. Two hosts of a node are its sockets.
 std::unordered_map<const s4u::Host*, unsigned long> node_of;
@@ -117,29 +118,26 @@ Ends make_node(s4u::NetZone* parent, unsigned long id, const Platform& platform)
   const auto card = [zone, &name, &platform]() -> s4u::LinkInRoute {
     const double bytes_per_s = platform.number("card_bytes_per_s");
     if (platform.number("card_is_half_duplex") > 0) {
-      s4u::Link* both = zone->create_link(name + "-card", bytes_per_s);
-      both->set_latency(link_latency_s);
-      return s4u::LinkInRoute(both);
+      return s4u::LinkInRoute(zone->create_link(name + "-card", bytes_per_s));
     }
     const s4u::SplitDuplexLink* each = zone->create_split_duplex_link(name + "-card", bytes_per_s);
-    const_cast<s4u::SplitDuplexLink*>(each)->set_latency(link_latency_s);
     return s4u::LinkInRoute(each, s4u::LinkInRoute::Direction::UP);
   }();
-  // SimGrid lets a message that is slower than its links hold them all the same, so that what bounds one message alone is a
-  // link of its own (FATPIPE: nobody shares it) beside those that messages share.
-  const auto alone = [zone, &name](const std::string& what, double bytes_per_s) {
+  // A message takes at most the rate of the narrowest link of its route. What bounds one message alone is a link of its own
+  // that never fills, beside those that messages share. (FATPIPE says the same, at the cost of a look at all messages of the
+  // link for each of them whenever shares are computed: hours where thousands of ranks are mixed.)
+  const auto alone = [zone, &name](const std::string& what, double bytes_per_s, double latency_s) {
     s4u::Link* link = zone->create_link(name + what, bytes_per_s);
-    link->set_latency(link_latency_s);
-    link->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
-    return link;
+    link->set_latency(latency_s);
+    link->set_sharing_policy(s4u::Link::SharingPolicy::NONLINEAR, [](double rate, int) { return 1e9 * rate; });
+    return s4u::LinkInRoute(link);
   };
-  const std::vector<s4u::LinkInRoute> outside{s4u::LinkInRoute(alone("-lane", platform.number("lane_bytes_per_s"))), card};
-  std::vector<s4u::LinkInRoute> inside{s4u::LinkInRoute(alone("-inside", platform.number("inside_bytes_per_s")))};
-  std::vector<s4u::LinkInRoute> across{s4u::LinkInRoute(alone("-across", platform.number("across_bytes_per_s")))};
+  const std::vector<s4u::LinkInRoute> outside{alone("-lane", platform.number("lane_bytes_per_s"), route_latency_s / 2), card};
+  std::vector<s4u::LinkInRoute> inside{alone("-inside", platform.number("inside_bytes_per_s"), route_latency_s)};
+  std::vector<s4u::LinkInRoute> across{alone("-across", platform.number("across_bytes_per_s"), route_latency_s)};
   // What the ranks of a node send to each other all goes through its memory; 0: nobody knows how fast that is.
   if (const double memory = platform.number("memory_bytes_per_s"); memory > 0) {
     s4u::Link* link = zone->create_link(name + "-memory", memory);
-    link->set_latency(link_latency_s);
     inside.emplace_back(link);
     across.emplace_back(link);
   }
@@ -166,21 +164,20 @@ s4u::NetZone* make_network(const Platform& platform) {
   const std::string& topology = platform.topology();
   if (topology == "torus") {
     const std::vector<unsigned> sizes = platform.counts("sizes");
-    return s4u::create_torus_zone("network", nullptr, {sizes.begin(), sizes.end()}, callbacks, bandwidth, link_latency_s,
-                                  duplex);
+    return s4u::create_torus_zone("network", nullptr, {sizes.begin(), sizes.end()}, callbacks, bandwidth, 0.0, duplex);
   }
   if (topology == "dragonfly") {
     const std::vector<unsigned> sizes = platform.counts("sizes");  // groups, routers a group, nodes a router
     return s4u::create_dragonfly_zone("network", nullptr,
                                       {{sizes.at(0), 1U}, {1U, 1U}, {sizes.at(1), 1U}, sizes.at(2)}, callbacks,
-                                      bandwidth, link_latency_s, duplex);
+                                      bandwidth, 0.0, duplex);
   }
   if (topology == "fat-tree") {
     const std::vector<unsigned> down = platform.counts("down");
     return s4u::create_fatTree_zone(
         "network", nullptr,
         {static_cast<unsigned>(down.size()), down, platform.counts("up"), std::vector<unsigned>(down.size(), 1U)},
-        callbacks, bandwidth, link_latency_s, duplex);
+        callbacks, bandwidth, 0.0, duplex);
   }
   throw std::runtime_error("platform file has the topology '" + topology + "'");
 }
@@ -209,7 +206,7 @@ void load_platform(const s4u::Engine&) {
                                  const std::vector<s4u::Link*>& links, const std::unordered_set<s4u::NetZone*>&) {
     const std::size_t further = links.size() > nearest ? links.size() - nearest : 0;
     const double latency_s = own(bytes, from, to).latency_s + hop_latency_s * static_cast<double>(further);
-    return latency_s / (link_latency_s * static_cast<double>(links.size()));
+    return latency_s / route_latency_s;
   });
   model->set_bw_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to,
                                 const std::vector<s4u::Link*>& links, const std::unordered_set<s4u::NetZone*>&) {

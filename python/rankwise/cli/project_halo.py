@@ -28,7 +28,13 @@ def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None
     write_plot(found, plot)
     if _print_told(found, as_json):
         return
-    show_table([{"machine": name} | _varied_cell(varied) | line(WORKLOAD, row) for name, varied, row in found.rows])
+    energies = _energy_cells([row.figures["energy_j"] for _, _, row in found.rows])
+    show_table(
+        [
+            {"machine": name} | _varied_cell(varied) | line(WORKLOAD, row) | energy
+            for (name, varied, row), energy in zip(found.rows, energies, strict=True)
+        ]
+    )
     tell_notes([row for _, _, row in found.rows])
 
 
@@ -88,7 +94,8 @@ def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
     lines = []
-    for varied, row in rows:
+    energies = _energy_cells([row["results"].get("energy_j") for _, row in rows])
+    for (varied, row), energy in zip(rows, energies, strict=True):
         results = row["results"]
         total = results["total_s"]
         lines.append(
@@ -106,11 +113,21 @@ def _show_steps(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> 
                 "range": format_interval((total["low"], total["high"])) if total["low"] < total["high"] else "",
                 "efficiency": f"{format_number(100 * row['efficiency'])} %",
                 "bounded by": row["bounded_by"],
+                **energy,
             }
         )
     show_table(lines, leave=("efficiency", "block", "flops", "memory", "k", "range"))
     for note in dict.fromkeys(note for _, row in rows for note in row["notes"]):
         tell(f"note: {note}")
+
+
+def _energy_cells(energies: Sequence[Mapping[str, float] | None]) -> list[dict[str, str]]:
+    """The energy of each row; no column where nobody knows the power of any of the machines."""
+    from rankwise.machine.description import format_quantity
+
+    if not any(energies):
+        return [{} for _ in energies]
+    return [{"energy": "–" if energy is None else format_quantity(energy["value"], "J")} for energy in energies]
 
 
 def _varied_cell(varied: Mapping[str, Any]) -> dict[str, str]:

@@ -13,6 +13,10 @@ from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, Profile
 
 _MOST_LANES = 4  # of one message that a card is as fast as, at most, where nothing is known
 _HALF_LATENCY = "inside a node a message takes half the latency between nodes: the description says nothing of it"
+KEYS_INSIDE = (
+    "memory_bandwidth", "latency_inside", "shared_memory_bandwidth", "socket_bandwidth", "device_link_bandwidth",
+    "device_latency",
+)  # fmt: skip
 
 
 def machine_of_profile(
@@ -32,12 +36,14 @@ def machine_of_description(
     inside: _core.Machine | None = None,
     figures: Mapping[str, float] | None = None,
     all_links: bool = False,
+    domain: int = 1,
 ) -> tuple[_core.Machine, list[str]]:
     """Return what messages cost on a described machine, with what was assumed.
 
-    Links inside a node are those of ``inside`` (a profile's), or come from the memory bandwidth. ``figures`` stand for those
-    of the description; ``all_links``: one message takes all links of its node. Raises InputError where it has no latency or
-    no bandwidth.
+    Links inside a node are those of ``inside`` (a profile's), or those of the description: between accelerators where ranks
+    have them, else by way of the memory. ``figures`` stand for those of the description; ``all_links``: one message takes all
+    links of its node. So many nodes of a scale-up ``domain`` count as one, with all their cards and memory. Raises InputError
+    where it has no latency or no bandwidth.
     """
 
     def figure(key: str) -> float | None:
@@ -57,19 +63,23 @@ def machine_of_description(
         if (known := figure(key)) is not None:
             between[way] = [(0, known, 0.0)]
     links = {OTHER_NODE: between}
-    shared = {"card": {"bytes_per_s": card}}
+    shared = {"card": {"bytes_per_s": domain * card}}
     if (rate := figure("message_rate")) is not None:
-        shared["card"]["messages_per_s"] = rate
+        shared["card"]["messages_per_s"] = domain * rate
     levels = [
-        (int(nodes), nodes * card * share)
+        (int(nodes) // domain, nodes * card * share)
         for nodes, share in ((figure("leaf_nodes"), figure("leaf_taper")), (figure("group_nodes"), figure("taper")))
-        if nodes is not None and share is not None
+        if nodes is not None and share is not None and nodes > domain
     ]
     if memory is not None:
-        shared["memory"] = {"bytes_per_s": memory}
+        shared["memory"] = {"bytes_per_s": domain * memory}
     notes = []
     if inside is None:
         inside_s, copied = figure("latency_inside"), figure("shared_memory_bandwidth")
+        if machine.has_device_links():
+            link = figure("device_link_bandwidth")
+            copied = None if link is None else link * ((machine.get("devices") or 1) if all_links else 1)
+            inside_s = figure("device_latency")
         rate = copied if copied is not None else max(lane, (memory or 0) / 8)
         links["same-socket"] = {"send": [(0, latency_s / 2 if inside_s is None else inside_s, 1 / rate)]}
         if inside_s is None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from rankwise import _core
 from rankwise.engines.judge import judge
-from rankwise.engines.machines import machine_of_description, with_faster_card
-from rankwise.engines.placement import Seats, placement_of
+from rankwise.engines.machines import KEYS_INSIDE, machine_of_description, with_faster_card
+from rankwise.engines.placement import Seats
 from rankwise.engines.project import doubts, figure_range, one_link, range_record, too_many_nodes
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
@@ -23,28 +23,48 @@ from rankwise.workloads.exchange import balanced_grid, names
 
 _NETWORK = ("latency", "link_bandwidth", "links", "injection_bandwidth", "message_rate", "overhead", "gap", "eager_limit",
             "leaf_taper", "taper")  # fmt: skip
-_INSIDE = ("memory_bandwidth", "latency_inside", "shared_memory_bandwidth", "socket_bandwidth")
 _LEVELS = {"leaf_taper": "leaf_nodes", "taper": "group_nodes"}  # what a taper needs to count
+_POWER = "node_power"
 _Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Described:
-    """A described machine as the judge is asked of it: its nodes have so many ranks, and figures may be ranges."""
+    """A described machine as the judge is asked of it: its nodes have so many ranks, and figures may be ranges.
+
+    Nodes of one scale-up domain are to the judge one node: their ranks send to each other over the accelerators' links.
+    """
 
     machine: Description
     ranks_per_node: int = 1
     all_links: bool = False  # one message takes all links of its node
 
+    @property
+    def together(self) -> int:
+        """Ranks that reach each other without the network."""
+        return self.ranks_per_node * self.machine.domain_nodes()
+
     def parameters(self) -> dict[str, Range]:
         """The figures that matter. Raises InputError when latency or bandwidth is missing."""
         self.with_figures({})
         keys = [key for key in _NETWORK if key not in _LEVELS or _LEVELS[key] in self.machine.figures]
-        keys += _INSIDE if self.ranks_per_node > 1 else ()
+        keys += (*(KEYS_INSIDE if self.together > 1 else ()), _POWER)
         return {key: figure_range(self.machine.figures[key]) for key in keys if key in self.machine.figures}
 
     def with_figures(self, values: _Values) -> _core.Machine:
-        return machine_of_description(self.machine, figures=values, all_links=self.all_links)[0]
+        domain = self.machine.domain_nodes()
+        return machine_of_description(self.machine, figures=values, all_links=self.all_links, domain=domain)[0]
+
+    def placed(self, ranks: int) -> _core.Placement:
+        """Ranks on nodes filled one after the other."""
+        return Seats().blocked(ranks, self.together)
+
+    def nodes_of(self, ranks: int) -> int:
+        return -(-ranks // self.ranks_per_node)
+
+    def energy(self, ranks: int, time_s: float, values: _Values) -> dict[str, float]:
+        """What the nodes of so many ranks take meanwhile, J; nothing where nobody has published the power of a node."""
+        return {"energy_j": self.nodes_of(ranks) * values[_POWER] * time_s} if _POWER in values else {}
 
     def lacks_card(self, nodes: int) -> bool:
         """Whether ranks share a card that the description says nothing of."""
@@ -52,9 +72,15 @@ class Described:
 
     def notes(self, nodes: int) -> list[str]:
         """What a reader must know before believing the answer for so many nodes."""
-        inside = machine_of_description(self.machine)[1] if self.ranks_per_node > 1 else []
+        inside = machine_of_description(self.machine)[1] if self.together > 1 else []
         card = [one_link(self.machine)] if self.lacks_card(nodes) else []
-        return [*doubts(self.machine, self.parameters()), *too_many_nodes(self.machine, nodes), *inside, *card]
+        domain, name = self.machine.domain_nodes(), self.machine.name
+        found = [*doubts(self.machine, self.parameters()), *too_many_nodes(self.machine, nodes), *inside, *card]
+        if domain > 1:
+            found.append(f"{domain} nodes of {name} share one scale-up fabric: their accelerators need no network")
+        if _POWER not in self.machine.figures:
+            found.append(f"energy: no power of a node of {name} is known; --set {_POWER}=VALUE")
+        return found
 
 
 def project_exchange(machine: Description, cases: Sequence[Case], ranks_per_node: int = 1) -> list[Row]:
@@ -66,24 +92,27 @@ def project_exchange(machine: Description, cases: Sequence[Case], ranks_per_node
         "ranks_per_node": ranks_per_node,
         "parameters": {name: range_record(parameter) for name, parameter in parameters.items()},
     }
-    placements = placement_of(Seats(), lambda ranks: ranks_per_node)
     rows = []
     for case in cases:
-        placement, program, block_bytes = placements.of(case), case.program(), case.block_bytes or 0
+        placement, program, block_bytes = described.placed(case.ranks), case.program(), case.block_bytes or 0
         ask = partial(judge, program, block_bytes, placement)
         lacks_card = described.lacks_card(placement.nodes)
-        time = _ranges(partial(_costs, described, ask, lacks_card), lambda time_s, values: {"time_s": time_s}, parameters)[
-            "time_s"
-        ]
+        found = _ranges(partial(_costs, described, ask, lacks_card), partial(_exchange, described, case.ranks), parameters)
+        time, energy = found["time_s"], found.get("energy_j")
         cost = ask(described.with_figures({}))
-        notes = [*described.notes(placement.nodes), *program.notes]
+        notes = [*described.notes(described.nodes_of(case.ranks)), *program.notes]
         rows.append(
             Row.of(
                 "projection", case, Span(time.value, time.low, time.high), cost.messages_per_rank,
-                cost.blocks_per_rank * block_bytes, None, notes, figures=figures, assumed=("card",) if lacks_card else (),
+                cost.blocks_per_rank * block_bytes, None, notes, assumed=("card",) if lacks_card else (),
+                figures=figures | {"energy_j": None if energy is None else range_record(energy)},
             )
         )  # fmt: skip
     return rows
+
+
+def _exchange(described: Described, ranks: int, time_s: float, values: _Values) -> dict[str, float]:
+    return {"time_s": time_s, **described.energy(ranks, time_s, values)}
 
 
 def _costs(
@@ -118,10 +147,10 @@ def project_stencil(
                 f"{nodes} nodes as {'x'.join(map(str, shape))} are more than {'x'.join(map(str, cells))} cells can be cut "
                 "into: use fewer nodes or more --cells"
             )
-        shift = _shift(code, block, shape)
+        shift = _shift(code, block, shape, described)
         results = _ranges(
             partial(_costs, described, partial(shift.cost, 1), False) if shift is not None else lambda values: [],
-            partial(_step, code, block, shape, overlap),
+            partial(_step, code, block, shape, overlap, described),
             parameters,
         )
         terms = {name: results[name].value for name in ("flops_s", "memory_s", "exchange_s")}
@@ -182,7 +211,7 @@ def _nodes_along(cells: Sequence[int], nodes: int) -> list[int]:
     return shape
 
 
-def _shift(code: HaloCode, block: Sequence[float], shape: Sequence[int]) -> _core.Judged | None:
+def _shift(code: HaloCode, block: Sequence[float], shape: Sequence[int], described: Described) -> _core.Judged | None:
     """The Shift of one step among blocks, one a node, in bytes; None where nothing is sent. Axes of one rank are left out."""
     sent = [
         (ranks, k, size)
@@ -193,14 +222,15 @@ def _shift(code: HaloCode, block: Sequence[float], shape: Sequence[int]) -> _cor
         return None
     grid, cutoffs, sizes = (list(figures) for figures in zip(*sent, strict=True))
     try:
-        return _core.judge_halo_shift(grid, cutoffs, sizes, code.mode, Seats().blocked(math.prod(grid), 1))
+        return _core.judge_halo_shift(grid, cutoffs, sizes, code.mode, described.placed(math.prod(grid)))
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
 def _step(
-    code: HaloCode, block: Sequence[float], grid: Sequence[int], overlap: bool, exchange_s: float, values: _Values
-) -> dict[str, float]:
+    code: HaloCode, block: Sequence[float], grid: Sequence[int], overlap: bool, described: Described, exchange_s: float,
+    values: _Values,
+) -> dict[str, float]:  # fmt: skip
     compute_s = code.compute_time(block, values["node_peak"], values["memory_bandwidth"])
     total_s = max(compute_s, exchange_s) if overlap else compute_s + exchange_s
     return {
@@ -209,4 +239,5 @@ def _step(
         "exchange_s": exchange_s,
         "total_s": total_s,
         "cells_per_s": math.prod(block) * math.prod(grid) / total_s,
+        **described.energy(math.prod(grid), total_s, values),
     }

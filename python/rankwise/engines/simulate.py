@@ -45,6 +45,7 @@ class Run:
     arguments: Sequence[str]
     folds_memory: bool = False
     cases: int = 1
+    buffers_sends: bool = True
 
     def simulation(self) -> Simulation:
         return Simulation(
@@ -52,6 +53,7 @@ class Run:
             [self.platform.host(*self.placement.location(rank)[:2]) for rank in range(self.placement.ranks)],
             self.arguments,
             self.folds_memory,
+            self.buffers_sends,
         )
 
 
@@ -92,7 +94,8 @@ class Simulator:
             places = placement.of(case)
             words = case.arguments([item for item, _ in group], nodes_of(places), simulated=True)
             arguments = (case.kernel, *words, *case.effort(None, False))
-            runs.append(Run(platform, places, arguments, case.folds_memory, sum(len(alike) for _, alike in group)))
+            count = sum(len(alike) for _, alike in group)
+            runs.append(Run(platform, places, arguments, case.folds_memory, count, case.buffers_sends))
         rows: dict[int, Row] = {}
         for group, records in zip(groups, self.records(runs), strict=True):
             start = _only(records, "start")
@@ -110,7 +113,8 @@ class Simulator:
         if places.ranks > MOST_RANKS:
             raise InputError(f"{places.ranks} ranks are too many for a time line: stay below {MOST_RANKS}")
         words = stand_in.arguments([stand_in.item], nodes_of(places), simulated=True)
-        run = Run(platform, places, (stand_in.kernel, *words, *stand_in.effort(None, False)), stand_in.folds_memory)
+        run = Run(platform, places, (stand_in.kernel, *words, *stand_in.effort(None, False)), stand_in.folds_memory,
+                  buffers_sends=stand_in.buffers_sends)  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
             path = Path(scratch) / "trace"
             run_simulation(self.simgrid, run.simulation(), self.folder / "trace.log", trace=path)
@@ -184,6 +188,7 @@ class Simulator:
                 [
                     self.simgrid.version, self.simgrid.kernels.parent.name, self.simgrid.platforms.parent.name,
                     simulation.platform, list(simulation.hosts), list(simulation.arguments), simulation.folds_memory,
+                    simulation.buffers_sends,
                 ]
             )
         )  # fmt: skip

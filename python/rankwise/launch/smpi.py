@@ -27,16 +27,15 @@ INSTALL = "install SimGrid 3.32 or later (Debian, Ubuntu: apt-get install libsim
 # Each rank may send to each other; a millisecond for such a message is twenty times what SimGrid takes.
 _SILENCE_S, _SILENCE_OF_PAIR_S = 60.0, 1e-3
 _REFUSAL = "rankwise-kernels: "
-# SimGrid's solver stops where shares of a link nearly fill it, and asks for this.
-_ROUNDING = "maxmin/precision"
-_COARSER = ("--cfg=maxmin/precision:1e-3",)
 _OPTIONS = (
     "-quiet",
     # The kernels have no global variables that ranks could spoil for each other; a copy for each rank costs seconds.
     "-no-privatize",
     # A message takes what our platform says: no share for acknowledgements, no TCP window, no time for computing.
     "--cfg=network/crosstraffic:0",
-    "--cfg=network/TCP-gamma:0",
+    "--cfg=network/TCP-gamma:1e30",
+    # Messages that share a link have equal shares.
+    "--cfg=network/weight-S:0",
     "--cfg=smpi/simulate-computation:no",
     "--cfg=smpi/wtime:0",
     # Thousands of ranks: small stacks, and trees where the defaults (and MPICH's choices as SMPI has them) are cubic in
@@ -68,13 +67,16 @@ class SimGrid:
 class Simulation:
     """One run in the simulator: the platform as text, the host of each rank, the kernel and its arguments.
 
-    ``folds_memory`` lets ranks share the memory of messages of more than a page, whose bytes then cannot be checked.
+    ``folds_memory`` lets ranks share the memory of messages of more than a page, whose bytes then cannot be checked. Without
+    ``buffers_sends`` no send is done before its message is delivered: SimGrid keeps what is buffered in a list that it searches
+    for every message.
     """
 
     platform: str
     hosts: Sequence[str]
     arguments: Sequence[str]
     folds_memory: bool = False
+    buffers_sends: bool = True
 
 
 def find_simgrid() -> SimGrid:
@@ -96,12 +98,10 @@ def run_simulation(
     simulation: Simulation,
     log: Path,
     started: Callable[[Child], None] = lambda child: None,
-    precision: Sequence[str] = (),
     trace: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Run one simulation; return the kernel's records without its witnesses' placements.
 
-    ``precision`` is SimGrid's option for its solver; where that stops for rounding, the run is done again with a coarser one.
     ``trace``: where what ranks do is written (launch/paje.py).
     ``started`` is given the child process, by which another thread can end it. A run that fails leaves SimGrid's log in
     ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
@@ -114,8 +114,9 @@ def run_simulation(
         platform.write_text(simulation.platform, encoding="utf-8")
         hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
+        buffering = () if simulation.buffers_sends else ("--cfg=smpi/send-is-detached-thresh:0",)
         command = [
-            str(simgrid.smpirun), *_OPTIONS, *folding, *precision,
+            str(simgrid.smpirun), *_OPTIONS, *folding, *buffering,
             *(() if trace is None else (*_TRACING, "-trace-file", str(trace))),
             "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
             str(simgrid.kernels), *simulation.arguments,
@@ -140,8 +141,6 @@ def run_simulation(
         if code == EXIT_USAGE and _REFUSAL in complaint:
             raise InputError(complaint.partition(_REFUSAL)[2].partition(" / ")[0])
         text = said.getvalue().decode("utf-8", "replace")
-        if _ROUNDING in text and not precision:
-            return run_simulation(simgrid, simulation, log, started, _COARSER, trace)
         write_whole(log, text)
         raise RankwiseError(
             f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): SimGrid's log is in {log}"

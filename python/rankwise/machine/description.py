@@ -71,6 +71,7 @@ QUANTITIES: dict[str, QuantityKind] = {
     "device_peak": QuantityKind("flop/s", "peak of one accelerator in double precision"),
     "device_memory": QuantityKind("B", "memory of one accelerator"),
     "device_link_bandwidth": QuantityKind("B/s", "between two accelerators of a node (NVLink, Infinity Fabric), one direction"),
+    "device_latency": QuantityKind("s", "time of an empty message between two accelerators of a node"),
     "scale_up_devices": QuantityKind("1", "accelerators that share one scale-up fabric, over several nodes", whole=True),
     "node_power": QuantityKind("W", "power of a node"),
     "machine_peak": QuantityKind("flop/s", "peak of the whole machine, as published"),
@@ -164,6 +165,15 @@ class Description:
             return min(together, injection)
         return together if together is not None else injection
 
+    def has_device_links(self) -> bool:
+        """Whether ranks are on accelerators whose links to each other are known."""
+        return self.processor == "gpu" and "device_link_bandwidth" in self.figures
+
+    def domain_nodes(self) -> int:
+        """How many nodes share one scale-up fabric; 1 where a node's accelerators share it with no others."""
+        devices, together = self.get("devices"), self.get("scale_up_devices")
+        return max(1, int(together // devices)) if devices and together and self.has_device_links() else 1
+
     def unverified(self) -> list[str]:
         """Keys of the figures that nobody has checked against a source; ``topology`` among them where it is one."""
         topology = ["topology"] if self.topology is not None and self.topology.kind == UNVERIFIED else []
@@ -253,7 +263,7 @@ def format_quantity(value: float, unit: str) -> str:
     """Write a figure with three significant digits and a fitting unit: ``1.60 TB/s``, ``191 TF/s``."""
     if unit == "1":
         return f"{value:,.0f}" if value >= 100 or value == round(value) else f"{value:.3g}"
-    if unit in ("1/s", "W"):
+    if unit in ("1/s", "W", "J"):
         scales = [(f"{p}{unit.removeprefix('1')}", f) for p, f in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))]
     elif unit == "s":
         scales = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]

@@ -28,9 +28,7 @@ GRIDS = {50: (50, 48), 100: (75, 64)}
 STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 SIZES = tuple(2**power for power in range(6, 20))
 TOPOLOGY = {50: "fat-tree:32x2:2", 100: "fat-tree:32x4:2"}
-# Randomly placed, nearly every message shares its links with every other: the simulator solves for all of them whenever one
-# ends, some hours of it on 4800 ranks.
-MAPPINGS = {50: (*PUBLISHED, "refined", "random"), 100: (*PUBLISHED, "refined")}
+MAPPINGS = (*PUBLISHED, "refined", "random")
 LINK_BYTES_PER_S = 12.5e9  # 100 Gbit/s, section VI-A
 # Not in the paper. Two sockets of six channels DDR4-2666 move 256 GB/s; a message inside a node is copied into shared
 # memory and out of it, so that each byte is read twice and written twice.
@@ -107,7 +105,7 @@ def simulated(
         cases = [
             case
             for stencil in STENCILS
-            for case in stencil_cases(GRIDS[count], [RANKS_PER_NODE] * count, stencil, [False, False], MAPPINGS[count], sizes)
+            for case in stencil_cases(GRIDS[count], [RANKS_PER_NODE] * count, stencil, [False, False], MAPPINGS, sizes)
         ]
         machine = system()
         rows += simulate_rows(machine, cases, TOPOLOGY[count], None, machine.placement(RANKS_PER_NODE), folder, jobs)
@@ -200,17 +198,17 @@ def keep(rows: Sequence[Row], path: Path = KEPT) -> None:
     """Write simulated times as the package keeps them."""
     cases = [(row.case, row.time_s) for row in rows if isinstance(row.case, StencilCase)]
     lines = sorted(
-        (c.ranks // RANKS_PER_NODE, STENCILS.index(c.stencil), c.message_bytes, MAPPINGS[50].index(c.mapping), time_s)
+        (c.ranks // RANKS_PER_NODE, STENCILS.index(c.stencil), c.message_bytes, MAPPINGS.index(c.mapping), time_s)
         for c, time_s in cases
     )
     text = f"# made by: {COMMAND}\nnodes,stencil,message_bytes,mapping,time_s\n"
-    text += "".join(f"{n},{STENCILS[s]},{size},{MAPPINGS[50][m]},{time_s:.6g}\n" for n, s, size, m, time_s in lines)
+    text += "".join(f"{n},{STENCILS[s]},{size},{MAPPINGS[m]},{time_s:.6g}\n" for n, s, size, m, time_s in lines)
     path.write_text(text, encoding="utf-8")
 
 
 def whole() -> int:
     """Return how many times the whole campaign has."""
-    return sum(len(STENCILS) * len(SIZES) * len(MAPPINGS[nodes]) for nodes in GRIDS)
+    return len(GRIDS) * len(STENCILS) * len(SIZES) * len(MAPPINGS)
 
 
 def kept_section() -> Section:
@@ -220,7 +218,7 @@ def kept_section() -> Section:
     agreed = agreements(rows)
     correlations = [a.rank_correlation for a in agreed if a.message_bytes >= 4096] or [a.rank_correlation for a in agreed]
     by_grid = ", ".join(
-        f"N = {n}: {sum(t.nodes == n for t in times)} of {len(STENCILS) * len(SIZES) * len(MAPPINGS[n])}" for n in GRIDS
+        f"N = {n}: {sum(t.nodes == n for t in times)} of {len(STENCILS) * len(SIZES) * len(MAPPINGS)}" for n in GRIDS
     )
     return Section(
         "simulated",

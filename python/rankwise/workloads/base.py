@@ -133,6 +133,7 @@ class Case(ABC):
     most_a_launch: ClassVar[int] = 1000
     most_a_simulation: ClassVar[int] = 1
     folds_memory: bool = False  # whether simulated ranks share the memory of messages, whose bytes then cannot be checked
+    buffers_sends: ClassVar[bool] = True  # whether it matters that a small send is done before its message is delivered
 
     @property
     @abstractmethod

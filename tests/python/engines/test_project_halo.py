@@ -3,6 +3,7 @@
 import copy
 import functools
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -166,3 +167,44 @@ def test_one_node_exchanges_nothing() -> None:
     assert row["results"]["exchange_s"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     with pytest.raises(InputError, match="send mode 'sned' is unknown"):
         project_stencil(machine, HaloCode(1, 8, 1, 1, "sned"), [64, 64], [4], False, False)
+
+
+def of_accelerators(**figures: float) -> Description:
+    known = described(latency=ALPHA_S, link_bandwidth=LINK, links=4, devices=4, **figures)
+    return replace(known, processor="gpu")
+
+
+def test_ranks_on_accelerators_use_the_links_between_them() -> None:
+    """On one node a message takes what the accelerators' link takes; beyond it what the network does."""
+    (case,) = make_cases(Asked(["shift"], ["ssend"], [1], [10**6]), [4], [True])
+    machine = of_accelerators(device_link_bandwidth=1e11, device_latency=5e-7)
+    (inside,), (apart,) = project_exchange(machine, [case], 4), project_exchange(machine, [case])
+    assert inside.time_s == pytest.approx(4 * (5e-7 + 1e6 / 1e11), rel=1e-2)
+    assert apart.time_s == pytest.approx(4 * (ALPHA_S + 1e6 / LINK), rel=1e-2)
+    (on_processors,) = project_exchange(replace(machine, processor="cpu"), [case], 4)
+    assert on_processors.time_s > 5 * inside.time_s
+
+
+def test_nodes_of_one_scale_up_fabric_are_one_node_to_the_judge() -> None:
+    (case,) = make_cases(Asked(["shift"], ["ssend"], [1], [10**6]), [4], [True])
+    fabric = {"device_link_bandwidth": 1e11, "device_latency": 5e-7}
+    (row,) = project_exchange(of_accelerators(**fabric, scale_up_devices=16), [case])
+    assert row.time_s == pytest.approx(4 * (5e-7 + 1e6 / 1e11), rel=1e-2)
+    assert any("4 nodes of drawn share one scale-up fabric" in note for note in row.notes)
+    (smaller,) = project_exchange(of_accelerators(**fabric, scale_up_devices=8), [case])  # two domains: the network counts
+    assert smaller.time_s > 2 * row.time_s
+
+
+def test_energy_is_the_power_of_the_nodes_for_that_time() -> None:
+    (case,) = make_cases(Asked(["shift"], ["isend"], [1], [1000]), [4, 4], [True] * 2)
+    lit = described(
+        latency=ALPHA_S, link_bandwidth=LINK, links=1, node_power=(400.0, 900.0), memory_bandwidth=1e11, node_peak=1e12
+    )
+    (row,) = project_exchange(lit, [case], 4)
+    energy = row.figures["energy_j"]
+    assert energy["value"] == pytest.approx(4 * 600 * row.time_s) and row.interval_s is not None
+    assert (energy["low"], energy["high"]) == pytest.approx((1600 * row.interval_s[0], 3600 * row.interval_s[1]))
+    (step,) = project_stencil(lit, HaloCode(1, 8.0, 8.0, 16.0, "isend"), [64, 64], [16], False, False)
+    assert step["results"]["energy_j"]["value"] == pytest.approx(16 * 600 * step["results"]["total_s"]["value"])
+    (dark,) = project_exchange(described(latency=ALPHA_S, link_bandwidth=LINK, links=1), [case], 4)
+    assert dark.figures["energy_j"] is None and any("no power of a node" in note for note in dark.notes)

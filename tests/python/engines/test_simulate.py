@@ -20,8 +20,9 @@ from rankwise.errors import InputError, RankwiseError
 from rankwise.launch.smpi import SimGrid, cause_of_failure, find_simgrid
 from rankwise.machine.library import load_machine
 from rankwise.measure.imports import import_profile
+from rankwise.papers import hunold2020_simgrid
 from rankwise.workloads.exchange import ExchangeCase
-from rankwise.workloads.stencil import StencilCase
+from rankwise.workloads.stencil import StencilCase, stencil_cases
 
 DATA = Path(__file__).parents[2] / "data"
 needs_simgrid = pytest.mark.simgrid
@@ -147,6 +148,16 @@ def test_messages_that_meet_share_the_bandwidth(simulator: Simulator) -> None:
     assert _pairs(simulator, roomy, on(*[0] * 8), "1,0", (2, 4)) == pytest.approx(inside_s + 2e-5, rel=0.01)
     assert _pairs(simulator, roomy, on(0, 0, 1, 1), "1,0", (2, 2)) == pytest.approx(alone_s, rel=0.01)
     assert _pairs(simulator, roomy, on(0, 0, 0, 0, 1, 1, 1, 1), "1,0", (2, 4)) == pytest.approx(alone_s + transfer_s, rel=0.01)
+
+
+@needs_simgrid
+def test_ranks_that_are_mixed_do_not_stop_the_solver(simulator: Simulator) -> None:
+    """Thousands of messages of small weights leave sums that do not come out even: SimGrid's solver then stops."""
+    (case,) = stencil_cases((16, 24), [48] * 8, "nearest-neighbor-with-hops", (False, False), ["random"], [64])
+    machine = hunold2020_simgrid.system()
+    placement = machine.placement(48)
+    (row,) = simulator.rows([case], machine.platform([placement.of(case)], "fat-tree:4x4:2", None), placement)
+    assert row.verified and row.time_s > 2e-6
 
 
 @needs_simgrid
