@@ -129,7 +129,7 @@ class Lengths:
 
 
 @cache
-def _here() -> Here:
+def this_machine() -> Here:
     return Here()
 
 
@@ -140,7 +140,7 @@ def lengths_file() -> Path | None:
 
 def is_of_here(profile: Profile) -> bool:
     """Tell whether a profile is of this kind of machine: what is timed here then holds for it."""
-    topology = _here().topology
+    topology = this_machine().topology
     machine = profile.machine
     return machine.get("cpu_model") == topology.cpu_model and machine.get("cores") == topology.core_count
 
@@ -194,7 +194,10 @@ def _chosen(cases: Sequence[FftCase], placement: Placement, pricer: Pricer) -> I
     for case in cases:
         grids = fitting_grids(case.n, case.real, case.ranks) if case.open_grid else [case.grid]
         for grid in grids:
-            questions.setdefault((case.question, case.keys_of_local), []).append(replace(case, grid=grid))
+            one = replace(case, grid=grid, batch=1, packed=1, in_flight=1)  # local work is timed field by field
+            of_question = questions.setdefault((case.question, case.keys_of_local), [])
+            if one not in of_question:
+                of_question.append(one)
     for of_question in questions.values():
         few = len(of_question) <= _MOST_TIMED
         on_node = placement.of(of_question[0]).most_on_a_node
@@ -208,19 +211,19 @@ def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
     """
     placed = placement.of(case)
     on_node = placed.most_on_a_node
-    alone = on_node < case.ranks or on_node > len(_here().cpus)
-    ranks = min(on_node, len(_here().cpus))
+    alone = on_node < case.ranks or on_node > len(this_machine().cpus)
+    ranks = min(on_node, len(this_machine().cpus))
     key = {
         "n": list(case.n), "grid": list(case.grid), "real": case.real, "precision": case.precision, "order": case.order,
         "direction": case.direction, "chunks": 1 if alone else case.chunks, "library": case.library, "planning": case.planning,
         "ranks": ranks,
-        "method": None if alone else case.method, "mpi": None if alone else _here().mpi.kernels_path.name,
+        "method": None if alone else case.method, "mpi": None if alone else this_machine().mpi.kernels_path.name,
     }  # fmt: skip
     return json.dumps(key, sort_keys=True), ranks, alone
 
 
 def _launch(case: FftCase, ranks: int, alone: bool) -> Launch:
-    here = _here()
+    here = this_machine()
     arguments = case.arguments([()], (0,) * ranks, simulated=False)
     arguments[arguments.index("--chunks") + 1] = "1"
     if alone:
