@@ -462,6 +462,9 @@ class FftWorkload(Workload):
     def columns(self, row: Row) -> dict[str, str]:
         isolated = row.figures.get("isolated", {})
         array, memory = row.figures.get("array_bytes"), row.figures.get("memory_bytes")
+        if not row.parts:  # a plan that was tried, or might have been
+            assert isinstance(row.case, FftCase)
+            return {"way": row.case.way.partition(", ")[2]}
         return {
             **{phase: format_time(row.parts[phase].time_s) for phase in PHASES},
             "alone: FFTs": format_time(isolated["compute"]["time_s"]) if "compute" in isolated else "–",
