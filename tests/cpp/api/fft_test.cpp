@@ -162,6 +162,7 @@ TEST(ApiFft, EveryFormThereAndBack) {
           form.options.method = static_cast<int>(turn / 3 % 4);
           form.options.chunks = static_cast<int>(turn % 3);
           form.options.batch = 1 + static_cast<int>(turn % 5 % 3);
+          if (in_place == 0 && turn % 4 < 2) form.options.stride_in = 997, form.options.stride_out = 1009;  // gaps between fields
           form.options.together = static_cast<int>(turn / 5 % 4);
           form.options.in_flight = static_cast<int>(turn % 3);
           if (turn % 4 == 3) form.options.grid[0] = 1, form.options.grid[1] = world_size();
