@@ -469,6 +469,10 @@ typedef struct rankwise_fft_options {
   int64_t stride_out;
   int chunks;         /* slices of a slab whose exchange is under way while the next ones are transformed, for a third array of
                          memory; 1: none, 0: auto; default 0 */
+  int together;       /* fields of a batch whose blocks travel as one message, for as many times the plan's memory; 1: each its
+                         own, 0: auto; default 0 */
+  int in_flight;      /* 2: while one group of fields together is exchanged the next one is transformed, for twice the plan's
+                         memory; 1: one after the other, 0: auto; default 0 */
 } rankwise_fft_options;
 
 RANKWISE_API rankwise_result rankwise_fft_options_init(rankwise_fft_options* options, size_t struct_size);

@@ -53,7 +53,7 @@ class _Options(ctypes.Structure):
         ("struct_size", ctypes.c_size_t), ("kind", ctypes.c_int), ("precision", ctypes.c_int), ("order", ctypes.c_int),
         ("method", ctypes.c_int), ("effort", ctypes.c_int), ("in_place", ctypes.c_int), ("batch", ctypes.c_int),
         ("grid", ctypes.c_int * 2), ("stride_in", ctypes.c_int64), ("stride_out", ctypes.c_int64),
-        ("chunks", ctypes.c_int),
+        ("chunks", ctypes.c_int), ("together", ctypes.c_int), ("in_flight", ctypes.c_int),
     ]  # fmt: skip
 
 
@@ -66,8 +66,10 @@ class FftPlan:
     this rank's part of array and spectrum, any that together cover all points once; None: as the plan likes it. order: of a
     spectrum without boxes, "transposed" or "natural" (divided as the array is, for twice the messages). grid: p1 x p2 ranks.
     method: "auto", "alltoall", "pairwise" or "node-aware" (one message from node to node). chunks: slices of a slab whose
-    exchange is under way while the next ones are transformed; 1: none, 0: auto. effort: "model" (quick to make), "trials" or
-    "patient". in_place: array and spectrum are the same memory, which `arrays` gives.
+    exchange is under way while the next ones are transformed; 1: none, 0: auto. together: fields of a batch whose blocks travel
+    as one message; 1: each its own, 0: auto. in_flight: 2: while one group of these is exchanged the next one is transformed;
+    1: one after the other, 0: auto. effort: "model" (quick to make), "trials" or "patient". in_place: array and spectrum are
+    the same memory, which `arrays` gives.
     """
 
     real: bool = False
@@ -79,6 +81,8 @@ class FftPlan:
     grid: Sequence[int] | None = None
     method: str = "auto"
     chunks: int = 0
+    together: int = 0
+    in_flight: int = 0
     effort: str = "trials"
     in_place: bool = False
 
@@ -109,7 +113,7 @@ class Fft:
         options.method = _number(asked.method, _METHODS, "method")
         options.effort = _number(asked.effort, _EFFORTS, "effort")
         options.in_place, options.batch = int(in_place), 1 if batch is None else batch
-        options.chunks = asked.chunks
+        options.chunks, options.together, options.in_flight = asked.chunks, asked.together, asked.in_flight
         options.grid[:] = (0, 0) if grid is None else grid
         points = (ctypes.c_int64 * 3)(*shape)
         boxes = [

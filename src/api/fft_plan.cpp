@@ -4,7 +4,8 @@
 #include <bit>
 #include <functional>
 
-#include "api/fft_choice.hpp"
+#include "api/known_machine.hpp"
+#include "fft/choice.hpp"
 
 namespace rankwise::api {
 
@@ -59,7 +60,7 @@ FftPlan::FftPlan(MPI_Comm comm, const std::int64_t n[3], const rankwise_fft_box*
   Agreement laid_out;
   laid_out.attempt([&] { lay_out(); });
   laid_out.reach(comm_.get());
-  if (request_.effort != RANKWISE_FFT_EFFORT_MODEL) prepare();
+  if (request_.is_tried()) prepare();
 }
 
 void FftPlan::take_boxes(const rankwise_fft_box* in, const rankwise_fft_box* out) {
@@ -79,7 +80,11 @@ void FftPlan::take_boxes(const rankwise_fft_box* in, const rankwise_fft_box* out
 }
 
 void FftPlan::choose() {
-  FftChoice choice = choose_fft(comm_.get(), request_, local_library());
+  Agreement agreement;
+  const KnownMachine* known = nullptr;
+  agreement.attempt([&] { known = &known_machine(); });
+  agreement.reach(comm_.get());
+  FftChoice choice = choose_fft(comm_.get(), request_, local_library(), known->machine, known->source, request_.is_tried());
   way_ = choice.way;
   why_ = std::move(choice.why);
 }
@@ -126,7 +131,7 @@ void FftPlan::prepare() {
   Agreement agreement;
   agreement.attempt([&] {
     try {
-      engine_ = make_fft_engine(comm_.get(), request_, way_, bricks_, local_library());
+      engine_ = std::make_unique<FftBatch>(comm_.get(), request_, way_, bricks_, local_library());
     } catch (const FftUnavailable& error) {
       throw Failure(RANKWISE_ERROR_UNSUPPORTED, error.what());
     } catch (const std::bad_alloc&) {
@@ -195,11 +200,9 @@ void FftPlan::compose(Direction direction, const Memory& memory, double scale, b
   agreement.alike("the scale (by its bits)", std::bit_cast<std::int64_t>(scale));
   agreement.reach(comm_.get());
   prepare();
-  for (Index field = 0; field < request_.batch; ++field) {
-    const auto at = [field](const Side& side) { return static_cast<std::size_t>(field * side.stride) * side.element_bytes; };
-    engine_->add(stages_, direction, static_cast<const std::byte*>(memory.from) + at(from),
-                 static_cast<std::byte*>(memory.into) + at(into), in_.line, scale);
-  }
+  const auto stride = [](const Side& side) { return static_cast<std::size_t>(side.stride) * side.element_bytes; };
+  engine_->add(stages_, direction, {static_cast<const std::byte*>(memory.from), static_cast<std::byte*>(memory.into),
+                                    stride(from), stride(into), in_.line, scale});
 }
 
 void FftPlan::run(Direction direction, const Memory& memory, double scale) {
@@ -242,7 +245,9 @@ std::string FftPlan::explain() const {
                      (request_.is_real ? " reals" : " complex values") + (request_.is_double ? ", double" : ", single") +
                      " precision, " + std::to_string(request_.batch) + (request_.batch == 1 ? " field\n" : " fields\n");
   text += "grid " + words(way_.grid) + (way_.grid[1] == 1 ? " (slabs)" : " (pencils)") + ", transposes by " +
-          to_string(way_.method) + (way_.chunks > 1 ? " in " + std::to_string(way_.chunks) + " slices: " : ": ") + why_ + "\n";
+          to_string(way_.method) + (way_.chunks > 1 ? " in " + std::to_string(way_.chunks) + " slices" : "") +
+          (way_.together > 1 ? ", " + std::to_string(way_.together) + " fields together" : "") +
+          (way_.in_flight > 1 ? ", one group exchanged while the next is transformed" : "") + ": " + why_ + "\n";
   text += "local FFTs by " + local_library().version() + "\n";
   for (const auto& [side, is_own, name] : {std::tuple{&in_, !bricks_.in, "in"}, {&out_, !bricks_.out, "out"}}) {
     text += std::string(name) + ": " + words(side->box) + (is_own ? "" : ", redistributed") + "\n";

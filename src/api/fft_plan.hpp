@@ -5,7 +5,7 @@
 #include <string>
 
 #include "api/communicator.hpp"
-#include "api/fft_engine.hpp"
+#include "api/fft_request.hpp"
 
 namespace rankwise::api {
 
@@ -59,7 +59,7 @@ class FftPlan {
   FftWay way_;
   std::string why_;
   Side in_, out_;
-  std::unique_ptr<FftEngine> engine_;  // from the first transform, or the trials, on
+  std::unique_ptr<FftBatch> engine_;  // from the first transform, or the trials, on
   Stages stages_;
 };
 

@@ -27,7 +27,8 @@ FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options*
                                                   {options.order, 1, "order", "rankwise_fft_order"},
                                                   {options.method, 3, "method", "rankwise_fft_method"},
                                                   {options.effort, 2, "effort", "rankwise_fft_effort"},
-                                                  {options.in_place, 1, "in_place", "0 and 1"}}) {
+                                                  {options.in_place, 1, "in_place", "0 and 1"},
+                                                  {options.in_flight, 2, "in_flight", "0, 1 and 2"}}) {
     if (value < 0 || value > most) {
       refuse_argument("options." + std::string(name) + " is " + std::to_string(value) + ": take one of " + values);
     }
@@ -45,7 +46,12 @@ FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options*
     refuse_argument("options.chunks is " + std::to_string(options.chunks) + ": give 1 to 1024 slices, or 0");
   }
   request.chunks = options.chunks;
-  request.effort = options.effort;
+  if (options.together < 0) refuse_argument("options.together is " + std::to_string(options.together) + ": give 1 field or more, or 0");
+  request.together = options.together;
+  request.in_flight = options.in_flight;
+  request.planning = options.effort == RANKWISE_FFT_EFFORT_MODEL    ? Planning::estimate
+                     : options.effort == RANKWISE_FFT_EFFORT_TRIALS ? Planning::measure
+                                                                    : Planning::patient;
   request.in_place = options.in_place == 1;
   request.batch = options.batch;
   request.grid = {options.grid[0], options.grid[1]};
@@ -67,7 +73,9 @@ void add_alike(Agreement& agreement, const FftRequest& request) {
   agreement.alike("the method", !request.method ? 0 : 1 + static_cast<int>(*request.method));
   agreement.alike("the chunks", request.chunks);
   agreement.alike("the grid's first number", request.grid[0]);
-  agreement.alike("the effort", request.effort);
+  agreement.alike("the fields together", request.together);
+  agreement.alike("the groups in flight", request.in_flight);
+  agreement.alike("the effort", static_cast<int>(request.planning));
   agreement.alike("in_place", request.in_place);
   agreement.alike("the batch", request.batch);
 }

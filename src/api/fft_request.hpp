@@ -3,31 +3,17 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "api/agreement.hpp"
-#include "fft/transform.hpp"
+#include "fft/engine.hpp"
 #include "rankwise/rankwise.h"
 
 namespace rankwise::api {
 
-struct FftRequest {
-  std::array<Index, 3> n{1, 1, 1};
-  bool is_real = false;
-  bool is_double = true;
-  Order order = Order::transposed;
-  std::optional<TransposeMethod> method;  // nothing: choose
-  std::array<Index, 2> grid{0, 0};        // 0, 0: choose
-  Index chunks = 0;                       // 0: choose
-  int effort = RANKWISE_FFT_EFFORT_TRIALS;
-  bool in_place = false;
-  Index batch = 1;
-  std::array<Index, 2> stride{0, 0};      // in, out
-  [[nodiscard]] Planning planning() const {
-    return effort == RANKWISE_FFT_EFFORT_MODEL   ? Planning::estimate
-           : effort == RANKWISE_FFT_EFFORT_TRIALS ? Planning::measure
-                                                  : Planning::patient;
-  }
+struct FftRequest : FftQuestion {
+  std::array<Index, 2> stride{0, 0};  // in, out
+  // A plan by the model runs nothing; the others try ways.
+  [[nodiscard]] bool is_tried() const { return planning != Planning::estimate; }
 };
 
 [[nodiscard]] rankwise_fft_options default_fft_options();

@@ -45,9 +45,8 @@ double by_node_s(const Grid& grid, int axis, double block, const Placement& plac
   return time_s;
 }
 
-}  // namespace
-
-double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
+// Of fields that are transformed together; bytes: of all of them.
+double group_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
   const Grid grid({way.grid[0], way.grid[1]}, {false, false});
   const Layout layout(grid, placement);
   double time_s = 0.0;
@@ -63,14 +62,40 @@ double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& p
     const Walk walk = walk_of(transpose_program(grid, {axis}, way.messages == FftMessages::pairwise), layout);
     time_s += slices * walk.cost(std::max<Index>(1, static_cast<Index>(block)), machine).time_s();
   }
+  return static_cast<double>(way.passes) * time_s;
+}
+
+// Visits (how many, fields) of the groups of a batch: whole ones, and what is left over.
+template <class Visit>
+void each_size(const FftExchanges& way, Visit visit) {
+  const Index together = std::min(way.together, way.batch);
+  visit(static_cast<double>(way.batch / together), static_cast<double>(together));
+  if (way.batch % together != 0) visit(1.0, static_cast<double>(way.batch % together));
+}
+
+}  // namespace
+
+double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
+  double time_s = 0.0;
+  each_size(way, [&](double groups, double fields) { time_s += groups * group_s(way, fields * bytes, placement, machine); });
   return time_s;
 }
 
 double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement, const Machine& machine) {
-  const double exchanges_s = fft_exchanges_s(way, bytes, placement, machine);
-  const bool hides = way.chunks > 1 && way.grid[1] == 1 && placement.nodes() > 1;
-  const double share = hides ? 2.0 / 3.0 * (1.0 - 1.0 / static_cast<double>(way.chunks)) : 0.0;
-  return local_s + exchanges_s - share * std::min(local_s, exchanges_s);
+  double time_s = 0.0;
+  double hidden_s = 0.0;
+  each_size(way, [&](double groups, double fields) {
+    const double exchange_s = group_s(way, fields * bytes, placement, machine);
+    const double both_s = std::min(fields * local_s, exchange_s);
+    time_s += groups * (fields * local_s + exchange_s);
+    if (placement.nodes() == 1) return;
+    if (way.in_flight > 1) {
+      hidden_s += (groups - 1.0) * both_s;
+    } else if (way.chunks > 1 && way.grid[1] == 1) {
+      hidden_s += groups * 2.0 / 3.0 * (1.0 - 1.0 / static_cast<double>(way.chunks)) * both_s;
+    }
+  });
+  return time_s - hidden_s;
 }
 
 }  // namespace rankwise

@@ -14,7 +14,11 @@ enum class FftMessages { at_once, pairwise, by_node };
 struct FftExchanges {
   std::array<Index, 2> grid{1, 1};
   FftMessages messages = FftMessages::at_once;
-  Index chunks = 1;  // of a slab: slices under way while others are transformed
+  Index chunks = 1;     // of a slab: slices under way while others are transformed
+  Index batch = 1;      // fields
+  Index together = 1;   // of them, whose blocks travel as one message
+  Index in_flight = 1;  // 2: a group of them is exchanged while the next one is transformed
+  Index passes = 1;     // 2: everything is sent back to where it came from
 };
 
 // The grids of so many ranks in which every rank has a pencil in every stage, the one with the most slabs first.
@@ -22,13 +26,13 @@ struct FftExchanges {
 [[nodiscard]] std::vector<std::array<Index, 2>> fft_grids(const std::array<Index, 3>& n, Index complex_points,
                                                           Index ranks);
 
-// The time of the exchanges of one transform; bytes: of an array of one rank. Throws std::invalid_argument where the machine
+// The time of the exchanges of a batch; bytes: of a field's array of one rank. Throws std::invalid_argument where the machine
 // lacks a link.
 [[nodiscard]] double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine);
 
-// Of a whole transform whose local work takes local_s: the two, less what slices hide of them. Of the work two thirds come before
-// the last exchange, of which the first slice waits for nothing; within a node nothing is hidden, for messages are copied by the
-// ranks themselves.
+// Of a whole batch, of each of whose fields the local work takes local_s: the two, less what slices or turns hide of them. Of the
+// work of slabs two thirds come before the last exchange, of which the first slice waits for nothing; of groups by turns all but the
+// first hide the smaller of the two; within a node nothing is hidden, for messages are copied by the ranks themselves.
 [[nodiscard]] double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement,
                            const Machine& machine);
 

@@ -116,34 +116,35 @@ Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, cons
                    piece_bytes > 0 ? piece_bytes : LongBlocks::usual_piece_bytes);
 }
 
-template <class Copy>
-void Redistribution::each_line(const Box& own, Index line, const std::vector<Part>& parts, Copy copy) const {
+template <class Byte, class Copy>
+void Redistribution::each_line(const Box& own, Memory<Byte> memory, const std::vector<Part>& parts, Copy copy) const {
+  const Index line = memory.line > 0 ? memory.line : own[2].count;
+  const Index plane = memory.plane > 0 ? memory.plane : own[1].count * line;
   for (const Part& part : parts) {
     const Box& box = part.box;
     if (volume(box) == 0) continue;
     const std::size_t bytes = static_cast<std::size_t>(box[2].count) * element_bytes_;
     std::size_t at = part.offset;
-    for (Index x = box[0].first; x < box[0].first + box[0].count; ++x) {
-      for (Index y = box[1].first; y < box[1].first + box[1].count; ++y) {
-        const Index lines = (x - own[0].first) * own[1].count + y - own[1].first;
-        copy(static_cast<std::size_t>(lines * line + box[2].first - own[2].first) * element_bytes_, at, bytes);
+    for (Index x = box[0].first - own[0].first; x < box[0].first - own[0].first + box[0].count; ++x) {
+      for (Index y = box[1].first - own[1].first; y < box[1].first - own[1].first + box[1].count; ++y) {
+        const Index place = x * plane + y * line + box[2].first - own[2].first;
+        copy(memory.at + static_cast<std::size_t>(place) * element_bytes_, at, bytes);
         at += bytes;
       }
     }
   }
 }
 
-void Redistribution::add(Stages& stages, const std::byte* from, Index from_line, std::byte* into, Index into_line,
-                         double* exchange_s) {
-  stages.add([this, from, line = from_line > 0 ? from_line : from_[2].count] {
-    each_line(from_, line, sends_, [&](std::size_t place, std::size_t packed, std::size_t bytes) {
-      std::memcpy(out_.as<std::byte>() + packed, from + place, bytes);
+void Redistribution::add(Stages& stages, Memory<const std::byte> from, Memory<std::byte> into, double* exchange_s) {
+  stages.add([this, from] {
+    each_line(from_, from, sends_, [&](const std::byte* place, std::size_t packed, std::size_t bytes) {
+      std::memcpy(out_.as<std::byte>() + packed, place, bytes);
     });
   });
   stages.add(*blocks_, exchange_s);
-  stages.add([this, into, line = into_line > 0 ? into_line : into_[2].count] {
-    each_line(into_, line, receives_, [&](std::size_t place, std::size_t packed, std::size_t bytes) {
-      std::memcpy(into + place, in_.as<std::byte>() + packed, bytes);
+  stages.add([this, into] {
+    each_line(into_, into, receives_, [&](std::byte* place, std::size_t packed, std::size_t bytes) {
+      std::memcpy(place, in_.as<std::byte>() + packed, bytes);
     });
   });
 }

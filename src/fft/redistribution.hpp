@@ -28,8 +28,15 @@ class Redistribution {
   [[nodiscard]] std::size_t messages() const { return messages_; }         // of this rank, to others
   [[nodiscard]] std::size_t message_bytes() const { return message_bytes_; }
 
-  // Adds it to stages. Boxes are row-major; line: elements from one line along axis 2 to the next, 0: no padding.
-  void add(Stages& stages, const std::byte* from, Index from_line, std::byte* into, Index into_line, double* exchange_s);
+  // Row-major memory of a box. line: elements from one line along axis 2 to the next; plane: from one point of axis 0 to the
+  // next. 0: without gaps.
+  template <class Byte>
+  struct Memory {
+    Byte* at;
+    Index line = 0, plane = 0;
+  };
+  // Adds it to stages.
+  void add(Stages& stages, Memory<const std::byte> from, Memory<std::byte> into, double* exchange_s);
 
  private:
   struct Part {
@@ -37,8 +44,8 @@ class Redistribution {
     std::size_t offset;  // in the buffer
   };
   [[nodiscard]] static std::vector<Part> parts(const Box& own, const std::vector<Box>& others, std::size_t element_bytes);
-  template <class Copy>
-  void each_line(const Box& own, Index line, const std::vector<Part>& parts, Copy copy) const;
+  template <class Byte, class Copy>
+  void each_line(const Box& own, Memory<Byte> memory, const std::vector<Part>& parts, Copy copy) const;
 
   std::size_t element_bytes_;
   Box from_, into_;

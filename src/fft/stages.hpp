@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,23 @@ class Stages {
   // Its two halves, with work between them.
   void launch(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds, Part::launch}); }
   void finish(Transfer& transfer, double* seconds) { steps_.push_back({{}, &transfer, seconds, Part::finish}); }
+
+  void append(Stages&& more) {
+    steps_.insert(steps_.end(), std::make_move_iterator(more.steps_.begin()), std::make_move_iterator(more.steps_.end()));
+    more.clear();
+  }
+  // Stages that do not depend on each other, by turns: each goes on as far as its next exchange, which is under way while the
+  // others have their turn. Alike on all ranks. None has been begun.
+  [[nodiscard]] static Stages by_turns(std::vector<Stages> streams) {
+    Stages all;
+    for (bool left = true; left;) {
+      left = false;
+      for (Stages& stream : streams) {
+        left = all.take_turn(stream) || left;
+      }
+    }
+    return all;
+  }
 
   // Collective: all of it. Afterwards there are none left. before: called with every transfer first.
   template <class Before>
@@ -90,6 +108,22 @@ class Stages {
     double* seconds;
     Part part;
   };
+  // Takes over what a stream does until it would wait; false when nothing is left of it.
+  bool take_turn(Stages& stream) {
+    for (bool has_begun = false; stream.next_ < stream.steps_.size(); has_begun = true) {
+      Step& step = stream.steps_[stream.next_];
+      if (step.part == Part::finish && has_begun) return true;
+      const bool waits = step.transfer != nullptr && step.part == Part::whole;
+      steps_.push_back(step);
+      if (waits) {
+        steps_.back().part = Part::launch;
+        step.part = Part::finish;
+        return true;
+      }
+      ++stream.next_;
+    }
+    return false;
+  }
   template <class Call>
   void timed(Call call) {
     const Step& step = steps_[next_];

@@ -29,7 +29,10 @@ const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t val
             " needs " + std::to_string(decomposition.ranks()) + " ranks but " + std::to_string(size) +
             " run: make them equal");
   }
-  require_memory(comm, decomposition, value_bytes);
+  if (spec.fields < 1 || spec.last_fields < 0 || spec.last_fields >= std::max<Index>(2, spec.fields)) {
+    throw std::logic_error("fields that are transformed together");
+  }
+  require_memory(comm, decomposition, value_bytes * static_cast<std::size_t>(spec.fields));
   return decomposition;
 }
 
@@ -45,12 +48,13 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
       n0_(spec.decomposition.n[0]),
       n1_(spec.decomposition.n[1]),
       n2_(spec.decomposition.complex_points()),
-      array_(static_cast<std::size_t>(checked(comm, spec, sizeof(Value)).local_values(rank_)) * sizeof(Value), std::nothrow),
+      array_(static_cast<std::size_t>(checked(comm, spec, sizeof(Value)).local_values(rank_) * spec.fields) * sizeof(Value),
+             std::nothrow),
       work_(p1_ * p2_ == 1 ? 0 : array_.bytes(), std::nothrow),
       late_(is_sliced() ? array_.bytes() : 0, std::nothrow),
       panel_(sizeof(Value) * static_cast<std::size_t>(std::max(
-                                 n0_ * whole_panel(n0_, most_columns, sizeof(Value), array_.bytes()),
-                                 n1_ * whole_panel(n1_, most_columns, sizeof(Value), array_.bytes()))),
+                                 n0_ * whole_panel(n0_, most_columns, sizeof(Value), field_bytes()),
+                                 n1_ * whole_panel(n1_, most_columns, sizeof(Value), field_bytes()))),
              std::nothrow) {
   if (!by_all(comm, array_.is_there() && work_.is_there() && late_.is_there() && panel_.is_there())) throw std::bad_alloc();
   const Box natural = spec_.decomposition.natural(rank_);
@@ -62,7 +66,8 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
   if (p1_ * p2_ > 1 && !spec_.alone) {
     MPI_Comm_split(comm, static_cast<int>(rank_ / p2_), rank_, &row_);
     MPI_Comm_split(comm, static_cast<int>(rank_ % p2_), rank_, &column_);
-    connect();
+    connect(spec_.fields);
+    if (spec_.last_fields > 0) connect(spec_.last_fields);
   }
   // What one rank has found out by measuring serves the others. Who cannot plan takes part all the same, so that nobody
   // waits for it.
@@ -101,12 +106,13 @@ Fft3d<Real>::~Fft3d() {
 
 template <typename Real>
 void Fft3d<Real>::close() {
-  row_forward_.reset();
-  row_backward_.reset();
-  column_forward_.reset();
-  column_backward_.reset();
-  slices_forward_.clear();
-  slices_backward_.clear();
+  for (Exchanges& exchanges : exchanges_) {
+    for (auto* one : {&exchanges.row_forward, &exchanges.row_backward, &exchanges.column_forward, &exchanges.column_backward}) {
+      one->reset();
+    }
+    exchanges.slices_forward.clear();
+    exchanges.slices_backward.clear();
+  }
   if (row_ != MPI_COMM_NULL) MPI_Comm_free(&row_);
   if (column_ != MPI_COMM_NULL) MPI_Comm_free(&column_);
 }
@@ -123,35 +129,43 @@ std::size_t Fft3d<Real>::memory_bytes() const {
 }
 
 template <typename Real>
-void Fft3d<Real>::connect() {
+typename Fft3d<Real>::Exchanges& Fft3d<Real>::exchanges_of(Index fields) {
+  if (fields != spec_.fields && fields != spec_.last_fields) throw std::logic_error("a run of fields without exchanges");
+  return exchanges_[fields == spec_.fields ? 0 : 1];
+}
+
+template <typename Real>
+void Fft3d<Real>::connect(Index fields) {
   const Decomposition& d = spec_.decomposition;
+  Exchanges& exchanges = exchanges_[fields == spec_.fields ? 0 : 1];
   // Blocks by peer in the row: lines of axis 1 that the peer has in natural order, points of axis 2 that it has later.
   std::vector<std::size_t> lines, points, planes, late;
+  const auto bytes = [fields](Index values) { return sizeof(Value) * static_cast<std::size_t>(fields * values); };
   for (Index peer = 0; peer < p2_; ++peer) {
-    lines.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(n1_, p2_, peer).count * own0_ * own2_));
-    points.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(n2_, p2_, peer).count * own0_ * own1_));
+    lines.push_back(bytes(share_of(n1_, p2_, peer).count * own0_ * own2_));
+    points.push_back(bytes(share_of(n2_, p2_, peer).count * own0_ * own1_));
   }
   for (Index peer = 0; peer < p1_; ++peer) {
-    planes.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(d.n[0], p1_, peer).count * late1_ * own2_));
-    late.push_back(sizeof(Value) * static_cast<std::size_t>(share_of(n1_, p1_, peer).count * own0_ * own2_));
+    planes.push_back(bytes(share_of(d.n[0], p1_, peer).count * late1_ * own2_));
+    late.push_back(bytes(share_of(n1_, p1_, peer).count * own0_ * own2_));
   }
   auto* const array = array_.as<std::byte>();
   auto* const work = work_.as<std::byte>();
   if (p2_ > 1) {
-    row_forward_.emplace(row_, way(), points, lines, work, array);
-    row_backward_.emplace(row_, way(), lines, points, array, work);
+    exchanges.row_forward.emplace(row_, way(), points, lines, work, array);
+    exchanges.row_backward.emplace(row_, way(), lines, points, array, work);
   }
   if (is_sliced()) {
-    connect_slices();
+    connect_slices(exchanges, fields);
   } else if (p1_ > 1) {
-    column_forward_.emplace(column_, way(), late, planes, work, array);
-    column_backward_.emplace(column_, way(), planes, late, array, work);
+    exchanges.column_forward.emplace(column_, way(), late, planes, work, array);
+    exchanges.column_backward.emplace(column_, way(), planes, late, array, work);
   }
 }
 
 // Slices of a slab's exchange: planes of every rank's, straight from its blocks to where they belong.
 template <typename Real>
-void Fft3d<Real>::connect_slices() {
+void Fft3d<Real>::connect_slices(Exchanges& exchanges, Index fields) {
   for (Index chunk = 0; chunk < spec_.chunks; ++chunk) {
     const Share own = chunk_of(own0_, own1_ * n2_, chunk);
     BlocksOfRanks blocks, lines;  // of planes, by the lines of the peer; of this rank's lines, by the planes of the peer
@@ -159,12 +173,13 @@ void Fft3d<Real>::connect_slices() {
       const Share away = share_of(n1_, p1_, peer);
       const Share planes = share_of(n0_, p1_, peer);
       const Share theirs = chunk_of(planes.count, own1_ * n2_, chunk);
-      blocks.add((away.first * own0_ + own.first * away.count) * n2_, own.count * away.count * n2_, sizeof(Value));
-      lines.add((planes.first + theirs.first) * late1_ * n2_, theirs.count * late1_ * n2_, sizeof(Value));
+      const Index line = fields * n2_;
+      blocks.add((away.first * own0_ + own.first * away.count) * line, own.count * away.count * line, sizeof(Value));
+      lines.add((planes.first + theirs.first) * late1_ * line, theirs.count * late1_ * line, sizeof(Value));
     }
-    slices_forward_.push_back(
+    exchanges.slices_forward.push_back(
         std::make_unique<BlockExchange>(column_, way(), blocks, lines, work_.as<std::byte>(), late_.as<std::byte>()));
-    slices_backward_.push_back(
+    exchanges.slices_backward.push_back(
         std::make_unique<BlockExchange>(column_, way(), lines, blocks, late_.as<std::byte>(), work_.as<std::byte>()));
   }
 }
@@ -194,10 +209,10 @@ Way Fft3d<Real>::way() {
   constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
   const Box natural = d.natural(0);
   const Box middle = d.middle(0);
-  const auto row = static_cast<double>(natural[0].count * natural[1].count * middle[2].count);
-  const auto column = static_cast<double>(middle[0].count * d.transposed(0)[1].count * middle[2].count);
+  const auto row = static_cast<double>(spec_.fields * natural[0].count * natural[1].count * middle[2].count);
+  const auto column = static_cast<double>(spec_.fields * middle[0].count * d.transposed(0)[1].count * middle[2].count);
   const bool is_counted = spec_.method == TransposeMethod::alltoall
-                              ? static_cast<double>(d.local_values(0)) <= most
+                              ? static_cast<double>(spec_.fields * d.local_values(0)) <= most
                               : std::max(row, column) * static_cast<double>(sizeof(Value)) <= most;
   if (!is_counted && way.piece_bytes == 0) way.piece_bytes = LongBlocks::usual_piece_bytes;
   return way;
@@ -212,22 +227,25 @@ void Fft3d<Real>::run(Direction direction, const Ends& ends) {
 }
 
 template <typename Real>
-void Fft3d<Real>::add(Stages& stages, Direction direction, const Ends& ends) {
+void Fft3d<Real>::add(Stages& stages, Direction direction, const Ends& asked) {
+  Ends ends = asked;
+  if (ends.fields == 0) ends.fields = spec_.fields;
   if (p1_ * p2_ == 1) {
     stages.add([this, direction, ends] { run_alone(direction, ends); });
     return;
   }
-  // What lies between the way there and the way back is in the own array; one of the two multiplies.
-  const Ends first{ends.from, nullptr, ends.line, ends.scale};
-  const Ends second{nullptr, ends.into, ends.line, 1.0};
+  // What lies between the way there and the way back is in the own array; the one that transforms multiplies.
+  Ends first = ends;
+  Ends second = ends;
   const bool natural = spec_.order == Order::natural;
-  if (direction == Direction::forward) {
-    forward(stages, true, natural ? first : ends);
-    if (natural) backward(stages, false, second);
-  } else {
-    if (natural) forward(stages, false, {ends.from, nullptr, ends.line, 1.0});
-    backward(stages, true, natural ? Ends{nullptr, ends.into, ends.line, ends.scale} : ends);
+  const bool is_forward = direction == Direction::forward;
+  if (natural) {
+    first.into = nullptr;
+    second.from = nullptr;
+    (is_forward ? second : first).scale = 1.0;
   }
+  if (is_forward || natural) forward(stages, is_forward, first);
+  if (!is_forward || natural) backward(stages, !is_forward, second);
 }
 
 template <typename Real>
@@ -255,62 +273,81 @@ ShortenedTimes Fft3d<Real>::run_shortened(Direction direction, std::size_t share
 
 template <typename Real>
 void Fft3d<Real>::run_exchanges() {
-  if (row_forward_) row_forward_->run();
-  if (column_forward_) column_forward_->run();
-  for (const auto& slice : slices_forward_) slice->start();
-  for (const auto& slice : slices_forward_) slice->wait();
+  Exchanges& exchanges = exchanges_[0];
+  if (exchanges.row_forward) exchanges.row_forward->run();
+  if (exchanges.column_forward) exchanges.column_forward->run();
+  for (const auto& slice : exchanges.slices_forward) slice->start();
+  for (const auto& slice : exchanges.slices_forward) slice->wait();
 }
 
 template <typename Real>
 void Fft3d<Real>::run_transforms(Direction direction) {
-  if (const auto& all = all_[static_cast<int>(direction)]) return all->run(data());
   const auto in_pieces = [](Index total, Index step, auto work) {
     for (Index first = 0; first < total; first += step) work(first, std::min(step, total - first));
   };
-  for (Index x = 0; x < own0_; x += planes_.step) {
-    planes_.run(data() + x * own1_ * n2_, std::min(planes_.step, own0_ - x), direction);
-  }
   const auto run_panel = [&](const Planned& planned, Index width) { planned.run(panel_.as<Value>(), width, direction); };
-  for (Index x = 0; p2_ > 1 && x < own0_; ++x) {
-    in_pieces(own2_, middle_.step, [&](Index, Index width) { run_panel(middle_, width); });
+  for (Index field = 0; field < spec_.fields; ++field) {
+    Value* const array = data() + field * own0_ * own1_ * n2_;
+    if (const auto& all = all_[static_cast<int>(direction)]) {
+      all->run(array);
+      continue;
+    }
+    in_pieces(own0_, planes_.step, [&](Index x, Index count) { planes_.run(array + x * own1_ * n2_, count, direction); });
+    for (Index x = 0; p2_ > 1 && x < own0_; ++x) {
+      in_pieces(own2_, middle_.step, [&](Index, Index width) { run_panel(middle_, width); });
+    }
+    in_pieces(late1_ * own2_, first_.step, [&](Index, Index width) { run_panel(first_, width); });
   }
-  in_pieces(late1_ * own2_, first_.step, [&](Index, Index width) { run_panel(first_, width); });
+}
+
+template <typename Real>
+typename Fft3d<Real>::template Columns<typename Fft3d<Real>::Value> Fft3d<Real>::own_columns(Value* at, Index fields) const {
+  return {at, fields * late1_ * own2_, late1_ * own2_};
 }
 
 template <typename Real>
 void Fft3d<Real>::forward(Stages& stages, bool transforms, const Ends& ends) {
+  Exchanges& exchanges = exchanges_of(ends.fields);
   for (Index chunk = 0; chunk < (is_sliced() ? spec_.chunks : 1); ++chunk) {
     stages.add([this, transforms, ends, chunk] { scatter_planes(transforms, ends, chunk); });
-    if (is_sliced()) stages.launch(*slices_forward_[static_cast<std::size_t>(chunk)], &phases_.exchange_s);
+    if (!exchanges.slices_forward.empty()) {
+      stages.launch(*exchanges.slices_forward[static_cast<std::size_t>(chunk)], &phases_.exchange_s);
+    }
   }
   if (p2_ > 1) {
-    if (row_forward_) stages.add(*row_forward_, &phases_.exchange_s);
-    stages.add([this, transforms] { scatter_middle(transforms); });
+    if (exchanges.row_forward) stages.add(*exchanges.row_forward, &phases_.exchange_s);
+    stages.add([this, transforms, fields = ends.fields] { scatter_middle(transforms, fields); });
   }
-  for (const auto& slice : slices_forward_) stages.finish(*slice, &phases_.exchange_s);
-  if (column_forward_) stages.add(*column_forward_, &phases_.exchange_s);
+  for (const auto& slice : exchanges.slices_forward) stages.finish(*slice, &phases_.exchange_s);
+  if (exchanges.column_forward) stages.add(*exchanges.column_forward, &phases_.exchange_s);
   stages.add([this, transforms, ends] {
-    Value* const into = ends.into == nullptr ? data() : static_cast<Value*>(ends.into);
-    const Value* const from = is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>();
-    transform_first(from, into, Direction::forward, transforms, ends.scale);
+    const auto from = own_columns(is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>(), ends.fields);
+    const Columns<Value> own = own_columns(data(), ends.fields);
+    const Columns<Value> theirs{static_cast<Value*>(ends.into), own.step, static_cast<Index>(ends.into_stride / sizeof(Value))};
+    transform_first({from.at, from.row, from.step}, ends.into == nullptr ? own : theirs, Direction::forward, transforms, ends);
   });
 }
 
 template <typename Real>
 void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
+  Exchanges& exchanges = exchanges_of(ends.fields);
   stages.add([this, transforms, ends] {
-    const Value* const from = ends.from == nullptr ? data() : static_cast<const Value*>(ends.from);
-    Value* const into = is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>();
-    transform_first(from, into, Direction::backward, transforms, ends.scale);
+    const auto into = own_columns(is_sliced() ? late_.as<Value>() : p1_ > 1 ? data() : work_.as<Value>(), ends.fields);
+    const Columns<const Value> own{data(), into.row, into.step};
+    const Columns<const Value> theirs{static_cast<const Value*>(ends.from), into.step,
+                                      static_cast<Index>(ends.from_stride / sizeof(Value))};
+    transform_first(ends.from == nullptr ? own : theirs, into, Direction::backward, transforms, ends);
   });
-  if (column_backward_) stages.add(*column_backward_, &phases_.exchange_s);
-  for (const auto& slice : slices_backward_) stages.launch(*slice, &phases_.exchange_s);
+  if (exchanges.column_backward) stages.add(*exchanges.column_backward, &phases_.exchange_s);
+  for (const auto& slice : exchanges.slices_backward) stages.launch(*slice, &phases_.exchange_s);
   if (p2_ > 1) {
-    stages.add([this, transforms] { gather_middle(transforms); });
-    if (row_backward_) stages.add(*row_backward_, &phases_.exchange_s);
+    stages.add([this, transforms, fields = ends.fields] { gather_middle(transforms, fields); });
+    if (exchanges.row_backward) stages.add(*exchanges.row_backward, &phases_.exchange_s);
   }
   for (Index chunk = 0; chunk < (is_sliced() ? spec_.chunks : 1); ++chunk) {
-    if (is_sliced()) stages.finish(*slices_backward_[static_cast<std::size_t>(chunk)], &phases_.exchange_s);
+    if (!exchanges.slices_backward.empty()) {
+      stages.finish(*exchanges.slices_backward[static_cast<std::size_t>(chunk)], &phases_.exchange_s);
+    }
     stages.add([this, transforms, ends, chunk] { gather_planes(transforms, ends, chunk); });
   }
 }

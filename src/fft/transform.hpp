@@ -10,6 +10,10 @@
 //
 // Besides the array one buffer of the same size is needed. The first stage can read a caller's memory and the last one write
 // it: lines go to cache and from there to the blocks anyway.
+//
+// Several fields can be transformed together: their blocks for a rank lie side by side and travel as one message. Between the
+// stages a field then is what another axis would be: [axis 0][field][axis 1][axis 2] in transposed order, one field after the
+// other in natural order.
 #pragma once
 
 #include <mpi.h>
@@ -36,6 +40,9 @@ struct FftSpec {
   Planning planning = Planning::measure;
   bool may_idle = false;        // ranks that hold nothing are served
   Index chunks = 1;             // of slabs: slices of planes whose exchange is under way while the next ones are transformed
+  Index fields = 1;             // that are transformed together
+  Index last_fields = 0;        // fewer of them, where some runs have fewer; 0: none has
+  bool by_turns = false;        // another transform's exchange is under way meanwhile: it is made to get on
   int ranks_per_node = 0;       // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
   bool alone = false;           // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
   std::string knowledge = {};   // a file: what planning finds out is read from it and kept in it; none: not kept
@@ -49,6 +56,14 @@ struct Ends {
   void* into = nullptr;
   Index line = 0;      // reals from one line of real data to the next in the caller's memory
   double scale = 1.0;  // a factor for every value
+  Index fields = 0;    // as FftSpec says; 0: FftSpec::fields
+  std::size_t from_stride = 0, into_stride = 0;  // bytes from one field to the next
+  [[nodiscard]] Ends of_field(Index field) const {
+    const auto at = [field](auto* memory, std::size_t stride) {
+      return memory == nullptr ? nullptr : memory + static_cast<std::size_t>(field) * stride;
+    };
+    return {at(static_cast<const std::byte*>(from), from_stride), at(static_cast<std::byte*>(into), into_stride), line, scale, 1};
+  }
 };
 
 // Seconds that this rank spent on local FFTs, on moving values within its memory, and in the exchanges (waiting for the
@@ -84,12 +99,15 @@ class Fft3d {
   Fft3d(const Fft3d&) = delete;
   Fft3d& operator=(const Fft3d&) = delete;
 
-  // The array: forward takes it in natural order; real data in lines of n[2] reals, padded to 2 (n[2] / 2 + 1).
+  // The array: forward takes it in natural order, field by field; real data in lines of n[2] reals, padded to
+  // 2 (n[2] / 2 + 1). In transposed order the planes of axis 0 of all fields take turns, but on one rank.
   [[nodiscard]] Value* data() { return array_.as<Value>(); }
   [[nodiscard]] Box input_box() const { return spec_.decomposition.natural(rank_); }
   [[nodiscard]] Box output_box() const;  // of the order that spec asks for
+  [[nodiscard]] bool fields_take_turns() const { return spec_.order == Order::transposed && p1_ * p2_ > 1; }  // behind it
   [[nodiscard]] std::size_t memory_bytes() const;  // of array and buffers
   [[nodiscard]] std::size_t array_bytes() const { return array_.bytes(); }
+  [[nodiscard]] std::size_t field_bytes() const { return array_.bytes() / static_cast<std::size_t>(spec_.fields); }
 
   // Collective. Neither direction divides: forward and backward multiply by the number of points. Throws MpiError.
   void run(Direction direction, const Ends& ends = {});
@@ -117,13 +135,25 @@ class Fft3d {
     void run(Value* data, Index count, Direction direction) const;
   };
   class Lap;
+  // The exchanges of so many fields at a time; none where a stage has none.
+  struct Exchanges {
+    std::optional<BlockExchange> row_forward, row_backward, column_forward, column_backward;
+    std::vector<std::unique_ptr<BlockExchange>> slices_forward, slices_backward;
+  };
+  // Lines along axis 0: point x of column c of a field lies at at[x * row + field * step + c].
+  template <class Values>
+  struct Columns {
+    Values* at;
+    Index row, step;
+  };
 
   void plan(const FftLibrary& library);
   void plan_all(const FftLibrary& library);
   [[nodiscard]] Planned plan_planes(const FftLibrary& library);
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
-  void connect();
-  void connect_slices();
+  void connect(Index fields);
+  void connect_slices(Exchanges& exchanges, Index fields);
+  [[nodiscard]] Exchanges& exchanges_of(Index fields);
   [[nodiscard]] bool is_sliced() const { return spec_.chunks > 1 && p1_ > 1 && p2_ == 1; }
   [[nodiscard]] Share chunk_of(Index planes, Index plane, Index chunk) const;
   void progress() const;
@@ -133,10 +163,12 @@ class Fft3d {
   void backward(Stages& stages, bool transforms, const Ends& ends);
   void scatter_planes(bool transforms, const Ends& ends, Index chunk);  // natural order -> blocks
   void gather_planes(bool transforms, const Ends& ends, Index chunk);   // blocks -> natural order
-  void scatter_middle(bool transforms);                                // lines along axis 1 -> blocks
-  void gather_middle(bool transforms);                                 // blocks -> lines along axis 1
-  void transform_first(const Value* from, Value* into, Direction direction, bool transforms, double scale);
+  void scatter_middle(bool transforms, Index fields);                  // lines along axis 1 -> blocks
+  void gather_middle(bool transforms, Index fields);                   // blocks -> lines along axis 1
+  void transform_first(Columns<const Value> from, Columns<Value> into, Direction direction, bool transforms, const Ends& ends);
+  [[nodiscard]] Columns<Value> own_columns(Value* at, Index fields) const;
   void run_alone(Direction direction, const Ends& ends);               // one rank
+  void run_field_alone(Direction direction, const Ends& ends, Value* array);
   // Runs a stage's units (planes or panels), or a share of them, and adds what they took, scaled. total: of what `work` counts.
   template <class Work>
   void in_units(Index units, Index total, Work work);
@@ -163,8 +195,7 @@ class Fft3d {
   std::unique_ptr<LocalFft<Real>> all_[2];  // one rank, where it is faster than planes and panels: the whole transform
   Planned planes_, middle_, first_;
   NodeMemory node_memory_;
-  std::optional<BlockExchange> row_forward_, row_backward_, column_forward_, column_backward_;
-  std::vector<std::unique_ptr<BlockExchange>> slices_forward_, slices_backward_;
+  std::array<Exchanges, 2> exchanges_;  // of FftSpec::fields and of last_fields
   PhaseTimes phases_;
   std::size_t share_bytes_ = 0;  // 0: all of it
   bool is_moved_only_ = false;   // the present unit is not transformed

@@ -1,6 +1,7 @@
 // The local work of a 3-D transform, stage by stage.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "fft/transform.hpp"
 #include "mpi/error.hpp"
@@ -63,12 +64,21 @@ void Fft3d<Real>::store_lines(const Value* from, Index first, Index count, const
 
 template <typename Real>
 void Fft3d<Real>::run_alone(Direction direction, const Ends& ends) {
+  for (Index field = 0; field < ends.fields; ++field) {
+    run_field_alone(direction, ends.of_field(field), data() + field * n0_ * n1_ * n2_);
+  }
+  // All of it is the local FFT, whichever way proved faster: the two are to be comparable.
+  phases_ = {phases_.compute_s + phases_.shuffle_s, 0.0, 0.0};
+}
+
+template <typename Real>
+void Fft3d<Real>::run_field_alone(Direction direction, const Ends& ends, Value* array) {
   const auto planes = [&](const Ends& load, const Ends& store) {
     in_units((n0_ + planes_.step - 1) / planes_.step, n0_, [&](Index unit, PhaseTimes& own) {
       Lap lap;
       const Index x = unit * planes_.step;
       const Index count = std::min(planes_.step, n0_ - x);
-      Value* const plane = data() + x * n1_ * n2_;
+      Value* const plane = array + x * n1_ * n2_;
       load_lines(load, x * n1_, count * n1_, plane);
       transform(planes_, plane, count, count * n1_ * n2_, direction);
       store_lines(plane, x * n1_, count * n1_, store);
@@ -76,28 +86,27 @@ void Fft3d<Real>::run_alone(Direction direction, const Ends& ends) {
       return count;
     });
   };
+  const auto columns = [this](auto* at) { return Columns<std::remove_pointer_t<decltype(at)>>{at, n1_ * n2_, 0}; };
   const bool is_forward = direction == Direction::forward;
   auto* const spectrum = static_cast<Value*>(ends.into);
   if (const auto& all = all_[static_cast<int>(direction)]) {
     Lap lap;
     const Index values = n0_ * n1_ * n2_;
-    if (is_forward) load_lines(ends, 0, n0_ * n1_, data());
-    if (!is_forward && ends.from != nullptr) std::copy_n(static_cast<const Value*>(ends.from), values, data());
-    all->run(data());
+    if (is_forward) load_lines(ends, 0, n0_ * n1_, array);
+    if (!is_forward && ends.from != nullptr) std::copy_n(static_cast<const Value*>(ends.from), values, array);
+    all->run(array);
     const bool is_there = !is_forward || spectrum == nullptr;
-    if (!is_there || ends.scale != 1.0) copy_scaled(data(), values, is_there ? data() : spectrum, ends.scale);
-    if (!is_forward) store_lines(data(), 0, n0_ * n1_, ends);
+    if (!is_there || ends.scale != 1.0) copy_scaled(array, values, is_there ? array : spectrum, ends.scale);
+    if (!is_forward) store_lines(array, 0, n0_ * n1_, ends);
     lap.to(phases_.compute_s);
   } else if (is_forward) {
     planes(ends, {});
-    transform_first(data(), spectrum == nullptr ? data() : spectrum, direction, true, ends.scale);
+    transform_first(columns(static_cast<const Value*>(array)), columns(spectrum == nullptr ? array : spectrum), direction, true, ends);
   } else {
     const auto* const from = static_cast<const Value*>(ends.from);
-    transform_first(from == nullptr ? data() : from, data(), direction, true, ends.scale);
+    transform_first(columns(from == nullptr ? array : from), columns(array), direction, true, ends);
     planes({}, ends);
   }
-  // All of it is the local FFT, whichever way proved faster: the two are to be comparable.
-  phases_ = {phases_.compute_s + phases_.shuffle_s, 0.0, 0.0};
 }
 
 template <typename Real>
@@ -108,7 +117,7 @@ void Fft3d<Real>::in_units(Index units, Index total, Work work) {
   if (share_bytes_ == 0) {
     for (Index unit = 0; unit < units; ++unit) {
       done += work(unit, own);
-      if (is_sliced()) progress();
+      if (is_sliced() || spec_.by_turns) progress();
     }
   } else {
     done = in_some_units(units, own, work);
@@ -151,25 +160,30 @@ void Fft3d<Real>::transform(const Planned& planned, Value* data, Index count, In
   for (Index i = 0; i < values; i += step) data[i] = -data[i];
 }
 
-// Blocks for the row: [axis 1][axis 0][points of axis 2 of the peer]; for the column of a slab: [axis 0][lines of axis 1
-// of the peer][axis 2].
+// Blocks for the row: [axis 1][field][axis 0][points of axis 2 of the peer]; for the column of a slab: [axis 0][field][lines of
+// axis 1 of the peer][axis 2].
 template <typename Real>
 void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
-  in_units((planes_here.count + planes_.step - 1) / planes_.step, planes_here.count, [&](Index unit, PhaseTimes& own) {
+  const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
+  const Index fields = ends.fields;
+  in_units(fields * batches, fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
-    const Index x0 = planes_here.first + unit * planes_.step;
+    const Index field = unit / batches;
+    const Ends theirs = ends.of_field(field);
+    const Index x0 = planes_here.first + unit % batches * planes_.step;
     const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
-    const Value* planes = data() + x0 * own1_ * n2_;
+    Value* const own_planes = data() + (field * own0_ + x0) * own1_ * n2_;
+    const Value* planes = own_planes;
     if (transforms) {
       // The caller's planes are transformed at the same place every time: it stays in cache.
-      Value* const place = data() + (ends.from == nullptr ? x0 * own1_ * n2_ : 0);
-      load_lines(ends, x0 * own1_, count * own1_, place);
+      Value* const place = ends.from == nullptr ? own_planes : data();
+      load_lines(theirs, x0 * own1_, count * own1_, place);
       lap.to(own.shuffle_s);
       transform(planes_, place, count, count * own1_ * n2_, Direction::forward);
       planes = place;
     } else if (ends.from != nullptr) {
-      planes = static_cast<const Value*>(ends.from) + x0 * own1_ * n2_;
+      planes = static_cast<const Value*>(theirs.from) + x0 * own1_ * n2_;
     }
     lap.to(own.compute_s);
     Value* block = work_.as<Value>();
@@ -179,16 +193,17 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, Index chunk)
         for (Index x = 0; x < count; ++x) {
           for (Index y = 0; y < own1_; ++y) {
             std::copy_n(planes + (x * own1_ + y) * n2_ + points.first, points.count,
-                        block + (y * own0_ + x0 + x) * points.count);
+                        block + ((y * fields + field) * own0_ + x0 + x) * points.count);
           }
         }
-        block += own1_ * own0_ * points.count;
+        block += own1_ * fields * own0_ * points.count;
       } else {
         const Share lines = share_of(n1_, p1_, peer);
         for (Index x = 0; x < count; ++x) {
-          std::copy_n(planes + (x * n1_ + lines.first) * n2_, lines.count * n2_, block + (x0 + x) * lines.count * n2_);
+          std::copy_n(planes + (x * n1_ + lines.first) * n2_, lines.count * n2_,
+                      block + ((x0 + x) * fields + field) * lines.count * n2_);
         }
-        block += own0_ * lines.count * n2_;
+        block += own0_ * fields * lines.count * n2_;
       }
     }
     lap.to(own.shuffle_s);
@@ -199,61 +214,68 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, Index chunk)
 template <typename Real>
 void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
-  in_units((planes_here.count + planes_.step - 1) / planes_.step, planes_here.count, [&](Index unit, PhaseTimes& own) {
+  const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
+  const Index fields = ends.fields;
+  in_units(fields * batches, fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
-    const Index x0 = planes_here.first + unit * planes_.step;
+    const Index field = unit / batches;
+    const Ends theirs = ends.of_field(field);
+    const Index x0 = planes_here.first + unit % batches * planes_.step;
     const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
-    Value* planes = data() + (ends.into == nullptr ? x0 * own1_ * n2_ : 0);
-    if (!transforms && ends.into != nullptr) planes = static_cast<Value*>(ends.into) + x0 * own1_ * n2_;
+    Value* planes = data() + (ends.into == nullptr ? (field * own0_ + x0) * own1_ * n2_ : 0);
+    if (!transforms && ends.into != nullptr) planes = static_cast<Value*>(theirs.into) + x0 * own1_ * n2_;
     const Value* block = work_.as<Value>();
     for (Index peer = 0; peer < (p2_ > 1 ? p2_ : p1_); ++peer) {
       if (p2_ > 1) {
         const Share points = share_of(n2_, p2_, peer);
         for (Index x = 0; x < count; ++x) {
           for (Index y = 0; y < own1_; ++y) {
-            std::copy_n(block + (y * own0_ + x0 + x) * points.count, points.count,
+            std::copy_n(block + ((y * fields + field) * own0_ + x0 + x) * points.count, points.count,
                         planes + (x * own1_ + y) * n2_ + points.first);
           }
         }
-        block += own1_ * own0_ * points.count;
+        block += own1_ * fields * own0_ * points.count;
       } else {
         const Share lines = share_of(n1_, p1_, peer);
         for (Index x = 0; x < count; ++x) {
-          std::copy_n(block + (x0 + x) * lines.count * n2_, lines.count * n2_, planes + (x * n1_ + lines.first) * n2_);
+          std::copy_n(block + ((x0 + x) * fields + field) * lines.count * n2_, lines.count * n2_,
+                      planes + (x * n1_ + lines.first) * n2_);
         }
-        block += own0_ * lines.count * n2_;
+        block += own0_ * fields * lines.count * n2_;
       }
     }
     lap.to(own.shuffle_s);
     if (transforms) transform(planes_, planes, count, count * own1_ * n2_, Direction::backward);
     lap.to(own.compute_s);
-    if (transforms) store_lines(planes, x0 * own1_, count * own1_, ends);
+    if (transforms) store_lines(planes, x0 * own1_, count * own1_, theirs);
     lap.to(own.shuffle_s);
     return count;
   });
 }
 
-// The array is [axis 1][axis 0][axis 2]; blocks for the column are [axis 0][lines of axis 1 of the peer][axis 2].
+// The array is [axis 1][field][axis 0][axis 2]; blocks for the column are [axis 0][field][lines of axis 1 of the peer][axis 2].
 template <typename Real>
-void Fft3d<Real>::scatter_middle(bool transforms) {
+void Fft3d<Real>::scatter_middle(bool transforms, Index fields) {
   auto* const panel = panel_.as<Value>();
   const Index panels = (own2_ + middle_.step - 1) / middle_.step;
-  in_units(own0_ * panels, own0_ * own2_, [&](Index unit, PhaseTimes& own) {
+  const Index all = fields * own0_;
+  in_units(all * panels, all * own2_, [&](Index unit, PhaseTimes& own) {
     Lap lap;
-    const Index x = unit / panels;
+    const Index x = unit / panels;  // of all fields
     const Index z = unit % panels * middle_.step;
     const Index width = std::min(middle_.step, own2_ - z);
-    for (Index y = 0; y < n1_; ++y) std::copy_n(data() + (y * own0_ + x) * own2_ + z, width, panel + y * width);
+    for (Index y = 0; y < n1_; ++y) std::copy_n(data() + (y * all + x) * own2_ + z, width, panel + y * width);
     lap.to(own.shuffle_s);
     if (transforms) transform(middle_, panel, width, width * n1_, Direction::forward);
     lap.to(own.compute_s);
     Value* block = work_.as<Value>();
     for (Index peer = 0; peer < p1_; ++peer) {
       const Share lines = share_of(n1_, p1_, peer);
+      const Index line = (x % own0_ * fields + x / own0_) * lines.count;
       for (Index y = 0; y < lines.count; ++y) {
-        std::copy_n(panel + (lines.first + y) * width, width, block + (x * lines.count + y) * own2_ + z);
+        std::copy_n(panel + (lines.first + y) * width, width, block + (line + y) * own2_ + z);
       }
-      block += own0_ * lines.count * own2_;
+      block += fields * own0_ * lines.count * own2_;
     }
     lap.to(own.shuffle_s);
     return width;
@@ -261,26 +283,28 @@ void Fft3d<Real>::scatter_middle(bool transforms) {
 }
 
 template <typename Real>
-void Fft3d<Real>::gather_middle(bool transforms) {
+void Fft3d<Real>::gather_middle(bool transforms, Index fields) {
   auto* const panel = panel_.as<Value>();
   const Index panels = (own2_ + middle_.step - 1) / middle_.step;
-  in_units(own0_ * panels, own0_ * own2_, [&](Index unit, PhaseTimes& own) {
+  const Index all = fields * own0_;
+  in_units(all * panels, all * own2_, [&](Index unit, PhaseTimes& own) {
     Lap lap;
-    const Index x = unit / panels;
+    const Index x = unit / panels;  // of all fields
     const Index z = unit % panels * middle_.step;
     const Index width = std::min(middle_.step, own2_ - z);
     const Value* block = work_.as<Value>();
     for (Index peer = 0; peer < p1_; ++peer) {
       const Share lines = share_of(n1_, p1_, peer);
+      const Index line = (x % own0_ * fields + x / own0_) * lines.count;
       for (Index y = 0; y < lines.count; ++y) {
-        std::copy_n(block + (x * lines.count + y) * own2_ + z, width, panel + (lines.first + y) * width);
+        std::copy_n(block + (line + y) * own2_ + z, width, panel + (lines.first + y) * width);
       }
-      block += own0_ * lines.count * own2_;
+      block += fields * own0_ * lines.count * own2_;
     }
     lap.to(own.shuffle_s);
     if (transforms) transform(middle_, panel, width, width * n1_, Direction::backward);
     lap.to(own.compute_s);
-    for (Index y = 0; y < n1_; ++y) std::copy_n(panel + y * width, width, data() + (y * own0_ + x) * own2_ + z);
+    for (Index y = 0; y < n1_; ++y) std::copy_n(panel + y * width, width, data() + (y * all + x) * own2_ + z);
     lap.to(own.shuffle_s);
     return width;
   });
@@ -288,19 +312,24 @@ void Fft3d<Real>::gather_middle(bool transforms) {
 
 // Lines along axis 0, panel by panel, from one array into another or the same.
 template <typename Real>
-void Fft3d<Real>::transform_first(const Value* from, Value* into, Direction direction, bool transforms, double scale) {
-  if (!transforms && from == into) return;
+void Fft3d<Real>::transform_first(Columns<const Value> from, Columns<Value> into, Direction direction, bool transforms,
+                                  const Ends& ends) {
+  if (!transforms && from.at == into.at) return;
   auto* const panel = panel_.as<Value>();
   const Index columns = late1_ * own2_;
-  in_units((columns + first_.step - 1) / first_.step, columns, [&](Index unit, PhaseTimes& own) {
+  const Index panels = (columns + first_.step - 1) / first_.step;
+  in_units(ends.fields * panels, ends.fields * columns, [&](Index unit, PhaseTimes& own) {
     Lap lap;
-    const Index c = unit * first_.step;
+    const Index field = unit / panels;
+    const Index c = unit % panels * first_.step;
     const Index width = std::min(first_.step, columns - c);
-    for (Index x = 0; x < n0_; ++x) std::copy_n(from + x * columns + c, width, panel + x * width);
+    const Value* const source = from.at + field * from.step + c;
+    for (Index x = 0; x < n0_; ++x) std::copy_n(source + x * from.row, width, panel + x * width);
     lap.to(own.shuffle_s);
     if (transforms) transform(first_, panel, width, width * n0_, direction);
     lap.to(own.compute_s);
-    for (Index x = 0; x < n0_; ++x) copy_scaled(panel + x * width, width, into + x * columns + c, scale);
+    Value* const target = into.at + field * into.step + c;
+    for (Index x = 0; x < n0_; ++x) copy_scaled(panel + x * width, width, target + x * into.row, ends.scale);
     lap.to(own.shuffle_s);
     return width;
   });
@@ -310,9 +339,10 @@ void Fft3d<Real>::transform_first(const Value* from, Value* into, Direction dire
   template void Fft3d<Real>::run_alone(Direction, const Ends&);                                       \
   template void Fft3d<Real>::scatter_planes(bool, const Ends&, Index);                                \
   template void Fft3d<Real>::gather_planes(bool, const Ends&, Index);                                 \
-  template void Fft3d<Real>::scatter_middle(bool);                                                    \
-  template void Fft3d<Real>::gather_middle(bool);                                                     \
-  template void Fft3d<Real>::transform_first(const Value*, Value*, Direction, bool, double);
+  template void Fft3d<Real>::scatter_middle(bool, Index);                                             \
+  template void Fft3d<Real>::gather_middle(bool, Index);                                              \
+  template void Fft3d<Real>::run_field_alone(Direction, const Ends&, Value*);                         \
+  template void Fft3d<Real>::transform_first(Columns<const Value>, Columns<Value>, Direction, bool, const Ends&);
 RANKWISE_INSTANTIATE(double)
 RANKWISE_INSTANTIATE(float)
 #undef RANKWISE_INSTANTIATE

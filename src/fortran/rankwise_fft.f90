@@ -44,6 +44,8 @@ module rankwise_fft
     integer(c_int64_t) :: stride_in = 0
     integer(c_int64_t) :: stride_out = 0
     integer(c_int) :: chunks = 0
+    integer(c_int) :: together = 0
+    integer(c_int) :: in_flight = 0
   end type
 
   type, bind(c) :: c_box

@@ -2,14 +2,18 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
+#include "fft/choice.hpp"
 #include "fft/field.hpp"
 #include "fft/timed.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/parse_repetitions.hpp"
 #include "measure/triad.hpp"
+#include "profile/profile.hpp"
 
 namespace rankwise {
 
@@ -176,6 +180,43 @@ void run_fft3d_stages(Arguments& arguments) {
     JsonLine line("samples");
     line.add("kernel", "fft3d-stages").add("library", library.version()).add_json("shortened", phases_json({timed.phases}));
     line.add("imbalance_s", timed.imbalance_s).add("shortened_lost_s", timed.lost_s).print();
+  });
+}
+
+// Which way a plan takes that chooses by itself: the very choice of rankwise_fft_create, with the profile named.
+void run_fft3d_choice(Arguments& arguments) {
+  const std::vector<long long> n = arguments.integers("n", "64,64,64");
+  const std::vector<long long> grid = arguments.integers("grid", "0,0");
+  if (n.size() != 3 || grid.size() != 2) throw std::invalid_argument("--n takes three numbers and --grid two");
+  FftQuestion question{.n = {n[0], n[1], n[2]}, .is_real = arguments.integer("real", 0) != 0, .grid = {grid[0], grid[1]}};
+  question.is_double = parse_double(arguments.text("precision", "double"));
+  question.order = parse_order(arguments.text("order", "transposed"));
+  question.planning = parse_planning(arguments.text("planning", "measure"));
+  question.batch = arguments.integer("batch", 1);
+  const std::string library_name = arguments.text("library", "auto");
+  const std::string path = arguments.text("profile", "");
+  arguments.expect_all_used();
+  if (question.batch < 1) throw std::invalid_argument("--batch must be 1 field or more");
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const Machine machine = path.empty() ? default_machine() : read_machine(text.str());
+  with_library(library_name, [&](const FftLibrary& library) {
+    const FftChoice choice = choose_fft(MPI_COMM_WORLD, question, library, machine, path.empty() ? "the default machine" : path, true);
+    if (world_rank() != 0) return;
+    std::string candidates;
+    for (const FftCandidate& candidate : choice.candidates) {
+      const FftWay& way = candidate.way;
+      JsonLine line("candidate");
+      line.add("grid", std::vector<long long>(way.grid.begin(), way.grid.end())).add("method", to_string(way.method))
+          .add("chunks", static_cast<long long>(way.chunks)).add("together", static_cast<long long>(way.together))
+          .add("in_flight", static_cast<long long>(way.in_flight)).add("predicted_s", candidate.predicted_s)
+          .add("chosen", way == choice.way);
+      if (candidate.tried_s) line.add("tried_s", *candidate.tried_s);
+      candidates += (candidates.empty() ? "" : ",") + line.text();
+    }
+    JsonLine("choice").add("kernel", "fft3d-choice").add("library", library.version()).add("why", choice.why)
+        .add("kept", choice.is_kept).add_json("candidates", "[" + candidates + "]").print();
   });
 }
 

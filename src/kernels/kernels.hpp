@@ -18,6 +18,7 @@ void run_paired(Arguments& arguments);
 void run_stencil(Arguments& arguments);
 void run_fft3d(Arguments& arguments);
 void run_fft3d_values(Arguments& arguments);
+void run_fft3d_choice(Arguments& arguments);
 void run_fft3d_stages(Arguments& arguments);
 void run_local_fft(Arguments& arguments);
 void run_triad(Arguments& arguments);

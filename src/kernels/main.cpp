@@ -43,6 +43,7 @@ constexpr Kernel kernels[] = {
     {"stencil", rankwise::run_stencil},
     {"fft3d", rankwise::run_fft3d},
     {"fft3d-values", rankwise::run_fft3d_values},
+    {"fft3d-choice", rankwise::run_fft3d_choice},
     {"fft3d-stages", rankwise::run_fft3d_stages},
     {"local-fft", rankwise::run_local_fft},
     {"triad", rankwise::run_triad},

@@ -35,7 +35,7 @@ def case(rng):
     n = [int(rng.integers(1, 71)) for _ in range(3)]
     real, in_place = bool(rng.integers(2)), bool(rng.integers(2))
     precision = ("double", "single")[rng.integers(2)]
-    batch = (None, None, 1, 2, 3)[rng.integers(5)]
+    batch = (None, 1, 2, 3, 5)[rng.integers(5)]
     fields = batch or 1
     field = rng.uniform(-1, 1, (fields, *n))
     if not real:
@@ -53,6 +53,8 @@ def case(rng):
         "order": ("transposed", "natural")[rng.integers(2)],
         "method": ("auto", "alltoall", "pairwise", "node-aware")[rng.integers(4)],
         "chunks": (0, 1, 2, 5)[rng.integers(4)],
+        "together": int(rng.integers(4)),
+        "in_flight": int(rng.integers(3)),
         "grid": shapes[rng.integers(len(shapes))] if rng.integers(2) else None,
     }
     begins = bool(rng.integers(2))

@@ -293,12 +293,13 @@ def validate(
 
 
 def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Chosen | Ranked:
-    """Rank all ways to do a workload, the fastest by the model first.
+    """Rank all ways to do a workload, the fastest by the model first; of an Fft3d of this machine the best are tried in place.
 
     Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises
     InputError.
     """
     from rankwise.decide.choice import Chooser
+    from rankwise.decide.fft_plans import tried_plans
     from rankwise.decide.ranking import rank, require_one_question
     from rankwise.engines.placement import profile_placement
     from rankwise.engines.session import predict_rows
@@ -313,6 +314,8 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     cases, machine = workload.candidates(pattern, Site("choose")), profile_of(profile)
     require_one_question(cases)
     placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+    if ranks.link_model is None and not ranks.loaded and (tried := tried_plans(machine, cases, placement)) is not None:
+        return Ranked(workload, tried, machine)
     return Ranked(workload, rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine), machine)
 
 

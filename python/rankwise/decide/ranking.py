@@ -25,6 +25,7 @@ class Ranking:
 
     rows: tuple[Row, ...]
     doubt: str | None = None  # why candidates cannot be told apart
+    tried: str | None = None  # of rows that were tried: what came of it
 
     @property
     def best(self) -> Row:
@@ -33,6 +34,8 @@ class Ranking:
     @property
     def reason(self) -> str:
         """Say what is fastest, and by how much."""
+        if self.tried is not None:
+            return self.tried
         first = f"{self.best.case.way} is fastest: {format_time(self.best.time_s)}"
         slower = next((row for row in self.rows if row.time_s > self.best.time_s), None)
         if slower is None:

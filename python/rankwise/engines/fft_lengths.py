@@ -1,9 +1,10 @@
 """What the model of the 3-D FFT is made of, timed on demand and kept: shortened transforms of the very lengths asked for.
 
 The speed of an FFT depends on the factors of its lengths, so nothing is interpolated. What a launch gave is kept in a file of
-this machine (RANKWISE_FFT_KNOWLEDGE, else in the user's cache), beside what FFTW has learnt while it planned; the same question
-is answered from it later. Between launches transforms differ more than within one (memory is placed anew), so that several
-launches are made, and the interval is that in which a further launch should lie.
+this machine (RANKWISE_FFT_KNOWLEDGE, else in the user's cache), beside what FFTW has learnt while it planned; the same
+question is answered from it later. Between launches transforms differ more than within one (memory is placed anew), and on a
+machine that others use between minutes, so that several launches are made, by turns with those of other lengths, and one more
+when the question comes again later; the interval is that in which a further launch should lie.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ from rankwise.workloads.fft3d import CALIBRATED, METHODS, PHASES, TIMED, FftCase
 from rankwise.workloads.fft3d_model import exchanges_s
 
 LAUNCHES = 3
+MOST_LAUNCHES = 6  # with those that later questions add
+_LATER_S = 60.0  # a machine that others use differs from minute to minute, which launches one after the other do not see
 SECONDS = 0.5  # a launch, planning apart
 _TERMS = (*PHASES, "imbalance")
 _MOST_KEPT = 40  # samples of a launch
@@ -76,6 +80,8 @@ class Lengths:
             for launch in (one for of_key in self.launches.values() for one in of_key):
                 if not (np.isfinite(launch.median_s) and launch.median_s > 0):
                     raise ValueError("no time")
+                if datetime.fromisoformat(launch.created).tzinfo is None:
+                    raise ValueError("a time without its zone")
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             tell(f"note: {path} is not what was kept there ({error}): timed anew")
             self.launches = {}
@@ -87,6 +93,12 @@ class Lengths:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         kept = {key: [vars(launch) for launch in of_key] for key, of_key in self.launches.items()}
         write_whole(self._path, json.dumps({"schema": 1, "lengths": kept}) + "\n")
+
+    def is_due(self, key: str, at: datetime) -> bool:
+        """Tell whether one launch more would say what the machine differs by between minutes: few are kept, none is recent."""
+        of_key = self.launches.get(key, ())
+        ages_s = [(at - datetime.fromisoformat(launch.created)).total_seconds() for launch in of_key]
+        return 0 < len(of_key) < MOST_LAUNCHES and min(ages_s) > _LATER_S
 
     def spread(self, key: str) -> tuple[float, int]:
         """Return the standard deviation between the launches of a length, in logs, and its degrees of freedom.
@@ -129,7 +141,7 @@ class Lengths:
 
 
 @cache
-def _here() -> Here:
+def this_machine() -> Here:
     return Here()
 
 
@@ -140,7 +152,7 @@ def lengths_file() -> Path | None:
 
 def is_of_here(profile: Profile) -> bool:
     """Tell whether a profile is of this kind of machine: what is timed here then holds for it."""
-    topology = _here().topology
+    topology = this_machine().topology
     machine = profile.machine
     return machine.get("cpu_model") == topology.cpu_model and machine.get("cores") == topology.core_count
 
@@ -173,13 +185,13 @@ def timed(profile: Profile, cases: Sequence[Case], placement: Placement, pricer:
     for case in _chosen(asked, placement, pricer):
         key, ranks, alone = _what(case, placement)
         wanted[key] = (case, ranks, alone)
-    missing = [(key, *what) for key, what in wanted.items() if key not in lengths.launches]
-    if missing:
-        with under_way("timing transforms", LAUNCHES * len(missing), "what was timed so far is kept") as progress:
-            for key, case, ranks, alone in missing:
-                for _ in range(LAUNCHES):
-                    lengths.add(key, _launch(case, ranks, alone))
-                    progress.advance()
+    due = [key for _ in range(LAUNCHES) for key in wanted if key not in lengths.launches]
+    due += [key for key in wanted if lengths.is_due(key, datetime.now(UTC))]
+    if due:
+        with under_way("timing transforms", len(due), "what was timed so far is kept") as progress:
+            for key in due:
+                lengths.add(key, _launch(*wanted[key]))
+                progress.advance()
     return [_with(case, lengths, placement) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases]
 
 
@@ -194,7 +206,10 @@ def _chosen(cases: Sequence[FftCase], placement: Placement, pricer: Pricer) -> I
     for case in cases:
         grids = fitting_grids(case.n, case.real, case.ranks) if case.open_grid else [case.grid]
         for grid in grids:
-            questions.setdefault((case.question, case.keys_of_local), []).append(replace(case, grid=grid))
+            one = replace(case, grid=grid, batch=1, packed=1, in_flight=1)  # local work is timed field by field
+            of_question = questions.setdefault((case.question, case.keys_of_local), [])
+            if one not in of_question:
+                of_question.append(one)
     for of_question in questions.values():
         few = len(of_question) <= _MOST_TIMED
         on_node = placement.of(of_question[0]).most_on_a_node
@@ -208,19 +223,19 @@ def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:
     """
     placed = placement.of(case)
     on_node = placed.most_on_a_node
-    alone = on_node < case.ranks or on_node > len(_here().cpus)
-    ranks = min(on_node, len(_here().cpus))
+    alone = on_node < case.ranks or on_node > len(this_machine().cpus)
+    ranks = min(on_node, len(this_machine().cpus))
     key = {
         "n": list(case.n), "grid": list(case.grid), "real": case.real, "precision": case.precision, "order": case.order,
         "direction": case.direction, "chunks": 1 if alone else case.chunks, "library": case.library, "planning": case.planning,
         "ranks": ranks,
-        "method": None if alone else case.method, "mpi": None if alone else _here().mpi.kernels_path.name,
+        "method": None if alone else case.method, "mpi": None if alone else this_machine().mpi.kernels_path.name,
     }  # fmt: skip
     return json.dumps(key, sort_keys=True), ranks, alone
 
 
 def _launch(case: FftCase, ranks: int, alone: bool) -> Launch:
-    here = _here()
+    here = this_machine()
     arguments = case.arguments([()], (0,) * ranks, simulated=False)
     arguments[arguments.index("--chunks") + 1] = "1"
     if alone:

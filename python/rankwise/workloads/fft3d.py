@@ -31,6 +31,7 @@ SLICES = 8  # of a slab that is asked about in slices
 TIMED, CALIBRATED, LITERAL, SHORTENED = "timed", "calibrated", "literal", "shortened"
 MEASURED, WALK = "measured", "walk"
 _MOST_POINTS = 2**20
+_MOST_TOGETHER_BYTES = 16e6
 _REPEATS_TO = 0.03
 _LOST, _LEAST_QUIET = 0.02, 5
 
@@ -57,6 +58,9 @@ class Ingredients:
 class FftCase(Case):
     """One 3-D FFT of n[0] x n[1] x n[2] points on a process grid p1 x p2 (src/fft/decomposition.hpp says how).
 
+    ``batch``: fields; ``packed``: of them, whose blocks travel as one message; ``in_flight``: 2: one group of these is
+    exchanged while the next is transformed.
+
     How it is run (``library``, ``planning``) and modelled (``reading``; ``network``: None takes what fits the method) names
     no other case. ``open_grid``: the model may take another grid of as many ranks. ``ingredients``: of each grid that was
     timed.
@@ -73,6 +77,9 @@ class FftCase(Case):
     method: str = "alltoall"
     direction: str = "forward"
     chunks: int = 1
+    batch: int = 1
+    packed: int = 1
+    in_flight: int = 1
     library: str = field(default="auto", compare=False)
     planning: str = field(default="measure", compare=False)
     reading: str = field(default=CALIBRATED, compare=False)
@@ -92,16 +99,25 @@ class FftCase(Case):
     @property
     def way(self) -> str:
         slices = f", {self.chunks} slices" if self.chunks > 1 else ""
-        return f"{self.grid[0]}x{self.grid[1]}, {self.method}{slices}"
+        together = f", {self.packed} fields together" if self.packed > 1 else ""
+        turns = ", by turns" if self.in_flight > 1 else ""
+        return f"{self.grid[0]}x{self.grid[1]}, {self.method}{slices}{together}{turns}"
 
     @property
     def needs_nodes(self) -> bool:
         """Whether it is a way that pays between nodes only."""
-        return self.chunks > 1 or self.method == "node-aware"
+        return self.chunks > 1 or self.in_flight > 1 or self.method == "node-aware"
 
     @property
     def question(self) -> Hashable:
-        return self.ranks, self.n
+        return self.ranks, self.n, self.batch
+
+    @property
+    def groups(self) -> list[tuple[int, int]]:
+        """How many groups of fields travel together, and how many fields each: whole ones, and what is left over."""
+        packed = min(self.packed, self.batch)
+        rest = self.batch % packed
+        return [(self.batch // packed, packed), *([(1, rest)] if rest else [])]
 
     @property
     def points(self) -> int:
@@ -128,11 +144,11 @@ class FftCase(Case):
     @property
     def messages_sent(self) -> int:
         """The blocks that a rank has for others, over all exchanges."""
-        return sum(ranks - 1 for ranks in self.exchanges)
+        return sum(ranks - 1 for ranks in self.exchanges) * sum(groups for groups, _ in self.groups)
 
     @property
     def bytes_sent(self) -> int:
-        return round(sum(self.bytes_per_rank * (1 - 1 / ranks) for ranks in self.exchanges))
+        return round(self.batch * sum(self.bytes_per_rank * (1 - 1 / ranks) for ranks in self.exchanges))
 
     def keys(self) -> dict[str, Any]:
         return {
@@ -145,6 +161,9 @@ class FftCase(Case):
             "method": self.method,
             "direction": self.direction,
             "chunks": self.chunks,
+            "batch": self.batch,
+            "together": self.packed,
+            "in_flight": self.in_flight,
         }
 
     def cells(self) -> dict[str, str]:
@@ -352,6 +371,7 @@ class FftOptions(Options):
     )
     direction: Literal["forward", "backward"] = option("forward", "forward or backward.")
     chunks: int = option(1, "Slices of a slab whose exchange is under way while the next ones are transformed.")
+    batch: int = option(1, "Fields that one call transforms.", verbs=("choose",))
     library: Literal["auto", "fftw", "mkl"] = option("auto", "Local FFTs: auto, fftw or mkl.", verbs=(*_RUN, "simulate"))
     planning: Literal["estimate", "measure", "patient"] = option(
         "measure", "How hard the library plans: estimate, measure or patient.", verbs=_RUN
@@ -392,6 +412,9 @@ class FftWorkload(Workload):
         "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled "
         "up) and its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's "
         "rates are judged; sizes that the calibration has seen are then refused.",
+        "choose": "On this machine the five best of the model take turns in place, whole transforms of whole plans, just as a "
+        "plan of the library does that chooses by itself; what was found is kept for both. For another machine, several nodes "
+        "and more ranks than cores the model answers.",
         "simulate": "The exchanges are simulated; computing takes what the profile's rates say, or no time.",
     }
 
@@ -406,6 +429,8 @@ class FftWorkload(Workload):
             raise InputError("--reading shortened times transforms: it is for 'rankwise validate fft3d' without --network")
         if not 1 <= o.chunks <= 1024:
             raise InputError(f"--chunks {o.chunks} is not a number of slices: give 1 to 1024")
+        if not 1 <= o.batch <= 2**20:
+            raise InputError(f"--batch {o.batch} is not a number of fields: give 1 or more")
         if by_turns and o.chunks > 1:
             raise InputError("--chunks: parts of a transform in slices overlap and cannot be timed by turns: leave it out")
         asked = None if o.grid is None else _process_grid(o.grid)
@@ -414,7 +439,8 @@ class FftWorkload(Workload):
         return [
             FftCase(
                 n, fft_grid(n, o.real, ranks, asked), o.real, o.precision, o.order, o.method, o.direction,
-                o.chunks, o.library, o.planning, reading, o.network, open_grid=asked is None and site.verb == "predict",
+                o.chunks, o.batch, library=o.library, planning=o.planning, reading=reading, network=o.network,
+                open_grid=asked is None and site.verb == "predict",
             )
             for n in map(_axes, o.n.split(","))
             for ranks in counts
@@ -422,17 +448,23 @@ class FftWorkload(Workload):
 
     def candidates(self, options: FftOptions, site: Site) -> list[FftCase]:
         return [
-            replace(case, grid=grid, method=method, chunks=chunks)
+            replace(case, grid=grid, method=method, packed=packed, chunks=chunks, in_flight=in_flight)
             for case in self.cases(options, site)
             for grid in ([case.grid] if options.grid is not None else fitting_grids(case.n, case.real, case.ranks))
             for method in METHODS
-            for chunks in ((1, SLICES) if grid[1] == 1 and case.ranks > 1 else (1,))
-            if method != "node-aware" or grid[1] == 1
+            for packed in _packed(case)
+            for chunks, in_flight in ((1, 1), (SLICES, 1), (1, 2))
+            if (method != "node-aware" or grid[1] == 1)
+            and (chunks == 1 or (grid[1] == 1 and case.ranks > 1))
+            and (in_flight == 1 or packed < case.batch)
         ]
 
     def columns(self, row: Row) -> dict[str, str]:
         isolated = row.figures.get("isolated", {})
         array, memory = row.figures.get("array_bytes"), row.figures.get("memory_bytes")
+        if not row.parts:  # a plan that was tried, or might have been
+            assert isinstance(row.case, FftCase)
+            return {"way": row.case.way.partition(", ")[2]}
         return {
             **{phase: format_time(row.parts[phase].time_s) for phase in PHASES},
             "alone: FFTs": format_time(isolated["compute"]["time_s"]) if "compute" in isolated else "–",
@@ -458,6 +490,14 @@ class FftWorkload(Workload):
                     )
                 )
         return [*lines, *(f"local FFTs: {name}" for name in dict.fromkeys(row.figures.get("library") for row in rows) if name)]
+
+
+def _packed(case: FftCase) -> list[int]:
+    """Return how many fields may travel together: powers of two up to all, while they are short (src/fft/choice.cpp)."""
+    found = [1]
+    while case.ranks > 1 and found[-1] < case.batch and 2 * found[-1] * case.bytes_per_rank <= _MOST_TOGETHER_BYTES:
+        found.append(min(2 * found[-1], case.batch))
+    return found
 
 
 def _process_grid(text: str) -> tuple[int, int]:

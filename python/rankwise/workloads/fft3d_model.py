@@ -8,7 +8,7 @@ that of the all-to-all (``measured``), or that of the pairwise schedule by the j
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from rankwise.errors import InputError
@@ -16,7 +16,7 @@ from rankwise.machine.fft_rates import FftRates, RankRates
 from rankwise.machine.profile import Profile
 from rankwise.models.fft3d import Transform, connected_network_time, flops_time, literal, memory_time, shuffle_time
 from rankwise.workloads.base import Pricer, Program, Row, Span, Transpose
-from rankwise.workloads.fft3d import LITERAL, MEASURED, PHASES, TIMED, WALK, FftCase
+from rankwise.workloads.fft3d import LITERAL, MEASURED, PHASES, TIMED, WALK, FftCase, Ingredients
 
 
 def predicted(case: FftCase, model: Pricer) -> Row:
@@ -37,13 +37,14 @@ def predicted(case: FftCase, model: Pricer) -> Row:
         raise InputError("slices and node-aware exchanges are not among the profile's rates: leave out --reading and --network")
     network = case.network or (MEASURED if case.method == "alltoall" else WALK)
     terms = _terms(case, fft3d, rates)
+    fields = float(case.batch)
     parts = {
-        "compute": Span.point(max(terms["flops_s"], terms.get("memory_s", 0.0))),
-        "shuffle": Span.point(terms["shuffle_s"]),
-        "exchange": Span.point(terms["network_s"]),
+        "compute": Span.point(fields * max(terms["flops_s"], terms.get("memory_s", 0.0))),
+        "shuffle": Span.point(fields * terms["shuffle_s"]),
+        "exchange": Span.point(fields * terms["network_s"]),
     }
     if network == WALK:
-        parts["exchange"] = _walk(case, model)
+        parts["exchange"] = _over_groups(case, lambda together: _walk(case, model, True, together))
         terms["walk_s"] = parts["exchange"].time_s
     return Row.of(
         "model", case, _between_rates(case, rates, _sum(parts.values())), case.messages_sent, case.bytes_sent, None,
@@ -62,16 +63,17 @@ def _of_ingredients(case: FftCase, model: Pricer) -> Row:
     made_of = case.ingredients.get(case.grid)
     if made_of is None:
         raise InputError("this transform was not timed: ask by 'rankwise predict fft3d', or take --reading calibrated")
-    parts = {phase: Span.point(made_of.times_s[phase]) for phase in PHASES}
-    span = made_of.span
+    parts = {phase: Span.point(case.batch * made_of.times_s[phase]) for phase in PHASES}
+    span = _sum([made_of.span] * case.batch)
     notes = [f"timed here in {made_of.launches} launches"]
     if made_of.alone:
         parts["exchange"] = _exchanges(case, model, made_of.on_node)
         span = _sum([span, parts["exchange"]])
-        if case.chunks > 1:
-            hidden = 2 / 3 * (1 - 1 / case.chunks) * min(made_of.span.time_s, parts["exchange"].time_s)
+        hidden = _hidden_s(case, model, made_of)
+        if hidden > 0:
             span = Span(span.time_s - hidden, span.ends_s[0] - hidden, span.ends_s[1] - hidden)
-            notes.append(f"{case.chunks} slices hide {100 * hidden / (span.time_s + hidden):.0f} % of it")
+            by = "turns" if case.in_flight > 1 else f"{case.chunks} slices"
+            notes.append(f"{by} hide {100 * hidden / (span.time_s + hidden):.0f} % of it")
         notes.append("exchanges are the judge's")
     if made_of.of_grid is not None:
         notes.append(f"local work as of grid {made_of.of_grid[0]}x{made_of.of_grid[1]}, whose exchanges take less")
@@ -92,13 +94,34 @@ def exchanges_s(case: FftCase, model: Pricer, on_node: int) -> float:
     return _exchanges(case, model, on_node).time_s
 
 
+def _hidden_s(case: FftCase, model: Pricer, made_of: Ingredients) -> float:
+    """Return what slices or turns hide of a batch's local work and exchanges, as decide/fft_judge.cpp."""
+    hidden = 0.0
+    for groups, fields in case.groups:
+        both = min(fields * made_of.span.time_s, _of_group(case, model, made_of.on_node, fields).time_s)
+        if case.in_flight > 1:
+            hidden += (groups - 1) * both
+        elif case.chunks > 1:
+            hidden += groups * 2 / 3 * (1 - 1 / case.chunks) * both
+    return hidden
+
+
+def _over_groups(case: FftCase, of_group: Callable[[int], Span]) -> Span:
+    """Return what the groups of fields that travel together take, one after the other."""
+    return _sum([span for groups, fields in case.groups for span in [of_group(fields)] * groups])
+
+
 def _exchanges(case: FftCase, model: Pricer, on_node: int) -> Span:
+    return _over_groups(case, lambda fields: _of_group(case, model, on_node, fields))
+
+
+def _of_group(case: FftCase, model: Pricer, on_node: int, fields: int) -> Span:
     if case.method != "node-aware":
-        return _walk(case, model, pairwise=case.method == "pairwise")
+        return _walk(case, model, case.method == "pairwise", fields)
     # Slabs on full nodes: gathered within them, node to node, handed out; what one rank of a node sends another node goes at
     # once.
     nodes, passes = case.ranks // on_node, (2 if case.order == "natural" else 1) * case.chunks
-    block = case.bytes_per_rank / case.ranks / case.chunks
+    block = fields * case.bytes_per_rank / case.ranks / case.chunks
     within = model.price(case, Program(Transpose((nodes, on_node), (1,), False)), round(block * nodes)).span
     between = model.price(case, Program(Transpose((nodes, on_node), (0,), False)), round(block * on_node)).span
     return _sum([within, between, within] * passes)
@@ -197,13 +220,15 @@ def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, floa
     return terms
 
 
-def _walk(case: FftCase, model: Pricer, pairwise: bool = True) -> Span:
-    """Return the time of all exchanges by the judge, rows or columns of ranks all at once."""
+def _walk(case: FftCase, model: Pricer, pairwise: bool, fields: int) -> Span:
+    """Return the time of the exchanges of so many fields by the judge, rows or columns of ranks all at once."""
     p1, p2 = case.grid
     slices = case.chunks if p2 == 1 else 1
     passes = (2 if case.order == "natural" else 1) * slices
     spans = [
-        model.price(case, Program(Transpose((p1, p2), (axis,), pairwise)), round(case.bytes_per_rank / ranks / slices)).span
+        model.price(
+            case, Program(Transpose((p1, p2), (axis,), pairwise)), round(fields * case.bytes_per_rank / ranks / slices)
+        ).span
         for axis, ranks in ((1, p2), (0, p1))
         if ranks > 1
     ]

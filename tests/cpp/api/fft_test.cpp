@@ -161,7 +161,10 @@ TEST(ApiFft, EveryFormThereAndBack) {
           form.options.order = turn / 2 % 2 == 0 ? RANKWISE_FFT_TRANSPOSED : RANKWISE_FFT_NATURAL;
           form.options.method = static_cast<int>(turn / 3 % 4);
           form.options.chunks = static_cast<int>(turn % 3);
-          form.options.batch = 1 + static_cast<int>(turn % 5 % 2);
+          form.options.batch = 1 + static_cast<int>(turn % 5 % 3);
+          if (in_place == 0 && turn % 4 < 2) form.options.stride_in = 997, form.options.stride_out = 1009;  // gaps between fields
+          form.options.together = static_cast<int>(turn / 5 % 4);
+          form.options.in_flight = static_cast<int>(turn % 3);
           if (turn % 4 == 3) form.options.grid[0] = 1, form.options.grid[1] = world_size();
           form.options.precision = turn % 7 < 4 ? RANKWISE_FFT_DOUBLE : RANKWISE_FFT_SINGLE;
           SCOPED_TRACE("turn " + std::to_string(turn++));
@@ -247,6 +250,12 @@ TEST(ApiFft, CreateRefusesOnAllRanks) {
   o = plain;
   o.chunks = is_last ? -1 : 1;
   expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "options.chunks is -1");
+  o = plain;
+  o.together = is_last ? -1 : 1;
+  expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "options.together is -1");
+  o = plain;
+  o.in_flight = is_last ? 3 : 1;
+  expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "options.in_flight is 3");
   o = plain;
   o.effort = 7;
   expect_on_all(created(n, o), RANKWISE_ERROR_ARGUMENT, "options.effort is 7");

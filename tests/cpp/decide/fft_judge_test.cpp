@@ -41,6 +41,27 @@ TEST(FftJudge, SlicesHideWorkBetweenNodesOnly) {
   EXPECT_GE(time_s(8, 1, 0.0), time_s(1, 1, 0.0));  // more messages, nothing to hide
 }
 
+TEST(FftJudge, BatchesSaveMessagesAndHideBetweenNodes) {
+  const Machine machine = default_machine();
+  FftExchanges way{.grid = {2, 1}, .batch = 5};
+  const auto time_s = [&](Index together, Index in_flight, Index per_node, double local_s) {
+    way.together = together;
+    way.in_flight = in_flight;
+    return fft_s(way, 16384.0, local_s, Placement::blocked(2, per_node), machine);
+  };
+  const double one_s = time_s(1, 1, 2, 0.0) / 5;
+  const double two_s = fft_exchanges_s({.grid = {2, 1}}, 32768.0, Placement::blocked(2, 2), machine);
+  EXPECT_NEAR(time_s(2, 1, 2, 0.0), 2 * two_s + one_s, 1e-12);  // two groups of two, one left over
+  EXPECT_LT(two_s, 2 * one_s);
+  EXPECT_LT(time_s(5, 1, 2, 1e-4), time_s(1, 1, 2, 1e-4));
+  EXPECT_EQ(time_s(8, 1, 2, 1e-4), time_s(5, 1, 2, 1e-4));
+  EXPECT_EQ(time_s(1, 2, 2, 1e-4), time_s(1, 1, 2, 1e-4));  // on one node nothing is hidden
+  // Between nodes all but one of five: the smaller of the two, here the local work.
+  EXPECT_NEAR(time_s(1, 1, 1, 1e-7) - time_s(1, 2, 1, 1e-7), 4e-7, 1e-12);
+  way.passes = 2;
+  EXPECT_NEAR(time_s(1, 1, 2, 0.0), 10 * one_s, 1e-12);
+}
+
 TEST(FftJudge, ByNodeSavesMessagesWhereTheyAreShort) {
   const Machine machine = default_machine();
   const auto time_s = [&](FftMessages messages, double bytes) {

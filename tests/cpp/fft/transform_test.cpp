@@ -243,6 +243,71 @@ TEST(Fft3d, RefusesWhatDoesNotFit) {
   EXPECT_NE(message({{100000, 100000, 100000}, false, {world_size(), 1}}).find("bytes of memory"), std::string::npos);
 }
 
+// A transfer that writes down what is done with it.
+class Noted final : public Transfer {
+ public:
+  Noted(std::string& notes, char name) : notes_(notes), name_(name) {}
+  void run() override { start(), wait(); }
+  void start() override { notes_ += std::string("<") + name_; }
+  bool test() override { return wait(), true; }
+  void wait() override { notes_ += std::string(">") + name_; }
+
+ private:
+  std::string& notes_;
+  char name_;
+};
+
+TEST(Stages, WorkByTurnsWhileOthersTravel) {
+  std::string notes;
+  Noted a(notes, 'a'), b(notes, 'b'), slice(notes, 's');
+  std::vector<Stages> streams(2);
+  const auto work = [&](const char* what) { return [&notes, what] { notes += what; }; };
+  for (const char* after : {"2", "4"}) {
+    streams[0].add(work("1"));
+    streams[0].add(a, nullptr);
+    streams[0].add(work(after));
+  }
+  streams[1].add(work("x"));
+  streams[1].launch(slice, nullptr);
+  streams[1].add(b, nullptr);
+  streams[1].add(work("y"));
+  streams[1].finish(slice, nullptr);
+  Stages all;
+  all.add(work("0"));
+  all.append(Stages::by_turns(std::move(streams)));
+  all.run();
+  EXPECT_EQ(notes, "01<ax<s<b>a21<a>by>a4>s");
+}
+
+// Fields together have the values that each has alone, to the last bit: whole groups and what is left over.
+TEST(Fft3d, FieldsTogetherAreAsEachAlone) {
+  for (const auto& grid : grids()) {
+    const Decomposition d{{12, 9, 10}, false, grid};
+    if (!fits(d)) continue;
+    FftSpec spec{.decomposition = d, .planning = Planning::estimate, .chunks = 2};
+    Fft3d<double> alone(MPI_COMM_WORLD, spec, library());
+    spec.fields = 3;
+    spec.last_fields = 2;
+    Fft3d<double> together(MPI_COMM_WORLD, spec, library());
+    const auto values = static_cast<std::size_t>(d.local_values(world_rank()));
+    std::vector<std::complex<double>> in(4 * values), out(4 * values), expected(values);
+    for (std::size_t field = 0; field < 3; ++field) {
+      fill_field(d, world_rank(), in.data() + field * values);
+      for (std::size_t i = 0; i < values; ++i) in[field * values + i] *= std::polar(1.0, static_cast<double>(field * i));
+    }
+    for (const Index fields : {3, 2}) {
+      const std::size_t bytes = values * sizeof in[0];
+      together.run(Direction::forward, {in.data(), out.data(), 10, 1.0, fields, bytes, bytes});
+      for (Index field = 0; field < fields; ++field) {
+        alone.run(Direction::forward, {in.data() + static_cast<std::size_t>(field) * values, expected.data(), 10});
+        const auto* const found = out.data() + static_cast<std::size_t>(field) * values;
+        EXPECT_TRUE(std::equal(found, found + volume(alone.output_box()), expected.begin())) << field << " of " << fields;
+      }
+      std::ranges::fill(out, 0.0);
+    }
+  }
+}
+
 TEST(FftLibrary, SaysWhatIsKnown) {
   EXPECT_THROW(FftLibrary("pocket"), std::invalid_argument);
   EXPECT_FALSE(library().version().empty());

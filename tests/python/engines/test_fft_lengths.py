@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from rankwise.workloads.fft3d import TIMED, FftCase
 def launch(total_s: float, rng: np.random.Generator) -> Launch:
     """Return a launch whose transforms differ by 1 %, a quarter of each in every term."""
     times = [float(one) / 4 for one in total_s * rng.lognormal(0.0, 0.01, 20)]
-    return Launch("then", "fftw-3", dict.fromkeys(("compute", "shuffle", "exchange", "imbalance"), times))
+    return Launch("2026-01-01T00:00:00+00:00", "fftw-3", dict.fromkeys(("compute", "shuffle", "exchange", "imbalance"), times))
 
 
 def kept(lengths: int, launches: int, spread: float, rng: np.random.Generator) -> Lengths:
@@ -83,6 +84,18 @@ def test_the_folder_is_the_users_or_the_one_that_is_named(monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = knowledge_folder()
     assert folder is not None and folder.parent == tmp_path / "rankwise" and folder.name.startswith("fft-")
+
+
+def test_a_later_question_adds_a_launch_up_to_six() -> None:
+    rng = np.random.default_rng(1)
+    lengths = kept(1, 3, 0.1, rng)
+    [key] = lengths.launches
+    then = datetime(2026, 1, 1, tzinfo=UTC)
+    assert not lengths.is_due(key, then + timedelta(seconds=59)) and lengths.is_due(key, then + timedelta(seconds=61))
+    assert not lengths.is_due("another", then + timedelta(hours=1))
+    for _ in range(3):
+        lengths.add(key, launch(1.0, rng))
+    assert not lengths.is_due(key, then + timedelta(hours=1))
 
 
 def profile_of_here() -> Profile:
