@@ -4,6 +4,7 @@
 
 #include "bindings.hpp"
 #include "decide/contest.hpp"
+#include "decide/fft_judge.hpp"
 
 namespace nb = nanobind;
 
@@ -23,6 +24,12 @@ rankwise::Question question(std::vector<Index> dims, std::vector<bool> periodic,
 }  // namespace
 
 void bind_decide(nb::module_& m) {
+  m.def("fft_groups", &rankwise::fft_groups, nb::arg("batch"), nb::arg("together"),
+        "Return the groups of a batch whose fields travel together: (how many, fields).");
+  m.def("fft_together", &rankwise::fft_together, nb::arg("ranks"), nb::arg("batch"), nb::arg("field_bytes"),
+        "Return how many fields may travel together.");
+  m.def("fft_hidden", &rankwise::fft_hidden, nb::arg("groups"), nb::arg("chunks"), nb::arg("in_flight"),
+        "Return how often the smaller of local work and exchange is hidden in so many groups.");
   using rankwise::Contest;
   using rankwise::Ranked;
   nb::class_<Ranked>(m, "Ranked", "A way to carry out an exchange, and what it costs.")

@@ -65,15 +65,38 @@ double group_s(const FftExchanges& way, double bytes, const Placement& placement
   return static_cast<double>(way.passes) * time_s;
 }
 
-// Visits (how many, fields) of the groups of a batch: whole ones, and what is left over.
+// Visits (how many, fields) of the groups of a batch.
 template <class Visit>
 void each_size(const FftExchanges& way, Visit visit) {
-  const Index together = std::min(way.together, way.batch);
-  visit(static_cast<double>(way.batch / together), static_cast<double>(together));
-  if (way.batch % together != 0) visit(1.0, static_cast<double>(way.batch % together));
+  for (const auto& [groups, fields] : fft_groups(way.batch, way.together)) {
+    visit(static_cast<double>(groups), static_cast<double>(fields));
+  }
 }
 
+// Fields that travel together take memory for as many: beyond so much of it messages are long whatever they hold.
+constexpr double most_together_bytes = 16e6;
+
 }  // namespace
+
+std::vector<std::pair<Index, Index>> fft_groups(Index batch, Index together) {
+  const Index whole = std::min(together, batch);
+  std::vector<std::pair<Index, Index>> groups{{batch / whole, whole}};
+  if (batch % whole != 0) groups.emplace_back(1, batch % whole);
+  return groups;
+}
+
+std::vector<Index> fft_together(Index ranks, Index batch, double field_bytes) {
+  std::vector<Index> found{1};
+  while (ranks > 1 && found.back() < batch && 2.0 * static_cast<double>(found.back()) * field_bytes <= most_together_bytes) {
+    found.push_back(std::min(2 * found.back(), batch));
+  }
+  return found;
+}
+
+double fft_hidden(Index groups, Index chunks, Index in_flight) {
+  const auto all = static_cast<double>(groups);
+  return in_flight > 1 ? all - 1.0 : all * 2.0 / 3.0 * (1.0 - 1.0 / static_cast<double>(chunks));
+}
 
 double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
   double time_s = 0.0;
@@ -86,14 +109,10 @@ double fft_s(const FftExchanges& way, double bytes, double local_s, const Placem
   double hidden_s = 0.0;
   each_size(way, [&](double groups, double fields) {
     const double exchange_s = group_s(way, fields * bytes, placement, machine);
-    const double both_s = std::min(fields * local_s, exchange_s);
     time_s += groups * (fields * local_s + exchange_s);
-    if (placement.nodes() == 1) return;
-    if (way.in_flight > 1) {
-      hidden_s += (groups - 1.0) * both_s;
-    } else if (way.chunks > 1 && way.grid[1] == 1) {
-      hidden_s += groups * 2.0 / 3.0 * (1.0 - 1.0 / static_cast<double>(way.chunks)) * both_s;
-    }
+    const Index chunks = way.grid[1] == 1 ? way.chunks : 1;
+    const double hidden = fft_hidden(static_cast<Index>(groups), chunks, way.in_flight);
+    if (placement.nodes() > 1) hidden_s += hidden * std::min(fields * local_s, exchange_s);
   });
   return time_s - hidden_s;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "cost/machine.hpp"
@@ -30,9 +31,16 @@ struct FftExchanges {
 // lacks a link.
 [[nodiscard]] double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine);
 
-// Of a whole batch, of each of whose fields the local work takes local_s: the two, less what slices or turns hide of them. Of the
-// work of slabs two thirds come before the last exchange, of which the first slice waits for nothing; of groups by turns all but the
-// first hide the smaller of the two; within a node nothing is hidden, for messages are copied by the ranks themselves.
+// The groups of a batch whose fields travel together: (how many, fields), whole ones first and then what is left over.
+[[nodiscard]] std::vector<std::pair<Index, Index>> fft_groups(Index batch, Index together);
+// How many fields may travel together: powers of two up to all, while their messages are short. field_bytes: as bytes above.
+[[nodiscard]] std::vector<Index> fft_together(Index ranks, Index batch, double field_bytes);
+// How often the smaller of a group's local work and exchange is hidden in so many groups. Of the work of slabs two thirds come before
+// the last exchange, of which the first slice waits for nothing; of groups by turns all but the first hide it.
+[[nodiscard]] double fft_hidden(Index groups, Index chunks, Index in_flight);
+
+// Of a whole batch, of each of whose fields the local work takes local_s: the two, less what slices or turns hide of them; within
+// a node nothing is hidden, for messages are copied by the ranks themselves.
 [[nodiscard]] double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement,
                            const Machine& machine);
 

@@ -25,8 +25,6 @@ constexpr double least_s = 0.3;   // of trials in all, rounds permitting
 constexpr double most_s = 1.0;    // beyond the least rounds
 constexpr Index usual_chunks = 8;
 constexpr double guessed_flop_per_s = 4e9;  // of a core's FFTs: only weighs slices against none before any is tried
-// Fields that travel together take memory for as many: beyond so much of it messages are long whatever they hold.
-constexpr double most_together_bytes = 16e6;
 constexpr double gain = 0.97;     // another than the judge's first must be as much quicker
 
 std::string milliseconds(double time_s) {
@@ -74,12 +72,7 @@ std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placem
   if (placement.nodes() > 1 && placement.most_on_a_node() > 1) methods.push_back(TransposeMethod::node_aware);
   if (question.method) methods = {*question.method};
   if (ranks == 1) methods.resize(1);
-  std::vector<Index> together;
-  const double field_bytes = field_bytes_of(question, ranks);
-  for (Index fields = 1;; fields = std::min(2 * fields, question.batch)) {
-    together.push_back(fields);
-    if (ranks == 1 || fields == question.batch || 2.0 * static_cast<double>(fields) * field_bytes > most_together_bytes) break;
-  }
+  std::vector<Index> together = fft_together(ranks, question.batch, field_bytes_of(question, ranks));
   if (question.together != 0 && ranks > 1) together = {std::min(question.together, question.batch)};
   std::vector<FftWay> ways;
   for (const auto& grid : grids) {

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.launch.knowledge import wisdom_arguments
 from rankwise.machine.profile import Profile
@@ -31,7 +32,6 @@ SLICES = 8  # of a slab that is asked about in slices
 TIMED, CALIBRATED, LITERAL, SHORTENED = "timed", "calibrated", "literal", "shortened"
 MEASURED, WALK = "measured", "walk"
 _MOST_POINTS = 2**20
-_MOST_TOGETHER_BYTES = 16e6
 _REPEATS_TO = 0.03
 _LOST, _LEAST_QUIET = 0.02, 5
 
@@ -115,9 +115,7 @@ class FftCase(Case):
     @property
     def groups(self) -> list[tuple[int, int]]:
         """How many groups of fields travel together, and how many fields each: whole ones, and what is left over."""
-        packed = min(self.packed, self.batch)
-        rest = self.batch % packed
-        return [(self.batch // packed, packed), *([(1, rest)] if rest else [])]
+        return _core.fft_groups(self.batch, self.packed)
 
     @property
     def points(self) -> int:
@@ -452,7 +450,7 @@ class FftWorkload(Workload):
             for case in self.cases(options, site)
             for grid in ([case.grid] if options.grid is not None else fitting_grids(case.n, case.real, case.ranks))
             for method in METHODS
-            for packed in _packed(case)
+            for packed in _core.fft_together(case.ranks, case.batch, case.bytes_per_rank)
             for chunks, in_flight in ((1, 1), (SLICES, 1), (1, 2))
             if (method != "node-aware" or grid[1] == 1)
             and (chunks == 1 or (grid[1] == 1 and case.ranks > 1))
@@ -490,14 +488,6 @@ class FftWorkload(Workload):
                     )
                 )
         return [*lines, *(f"local FFTs: {name}" for name in dict.fromkeys(row.figures.get("library") for row in rows) if name)]
-
-
-def _packed(case: FftCase) -> list[int]:
-    """Return how many fields may travel together: powers of two up to all, while they are short (src/fft/choice.cpp)."""
-    found = [1]
-    while case.ranks > 1 and found[-1] < case.batch and 2 * found[-1] * case.bytes_per_rank <= _MOST_TOGETHER_BYTES:
-        found.append(min(2 * found[-1], case.batch))
-    return found
 
 
 def _process_grid(text: str) -> tuple[int, int]:

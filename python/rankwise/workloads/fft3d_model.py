@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.machine.fft_rates import FftRates, RankRates
 from rankwise.machine.profile import Profile
@@ -95,15 +96,12 @@ def exchanges_s(case: FftCase, model: Pricer, on_node: int) -> float:
 
 
 def _hidden_s(case: FftCase, model: Pricer, made_of: Ingredients) -> float:
-    """Return what slices or turns hide of a batch's local work and exchanges, as decide/fft_judge.cpp."""
-    hidden = 0.0
-    for groups, fields in case.groups:
-        both = min(fields * made_of.span.time_s, _of_group(case, model, made_of.on_node, fields).time_s)
-        if case.in_flight > 1:
-            hidden += (groups - 1) * both
-        elif case.chunks > 1:
-            hidden += groups * 2 / 3 * (1 - 1 / case.chunks) * both
-    return hidden
+    """Return what slices or turns hide of a batch's local work and exchanges."""
+    return sum(
+        _core.fft_hidden(groups, case.chunks, case.in_flight)
+        * min(fields * made_of.span.time_s, _of_group(case, model, made_of.on_node, fields).time_s)
+        for groups, fields in case.groups
+    )
 
 
 def _over_groups(case: FftCase, of_group: Callable[[int], Span]) -> Span:
