@@ -10,10 +10,13 @@ UNITY ?= OFF
 TESTS_REST ?= OFF
 # OFF: the wheel is built with what lies in the environment, so that a compiler cache knows the same headers again
 ISOLATED ?= ON
+# Of 'make mutants': how many of each part (0: all), and which parts (empty: all)
+COUNT ?= 200
+PARTS ?=
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone mutants faults fuzz consumers lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -92,6 +95,13 @@ test-ranks: $(VENV)/.installed-test
 
 test-alone: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ignore=tests/python/cluster -m "not mpi" --junitxml=build/pytest-alone.xml
+
+# Small wrong changes to the judge, the exchanges, the decisions, the models and the statistics: which ones do tests not notice?
+mutants: $(VENV)/.installed-test
+	$(REQUIREMENTS) project optional-dependencies mutants > build/mutants-requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/mutants-requirements.txt
+	$(BIN)/python -m pytest -q -p no:cacheprovider --import-mode=prepend tests/mutants
+	$(BIN)/python tests/mutants/run.py --count $(COUNT) $(PARTS)
 
 # Every fault of tests/python/faults/table.py, with what became of it in build/faults.txt.
 faults: $(VENV)/.installed-test

@@ -6,21 +6,14 @@
 #include <bit>
 #include <cmath>
 
+#include "../machine.hpp"
+
 namespace rankwise {
 namespace {
 
-constexpr double alpha_s = 2e-6;
-constexpr double beta_s_per_byte = 1e-9;
-constexpr double gap_s = 0.5e-6;
+using rankwise_test::machine;
 
-// Hockney with an overhead of gap_s a message: E(m) = T(m), g(m) = max(o, beta m).
-Machine machine(LinkClass link = LinkClass::other_node) {
-  Machine machine;
-  const TimeCurve time({{0, alpha_s, beta_s_per_byte}});
-  const TimeCurve gap({{0, gap_s, 0.0}, {500, 0.0, beta_s_per_byte}});
-  machine.links[static_cast<std::size_t>(link)] = LinkCost{time, time, time, gap, gap_s};
-  return machine;
-}
+const LinkCost far = rankwise_test::far_link();
 
 Placement one_node_each(Index ranks) {
   return Placement::blocked(ranks, 1);
@@ -37,20 +30,19 @@ double shift_time_s(SendMode mode, std::vector<Index> dims, int cutoff, Index bl
   return time_s(spec, block_bytes, machine());
 }
 
-double message_s(Index bytes) { return alpha_s + beta_s_per_byte * static_cast<double>(bytes); }
-
 TEST(Cost, BlockingShiftOnAnEvenRingIsTheHalfDuplexFormula) {
-  // werner2023 Eq. 1 doubled: 4k (alpha + beta m).
+  // werner2023 Eq. 1 doubled: 4k (alpha + beta m). Sending and receiving in turn, only the last message of those that receive
+  // first is not answered.
   for (const int k : {1, 2, 5, 10}) {
-    EXPECT_NEAR(shift_time_s(SendMode::ssend, {64}, k, 1000), 4 * k * message_s(1000), 1e-12) << k;
+    EXPECT_NEAR(shift_time_s(SendMode::ssend, {64}, k, 1000), 4 * k * far.ssend(1000) + *far.acknowledgement_s, 1e-12) << k;
   }
 }
 
 TEST(Cost, PlainSendsThatWaitForTheirReceiversCostWhatSynchronousOnesDo) {
   Machine waiting = machine();
-  LinkCost& link = *waiting.links[static_cast<std::size_t>(LinkClass::other_node)];
-  link.ssend = TimeCurve({{0, 3 * alpha_s, beta_s_per_byte}});
-  link.rendezvous_from_bytes = 1000;
+  for (std::optional<LinkCost>& link : waiting.links) {
+    if (link) link->rendezvous_from_bytes = 1000;
+  }
   for (const char* algorithm : {"direct", "comb", "shift"}) {
     const ExchangeSpec send = make_spec(algorithm, SendMode::send, {8, 8}, {true, true}, {1, 1});
     const ExchangeSpec ssend = make_spec(algorithm, SendMode::ssend, {8, 8}, {true, true}, {1, 1});
@@ -60,25 +52,16 @@ TEST(Cost, PlainSendsThatWaitForTheirReceiversCostWhatSynchronousOnesDo) {
 }
 
 TEST(Cost, ReceivesThatArePostedBeforeTakeWhatAnExchangeDoes) {
-  Machine quick = machine();
-  quick.links[static_cast<std::size_t>(LinkClass::other_node)]->exchange = TimeCurve({{0, alpha_s / 2, 0.0}});
   const ExchangeSpec direct = make_spec("direct", SendMode::send, {64}, {true}, {1});
-  EXPECT_NEAR(time_s(direct, 8, quick), alpha_s / 2 + gap_s, 1e-12);
-  const ExchangeSpec shift = make_spec("shift", SendMode::send, {64}, {true}, {1});
-  EXPECT_NEAR(time_s(shift, 8, quick), time_s(shift, 8, machine()), 1e-12);
+  EXPECT_NEAR(time_s(direct, 8, machine()), far.exchange(8) + far.gap(8), 1e-12);
 }
 
-TEST(Cost, AnAcknowledgementCountsWhereNoAnswerCoversIt) {
-  Machine acknowledging = machine();
-  constexpr double ack_s = 1e-6;
-  acknowledging.links[static_cast<std::size_t>(LinkClass::other_node)]->acknowledgement_s = ack_s;
-  const auto ssend_s = [&](const char* algorithm, int k) {
-    return time_s(make_spec(algorithm, SendMode::ssend, {64}, {true}, {k}), 1000, acknowledging);
-  };
-  // Shift on a ring sends and receives in turn: only the last message of those that receive first is not answered.
-  for (const int k : {1, 3}) EXPECT_NEAR(ssend_s("shift", k), 4 * k * message_s(1000) + ack_s, 1e-12) << k;
-  // Direct sends to one partner after the other, who has long been waiting: every message is waited for.
-  EXPECT_NEAR(ssend_s("direct", 2), 4 * (message_s(1000) + ack_s), 1e-12);
+TEST(Cost, EveryMessageThatNoAnswerCoversIsAcknowledged) {
+  // Direct sends to one partner after the other, who has long been waiting.
+  for (const int k : {1, 2}) {
+    const ExchangeSpec direct = make_spec("direct", SendMode::ssend, {64}, {true}, {k});
+    EXPECT_NEAR(time_s(direct, 1000, machine()), 2 * k * (far.ssend(1000) + *far.acknowledgement_s), 1e-12);
+  }
 }
 
 TEST(Cost, MessagesThatComeInAnyOrderArriveAGapApart) {
@@ -97,33 +80,36 @@ TEST(Cost, MessagesThatComeInAnyOrderArriveAGapApart) {
   const Walk walk(SendMode::send, {gathers, late, early, other});
   const double finish_s = walk.cost(100, one_node_each(4), machine()).finish_s[0];
   // The early one at T, the late one, sent a gap later, at T + gap.
-  EXPECT_NEAR(finish_s, message_s(100) + gap_s, 1e-12);
+  EXPECT_NEAR(finish_s, far.exchange(100) + far.gap(100), 1e-12);
+  // A card that a message holds for longer than its own time lets the late one in that much later.
+  Machine slow = machine();
+  slow.card = Resource{1e12, 5e-6};
+  EXPECT_NEAR(walk.cost(100, one_node_each(4), slow).finish_s[0],
+              far.exchange(100) + far.gap(100) + 5e-6 - far.send.hold_s(100), 1e-12);
 }
 
 TEST(Cost, BlockingShiftInThreeDimensionsIsEquationThree) {
   // werner2023 Eq. 3: 12k alpha + 2 beta m (8k^3 + 12k^2 + 6k).
   for (const int k : {1, 2}) {
-    const double expected_s = 12 * k * alpha_s + 2 * beta_s_per_byte * 100 * (8 * k * k * k + 12 * k * k + 6 * k);
+    double expected_s = 3 * *far.acknowledgement_s;
+    for (Index axis = 0, bytes = 100; axis < 3; ++axis, bytes *= 2 * k + 1) expected_s += 4 * k * far.ssend(bytes);
     EXPECT_NEAR(shift_time_s(SendMode::ssend, {6, 6, 6}, k, 100), expected_s, 1e-12) << k;
   }
 }
 
 TEST(Cost, NonBlockingShiftTakesOneOverlappingHopAfterTheOther) {
-  // k (alpha + beta m + max(o, beta m)): both directions of a hop in flight, the second a gap later.
+  // k (E + g): both directions of a hop in flight, the second a gap later.
   for (const int k : {1, 3}) {
-    EXPECT_NEAR(shift_time_s(SendMode::isend, {16}, k, 100), k * (message_s(100) + gap_s), 1e-12);
-    EXPECT_NEAR(shift_time_s(SendMode::isend, {16}, k, 2000), k * (message_s(2000) + 2000 * beta_s_per_byte), 1e-12);
+    for (const Index bytes : {100, 2000}) {
+      EXPECT_NEAR(shift_time_s(SendMode::isend, {16}, k, bytes), k * (far.exchange(bytes) + far.gap(bytes)), 1e-12);
+    }
   }
 }
 
-// The closed forms of specs/exchange.md ("Hockney misjudges anything non-blocking"), o = gap_s.
-double later_s(Index bytes) { return std::max(gap_s, beta_s_per_byte * static_cast<double>(bytes)); }
-
 TEST(Cost, SelfSynchronisingShiftOverlapsItsHops) {
   for (const Index bytes : {Index{8}, Index{400}, Index{2000}, Index{100000}}) {
-    const double hop_s = message_s(bytes) + later_s(bytes);
-    const double further_s =
-        std::max(message_s(bytes), message_s(bytes) + beta_s_per_byte * static_cast<double>(bytes) - 2 * gap_s);
+    const double hop_s = far.exchange(bytes) + far.gap(bytes);
+    const double further_s = std::max(far.exchange(bytes), hop_s - 2 * far.overhead());
     EXPECT_NEAR(shift_time_s(SendMode::isend_self, {32}, 1, bytes), hop_s, 1e-12);
     for (const int k : {2, 3, 10}) {
       EXPECT_NEAR(shift_time_s(SendMode::isend_self, {32}, k, bytes), 2 * hop_s + (k - 2) * further_s, 1e-12) << k;
@@ -140,7 +126,7 @@ TEST(Cost, DirectMessagesFollowEachOtherByTheGap) {
     for (const Index bytes : {Index{8}, Index{3000}}) {
       const ExchangeSpec spec = make_spec("direct", SendMode::isend, {6, 6}, {true, true}, {k, k});
       const double n = (2 * k + 1) * (2 * k + 1) - 1;
-      const double expected_s = std::max(2 * n * gap_s, message_s(bytes) + (n - 1) * later_s(bytes));
+      const double expected_s = std::max(2 * n * far.overhead(), far.exchange(bytes) + (n - 1) * far.gap(bytes));
       EXPECT_NEAR(time_s(spec, bytes, machine()), expected_s, 1e-12);
       // MPI's collective is the same messages.
       const ExchangeSpec collective = make_spec("neighbor-alltoall", SendMode::isend, {6, 6}, {true, true}, {k, k});
@@ -149,29 +135,22 @@ TEST(Cost, DirectMessagesFollowEachOtherByTheGap) {
   }
 }
 
-TEST(Cost, BlockingDirectIsOneMessageAtATime) {
-  const ExchangeSpec spec = make_spec("direct", SendMode::ssend, {7}, {true}, {1});
-  EXPECT_NEAR(time_s(spec, 1000, machine()), 2 * message_s(1000), 1e-12);
-}
-
 TEST(Cost, CombTakesOneLatencyAnAxis) {
   for (const int k : {1, 2}) {
     const ExchangeSpec spec = make_spec("comb", SendMode::isend, {6, 6, 6}, {true, true, true}, {k, k, k});
     double expected_s = 0;
     for (Index bytes = 100, axis = 0; axis < 3; ++axis, bytes *= 2 * k + 1) {
-      expected_s += std::max(4 * k * gap_s, message_s(bytes) + (2 * k - 1) * later_s(bytes));
+      expected_s += std::max(4 * k * far.overhead(), far.exchange(bytes) + (2 * k - 1) * far.gap(bytes));
     }
     EXPECT_NEAR(time_s(spec, 100, machine()), expected_s, 1e-12) << k;
   }
 }
 
-// Hockney as the closed forms of team shift have it: nothing but alpha + beta m a message.
+// As the closed forms of team shift have it: nothing but alpha + beta m a message.
 Machine hockney() {
-  Machine machine;
-  const TimeCurve time({{0, alpha_s, beta_s_per_byte}});
-  machine.links[static_cast<std::size_t>(LinkClass::other_node)] =
-      LinkCost{time, time, time, TimeCurve({{0, 0.0, 0.0}}), 0.0};
-  return machine;
+  Machine plain = machine().alone();
+  plain.card.reset();
+  return plain;
 }
 
 // The most messages that a member sends from skew to the end, its own block being there already: max_j S_j - z_j, with
@@ -203,8 +182,8 @@ TEST(Cost, PooledTeamShiftIsItsClosedForm) {
     const Index blocks = t.c * shifts + 2 * (t.c - 1);
     const Walk walk(spec);
     const Cost cost = walk.cost(1000, one_node_each(spec.ranks()), hockney());
-    EXPECT_NEAR(cost.time_s(), static_cast<double>(messages) * alpha_s +
-                                   static_cast<double>(blocks) * beta_s_per_byte * 1000, 1e-12) << t.k << " " << t.c;
+    EXPECT_NEAR(cost.time_s(), static_cast<double>(messages) * far.send(0) +
+                                   static_cast<double>(blocks) * (far.send(1000) - far.send(0)), 1e-12) << t.k << " " << t.c;
     EXPECT_EQ(cost.messages_per_rank, messages);
     EXPECT_EQ(cost.blocks_per_rank, blocks);
   }
@@ -215,7 +194,7 @@ TEST(Cost, ReplicatedTeamShiftIsItsClosedForm) {
   const Index c = 4;
   const ExchangeSpec all = make_spec("team-shift", SendMode::send, {16}, {true}, {1}, Shell::all_pairs, c,
                                      TeamBoxes::replicated);
-  EXPECT_NEAR(time_s(all, 1000, hockney()), (2 + 4 + 2) * message_s(1000), 1e-12);
+  EXPECT_NEAR(time_s(all, 1000, hockney()), (2 + 4 + 2) * far.send(1000), 1e-12);
   // Otherwise it is an upper bound, for members that finish early are added up early.
   for (const int k : {1, 2, 3, 5}) {
     const Index w = 2 * k + 1;
@@ -227,8 +206,8 @@ TEST(Cost, ReplicatedTeamShiftIsItsClosedForm) {
     const ExchangeSpec spec = make_spec("team-shift", SendMode::send, {16}, {true}, {k}, Shell::full, c,
                                         TeamBoxes::replicated);
     const double time = time_s(spec, 1000, hockney());
-    EXPECT_LE(time, static_cast<double>(most + 2) * message_s(1000) + 1e-12) << k;
-    EXPECT_GE(time, static_cast<double>(most) * message_s(1000) - 1e-12) << k;
+    EXPECT_LE(time, static_cast<double>(most + 2) * far.send(1000) + 1e-12) << k;
+    EXPECT_GE(time, static_cast<double>(most) * far.send(1000) - 1e-12) << k;
   }
 }
 
@@ -236,7 +215,7 @@ TEST(Cost, AnEighthShellGoesThereAndBack) {
   const ExchangeSpec spec = make_spec("shift", SendMode::ssend, {8}, {true}, {3}, Shell::eighth);
   const Cost cost = Walk(spec).cost(1000, one_node_each(8), machine());
   EXPECT_EQ(cost.messages_per_rank, 2 * 3);
-  EXPECT_NEAR(cost.time_s(), 2 * 2 * 3 * message_s(1000), 1e-12);
+  EXPECT_NEAR(cost.time_s(), 2 * (2 * 3 * far.ssend(1000) + *far.acknowledgement_s), 1e-12);
 }
 
 TEST(Cost, AnOddRingPaysForItsSeam) {
@@ -251,28 +230,15 @@ TEST(Cost, CountsTheBusiestRank) {
 }
 
 TEST(Cost, NamesALinkClassThatTheMachineLacks) {
+  Machine inside = machine();
+  inside.links.back().reset();
   const ExchangeSpec spec{"shift", SendMode::ssend, Grid({2}, {true}), Window({1})};
   try {
-    (void)Walk(spec).cost(8, one_node_each(2), machine(LinkClass::same_socket));
+    (void)Walk(spec).cost(8, one_node_each(2), inside);
     FAIL() << "no error";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("other-node"), std::string::npos) << error.what();
   }
-}
-
-TEST(Cost, ClassesLinksByTheNarrowestThatHoldsBoth) {
-  EXPECT_EQ(link_between({0, 0, 0}, {1, 2, 3}), LinkClass::other_node);
-  EXPECT_EQ(link_between({0, 0, 0}, {0, 1, 3}), LinkClass::other_socket);
-  EXPECT_EQ(link_between({0, 0, 0}, {0, 0, 1}), LinkClass::same_socket);
-  EXPECT_EQ(link_between({0, 0, 0}, {0, 0, 0}), LinkClass::same_core);
-}
-
-TEST(TimeCurve, UsesTheLineOfItsSize) {
-  const TimeCurve curve({{0, 1.0, 0.0}, {100, 0.0, 0.1}});
-  EXPECT_DOUBLE_EQ(curve(99), 1.0);
-  EXPECT_DOUBLE_EQ(curve(100), 10.0);
-  EXPECT_THROW(TimeCurve({}), std::invalid_argument);
-  EXPECT_THROW(TimeCurve({{5, 1, 1}, {5, 1, 1}}), std::invalid_argument);
 }
 
 }  // namespace

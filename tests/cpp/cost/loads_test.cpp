@@ -8,6 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "../machine.hpp"
+#include "../rounds.hpp"
 #include "decide/few.hpp"
 #include "schedule/algorithms.hpp"
 
@@ -70,6 +72,22 @@ TEST(Loads, KnownAnswersOfExchanges) {
     for (const auto& [rate, us] : {std::pair{gb_per_s, known.slow_us}, std::pair{4 * gb_per_s, known.quick_us}}) {
       EXPECT_NEAR(of_all(known.spec, known.placement, 10000, machine(rate)).time_s(), us * 1e-6, 1e-12);
       EXPECT_NEAR(of_few(known.spec, known.placement, 10000, machine(rate)).time_s(), us * 1e-6, 1e-12);
+    }
+  }
+}
+
+TEST(Loads, PlainSendsThatWaitShareAsSynchronousOnesDo) {
+  Machine waiting = machine(gb_per_s);
+  for (auto& link : waiting.links) {
+    if (link) link->rendezvous_from_bytes = 1000;
+  }
+  for (const Placement& placement : {Placement::blocked(8, 2), cyclic(8, 4)}) {
+    for (const char* algorithm : {"shift", "direct"}) {
+      const ExchangeSpec send = periodic(algorithm, SendMode::send, {8});
+      const ExchangeSpec ssend = periodic(algorithm, SendMode::ssend, {8});
+      EXPECT_EQ(of_all(send, placement, 10000, waiting).time_s(), of_all(ssend, placement, 10000, waiting).time_s());
+      EXPECT_EQ(of_few(send, placement, 10000, waiting).time_s(), of_few(ssend, placement, 10000, waiting).time_s());
+      EXPECT_EQ(Walk(send).at(placement).cost(10000, waiting).time_s(), of_all(ssend, placement, 10000, waiting).time_s());
     }
   }
 }
@@ -155,24 +173,6 @@ TEST(Loads, MoreCardIsNeverSlowerAndNothingIsQuickerThanWithoutSharing) {
   }
 }
 
-TEST(Loads, RanksListedOneByOneAreKnownAsBlocked) {
-  for (const auto& [per_node, per_socket] : {std::pair<Index, Index>{6, 6}, {6, 3}, {6, 4}, {6, 1}, {1, 1}}) {
-    const Placement blocked = Placement::blocked(20, per_node, per_socket);
-    std::vector<std::int32_t> nodes;
-    std::vector<std::int32_t> sockets;
-    for (Index rank = 0; rank < 20; ++rank) {
-      nodes.push_back(static_cast<std::int32_t>(blocked[rank].node));
-      sockets.push_back(static_cast<std::int32_t>(blocked[rank].socket));
-    }
-    const Placement listed = Placement::on_nodes(nodes, sockets);
-    EXPECT_TRUE(listed.is_blocked()) << per_node << " a node, " << per_socket << " a socket";
-    for (Index rank = 0; rank < 20; ++rank) EXPECT_EQ(listed[rank], blocked[rank]);
-    std::swap(sockets.front(), sockets.back());
-    std::swap(nodes.front(), nodes.back());
-    EXPECT_FALSE(Placement::on_nodes(nodes, sockets).is_blocked());
-  }
-}
-
 TEST(Loads, ANodesNumberMakesNoDifference) {
   Draws draw;
   for (int i = 0; i < 100; ++i) {
@@ -202,6 +202,23 @@ TEST(Loads, OneMessageAtATimeOfOneRankANodeSharesNothing) {
   }
 }
 
+TEST(Loads, TheFewKnowWhatSocketsAndSwitchesShare) {
+  const Machine shared = rankwise_test::shared_machine();
+  Draws draw(true);
+  for (int i = 0; i < rankwise_test::rounds(100); ++i) {
+    const Drawn drawn = draw();
+    const Index per_node = drawn.placement.most_on_a_node();
+    const Placement placement =
+        Placement::blocked(drawn.spec.ranks(), per_node, (per_node + 1) / 2).with_levels({2, 6});
+    const Cost all = of_all(drawn.spec, placement, drawn.bytes, shared);
+    const Cost few = of_few(drawn.spec, placement, drawn.bytes, shared);
+    EXPECT_GE(few.busiest.held_s, all.busiest.held_s * (1 - 1e-9)) << drawn.spec.algorithm << " " << i;
+    EXPECT_LE(few.busiest.held_s, all.busiest.held_s * 1.12) << drawn.spec.algorithm << " " << i;
+    EXPECT_GE(few.time_s(), all.time_s() * 0.7) << drawn.spec.algorithm << " " << to_string(drawn.spec.mode) << " " << i;
+    EXPECT_LE(few.time_s(), all.time_s() * 1.2) << drawn.spec.algorithm << " " << to_string(drawn.spec.mode) << " " << i;
+  }
+}
+
 TEST(Loads, TheFewKnowHowBusyTheBusiestNodeIs) {
   Draws draw(true);
   int shared = 0;
@@ -214,19 +231,6 @@ TEST(Loads, TheFewKnowHowBusyTheBusiestNodeIs) {
     shared += all.held_s > 0 ? 1 : 0;
   }
   EXPECT_GT(shared, 100);
-}
-
-TEST(Loads, WhatIsWrongIsRefusedInOneLine) {
-  Machine standing = machine(gb_per_s);
-  standing.card->bytes_per_s = 0.0;
-  EXPECT_THROW(standing.check(), std::invalid_argument);
-  Machine shrinking = machine(gb_per_s);
-  shrinking.levels = {{8, gb_per_s}, {4, gb_per_s}};
-  EXPECT_THROW(shrinking.check(), std::invalid_argument);
-  EXPECT_THROW(Placement(std::vector<Location>{{-1, 0, 0}, {0, 0, 1}}), std::invalid_argument);
-  EXPECT_THROW(Placement(std::vector<Location>{{0, 0, 0}, {1, 0, 1}}), std::invalid_argument);  // a socket of two nodes
-  EXPECT_THROW((void)Placement::blocked(8, 0), std::invalid_argument);
-  EXPECT_THROW((void)Placement::blocked(8, 2).with_levels({4, 2}), std::invalid_argument);
 }
 
 }  // namespace

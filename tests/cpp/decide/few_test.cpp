@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "../machine.hpp"
 #include "schedule/algorithms.hpp"
 
 namespace rankwise {
@@ -149,6 +150,28 @@ TEST_P(FewStandForAll, WithTheirPartnersOnOtherNodesWhereNotAllNodesAreCounted) 
     const Placement apart = Placement::blocked(spec.ranks(), 1);
     const double few = walk_of_few(spec, Layout(rank_grid(spec), apart)).cost(1000, network).time_s();
     EXPECT_NEAR(few, Walk(spec).cost(1000, apart, network).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
+  }
+}
+
+TEST_P(FewStandForAll, WhereAllNodesAreAlike) {
+  // A row is a node, and rows are rings: every node has the same to do, inside and outside.
+  const Machine shared = rankwise_test::shared_machine();
+  for (const std::string& algorithm : with_window()) {
+    if (!why_not(algorithm, GetParam(), Shell::full).empty()) continue;
+    const ExchangeSpec spec = make_spec(algorithm, GetParam(), {12, 8}, {true, true}, {1, 1});
+    const Placement rows = Placement::blocked(spec.ranks(), 8);
+    const Walk all(spec);
+    const Walk few = walk_of_few(spec, Layout(spec.grid, rows));
+    for (const Index bytes : {8, 20000}) {
+      const Cost expected = all.cost(bytes, rows, shared);
+      const Cost found = few.cost(bytes, shared);
+      EXPECT_NEAR(found.time_s(), expected.time_s(), 0.004 * expected.time_s()) << algorithm << " " << bytes;
+      EXPECT_NEAR(found.busiest.held_s, expected.busiest.held_s, 1e-12) << algorithm << " " << bytes;
+      EXPECT_EQ(found.busiest.resource, expected.busiest.resource) << algorithm << " " << bytes;
+      EXPECT_NEAR(found.busiest.bytes, expected.busiest.bytes, 0.5) << algorithm << " " << bytes;
+      EXPECT_EQ(found.messages_per_rank, expected.messages_per_rank);
+      EXPECT_EQ(found.blocks_per_rank, expected.blocks_per_rank);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../machine.hpp"
 #include "profile/profile.hpp"
 
 namespace rankwise {
@@ -14,6 +15,68 @@ TEST(FftJudge, GridsLeaveNobodyIdle) {
   EXPECT_EQ(fft_grids({16, 2, 16}, 9, 4), (Grids{{2, 2}}));
   EXPECT_EQ(fft_grids({1, 1, 5}, 3, 6), Grids{});
   EXPECT_EQ(fft_grids({16, 16, 4}, 3, 4), (Grids{{4, 1}, {2, 2}}));
+}
+
+const LinkCost near_cost = rankwise_test::near_link();
+const LinkCost far_cost = rankwise_test::far_link();
+constexpr double array_bytes = 24'000;
+
+double exchanges_s(const FftExchanges& way, Index ranks_per_node) {
+  const Placement placement = Placement::blocked(way.grid[0] * way.grid[1], ranks_per_node);
+  return fft_exchanges_s(way, array_bytes, placement, rankwise_test::machine());
+}
+
+TEST(FftJudge, AtOnceAMessageFollowsTheOtherByTheGap) {
+  EXPECT_EQ(exchanges_s({{1, 1}}, 1), 0.0);
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 1}}, 1), far_cost.exchange(12'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}}, 1), far_cost.exchange(6'000) + 2 * far_cost.gap(6'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}}, 4), near_cost.exchange(6'000) + 2 * near_cost.gap(6'000));
+  // Rows of three within a node, columns of two between nodes, in which three ranks share a card.
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 3}}, 3),
+                   near_cost.exchange(8'000) + near_cost.gap(8'000) + far_cost.exchange(12'000) +
+                       2 * far_cost.send.hold_s(12'000));
+  // No message is empty.
+  EXPECT_DOUBLE_EQ(fft_exchanges_s({{2, 1}}, 0.5, Placement::blocked(2, 1), rankwise_test::machine()), far_cost.exchange(1));
+}
+
+TEST(FftJudge, PairwiseAStepForEachPartner) {
+  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}, FftMessages::pairwise}, 1), 3 * far_cost.exchange(6'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 2}, FftMessages::pairwise}, 1), 2 * far_cost.exchange(12'000));
+}
+
+TEST(FftJudge, SlicesOfASlabAreExchangedOneAfterTheOther) {
+  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}, FftMessages::at_once, 3}, 1), 3 * (far_cost.exchange(2'000) + 2 * far_cost.gap(2'000)));
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 2}, FftMessages::at_once, 3}, 1), 2 * far_cost.exchange(12'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{1, 4}, FftMessages::at_once, 3}, 1), far_cost.exchange(6'000) + 2 * far_cost.gap(6'000));
+}
+
+TEST(FftJudge, ByNodeItGathersSendsAndHandsOut) {
+  // Of 24 kB of six ranks on two nodes each has 4 kB for every other: 8 kB for each of its node, 36 kB for the other node.
+  const double inside_s = near_cost.exchange(8'000) + near_cost.gap(8'000);
+  EXPECT_DOUBLE_EQ(exchanges_s({{6, 1}, FftMessages::by_node}, 3), 2 * inside_s + far_cost.exchange(36'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{6, 1}, FftMessages::by_node, 2}, 3),
+                   2 * (2 * (near_cost.exchange(4'000) + near_cost.gap(4'000)) + far_cost.exchange(18'000)));
+  // Of seven four sit on the first node: as if eight, with 3428 B for each.
+  const double four_s = near_cost.exchange(6'000) + 2 * near_cost.gap(6'000);
+  EXPECT_DOUBLE_EQ(exchanges_s({{7, 1}, FftMessages::by_node}, 4), 2 * four_s + far_cost.exchange(54'857));
+  // Columns of a grid whose rows have a node each: nothing to gather.
+  EXPECT_DOUBLE_EQ(exchanges_s({{3, 2}, FftMessages::by_node}, 2),
+                   near_cost.exchange(12'000) * 2 + far_cost.exchange(8'000) + far_cost.gap(8'000));
+}
+
+TEST(FftJudge, SlicesHideTwoThirdsOfTheWorkButTheFirstBetweenNodes) {
+  const Machine machine = rankwise_test::machine();
+  const auto time_s = [&](const FftExchanges& way, Index per_node, double local_s) {
+    return fft_s(way, array_bytes, local_s, Placement::blocked(way.grid[0] * way.grid[1], per_node), machine);
+  };
+  const FftExchanges slices{{4, 1}, FftMessages::at_once, 4};
+  const double between_s = exchanges_s(slices, 1);
+  EXPECT_DOUBLE_EQ(time_s(slices, 1, 1e-3), 1e-3 + 0.5 * between_s);
+  EXPECT_DOUBLE_EQ(time_s(slices, 1, 1e-6), 0.5e-6 + between_s);
+  EXPECT_DOUBLE_EQ(time_s(slices, 4, 1e-3), 1e-3 + exchanges_s(slices, 4));
+  EXPECT_DOUBLE_EQ(time_s({{4, 1}}, 1, 1e-3), 1e-3 + exchanges_s({{4, 1}}, 1));
+  const FftExchanges pencils{{2, 2}, FftMessages::at_once, 4};
+  EXPECT_DOUBLE_EQ(time_s(pencils, 1, 1e-3), 1e-3 + exchanges_s(pencils, 1));
 }
 
 TEST(FftJudge, TakesTimeForEveryExchange) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../machine.hpp"
 #include "profile/profile.hpp"
 
 namespace rankwise {
@@ -52,6 +53,42 @@ TEST(HaloJudge, WhatWaitsForSeveralStepsTakesLonger) {
   const NodeTraffic traffic = crowd(4, 1000);
   const double once_s = cost_of_steps({traffic}, default_machine()).time_s;
   EXPECT_GT(cost_of_steps({traffic, traffic}, default_machine()).time_s, 1.9 * once_s);
+}
+
+TEST(HaloJudge, MessagesOfAStepAreInFlightTogetherAndShareTheCard) {
+  const LinkCost near = rankwise_test::near_link();
+  const LinkCost far = rankwise_test::far_link();
+  const Machine machine = rankwise_test::machine();
+  const HaloCost alone = cost_of_steps({crowd(1, 1000)}, machine);
+  EXPECT_DOUBLE_EQ(alone.time_s, far.exchange(1000));
+  EXPECT_DOUBLE_EQ(alone.low_s, 0.98 * alone.time_s);
+  EXPECT_DOUBLE_EQ(alone.high_s, 1.02 * alone.time_s);
+  // Two ranks send two messages each: the card passes four.
+  EXPECT_DOUBLE_EQ(cost_of_steps({crowd(2, 1000)}, machine).time_s, far.exchange(1000) + 3 * far.send.hold_s(1000));
+  // Within a node, and then to another, which sends one message less: what it does not answer is left out.
+  NodeTraffic inside;
+  inside.members = {0, 1};
+  inside.inside = {{{0, 1}, 0, 500}, {{1, 0}, 0, 700}};
+  NodeTraffic across = crowd(2, 1000);
+  across.in.pop_back();
+  const double time_s = cost_of_steps({inside, across}, machine).time_s;
+  EXPECT_DOUBLE_EQ(time_s, near.exchange(700) + far.exchange(1000) + 2 * far.send.hold_s(1000));
+}
+
+TEST(HaloJudge, RelaysCarryEightBytesMoreForEachParcel) {
+  const LinkCost near = rankwise_test::near_link();
+  const LinkCost far = rankwise_test::far_link();
+  const Machine machine = rankwise_test::machine();
+  const auto relay = [&](RelayKind kind, const NodeTraffic& traffic) {
+    return cost_of_relay(kind, traffic, mirrored(kind, traffic), machine).time_s;
+  };
+  EXPECT_DOUBLE_EQ(relay(RelayKind::two_step, crowd(1, 1000)), far.exchange(1008));
+  EXPECT_DOUBLE_EQ(relay(RelayKind::leader, crowd(1, 1000)), far.exchange(1008));
+  // To the leader, four parcels to the other node's, and to its member.
+  EXPECT_DOUBLE_EQ(relay(RelayKind::leader, crowd(2, 1000)), 2 * near.send(2016) + far.exchange(4032));
+  // One parcel to each other, then two for one rank of the other node, beside those of the other.
+  EXPECT_DOUBLE_EQ(relay(RelayKind::two_step, crowd(2, 1000)),
+                   near.exchange(1008) + far.exchange(2016) + far.send.hold_s(2016));
 }
 
 TEST(HaloJudge, OnlyWhatMayBeTheFastestIsTried) {

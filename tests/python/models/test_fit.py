@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankwise.machine.link import Point
 from rankwise.models import hockney, piecewise
 from rankwise.models.curve import curve_from_table, curve_of
-from rankwise.models.fit import find_lines, fit_line, fit_line_in_logs
+from rankwise.models.fit import Line, _costs, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
 from synthetic_machine import measure
 
 SIZES = np.array([0, 1, 8, 64, 256, 512, 1024, 2048, 4096, 6000, 8192, 16384, 32768, 65536, 262144, 1048576], float)
@@ -40,6 +40,58 @@ def test_the_break_between_two_protocols_is_found() -> None:
     assert [int(SIZES[line.first]) for line in lines] == [0, 8192]
     assert lines[0].alpha_s == pytest.approx(1e-6, rel=1e-6)
     assert lines[1].beta_s_per_byte == pytest.approx(0.1e-9, rel=1e-6)
+
+
+def test_a_parameter_below_zero_leaves_the_best_line_without_it() -> None:
+    # Relative least squares with one parameter: sum(1 / t) / sum(1 / t^2), and sum(x / t) / sum((x / t)^2).
+    assert fit_line(np.array([1.0, 1000.0]), np.array([2.0, 1.0])) == pytest.approx((1.5 / 1.25, 0.0))
+    assert fit_line(np.array([1.0, 10.0]), np.array([1.0, 50.0])) == pytest.approx((0.0, 1.2 / 1.04))
+    # In logarithms the means of log t and of log (t / x); a size of 0 keeps alpha above 0.
+    assert fit_line_in_logs(np.array([1.0, 1000.0]), np.array([2.0, 1.0])) == pytest.approx((2**0.5, 0.0))
+    assert fit_line_in_logs(np.array([1.0, 10.0]), np.array([1.0, 50.0])) == pytest.approx((0.0, 5**0.5))
+    assert fit_line_in_logs(np.array([0.0, 1.0, 10.0]), np.array([1e-9, 1.0, 50.0]))[0] > 0
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too far apart, or too small"):
+        fit_line(np.array([1.0, 2.0]), np.array([1e-320, 1.0]))
+
+
+def test_no_other_line_is_closer_in_the_logarithm() -> None:
+    times = _two_protocols(SIZES)
+    alpha, beta = fit_line_in_logs(SIZES, times)
+
+    def error(a: float, b: float) -> float:
+        return float(np.sum(np.log((a + b * SIZES) / times) ** 2))
+
+    for a, b in ((1.001, 1), (0.999, 1), (1, 1.001), (1, 0.999), (1.001, 0.999), (0.999, 1.001)):
+        assert error(alpha, beta) < error(a * alpha, b * beta)
+
+
+def test_every_piece_costs_what_the_best_line_through_it_is_off() -> None:
+    sizes, times = SIZES[:8], np.array([2.0, 1.5, 3.0, 2.5, 9.0, 40.0, 30.0, 200.0])
+    costs = _costs(sizes, times)
+    for first in range(8):
+        for last in range(8):
+            if last - first < 2:
+                assert np.isinf(costs[first, last])
+                continue
+            x, t = sizes[first : last + 1], times[first : last + 1]
+            alpha, beta = fit_line(x, t)
+            assert costs[first, last] == pytest.approx(float(np.sum(((alpha + beta * x) / t - 1) ** 2)), rel=1e-6, abs=1e-9)
+
+
+def test_the_breaks_are_the_best_of_all_for_their_number() -> None:
+    x = np.arange(1.0, 13.0)
+    times = np.where(x < 5, 3 + x, np.where(x < 9, 30 + 2 * x, 300 + x))
+    assert [(line.first, line.last) for line in find_lines(x, times)] == [(0, 3), (4, 7), (8, 11)]
+    two = find_lines(x, times, most=2)
+    assert [(line.first, line.last) for line in two] == [(0, 3), (4, 11)] or len(two) == 2
+    assert [(line.first, line.last) for line in find_lines(x, times, noise=100.0)] == [(0, 11)]
+    assert [(line.first, line.last) for line in find_lines(x[:5], times[:5])] == [(0, 4)]
+    assert len(find_lines(x[:6], np.where(x[:6] < 4, 1.0, 50.0))) == 2
+    again = refit(x, 2 * times, find_lines(x, times))
+    assert [(line.first, line.last) for line in again] == [(0, 3), (4, 7), (8, 11)]
+    assert again[1].alpha_s == pytest.approx(60) and again[1].beta_s_per_byte == pytest.approx(4)
+    residuals = relative_residuals(x[:4], np.full(4, 2.0), [Line(0, 1, 1.0, 1.0), Line(2, 3, 3.0, 0.0)])
+    assert residuals.tolist() == [0.0, 0.5, 0.5, 0.5]
 
 
 def test_noise_alone_makes_no_breaks() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.max_rate import fit, with_contention
+from rankwise.machine.link import LinkModel, Parameter, Segment
+from rankwise.models.max_rate import fit, several_at_once_s, with_contention
 from rankwise.models.measured import Way
 from synthetic_machine import MAX_RATE, SIZES, max_rate_times, measure
 
@@ -35,6 +35,34 @@ def test_without_a_shared_limit_two_messages_take_no_longer_than_one() -> None:
     found = {name: parameter.value for name, parameter in fitted["send"].parameters.items()}
     assert found["injection_bytes_per_s"] == pytest.approx(2 / MAX_RATE["beta_s_per_byte"])
     assert "contention_factor" not in found
+
+
+def test_several_at_once_take_the_lower_of_the_rates() -> None:
+    def model(beta: float, limit: float | None) -> LinkModel:
+        found = {"alpha_s": Parameter(2e-6), "beta_s_per_byte": Parameter(beta)}
+        if limit is not None:
+            found["injection_bytes_per_s"] = Parameter(limit)
+        return LinkModel("max-rate", MODEL.segments, "", parameters=found)
+
+    assert several_at_once_s(model(1e-9, 2.5e9), 2, 1000) == pytest.approx(2e-6 + 1e-6)
+    assert several_at_once_s(model(1e-9, 2.5e9), 5, 1000) == pytest.approx(2e-6 + 2e-6)
+    assert several_at_once_s(model(1e-9, None), 5, 1000) == pytest.approx(2e-6 + 1e-6)
+    assert several_at_once_s(model(0.0, 2.5e9), 5, 1000) == pytest.approx(2e-6 + 2e-6)
+    assert several_at_once_s(model(0.0, None), 5, 1000) == pytest.approx(2e-6)
+
+
+def test_streams_that_were_measured_tell_the_limit() -> None:
+    measured = {name: Way.exact(SIZES, time_s) for name, time_s in max_rate_times().items()}
+    assert fit(measured, Parameter(7e9))["send"].parameters["injection_bytes_per_s"] == Parameter(7e9)
+    assert fit(measured)["send"].parameter_count == 7
+
+
+def test_contention_splits_the_segment_that_it_begins_in() -> None:
+    busy = with_contention(MODEL, 2.0, 50).segments
+    assert [(s.from_bytes, s.to_bytes, s.alpha_s, s.beta_s_per_byte) for s in busy] == [
+        (0, 50, 1e-6, 1e-9), (50, 100, 2e-6, 2e-9), (100, None, 1e-5, 4e-10)
+    ]  # fmt: skip
+    assert [s.from_bytes for s in with_contention(MODEL, 2.0, 100).segments] == [0, 100]
 
 
 def test_without_two_messages_at_once_it_says_what_it_needs() -> None:

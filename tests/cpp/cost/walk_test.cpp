@@ -1,0 +1,233 @@
+// What a walk says beside the time: who did what when, how far it may be off, and what it refuses.
+#include "cost/walk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../machine.hpp"
+#include "../refused.hpp"
+
+namespace rankwise {
+namespace {
+
+using rankwise_test::error_of;
+
+const LinkCost net = rankwise_test::far_link();
+
+Op op_of(Op::Kind kind, Index peer, int tag = 0, Index blocks = 1) {
+  Op op;
+  op.kind = kind;
+  op.peer = peer;
+  op.tag = tag;
+  op.slots = {{0, blocks}};
+  return op;
+}
+
+RankSchedule steps_of(std::vector<Step> steps) {
+  RankSchedule schedule;
+  schedule.steps = std::move(steps);
+  schedule.slots = 8;
+  return schedule;
+}
+
+ExchangeSpec ring(const char* algorithm, SendMode mode, int k, Shell shell = Shell::full) {
+  return make_spec(algorithm, mode, {16}, {true}, {k}, shell);
+}
+
+Cost apart(const ExchangeSpec& spec, Index bytes) {
+  return Walk(spec).cost(bytes, Placement::blocked(spec.ranks(), 1), rankwise_test::machine());
+}
+
+TEST(Walk, TellsHowFarSchedulesOfAKindMayBeOff) {
+  struct Known {
+    ExchangeSpec spec;
+    const char* kind;
+    double low;
+    double high;
+  };
+  for (const Known& known : {Known{ring("direct", SendMode::isend, 2), "one step in flight", 0.98, 1.02},
+                             Known{ring("shift", SendMode::isend, 2), "several steps in flight", 0.81, 1.04},
+                             Known{ring("direct", SendMode::isend, 1, Shell::eighth), "parts in flight", 0.76, 1.29},
+                             Known{ring("direct", SendMode::ssend, 2), "one blocking step", 0.84, 1.47},
+                             Known{ring("shift", SendMode::ssend, 2), "several blocking steps", 0.76, 1.26},
+                             Known{ring("direct", SendMode::ssend, 1, Shell::eighth), "blocking parts", 0.67, 1.50}}) {
+    EXPECT_STREQ(Walk(known.spec).discrepancy().kind, known.kind);
+    const Cost cost = apart(known.spec, 8);
+    EXPECT_DOUBLE_EQ(cost.low_s, known.low * cost.time_s()) << known.kind;
+    EXPECT_DOUBLE_EQ(cost.high_s, known.high * cost.time_s()) << known.kind;
+  }
+}
+
+TEST(Walk, NothingThatBlocksIsDoneBeforeTheBusiestResourceHasPassedMostOfIt) {
+  const auto cost = [](double least_s, SendMode mode) {
+    Machine machine = rankwise_test::machine();
+    machine.card = Resource{1e12, least_s};
+    return Walk(ring("direct", mode, 1)).cost(8, Placement::blocked(16, 8), machine);
+  };
+  const Cost waits = cost(100e-6, SendMode::ssend);
+  EXPECT_DOUBLE_EQ(waits.busiest.held_s, 200e-6);
+  EXPECT_DOUBLE_EQ(waits.low_s, 0.9 * 200e-6);
+  EXPECT_LT(0.84 * waits.time_s(), waits.low_s);
+  const Cost in_flight = cost(100e-6, SendMode::isend);
+  EXPECT_DOUBLE_EQ(in_flight.low_s, 0.98 * in_flight.time_s());
+  Cost of_none;
+  EXPECT_EQ(of_none.time_s(), 0.0);
+  of_none.busiest.held_s = 3.0;
+  EXPECT_EQ(of_none.time_s(), 3.0);
+  of_none.finish_s = {1.0, 4.0, 2.0};
+  EXPECT_EQ(of_none.time_s(), 4.0);
+}
+
+TEST(Walk, PlainSendsWaitFromTheLargestThresholdOfAllLinksOn) {
+  Machine machine = rankwise_test::machine();
+  const ExchangeSpec send = ring("shift", SendMode::send, 1);
+  const auto waits = [&](Index bytes) {
+    const Placement placement = Placement::blocked(16, 1);
+    const double ssend_s = Walk(ring("shift", SendMode::ssend, 1)).cost(bytes, placement, machine).time_s();
+    return Walk(send).cost(bytes, placement, machine).time_s() == ssend_s;
+  };
+  EXPECT_FALSE(waits(1 << 20));
+  machine.links.back()->rendezvous_from_bytes = 1000;
+  EXPECT_FALSE(waits(1 << 20));  // a link is known that never waits
+  machine.links[static_cast<std::size_t>(LinkClass::same_socket)]->rendezvous_from_bytes = 2000;
+  EXPECT_FALSE(waits(1999));
+  EXPECT_TRUE(waits(2000));
+  // What could not finish if sends waited goes on without.
+  const std::vector<RankSchedule> both{steps_of({{{op_of(Op::Kind::send, 1)}}, {{op_of(Op::Kind::recv, 1)}}}),
+                                       steps_of({{{op_of(Op::Kind::send, 0)}}, {{op_of(Op::Kind::recv, 0)}}})};
+  const Placement placement = Placement::blocked(2, 1);
+  const double time_s = Walk(SendMode::send, both).cost(4000, placement, machine).time_s();
+  EXPECT_DOUBLE_EQ(time_s, 2 * net.gap(4000));
+  EXPECT_DOUBLE_EQ(Walk(SendMode::send, both).at(placement).cost(4000, machine).time_s(), time_s);
+  EXPECT_EQ(error_of([&] { Walk(SendMode::ssend, both); }), "the schedule cannot finish: rank 0 waits for rank 1 for ever");
+}
+
+TEST(Walk, WhatItCannotTellIsRefused) {
+  const Walk walk(ring("direct", SendMode::isend, 1));
+  const Machine machine = rankwise_test::machine();
+  const Placement sixteen = Placement::blocked(16, 1);
+  EXPECT_EQ(error_of([&] { (void)walk.cost(-1, sixteen, machine); }), "block size -1 B is negative: give at least 0");
+  EXPECT_EQ(error_of([&] { (void)walk.cost((Index{1} << 62) + 1, sixteen, machine); }),
+            "messages of 1 blocks of 4611686018427387905 B are too large: make the blocks smaller");
+  EXPECT_EQ(error_of([&] { (void)walk.cost(Index{1} << 62, sixteen, machine); }), "");
+  const std::string other = "the placement has 15 ranks, the schedule 16: give one location a rank";
+  EXPECT_EQ(error_of([&] { (void)walk.cost(8, Placement::blocked(15, 1), machine); }), other);
+  EXPECT_EQ(error_of([&] { (void)Walk(ring("direct", SendMode::isend, 1)).at(Placement::blocked(15, 1)); }), other);
+  History history;
+  EXPECT_EQ(error_of([&] { (void)walk.cost(8, machine, history); }), "few ranks stand for all: a time line is of all");
+  EXPECT_EQ(error_of([&] { (void)walk.cost(8, Placement::blocked(16, 8), Machine{}); }),
+            "the profile has no link class other-node, which ranks 0 and 15 need: measure or import it");
+  const std::string slots = "the windows of all ranks have more than 200 million slots, which are too many to walk: make the "
+                            "cutoff or the grid smaller";
+  const auto cube = [](int k) { return make_spec("direct", SendMode::isend, {300, 300, 300}, {true, true, true}, {k, k, k}); };
+  EXPECT_EQ(error_of([&] { Walk{cube(1)}; }), slots);
+}
+
+TEST(Walk, CountsStepsAndWhatTheBusiestRankSends) {
+  const Walk shift(make_spec("shift", SendMode::isend, {6, 6}, {true, true}, {2, 1}, Shell::eighth));
+  EXPECT_EQ(shift.steps(), 3U);
+  EXPECT_EQ(shift.message_blocks(), (std::vector<Index>{1, 2}));
+  const Cost cost = shift.cost(8, Placement::blocked(36, 1), rankwise_test::machine());
+  EXPECT_EQ(cost.messages_per_rank, 6);
+  EXPECT_EQ(cost.blocks_per_rank, 10);
+}
+
+std::string told(const History& history) {
+  std::string text;
+  const auto ns = [](double time_s) { return std::to_string(std::llround(1e9 * time_s)); };
+  for (const History::Stretch& step : history.steps) {
+    text += std::to_string(step.rank) + ": " + ns(step.begin_s) + "-" + ns(step.end_s) + " " +
+            std::array{"message", "messages", "shared", "processor"}[static_cast<std::size_t>(step.term)];
+    for (std::size_t i = step.first; i < step.first + step.count; ++i) {
+      const History::Message& m = history.messages[i];
+      text += std::string(m.sends ? " >" : " <") + (m.blocking ? "!" : "") + std::to_string(m.peer) + " tag " +
+              std::to_string(m.tag) + " " + std::to_string(m.bytes) + " B " + ns(m.posted_s) + "-" + ns(m.done_s);
+      EXPECT_EQ(m.rank, step.rank);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string history_of(SendMode mode, std::vector<RankSchedule> schedules, Index bytes) {
+  const auto ranks = static_cast<Index>(schedules.size());
+  History history;
+  (void)Walk(mode, std::move(schedules)).at(Placement::blocked(ranks, 1)).cost(bytes, rankwise_test::machine(), history);
+  return told(history);
+}
+
+TEST(History, OfMessagesOneByOne) {
+  // Rank 0 sends to 1, which is late by a message of 2, and goes on to 2. The card of 1 passes both at once: each waits for
+  // what the other holds it for (91 ns).
+  const auto ranks = [] {
+    return std::vector<RankSchedule>{
+        steps_of({{{op_of(Op::Kind::send, 1, 5, 2)}}, {{op_of(Op::Kind::send, 2, 6)}}}),
+        steps_of({{{op_of(Op::Kind::recv, 2, 7)}}, {{op_of(Op::Kind::recv, 0, 5, 2)}}}),
+        steps_of({{{op_of(Op::Kind::send, 1, 7)}}, {{op_of(Op::Kind::recv, 0, 6)}}})};
+  };
+  EXPECT_EQ(history_of(SendMode::ssend, ranks(), 100),
+            "1: 0-2195 shared <2 tag 7 100 B 0-2195\n"
+            "0: 0-4799 message >!1 tag 5 200 B 0-4799\n"
+            "1: 2195-4492 shared <0 tag 5 200 B 2195-4492\n"
+            "2: 0-2195 message >!1 tag 7 100 B 0-2195\n"
+            "0: 4799-7210 message >!2 tag 6 100 B 4799-7210\n"
+            "2: 2195-6903 message <0 tag 6 100 B 2195-6903\n");
+  EXPECT_EQ(history_of(SendMode::send, ranks(), 100),
+            "1: 0-1591 shared <2 tag 7 100 B 0-1591\n"
+            "1: 1591-2094 shared <0 tag 5 200 B 1591-2094\n"
+            "2: 0-503 message >!1 tag 7 100 B 0-503\n"
+            "0: 0-503 message >!1 tag 5 200 B 0-503\n"
+            "2: 503-2003 message <0 tag 6 100 B 503-2003\n"
+            "0: 503-1006 message >!2 tag 6 100 B 503-1006\n");
+  EXPECT_EQ(history_of(SendMode::isend, ranks(), 100),
+            "1: 0-1591 shared <2 tag 7 100 B 0-1591\n"
+            "0: 0-3274 message >1 tag 5 200 B 0-3274\n"
+            "1: 1591-3274 shared <0 tag 5 200 B 1591-3274\n"
+            "2: 0-1591 message >1 tag 7 100 B 0-1591\n"
+            "0: 3274-4774 message >2 tag 6 100 B 3274-4774\n"
+            "2: 1591-4774 message <0 tag 6 100 B 1591-4774\n");
+  EXPECT_EQ(history_of(SendMode::isend_self, ranks(), 100),
+            "1: 0-1787 shared <2 tag 7 100 B 0-1787\n"
+            "0: 0-0 message >1 tag 5 200 B 0-0\n"
+            "1: 1787-3670 shared <0 tag 5 200 B 1787-3670\n"
+            "2: 0-0 message >1 tag 7 100 B 0-0\n"
+            "0: 0-0 message >2 tag 6 100 B 0-0\n"
+            "2: 0-1696 message <0 tag 6 100 B 0-1696\n");
+}
+
+TEST(History, TagsOfTheWayBackAreOnesOfItsOwn) {
+  History history;
+  (void)Walk(ring("direct", SendMode::isend, 1, Shell::eighth)).at(Placement::blocked(16, 1))
+      .cost(8, rankwise_test::machine(), history);
+  EXPECT_EQ(history.messages.size(), 64U);
+  EXPECT_EQ(history.messages[31].tag >> 20, 0);
+  EXPECT_EQ(history.messages[32].tag >> 20, 1);
+}
+
+TEST(History, OfStepsInFlightSaysWhatTheyTakeLongestFor) {
+  const auto of = [](int k, Index bytes, const Machine& machine, Index per_node) {
+    const ExchangeSpec spec = make_spec("direct", SendMode::isend, {64}, {true}, {k});
+    History history;
+    (void)Walk(spec).at(Placement::blocked(64, per_node)).cost(bytes, machine, history);
+    return history.steps.front().term;
+  };
+  const Machine machine = rankwise_test::machine();
+  EXPECT_EQ(of(1, 8, machine, 1), History::Term::message);
+  EXPECT_EQ(of(3, 8, machine, 1), History::Term::messages);
+  EXPECT_EQ(of(12, 8, machine, 1), History::Term::processor);
+  Machine slow = machine;
+  slow.card = Resource{1e9, 5e-6};
+  EXPECT_EQ(of(1, 8, slow, 1), History::Term::shared);
+  // Where steps were timed: the longest is 10 us of 1, 12 of 2, 18 of 4.
+  const auto flat = [](double time_us) { return TimeCurve({{0, time_us * 1e-6, 0.0}}); };
+  Machine timed = machine;
+  for (auto& steps : timed.links.back()->steps) steps = StepCosts{flat(10), flat(12), flat(18), flat(4), flat(5)};
+  EXPECT_EQ(of(1, 8, timed, 1), History::Term::message);
+  EXPECT_EQ(of(2, 8, timed, 1), History::Term::messages);
+  timed.card = Resource{1e9, 20e-6};
+  EXPECT_EQ(of(1, 8, timed, 1), History::Term::shared);
+}
+
+}  // namespace
+}  // namespace rankwise

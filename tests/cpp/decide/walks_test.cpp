@@ -1,0 +1,130 @@
+// Which walk answers: of all ranks where they are few, else of those that stand for them; and programs of any pattern.
+#include <gtest/gtest.h>
+
+#include "../machine.hpp"
+#include "../refused.hpp"
+#include "decide/few.hpp"
+#include "decide/few_nodes.hpp"
+
+namespace rankwise {
+namespace {
+
+std::size_t walked(const Walk& walk) { return walk.cost(8, rankwise_test::machine()).finish_s.size(); }
+
+ExchangeSpec ring(const char* algorithm, SendMode mode, Index ranks, Shell shell = Shell::full) {
+  return make_spec(algorithm, mode, {ranks}, {true}, {1}, shell);
+}
+
+TEST(Walks, SmallExchangesAreWalkedByAllTheirRanks) {
+  const auto of = [](const ExchangeSpec& spec) {
+    return walked(walk_of(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));
+  };
+  // 3 slots of 200 ranks are 600; each does 4 operations, 800 in all.
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 200)), 200U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 201)), 1U);
+  EXPECT_EQ(of(ring("shift", SendMode::ssend, 202)), 2U);
+  // 2 slots of 300 are 600; each does 2 operations, 800 of 400.
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 300, Shell::eighth)), 300U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 400, Shell::eighth)), 400U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 401, Shell::eighth)), 1U);
+}
+
+TEST(Walks, OfTheFewSmallGridsAreWalkedWhole) {
+  const auto of = [](const ExchangeSpec& spec) {
+    return walked(walk_of_few(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));
+  };
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 75)), 75U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 76)), 1U);
+  EXPECT_EQ(of(ring("shift", SendMode::ssend, 76)), 2U);
+  EXPECT_EQ(of(ring("comb", SendMode::ssend, 76)), 1U);
+  // Open axes of less than 2k + 2 ranks have no middle.
+  const auto open = [&](Index length, int k) {
+    return of(make_spec("direct", SendMode::isend, {length, 80}, {false, true}, {k, 1}));
+  };
+  EXPECT_EQ(open(4, 1), 1U);
+  EXPECT_EQ(open(3, 1), 3U);
+  EXPECT_EQ(open(6, 2), 1U);
+  EXPECT_EQ(open(5, 2), 5U);
+}
+
+Grid box(std::vector<Index> dims, bool periodic) {
+  const std::size_t ndim = dims.size();
+  return Grid(std::move(dims), std::vector<bool>(ndim, periodic));
+}
+
+double few_s(const Program& program, const Placement& placement, Index bytes) {
+  return walk_of_few(program, Layout(program.grid, placement)).cost(bytes, rankwise_test::machine()).time_s();
+}
+
+double all_s(const Program& program, const Placement& placement, Index bytes) {
+  std::vector<RankSchedule> schedules;
+  for (Index rank = 0; rank < program.grid.size(); ++rank) schedules.push_back(program.import(program.grid, rank));
+  return Walk(program.mode, std::move(schedules)).cost(bytes, placement, rankwise_test::machine()).time_s();
+}
+
+TEST(Walks, AnyStencilOnAnyGrid) {
+  const Stencil lopsided(2, {{0, 3}, {-2, 0}, {1, 1}, {0, -1}}, {5, 1, 2, 3});
+  for (const bool periodic : {true, false}) {
+    for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{16, 16}, {6, 24}, {30, 8}}) {
+      for (const SendMode mode : {SendMode::isend, SendMode::ssend}) {
+        if (!periodic && is_blocking(mode)) continue;  // who waits for whom differs from rank to rank
+        const Program program = stencil_program(box(dims, periodic), lopsided, mode);
+        EXPECT_EQ(program.lower, (std::vector<Index>{2, 1}));
+        EXPECT_EQ(program.upper, (std::vector<Index>{1, 3}));
+        const Placement apart = Placement::blocked(program.grid.size(), 1);
+        const double all = all_s(program, apart, 1000);
+        EXPECT_NEAR(few_s(program, apart, 1000), all, 1e-12) << dims[0] << " " << periodic << " " << to_string(mode);
+      }
+    }
+  }
+  // Short open axes of many partners: as on a ring.
+  std::vector<Coords> all_around;
+  for (Index i = -4; i <= 4; ++i) {
+    for (Index j = -4; j <= 4; ++j) {
+      if (i != 0 || j != 0) all_around.push_back({i, j});
+    }
+  }
+  const Program wide = stencil_program(box({9, 9}, false), Stencil(2, all_around));
+  const Placement apart = Placement::blocked(81, 1);
+  EXPECT_NEAR(few_s(wide, apart, 1000), all_s(wide, apart, 1000), 1e-12);
+  // What wraps around to the rank itself is not sent: of the offsets one is left, on a ring of two.
+  const Program short_ring = stencil_program(box({2}, true), Stencil(1, {{2}, {1}}));
+  EXPECT_EQ(short_ring.import(short_ring.grid, 0).operations(), 2);
+  EXPECT_EQ(rankwise_test::error_of([&] { (void)stencil_program(box({4}, true), lopsided); }),
+            "the stencil is for another number of axes than the grid");
+}
+
+TEST(Walks, AllToAllsOfAnyAxes) {
+  const Grid grid = box({3, 4}, false);
+  const RankSchedule both = transpose_program(grid, {0, 1}, false).import(box({3, 4}, true), 0);
+  EXPECT_EQ(both.steps.size(), 1U);
+  EXPECT_EQ(both.messages_sent(), 11);
+  const RankSchedule rows = transpose_program(grid, {1}, true).import(box({3, 4}, true), 5);
+  EXPECT_EQ(rows.steps.size(), 3U);
+  EXPECT_EQ(rows.messages_sent(), 3);
+  EXPECT_EQ(rows.steps[0].ops[0].peer, 4);
+  EXPECT_EQ(rows.steps[0].ops[1].peer, 6);
+  EXPECT_EQ(rankwise_test::error_of([] { (void)transpose_program(Grid({1 << 21}), {0}, false); }),
+            "an all-to-all of 2097152 ranks is more than is walked: stay below 2^20");
+}
+
+TEST(Walks, OfExchangesThatKnowNodesTheRanksOfOneNodeStandForAll) {
+  const Machine shared = rankwise_test::shared_machine();
+  for (const char* algorithm : {"striped", "leader", "two-step"}) {
+    for (const Shell shell : {Shell::full, Shell::eighth}) {
+      // A row is a node: every node has the same to do.
+      ExchangeSpec spec = make_spec(algorithm, SendMode::isend, {160, 8}, {true, true}, {1, 1}, shell);
+      spec.nodes = NodeMap::blocked(1280, 8);
+      const Placement placement = Placement::blocked(1280, 8);
+      const Walk few = walk_of_nodes(spec, placement);
+      EXPECT_EQ(walked(few), 8U) << algorithm;
+      const Cost expected = Walk(spec).cost(1000, placement, shared);
+      const Cost found = few.cost(1000, shared);
+      EXPECT_NEAR(found.time_s(), expected.time_s(), 0.08 * expected.time_s()) << algorithm << " " << to_string(shell);
+      EXPECT_NEAR(found.busiest.held_s, expected.busiest.held_s, 1e-12) << algorithm << " " << to_string(shell);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rankwise

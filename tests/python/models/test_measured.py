@@ -1,0 +1,75 @@
+"""What all models are fitted to, and by."""
+
+import numpy as np
+import pytest
+
+from rankwise.machine.link import Parameter, Segment
+from rankwise.models.measured import Way, refits, rms_error, scale, squared_error, steps, with_intervals
+from rankwise.models.uncertain import Range, bounds
+from rankwise.statistics import Deviations
+
+SIZES = np.array([0.0, 8.0, 64.0])
+# Three launches, of which one lacks a row; the columns leave one of them out.
+WAY = Way(
+    SIZES, np.array([1.0, 2.0, 4.0]), (3, 3, 2), np.array([[1.1, 0.9, 1.0], [2.2, 1.8, 2.0], [4.0, np.nan, 4.4]]),
+    Deviations(own=3, launches=3), noise=0.02,
+)  # fmt: skip
+
+
+def test_the_factor_that_comes_closest_weighs_rows_by_their_times() -> None:
+    assert scale(np.array([1.0, 2.0]), np.array([3.0, 6.0]), np.array([1.0, 5.0])) == pytest.approx(3)
+    # (1 * 4 + 4 * 1 / 4) / (1 + 4 / 4)
+    assert scale(np.array([1.0, 2.0]), np.array([4.0, 2.0]), np.array([1.0, 2.0])) == pytest.approx(2.5)
+    assert scale(np.array([1.0]), np.array([-1.0]), np.array([1.0])) == scale(np.zeros(2), np.ones(2), np.ones(2)) == 0.0
+
+
+def test_errors_are_relative() -> None:
+    model, times = np.array([1.1, 1.8, 4.0, 8.0]), np.array([1.0, 2.0, 4.0, 8.0])
+    assert squared_error(model, times) == pytest.approx(0.02)
+    assert rms_error(model, times) == pytest.approx(0.005**0.5)
+
+
+def test_a_line_that_the_next_one_replaces_at_once_is_left_out() -> None:
+    assert steps((0, 1.0, 2.0), (0.4, 3.0, 4.0), (10, 5.0, 6.0)) == (Segment(0, 10, 3.0, 4.0), Segment(10, None, 5.0, 6.0))
+    assert steps((0, 1.0, 2.0)) == (Segment(0, None, 1.0, 2.0),)
+    assert [one.from_bytes for one in steps((0, 1, 1), (10, 2, 2), (10, 3, 3), (12, 4, 4))] == [0, 10, 12]
+
+
+def test_a_column_takes_the_place_of_the_times_where_it_has_them() -> None:
+    column = WAY.column(1)
+    assert column.times_s.tolist() == [0.9, 1.8, 4.0] and column.columns_s.shape == (3, 0) and column.samples == (1, 1, 1)
+    rest = WAY.without([8.0])
+    assert rest.sizes.tolist() == [0.0, 64.0] and rest.times_s.tolist() == [1.0, 4.0] and rest.noise == 0.02
+
+
+def test_rows_have_the_intervals_of_their_columns() -> None:
+    expected = [WAY.deviations.interval(float(t), row) for t, row in zip(WAY.times_s, WAY.columns_s, strict=True)]
+    assert WAY.intervals() == expected and all(ends is not None and ends[0] > 0 for ends in expected)
+    points = WAY.points()
+    assert [(p.size_bytes, p.time_s, p.samples) for p in points] == [(0, 1.0, 3), (8, 2.0, 3), (64, 4.0, 2)]
+    assert [p.interval_s for p in points] == expected
+    difference = Way(SIZES[:1], np.array([0.1]), (3,), np.array([[0.4, -0.3, 0.2]]), WAY.deviations, linear=True)
+    low, high = difference.intervals()[0] or (1.0, 1.0)
+    assert low == 0.0 and high > 1.0
+    assert Way.exact(SIZES, SIZES + 1).intervals() == [None] * 3
+
+
+def test_refits_are_of_the_columns_that_all_ways_have() -> None:
+    shorter = Way(SIZES, WAY.times_s, (3,) * 3, WAY.columns_s[:, :2] * 2, WAY.deviations)
+    found = refits({"send": WAY, "ssend": shorter}, lambda ways: {name: float(way.times_s[0]) for name, way in ways.items()})
+    assert found == [{"send": 1.1, "ssend": 2.2}, {"send": 0.9, "ssend": 1.8}]
+    values, others = {"send": 1.0}, [{"send": 1.1}, {"send": 0.9}, {"send": 1.0}]
+    interval = WAY.deviations.interval(1.0, np.array([1.1, 0.9, 1.0]))
+    assert with_intervals(values, others, WAY.deviations) == {"send": Parameter(1.0, interval)}
+    assert with_intervals(values, [], WAY.deviations) == {"send": Parameter(1.0, None)}
+
+
+def test_bounds_lie_at_the_corners_of_the_ranges() -> None:
+    ranges = {"a": Range(2.0, 1.0, 4.0), "b": Range(10.0, 5.0, 20.0), "c": Range.exactly(3.0)}
+    found = bounds(lambda p: {"quotient": p["a"] / p["b"], "sum": p["a"] + p["c"], "three": p["c"]}, ranges)
+    assert found == {"quotient": Range(0.2, 0.05, 0.8), "sum": Range(5.0, 4.0, 7.0), "three": Range(3.0, 3.0, 3.0)}
+    assert found["sum"].wide and not found["three"].wide
+    many = {str(i): Range(1.0, 0.5, 2.0) for i in range(12)}
+    assert bounds(lambda p: {"sum": sum(p.values())}, many)["sum"] == Range(12.0, 6.0, 24.0)
+    with pytest.raises(ValueError, match="13 parameters are ranges, more than 12"):
+        bounds(lambda p: {}, many | {"more": Range(1.0, 0.5, 2.0)})
