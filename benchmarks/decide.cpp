@@ -28,8 +28,11 @@ double processor_s() {
 double median_s(const Problem& problem) {
   const auto ndim = problem.dims.size();
   const rankwise::Question question{rankwise::Grid(problem.dims, std::vector<bool>(ndim, problem.periodic)),
-                                    std::vector<int>(ndim, problem.cutoff), rankwise::Shell::full,
-                                    {"direct", "comb", "shift"}, {}, {}};
+                                    std::vector<int>(ndim, problem.cutoff),
+                                    rankwise::Shell::full,
+                                    {"direct", "comb", "shift"},
+                                    {},
+                                    {}};
   const rankwise::Placement placement = rankwise::Placement::blocked(question.grid.size(), 48);
   std::vector<double> times_s;
   for (int i = 0; i < 51; ++i) {
@@ -49,11 +52,22 @@ double median_s(const Problem& problem) {
 int main() {
   std::printf("one decision of auto, processor's time, median of 51\n%-14s %-9s %3s %12s\n", "grid", "borders", "k", "time");
   bool quick = true;
-  for (const Problem& problem : std::vector<Problem>{
-           {{2}, true, 1}, {{512}, true, 2}, {{2, 1, 1}, true, 1}, {{2, 2, 2}, true, 2}, {{32, 16}, true, 2},
-           {{8, 8, 8}, true, 1}, {{8, 8, 8}, true, 2}, {{8, 8, 8}, false, 2}, {{32, 32, 32}, true, 2},
-           {{3, 8, 8}, false, 2}, {{4, 4, 4}, false, 2}, {{5, 5, 5}, false, 2}, {{32, 32, 32}, true, 4},
-           {{8, 8, 8}, false, 4}, {{100, 100, 100}, true, 1}, {{100, 100, 100}, true, 2}}) {
+  for (const Problem& problem : std::vector<Problem>{{{2}, true, 1},
+                                                     {{512}, true, 2},
+                                                     {{2, 1, 1}, true, 1},
+                                                     {{2, 2, 2}, true, 2},
+                                                     {{32, 16}, true, 2},
+                                                     {{8, 8, 8}, true, 1},
+                                                     {{8, 8, 8}, true, 2},
+                                                     {{8, 8, 8}, false, 2},
+                                                     {{32, 32, 32}, true, 2},
+                                                     {{3, 8, 8}, false, 2},
+                                                     {{4, 4, 4}, false, 2},
+                                                     {{5, 5, 5}, false, 2},
+                                                     {{32, 32, 32}, true, 4},
+                                                     {{8, 8, 8}, false, 4},
+                                                     {{100, 100, 100}, true, 1},
+                                                     {{100, 100, 100}, true, 2}}) {
     const double time_s = median_s(problem);
     std::string grid;
     for (const Index length : problem.dims) grid += (grid.empty() ? "" : "x") + std::to_string(length);

@@ -64,8 +64,7 @@ class ByHand {
     for (int slot = 0; slot < window_.slots; ++slot) {
       const auto s = static_cast<std::size_t>(slot);
       if (window_.to[s] == window_.rank) continue;
-      MPI_Isend(block(window_.own), bytes_, MPI_BYTE, window_.to[s], 0, comm_,
-                &requests_[static_cast<std::size_t>(posted++)]);
+      MPI_Isend(block(window_.own), bytes_, MPI_BYTE, window_.to[s], 0, comm_, &requests_[static_cast<std::size_t>(posted++)]);
     }
     for (int slot = 0; slot < window_.slots; ++slot) {
       if (slot == window_.own || window_.from[static_cast<std::size_t>(slot)] != window_.rank) continue;
@@ -106,8 +105,8 @@ class Collective {
   Collective& operator=(const Collective&) = delete;
 
   void operator()() {
-    MPI_Neighbor_alltoallv(data_, counts_.data(), sent_.data(), MPI_BYTE, data_, counts_.data(), received_.data(),
-                           MPI_BYTE, graph_);
+    MPI_Neighbor_alltoallv(data_, counts_.data(), sent_.data(), MPI_BYTE, data_, counts_.data(), received_.data(), MPI_BYTE,
+                           graph_);
   }
 
  private:
@@ -162,12 +161,11 @@ int main(int argc, char** argv) {
     std::vector<std::byte> data(static_cast<std::size_t>(window.slots) * static_cast<std::size_t>(bytes));
     ByHand by_hand(window, data.data(), bytes, cart);
     Collective collective(window, data.data(), bytes, cart);
-    const std::array<std::function<void()>, 3> ways{
-        [&] {
-          check(rankwise_exchange_import_start(plan, data.data(), 1));
-          check(rankwise_exchange_import_wait(plan));
-        },
-        std::ref(by_hand), std::ref(collective)};
+    const std::array<std::function<void()>, 3> ways{[&] {
+                                                      check(rankwise_exchange_import_start(plan, data.data(), 1));
+                                                      check(rankwise_exchange_import_wait(plan));
+                                                    },
+                                                    std::ref(by_hand), std::ref(collective)};
     constexpr double batch_length_s = 3e-4;
     const double estimate_s = batch_s(cart, ways[1], 20);
     const int exchanges = std::clamp(static_cast<int>(batch_length_s / estimate_s), 2, 1000);

@@ -58,13 +58,13 @@ int main() {
   bool quick = true;
   for (const rankwise::ExchangeAlgorithm& row : rankwise::exchange_algorithms()) {
     const std::string algorithm(row.id);
-    for (const rankwise::SendMode mode : {rankwise::SendMode::ssend, rankwise::SendMode::isend,
-                                          rankwise::SendMode::isend_self}) {
+    for (const rankwise::SendMode mode :
+         {rankwise::SendMode::ssend, rankwise::SendMode::isend, rankwise::SendMode::isend_self}) {
       if (!why_not(algorithm, mode, rankwise::Shell::full).empty()) continue;
       const Index c = row.has_teams ? 8 : 1;
       const auto on = [&](Index side) {
-        rankwise::ExchangeSpec spec = rankwise::make_spec(algorithm, mode, {side, side, side}, {true, true, true},
-                                                          {2, 2, 2}, rankwise::Shell::full, c);
+        rankwise::ExchangeSpec spec =
+            rankwise::make_spec(algorithm, mode, {side, side, side}, {true, true, true}, {2, 2, 2}, rankwise::Shell::full, c);
         if (row.needs_nodes) spec.nodes = rankwise::NodeMap::blocked(spec.ranks(), 64);
         return measure(spec);
       };

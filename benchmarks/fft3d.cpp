@@ -32,10 +32,9 @@ int main(int argc, char** argv) {
   const Decomposition d{{n, n, n}, false, {std::atol(grid.c_str()), std::atol(grid.c_str() + grid.find('x') + 1)}};
   {
     const rankwise::FftLibrary library("fftw");
-    rankwise::Fft3d<double> ours(MPI_COMM_WORLD,
-                                 {d, rankwise::Order::transposed, rankwise::parse_transpose_method(argv[4]),
-                                  rankwise::Planning::measure},
-                                 library);
+    rankwise::Fft3d<double> ours(
+        MPI_COMM_WORLD,
+        {d, rankwise::Order::transposed, rankwise::parse_transpose_method(argv[4]), rankwise::Planning::measure}, library);
     fill_field(d, rank, ours.data());
     ours.run(rankwise::Direction::forward);
     require("ours", d, ours.output_box(), 0, ours.data());

@@ -102,8 +102,9 @@ int main(int argc, char** argv) {
                                  [&] { in_place.run(); }, [&] { out_of_place.run(); }, [&] { in_place.run_one(); }},
                                 repetitions);
     if (rank == 0) {
-      std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"way\": \"%s\", \"way_in_place\": \"%s\", ", static_cast<long>(n),
-                  size, static_cast<long>(batch), to_string(choice.way).c_str(), to_string(choice_in_place.way).c_str());
+      std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"way\": \"%s\", \"way_in_place\": \"%s\", ",
+                  static_cast<long>(n), size, static_cast<long>(batch), to_string(choice.way).c_str(),
+                  to_string(choice_in_place.way).c_str());
       for (size_t j = 0; j < names.size(); ++j) print(names[j], times[j], j + 1 < names.size() ? ", " : "}\n");
     }
   }

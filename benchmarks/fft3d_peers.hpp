@@ -67,7 +67,8 @@ class Fftw {
       in_.push_back(fftw_alloc_complex(static_cast<size_t>(values_)));
       out_.push_back(in_place ? in_.back() : fftw_alloc_complex(static_cast<size_t>(values_)));
     }
-    plan_ = fftw_mpi_plan_dft_3d(n, n, n, in_[0], out_[0], MPI_COMM_WORLD, FFTW_FORWARD, FFTW_MEASURE | FFTW_MPI_TRANSPOSED_OUT);
+    plan_ =
+        fftw_mpi_plan_dft_3d(n, n, n, in_[0], out_[0], MPI_COMM_WORLD, FFTW_FORWARD, FFTW_MEASURE | FFTW_MPI_TRANSPOSED_OUT);
   }
   ~Fftw() {
     fftw_destroy_plan(plan_);
@@ -92,7 +93,8 @@ class Fftw {
     for (size_t f = 0; f < in_.size(); ++f) {
       const auto* const out = reinterpret_cast<const Value*>(out_[f]);
       for (ptrdiff_t x = 0; x < n_; ++x) {
-        for (ptrdiff_t y = 0; y < local1_; ++y) std::copy_n(out + (y * n_ + x) * n_, n_, ordered.data() + (x * local1_ + y) * n_);
+        for (ptrdiff_t y = 0; y < local1_; ++y)
+          std::copy_n(out + (y * n_ + x) * n_, n_, ordered.data() + (x * local1_ + y) * n_);
       }
       require(name, d, {rankwise::Share{0, n_}, {start1_, local1_}, {0, n_}}, static_cast<Index>(f), ordered.data());
     }

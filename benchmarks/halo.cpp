@@ -61,7 +61,8 @@ void each_row(const Case& c, const Offset& o, bool halo, Row row) {
   for (int i = 0; i < length(c, o[0]); ++i) {
     for (int j = 0; j < length(c, o[1]); ++j) {
       row((static_cast<std::size_t>(first(c, o[0], halo) + i) * static_cast<std::size_t>(w) +
-           static_cast<std::size_t>(first(c, o[1], halo) + j)) * static_cast<std::size_t>(w) +
+           static_cast<std::size_t>(first(c, o[1], halo) + j)) *
+              static_cast<std::size_t>(w) +
           static_cast<std::size_t>(first(c, o[2], halo)));
     }
   }
@@ -292,6 +293,4 @@ void run(const Case& c, int repetitions, MPI_Comm cart) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return run_cases(argc, argv, run);
-}
+int main(int argc, char** argv) { return run_cases(argc, argv, run); }

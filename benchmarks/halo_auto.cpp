@@ -155,8 +155,8 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
   }
   const double line_s = relays ? 0.0 : line_time(cart);
   if (rank == 0) {
-    std::printf("{\"n\": %d, \"g\": %d, \"f\": %d, \"taken\": \"%s\", \"cost_s\": %.9g, \"announced\": %d, \"line_s\": %.9g", c.n, c.g,
-                c.fields, taken.c_str(), costs_s[costs_s.size() / 2], announced, line_s);
+    std::printf("{\"n\": %d, \"g\": %d, \"f\": %d, \"taken\": \"%s\", \"cost_s\": %.9g, \"announced\": %d, \"line_s\": %.9g",
+                c.n, c.g, c.fields, taken.c_str(), costs_s[costs_s.size() / 2], announced, line_s);
     for (std::size_t way = 0; way < halos.size(); ++way) {
       std::printf(", \"%s\": [", way < ways.size() ? names[ways[way]] : "auto");
       for (std::size_t i = 0; i < times[way].size(); ++i) std::printf("%s%.9g", i > 0 ? ", " : "", times[way][i]);
@@ -179,7 +179,8 @@ double swap(int partner, int size_bytes, int messages) {
   const double start_s = MPI_Wtime();
   for (int repeat = 0; repeat < repeats; ++repeat) {
     requests.assign(2 * in.size(), MPI_REQUEST_NULL);
-    for (std::size_t i = 0; i < in.size(); ++i) MPI_Irecv(in[i].data(), size_bytes, MPI_CHAR, partner, 1, MPI_COMM_WORLD, &requests[i]);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      MPI_Irecv(in[i].data(), size_bytes, MPI_CHAR, partner, 1, MPI_COMM_WORLD, &requests[i]);
     for (std::size_t i = 0; i < in.size(); ++i) {
       MPI_Isend(out.data(), size_bytes, MPI_CHAR, partner, 1, MPI_COMM_WORLD, &requests[in.size() + i]);
     }

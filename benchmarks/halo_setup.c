@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
     exchange_s = MPI_Wtime() - exchange_s;
     MPI_Allreduce(MPI_IN_PLACE, &exchange_s, 1, MPI_DOUBLE, MPI_MAX, cart);
     if (rank == 0) {
-      printf("{\"ranks\": %d, \"algorithm\": \"%s\", \"create_s\": %.4g, \"first_exchange_s\": %.4g, \"memory_bytes\": %lld}\n", ranks,
-             names[i], took_s, exchange_s, (long long)(after - before));
+      printf("{\"ranks\": %d, \"algorithm\": \"%s\", \"create_s\": %.4g, \"first_exchange_s\": %.4g, \"memory_bytes\": %lld}\n",
+             ranks, names[i], took_s, exchange_s, (long long)(after - before));
     }
     check(rankwise_halo_destroy(&halo));
   }

@@ -66,10 +66,11 @@ void run(std::vector<Index> dims, Index ranks_per_node) {
     rankwise::Score found;
     const double score_s = seconds([&] { found = score(problem.grid, problem.stencil, node_of_cell); });
     const double edges = static_cast<double>(ranks) * 2 * grid.ndim();
-    std::printf("%-16s %-15s plan %9.3f ms  one rank %6.1f ns  whole map %7.1f M ranks/s  score %7.1f M edges/s  "
-                "J_sum %lld%s\n",
-                shape.c_str(), name, 1e3 * plan_s, 1e9 * one_s / asked, 1e-6 * static_cast<double>(ranks) / whole_s,
-                1e-6 * edges / score_s, static_cast<long long>(found.j_sum), sum == 42 ? " " : "");
+    std::printf(
+        "%-16s %-15s plan %9.3f ms  one rank %6.1f ns  whole map %7.1f M ranks/s  score %7.1f M edges/s  "
+        "J_sum %lld%s\n",
+        shape.c_str(), name, 1e3 * plan_s, 1e9 * one_s / asked, 1e-6 * static_cast<double>(ranks) / whole_s,
+        1e-6 * edges / score_s, static_cast<long long>(found.j_sum), sum == 42 ? " " : "");
     std::fflush(stdout);
   }
   std::printf("%-16s at most %.1f bytes a rank in this process so far, program and tables included\n", shape.c_str(),
@@ -81,11 +82,7 @@ void run(std::vector<Index> dims, Index ranks_per_node) {
 int main(int argc, char** argv) {
   const Index largest = argc > 1 ? std::atoll(argv[1]) : 100'000'000;
   for (const auto& [dims, ranks_per_node] : std::vector<std::pair<std::vector<Index>, Index>>{
-           {{50, 48}, 48},
-           {{1008, 1000}, 48},
-           {{120, 96, 90}, 48},
-           {{10'080, 10'000}, 48},
-           {{480, 470, 448}, 64}}) {
+           {{50, 48}, 48}, {{1008, 1000}, 48}, {{120, 96, 90}, 48}, {{10'080, 10'000}, 48}, {{480, 470, 448}, 64}}) {
     Index ranks = 1;
     for (const Index size : dims) ranks *= size;
     if (ranks <= largest * 11 / 10) run(dims, ranks_per_node);

@@ -62,7 +62,8 @@ static MPI_Comm neighbours(int* dests) {
     }
   }
   MPI_Comm comm;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 26, sources, MPI_UNWEIGHTED, 26, dests, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 26, sources, MPI_UNWEIGHTED, 26, dests, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &comm);
   return comm;
 }
 
@@ -168,8 +169,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int i = 2; i < argc; ++i) {
     int n = 0, fields = 0;
-    if (sscanf(argv[i], "%d,%d", &n, &fields) == 2) halo(atoi(argv[1]), n, fields);
-    else pass(atoi(argv[1]));
+    if (sscanf(argv[i], "%d,%d", &n, &fields) == 2)
+      halo(atoi(argv[1]), n, fields);
+    else
+      pass(atoi(argv[1]));
   }
   MPI_Finalize();
   return 0;

@@ -171,8 +171,8 @@ void run() {
     for (int step = 0; step < lj_steps; ++step) system.step();
     const auto last = system.total();
     if (rank == 0) {
-      std::printf("energy_start %.15e\nenergy_end %.15e\nmomentum %.3e %.3e %.3e\n", first[0], last[0], last[1],
-                  last[2], last[3]);
+      std::printf("energy_start %.15e\nenergy_end %.15e\nmomentum %.3e %.3e %.3e\n", first[0], last[0], last[1], last[2],
+                  last[3]);
     }
   }
   MPI_Comm_free(&cart);

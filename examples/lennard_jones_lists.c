@@ -149,8 +149,7 @@ int main(int argc, char** argv) {
   }
   total(cart, potential, velocity, s.count, last);
   if (rank == 0) {
-    printf("energy_start %.15e\nenergy_end %.15e\nmomentum %.3e %.3e %.3e\n", first[0], last[0], last[1], last[2],
-           last[3]);
+    printf("energy_start %.15e\nenergy_end %.15e\nmomentum %.3e %.3e %.3e\n", first[0], last[0], last[1], last[2], last[3]);
   }
   check(rankwise_halo_destroy(&s.halo));
   free(s.force);

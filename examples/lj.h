@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { lj_sites = 8, lj_steps = 100 };        /* lattice sites an axis, time steps */
-static const double lj_spacing = 1.15;        /* between sites */
+enum { lj_sites = 8, lj_steps = 100 }; /* lattice sites an axis, time steps */
+static const double lj_spacing = 1.15; /* between sites */
 static const double lj_cutoff = 2.5;
 static const double lj_skin = 0.6;
 static const double lj_dt = 0.002;

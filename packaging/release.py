@@ -1,6 +1,6 @@
 """Writes a release into dist/: the tarball, its checksum, and Spack's recipe for it.
 
-    python packaging/release.py [--from https://where.it/will/lie]
+python packaging/release.py [--from https://where.it/will/lie]
 """
 
 import argparse

@@ -5,7 +5,10 @@
 
 #include "port.h"
 
-typedef struct { rankwise_halo halo; rankwise_list send[2], recv[2]; } Axis; /* edge 0 goes down, edge 1 up */
+typedef struct {
+  rankwise_halo halo;
+  rankwise_list send[2], recv[2];
+} Axis; /* edge 0 goes down, edge 1 up */
 static Axis axes[3];
 static int* index_of;
 

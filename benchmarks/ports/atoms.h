@@ -6,12 +6,12 @@
 #include <mpi.h>
 
 typedef struct {
-  int list;                         /* how many lists were made before the one in use; the first member, for paired.c */
+  int list; /* how many lists were made before the one in use; the first member, for paired.c */
   MPI_Comm cart;
   int dims[3], coords[3], own, all; /* own atoms come first, then ghosts */
   double side[3], cutoff;           /* of a rank's box */
   int* id;
-  double *x, *f;                    /* 3 numbers an atom, room for `room` atoms */
+  double *x, *f; /* 3 numbers an atom, room for `room` atoms */
   int room;
 } Atoms;
 

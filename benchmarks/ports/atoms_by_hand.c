@@ -3,7 +3,10 @@
 
 #include "atoms.h"
 
-typedef struct { int to, from, sent, *list, first, came; double shift[3]; } Swap;
+typedef struct {
+  int to, from, sent, *list, first, came;
+  double shift[3];
+} Swap;
 static Swap swaps[6];
 static double *out, *in;
 

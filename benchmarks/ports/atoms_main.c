@@ -61,7 +61,11 @@ static void each_ghost(const Atoms* all, const int coords[3], const double at_li
   }
 }
 
-typedef struct { int rank, id; uint64_t ghosts; double force[3]; } Expected;
+typedef struct {
+  int rank, id;
+  uint64_t ghosts;
+  double force[3];
+} Expected;
 
 static void expect_ghost(void* context, int rank, const double x[3]) {
   Expected* e = context;

@@ -37,8 +37,8 @@ static void put(SimFlat* s, int gid, int species, const real_t* r, const real_t*
     for (int j = -1; j <= 1 && inside(s->boxes, 0, r[0] + i * length[0]); ++j)
       for (int k = -1; k <= 1 && inside(s->boxes, 1, r[1] + j * length[1]); ++k)
         if (inside(s->boxes, 2, r[2] + k * length[2]) && !(is_own && i == 0 && j == 0 && k == 0))
-          putAtomInBox(s->boxes, s->atoms, gid, species, r[0] + i * length[0], r[1] + j * length[1], r[2] + k * length[2],
-                       p[0], p[1], p[2]);
+          putAtomInBox(s->boxes, s->atoms, gid, species, r[0] + i * length[0], r[1] + j * length[1], r[2] + k * length[2], p[0],
+                       p[1], p[2]);
 }
 
 void port(void* unused, void* data) {

@@ -9,8 +9,10 @@
 static rankwise_halo halo;
 static Domain* domain;
 static int ranks, rank[26], pairs[26], *index_of, *at; /* at[c]: where the numbers of a rank's cell c begin in what came */
-static struct { int cell, ghost; } * pair[26];         /* a cell of a rank, and a link cell here with the same atoms */
-static char* goes[26];                                 /* whether what a cell holds goes to a rank */
+static struct {
+  int cell, ghost;
+}* pair[26];           /* a cell of a rank, and a link cell here with the same atoms */
+static char* goes[26]; /* whether what a cell holds goes to a rank */
 
 HaloExchange* __real_initForceHaloExchange(Domain* of, LinkCell* b);
 

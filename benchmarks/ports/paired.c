@@ -29,8 +29,14 @@ enum { most_kinds = 256 };
 void port(void* a, void* b);
 void NAME(__real_, EXCHANGE)(void* a, void* b);
 
-typedef struct { int calls, room; double* time_s; } Times;
-typedef struct { uint64_t kind; Times of[2]; } Kind; /* own, ours */
+typedef struct {
+  int calls, room;
+  double* time_s;
+} Times;
+typedef struct {
+  uint64_t kind;
+  Times of[2];
+} Kind; /* own, ours */
 static Kind kinds[most_kinds];
 static int used;
 static uint64_t digest = 14695981039346656037u, digest_then; /* now, and when the last exchange began: times come behind */

@@ -33,7 +33,8 @@
 /* One of these says which MPI's ABI the library has; its CMake package and its .pc file define it. */
 #if (defined(RANKWISE_FOR_MPI_ABI) && !defined(MPI_ABI_VERSION)) || (defined(RANKWISE_FOR_OPEN_MPI) && !defined(OPEN_MPI)) || \
     (defined(RANKWISE_FOR_MPICH) && (!defined(MPICH_NAME) || defined(MPI_ABI_VERSION)))
-#error "this rankwise was built with another MPI than this mpi.h belongs to: take that one's mpicc, or build rankwise with yours"
+#error \
+    "this rankwise was built with another MPI than this mpi.h belongs to: take that one's mpicc, or build rankwise with yours"
 #endif
 
 #if defined(__GNUC__)
@@ -127,8 +128,7 @@ typedef struct rankwise_exchange_options {
 
 /* Fills *options with the defaults. Not collective. Pass sizeof *options: the macro does. */
 RANKWISE_API rankwise_result rankwise_exchange_options_init(rankwise_exchange_options* options, size_t struct_size);
-#define rankwise_exchange_options_default(options) \
-  rankwise_exchange_options_init((options), sizeof(rankwise_exchange_options))
+#define rankwise_exchange_options_default(options) rankwise_exchange_options_init((options), sizeof(rankwise_exchange_options))
 
 /* Life of a plan --------------------------------------------------------------------------------------------------- */
 
@@ -141,17 +141,14 @@ typedef struct rankwise_exchange_plan* rankwise_exchange;
  * ARGUMENT: no Cartesian topology, other ndims, cutoff < 1, replication that does not fit, unknown enumerators,
  * arguments that differ between ranks. UNSUPPORTED: a combination of algorithm, shell and send mode that does not exist. */
 RANKWISE_API rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cutoff[],
-                                                      const rankwise_exchange_options* options,
-                                                      rankwise_exchange* plan);
+                                                      const rankwise_exchange_options* options, rankwise_exchange* plan);
 RANKWISE_API rankwise_result rankwise_exchange_create_f(rankwise_fint cart, int ndims, const int cutoff[],
-                                                        const rankwise_exchange_options* options,
-                                                        rankwise_exchange* plan);
+                                                        const rankwise_exchange_options* options, rankwise_exchange* plan);
 
 /* Says how many elements this rank's block holds and tells the neighbours; collective. They may differ between ranks
  * and calls, and may be 0. element_bytes: the most bytes an element has in a later import or reduce, alike on all
  * ranks. ARGUMENT: sizes whose messages would pass 2^31-1 bytes. USAGE: while an import or reduce is under way. */
-RANKWISE_API rankwise_result rankwise_exchange_set_sizes(rankwise_exchange plan, size_t elements,
-                                                         size_t element_bytes);
+RANKWISE_API rankwise_result rankwise_exchange_set_sizes(rankwise_exchange plan, size_t elements, size_t element_bytes);
 
 /* Frees the plan and sets *plan to NULL; collective. A NULL *plan is no error. What is under way is completed first. */
 RANKWISE_API rankwise_result rankwise_exchange_destroy(rankwise_exchange* plan);
@@ -163,8 +160,7 @@ RANKWISE_API rankwise_result rankwise_exchange_destroy(rankwise_exchange* plan);
  * window: all blocks in the order of the slots with nothing between them; block s starts at element
  * rankwise_exchange_slot_start(plan, s). The caller has put the own block into the own slot.
  * Algorithms of several steps advance only inside import_wait. USAGE: sizes not set, or something is under way. */
-RANKWISE_API rankwise_result rankwise_exchange_import_start(rankwise_exchange plan, void* window,
-                                                            size_t element_bytes);
+RANKWISE_API rankwise_result rankwise_exchange_import_start(rankwise_exchange plan, void* window, size_t element_bytes);
 /* The same with one pointer a slot (slots of them; NULL where the block is empty): each block lands where the caller
  * wants it. The array itself may go after the call. */
 RANKWISE_API rankwise_result rankwise_exchange_import_blocks_start(rankwise_exchange plan, void* const blocks[],
@@ -175,13 +171,12 @@ RANKWISE_API rankwise_result rankwise_exchange_import_wait(rankwise_exchange pla
 /* Starts to send what lies in the ghost slots back to its owners, where it is combined into the own block by op, in an
  * order that is the same in every call; collective. type: an intrinsic type of op; an element is values_per_element of
  * them. op: commutative. Ghost slots hold partial sums of no meaning afterwards. Otherwise as import. */
-RANKWISE_API rankwise_result rankwise_exchange_reduce_start(rankwise_exchange plan, void* window,
-                                                            int values_per_element, MPI_Datatype type, MPI_Op op);
-RANKWISE_API rankwise_result rankwise_exchange_reduce_start_f(rankwise_exchange plan, void* window,
-                                                              int values_per_element, rankwise_fint type, rankwise_fint op);
+RANKWISE_API rankwise_result rankwise_exchange_reduce_start(rankwise_exchange plan, void* window, int values_per_element,
+                                                            MPI_Datatype type, MPI_Op op);
+RANKWISE_API rankwise_result rankwise_exchange_reduce_start_f(rankwise_exchange plan, void* window, int values_per_element,
+                                                              rankwise_fint type, rankwise_fint op);
 RANKWISE_API rankwise_result rankwise_exchange_reduce_blocks_start(rankwise_exchange plan, void* const blocks[],
-                                                                   int values_per_element, MPI_Datatype type,
-                                                                   MPI_Op op);
+                                                                   int values_per_element, MPI_Datatype type, MPI_Op op);
 RANKWISE_API rankwise_result rankwise_exchange_reduce_blocks_start_f(rankwise_exchange plan, void* const blocks[],
                                                                      int values_per_element, rankwise_fint type,
                                                                      rankwise_fint op);
@@ -189,14 +184,14 @@ RANKWISE_API rankwise_result rankwise_exchange_reduce_wait(rankwise_exchange pla
 
 /* Two boxes that meet in rankwise_exchange_visit. Pointers are valid during the callback only. */
 typedef struct rankwise_visit {
-  const void* own;          /* block of a box of this rank's team */
-  void* result;             /* what the visit adds up for that box */
+  const void* own; /* block of a box of this rank's team */
+  void* result;    /* what the visit adds up for that box */
   size_t own_elements;
-  int own_rank;             /* whose box it is */
-  const void* visiting;     /* block of the other box */
+  int own_rank;         /* whose box it is */
+  const void* visiting; /* block of the other box */
   size_t visiting_elements;
   int visiting_rank;
-  const int* offset;        /* from the one to the other, in boxes, one number an axis; all 0: a box meets itself */
+  const int* offset; /* from the one to the other, in boxes, one number an axis; all 0: a box meets itself */
 } rankwise_visit;
 typedef void (*rankwise_visit_function)(const rankwise_visit* visit, void* context);
 
@@ -206,19 +201,17 @@ typedef void (*rankwise_visit_function)(const rankwise_visit* visit, void* conte
  * zero bytes) is combined over the team by op, whose neutral element must be zero bytes (MPI_SUM, MPI_BOR ...), and
  * then combined into this rank's result: a block of values_per_element values of an intrinsic type an element. */
 RANKWISE_API rankwise_result rankwise_exchange_visit(rankwise_exchange plan, const void* own, size_t element_bytes,
-                                                     void* result, int values_per_element, MPI_Datatype type,
-                                                     MPI_Op op, rankwise_visit_function visit, void* context);
+                                                     void* result, int values_per_element, MPI_Datatype type, MPI_Op op,
+                                                     rankwise_visit_function visit, void* context);
 RANKWISE_API rankwise_result rankwise_exchange_visit_f(rankwise_exchange plan, const void* own, size_t element_bytes,
                                                        void* result, int values_per_element, rankwise_fint type,
-                                                       rankwise_fint op, rankwise_visit_function visit,
-                                                       void* context);
+                                                       rankwise_fint op, rankwise_visit_function visit, void* context);
 
 /* Questions; none of them collective ------------------------------------------------------------------------------- */
 
 /* Writes text on the plan: the algorithm and why it was chosen, messages and bytes of this rank. Writes at most
  * capacity bytes, the last one NUL; *length (may be NULL) gets the bytes that the whole text needs, NUL included. */
-RANKWISE_API rankwise_result rankwise_exchange_explain(rankwise_exchange plan, char* text, size_t capacity,
-                                                       size_t* length);
+RANKWISE_API rankwise_result rankwise_exchange_explain(rankwise_exchange plan, char* text, size_t capacity, size_t* length);
 
 /* The number of slots of the window, and which one is the own. Team-shift plans keep no window: what follows is
  * UNSUPPORTED for them. */
@@ -259,13 +252,13 @@ typedef struct rankwise_halo_plan* rankwise_halo;
 
 /* One array on this rank. Fill it with rankwise_field_default or rankwise_field_array, then change some. */
 typedef struct rankwise_field {
-  size_t struct_size;                   /* set by rankwise_field_default; do not change */
-  void* data;                           /* the first element that this rank owns, not the first of its halo */
-  size_t element_bytes;                 /* of one element, components that lie together included; default 8 */
-  int ndims;                            /* boxes: the grid's axes first; further axes have no halo. Lists: 1 */
-  int extent[RANKWISE_MAX_DIMS];        /* elements that this rank owns on each axis; of lists not used */
-  ptrdiff_t stride[RANKWISE_MAX_DIMS];  /* bytes from an element to the next on each axis, of any sign */
-  int overlap[RANKWISE_MAX_DIMS];       /* elements that neighbours both own on an axis (points on a face: 1); default 0 */
+  size_t struct_size;                  /* set by rankwise_field_default; do not change */
+  void* data;                          /* the first element that this rank owns, not the first of its halo */
+  size_t element_bytes;                /* of one element, components that lie together included; default 8 */
+  int ndims;                           /* boxes: the grid's axes first; further axes have no halo. Lists: 1 */
+  int extent[RANKWISE_MAX_DIMS];       /* elements that this rank owns on each axis; of lists not used */
+  ptrdiff_t stride[RANKWISE_MAX_DIMS]; /* bytes from an element to the next on each axis, of any sign */
+  int overlap[RANKWISE_MAX_DIMS];      /* elements that neighbours both own on an axis (points on a face: 1); default 0 */
 } rankwise_field;
 
 /* Fills *field with the defaults. Not collective. Pass sizeof *field: the macro does. */
@@ -338,12 +331,10 @@ typedef struct rankwise_list {
  * between two ranks (of different keys), edges to oneself, MPI_PROC_NULL and none at all are all right. Set the lists next.
  * ARGUMENT, on all ranks: an edge of which the other end knows nothing, a key twice between two ranks, a rank that does
  * not exist. */
-RANKWISE_API rankwise_result rankwise_neighbors_create(MPI_Comm comm, int nsend, const int dest[], const int skey[],
-                                                       int nrecv, const int source[], const int rkey[],
-                                                       rankwise_halo* halo);
-RANKWISE_API rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int nsend, const int dest[],
-                                                         const int skey[], int nrecv, const int source[],
-                                                         const int rkey[], rankwise_halo* halo);
+RANKWISE_API rankwise_result rankwise_neighbors_create(MPI_Comm comm, int nsend, const int dest[], const int skey[], int nrecv,
+                                                       const int source[], const int rkey[], rankwise_halo* halo);
+RANKWISE_API rankwise_result rankwise_neighbors_create_f(rankwise_fint comm, int nsend, const int dest[], const int skey[],
+                                                         int nrecv, const int source[], const int rkey[], rankwise_halo* halo);
 
 /* How the messages of a halo of lists travel from now on: direct (the default), persistent, two-step, three-step, leader or
  * auto; what is sent back goes straight. Collective. After auto the next start is collective, too: it asks the judge for the
@@ -443,8 +434,8 @@ typedef enum rankwise_fft_order {
 } rankwise_fft_order;
 typedef enum rankwise_fft_method {
   RANKWISE_FFT_AUTO = 0,
-  RANKWISE_FFT_ALLTOALL = 1, /* MPI's collective */
-  RANKWISE_FFT_PAIRWISE = 2, /* one message a step */
+  RANKWISE_FFT_ALLTOALL = 1,  /* MPI's collective */
+  RANKWISE_FFT_PAIRWISE = 2,  /* one message a step */
   RANKWISE_FFT_NODE_AWARE = 3 /* one message from node to node, gathered and handed out within them; on one node as ALLTOALL */
 } rankwise_fft_method;
 typedef enum rankwise_fft_effort {
@@ -467,11 +458,11 @@ typedef struct rankwise_fft_options {
   int grid[2];        /* p1 x p2 ranks; 0, 0: auto; default 0, 0 */
   int64_t stride_in;  /* elements from one field to the next on the side in (of this rank); 0: one after the other */
   int64_t stride_out;
-  int chunks;         /* slices of a slab whose exchange is under way while the next ones are transformed, for a third array of
+  int chunks;    /* slices of a slab whose exchange is under way while the next ones are transformed, for a third array of
                          memory; 1: none, 0: auto; default 0 */
-  int together;       /* fields of a batch whose blocks travel as one message, for as many times the plan's memory; 1: each its
+  int together;  /* fields of a batch whose blocks travel as one message, for as many times the plan's memory; 1: each its
                          own, 0: auto; default 0 */
-  int in_flight;      /* 2: while one group of fields together is exchanged the next one is transformed, for twice the plan's
+  int in_flight; /* 2: while one group of fields together is exchanged the next one is transformed, for twice the plan's
                          memory; 1: one after the other, 0: auto; default 0 */
 } rankwise_fft_options;
 
@@ -512,8 +503,8 @@ RANKWISE_API rankwise_result rankwise_fft_backward(rankwise_fft plan, const void
  * caller that computes for long calls test now and then, or end does most of the work. test: *done is 1 when the transform is
  * complete; end is called all the same. The memory is not touched by the caller until then. test and end must be called on
  * all ranks, in any number, but wait for no other rank's program but these calls. */
-RANKWISE_API rankwise_result rankwise_fft_begin(rankwise_fft plan, int forward, const void* from, size_t from_bytes,
-                                                void* into, size_t into_bytes, double scale);
+RANKWISE_API rankwise_result rankwise_fft_begin(rankwise_fft plan, int forward, const void* from, size_t from_bytes, void* into,
+                                                size_t into_bytes, double scale);
 RANKWISE_API rankwise_result rankwise_fft_test(rankwise_fft plan, int* done);
 RANKWISE_API rankwise_result rankwise_fft_end(rankwise_fft plan);
 
@@ -541,17 +532,17 @@ RANKWISE_API rankwise_result rankwise_fft_destroy(rankwise_fft* plan);
  * an error handler. *cartcomm is MPI_COMM_NULL then. */
 RANKWISE_API int MPIX_Cart_stencil_comm(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder,
                                         const int stencil[], int k, MPI_Comm* cartcomm);
-RANKWISE_API int MPIX_Cart_stencil_comm_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[],
-                                          int reorder, const int stencil[], int k, rankwise_fint* cartcomm);
+RANKWISE_API int MPIX_Cart_stencil_comm_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[], int reorder,
+                                          const int stencil[], int k, rankwise_fint* cartcomm);
 
 /* The same with rankwise's results and two more arguments. weights: NULL, or what a message to each of the k offsets
  * counts, 1 to 2^20. info: MPI_INFO_NULL, or keys that go before the environment: rankwise_mapping, rankwise_effort. */
 RANKWISE_API rankwise_result rankwise_cart_create(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[],
-                                                  int reorder, const int stencil[], int k, const int weights[],
-                                                  MPI_Info info, MPI_Comm* cartcomm);
-RANKWISE_API rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const int dims[],
-                                                    const int periods[], int reorder, const int stencil[], int k,
-                                                    const int weights[], rankwise_fint info, rankwise_fint* cartcomm);
+                                                  int reorder, const int stencil[], int k, const int weights[], MPI_Info info,
+                                                  MPI_Comm* cartcomm);
+RANKWISE_API rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[],
+                                                    int reorder, const int stencil[], int k, const int weights[],
+                                                    rankwise_fint info, rankwise_fint* cartcomm);
 
 /* How many messages of the stencil cross nodes when rank r of comm has cell r of the grid (row-major, as in a Cartesian
  * communicator): over all nodes (*j_sum), and from the node that sends most (*j_max); each message counts its weight.
@@ -559,9 +550,9 @@ RANKWISE_API rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int n
 RANKWISE_API rankwise_result rankwise_stencil_score(MPI_Comm comm, int ndims, const int dims[], const int periods[],
                                                     const int stencil[], int k, const int weights[], long long* j_sum,
                                                     long long* j_max);
-RANKWISE_API rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int ndims, const int dims[],
-                                                      const int periods[], const int stencil[], int k,
-                                                      const int weights[], long long* j_sum, long long* j_max);
+RANKWISE_API rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int ndims, const int dims[], const int periods[],
+                                                      const int stencil[], int k, const int weights[], long long* j_sum,
+                                                      long long* j_max);
 
 /* Communicators with the topology of any graph, as MPI_Dist_graph_create_adjacent, MPI_Dist_graph_create and
  * MPI_Graph_create make them: where reorder is not 0, rank r of *newcomm is a process of a node that suits the neighbours of
@@ -576,22 +567,20 @@ RANKWISE_API rankwise_result rankwise_dist_graph_create_adjacent(MPI_Comm oldcom
                                                                  const int sourceweights[], int outdegree,
                                                                  const int destinations[], const int destweights[],
                                                                  MPI_Info info, int reorder, MPI_Comm* newcomm);
-RANKWISE_API rankwise_result rankwise_dist_graph_create_adjacent_f(rankwise_fint oldcomm, int indegree,
-                                                                   const int sources[], const int sourceweights[],
-                                                                   int outdegree, const int destinations[],
-                                                                   const int destweights[], rankwise_fint info,
-                                                                   int reorder, rankwise_fint* newcomm);
+RANKWISE_API rankwise_result rankwise_dist_graph_create_adjacent_f(rankwise_fint oldcomm, int indegree, const int sources[],
+                                                                   const int sourceweights[], int outdegree,
+                                                                   const int destinations[], const int destweights[],
+                                                                   rankwise_fint info, int reorder, rankwise_fint* newcomm);
 RANKWISE_API rankwise_result rankwise_dist_graph_create(MPI_Comm oldcomm, int n, const int sources[], const int degrees[],
                                                         const int destinations[], const int weights[], MPI_Info info,
                                                         int reorder, MPI_Comm* newcomm);
 RANKWISE_API rankwise_result rankwise_dist_graph_create_f(rankwise_fint oldcomm, int n, const int sources[],
-                                                          const int degrees[], const int destinations[],
-                                                          const int weights[], rankwise_fint info, int reorder,
-                                                          rankwise_fint* newcomm);
+                                                          const int degrees[], const int destinations[], const int weights[],
+                                                          rankwise_fint info, int reorder, rankwise_fint* newcomm);
 RANKWISE_API rankwise_result rankwise_graph_create(MPI_Comm oldcomm, int nnodes, const int index[], const int edges[],
                                                    int reorder, MPI_Comm* newcomm);
-RANKWISE_API rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const int index[],
-                                                     const int edges[], int reorder, rankwise_fint* newcomm);
+RANKWISE_API rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const int index[], const int edges[],
+                                                     int reorder, rankwise_fint* newcomm);
 
 /* The mapping alone, without MPI; not collective. Vertex v sends weights[e] (NULL: 1) to targets[e] for first[v] <= e <
  * first[v + 1]; what it sends to itself does not count. node_of_vertex gets a node for each vertex, and each node exactly its

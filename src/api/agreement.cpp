@@ -23,8 +23,8 @@ namespace {
     std::copy_n(text.begin(), std::min(text.size(), told.message.size() - 1), told.message.begin());
   }
   check_mpi(MPI_Bcast(&told, static_cast<int>(sizeof told), MPI_BYTE, failing, comm), "MPI_Bcast");
-  throw Failure(static_cast<rankwise_result>(told.result),
-                "rank " + std::to_string(failing) + ": " + told.message.data(), told.mpi_error);
+  throw Failure(static_cast<rankwise_result>(told.result), "rank " + std::to_string(failing) + ": " + told.message.data(),
+                told.mpi_error);
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ void Agreement::reach(MPI_Comm comm) {
                    ": make the same calls in the same order on all ranks");
     }
     if (most != least) {
-      refuse_argument(names_[i] + " differs between ranks, from " + std::to_string(least) + " to " +
-                      std::to_string(most) + ": pass the same on all ranks");
+      refuse_argument(names_[i] + " differs between ranks, from " + std::to_string(least) + " to " + std::to_string(most) +
+                      ": pass the same on all ranks");
     }
   }
   std::copy(numbers.end() - static_cast<std::ptrdiff_t>(maxima_.size()), numbers.end(), maxima_.begin());

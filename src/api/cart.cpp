@@ -32,8 +32,8 @@ Grid read_grid(const CartArguments& arguments) {
   const int n = arguments.ndims;
   if (n < 1) refuse_argument("ndims is " + std::to_string(n) + ": a grid needs at least one axis");
   if (n > static_cast<int>(max_axes)) {
-    throw Failure(RANKWISE_ERROR_UNSUPPORTED, "the grid has " + std::to_string(n) + " axes: mapping handles at most " +
-                                                  std::to_string(max_axes));
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                  "the grid has " + std::to_string(n) + " axes: mapping handles at most " + std::to_string(max_axes));
   }
   if (arguments.dims == nullptr || arguments.periods == nullptr) {
     refuse_argument("dims or periods is NULL: give one number an axis");
@@ -47,8 +47,9 @@ Stencil read_stencil(const CartArguments& arguments) {
   if (!arguments.stencil_name.empty()) return parse_stencil(arguments.stencil_name, arguments.ndims);
   if (arguments.k == 0) return parse_stencil("nearest-neighbor", arguments.ndims);
   if (arguments.k < 0 || arguments.stencil == nullptr) {
-    refuse_argument("the stencil is NULL or k negative: give k offsets of ndims components, or k = 0 for the nearest "
-                    "neighbours");
+    refuse_argument(
+        "the stencil is NULL or k negative: give k offsets of ndims components, or k = 0 for the nearest "
+        "neighbours");
   }
   const auto n = static_cast<std::size_t>(arguments.ndims);
   std::vector<Coords> offsets;

@@ -26,8 +26,8 @@ std::vector<std::string> with_window() {
 
 std::vector<int> read_cutoff(const Grid& grid, int ndims, const int cutoff[]) {
   if (ndims != grid.ndim()) {
-    refuse_argument("ndims is " + std::to_string(ndims) + " but the communicator's grid has " +
-                    std::to_string(grid.ndim()) + " axes: give one cutoff an axis");
+    refuse_argument("ndims is " + std::to_string(ndims) + " but the communicator's grid has " + std::to_string(grid.ndim()) +
+                    " axes: give one cutoff an axis");
   }
   if (cutoff == nullptr) refuse_argument("cutoff is NULL: give one number of layers an axis");
   return {cutoff, cutoff + ndims};
@@ -114,8 +114,7 @@ NodeMap nodes_of(MPI_Comm comm) {
 
 }  // namespace
 
-Design design_exchange(const Communicator& comm, int ndims, const int cutoff[],
-                       const rankwise_exchange_options* options) {
+Design design_exchange(const Communicator& comm, int ndims, const int cutoff[], const rankwise_exchange_options* options) {
   Agreement agreement;
   Request request;
   std::vector<int> layers(static_cast<std::size_t>(comm.grid().ndim()), 1);

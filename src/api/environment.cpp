@@ -51,8 +51,6 @@ std::optional<double> asked_effort_s(MPI_Info info) {
   return text.empty() ? std::nullopt : std::optional(read_seconds(text, "the effort of the mapping"));
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace rankwise::api

@@ -201,8 +201,9 @@ void FftPlan::compose(Direction direction, const Memory& memory, double scale, b
   agreement.reach(comm_.get());
   prepare();
   const auto stride = [](const Side& side) { return static_cast<std::size_t>(side.stride) * side.element_bytes; };
-  engine_->add(stages_, direction, {static_cast<const std::byte*>(memory.from), static_cast<std::byte*>(memory.into),
-                                    stride(from), stride(into), in_.line, scale});
+  engine_->add(stages_, direction,
+               {static_cast<const std::byte*>(memory.from), static_cast<std::byte*>(memory.into), stride(from), stride(into),
+                in_.line, scale});
 }
 
 void FftPlan::run(Direction direction, const Memory& memory, double scale) {

@@ -36,8 +36,8 @@ class FftPlan {
   struct Side {
     Box box;
     std::size_t element_bytes = 1;
-    Index line = 0;   // elements from one line to the next
-    Index stride = 0; // from one field to the next
+    Index line = 0;      // elements from one line to the next
+    Index stride = 0;    // from one field to the next
     Index elements = 0;  // of all fields
     [[nodiscard]] Index of_a_field() const { return box[0].count * box[1].count * line; }
     [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(elements) * element_bytes; }

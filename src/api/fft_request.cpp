@@ -46,7 +46,8 @@ FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options*
     refuse_argument("options.chunks is " + std::to_string(options.chunks) + ": give 1 to 1024 slices, or 0");
   }
   request.chunks = options.chunks;
-  if (options.together < 0) refuse_argument("options.together is " + std::to_string(options.together) + ": give 1 field or more, or 0");
+  if (options.together < 0)
+    refuse_argument("options.together is " + std::to_string(options.together) + ": give 1 field or more, or 0");
   request.together = options.together;
   request.in_flight = options.in_flight;
   request.planning = options.effort == RANKWISE_FFT_EFFORT_MODEL    ? Planning::estimate

@@ -24,9 +24,7 @@ constexpr Index enough_sweeps = 10'000;
 constexpr int sent_numbers = 3;  // of a Sent
 static_assert(sizeof(Sent) == sent_numbers * sizeof(std::int32_t));
 
-bool is_weighted(const int* weights) {
-  return weights != nullptr && weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
-}
+bool is_weighted(const int* weights) { return weights != nullptr && weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY; }
 // MPI's own word for what a caller has left out.
 const int* or_unweighted(const int* weights) { return weights == nullptr ? MPI_UNWEIGHTED : weights; }
 
@@ -299,8 +297,8 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   if (!reorder) {
     const int* const into = or_unweighted(given.source_weights);
     const int* const out = or_unweighted(given.destination_weights);
-    check_mpi(MPI_Dist_graph_create_adjacent(oldcomm, given.indegree, given.sources, into, given.outdegree,
-                                             given.destinations, out, info, 0, &made),
+    check_mpi(MPI_Dist_graph_create_adjacent(oldcomm, given.indegree, given.sources, into, given.outdegree, given.destinations,
+                                             out, info, 0, &made),
               "MPI_Dist_graph_create_adjacent");
     errors.hand_over(made);
     return made;

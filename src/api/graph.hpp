@@ -37,7 +37,8 @@ struct Cut {
 // neighbours of r. Ranks stay where they are when nothing is gained. One rank searches, until the time of the
 // info's key rankwise_effort, else of RANKWISE_EFFORT, is over; else about a fifth of a second, and the same each time. Throw Failure, alike on all ranks; nothing is
 // left behind then.
-MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& neighbours, MPI_Info info, bool reorder, Cut* cut = nullptr);
+MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& neighbours, MPI_Info info, bool reorder,
+                                  Cut* cut = nullptr);
 MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& edges, MPI_Info info, bool reorder, Cut* cut = nullptr);
 // Null on ranks beyond the graph.
 MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int edges[], bool reorder, Cut* cut = nullptr);

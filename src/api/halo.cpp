@@ -140,8 +140,8 @@ rankwise_result rankwise_halo_reduce_start(rankwise_halo halo, int nfields, cons
   return guarded([&] { halo_of(halo).reduce_start(nfields, fields, active, type, op); });
 }
 
-rankwise_result rankwise_halo_reduce_start_f(rankwise_halo halo, int nfields, const rankwise_field fields[],
-                                             const int active[], rankwise_fint type, rankwise_fint op) {
+rankwise_result rankwise_halo_reduce_start_f(rankwise_halo halo, int nfields, const rankwise_field fields[], const int active[],
+                                             rankwise_fint type, rankwise_fint op) {
   return rankwise_halo_reduce_start(halo, nfields, fields, active, type_of(type), op_of(op));
 }
 

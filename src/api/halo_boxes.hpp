@@ -56,7 +56,7 @@ class HaloBoxes : public HaloPlan {
   HaloSpec spec_;
   HaloRequest request_;
   std::string why_;
-  Halo halo_;  // direct, for the way back
+  Halo halo_;                     // direct, for the way back
   std::vector<std::byte*> data_;  // of each field, now
   std::vector<std::unique_ptr<BoxWay>> ways_;
   std::size_t now_ = 0;

@@ -60,10 +60,10 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
     const std::vector<NodeTraffic> staged(traffic.begin() + 1, traffic.end());
     for (std::size_t i = 0; i < judged.size() && rank == nodes.node(); ++i) {
       const int algorithm = judged[i].algorithm;
-      judged[i].cost = algorithm == RANKWISE_HALO_DIRECT   ? cost_of_steps({traffic.front()}, machine.machine)
-                       : algorithm == RANKWISE_HALO_STAGED ? cost_of_steps(staged, machine.machine)
-                                                           : cost_of_relay(relay_kind(algorithm), traffic.front(), there[i],
-                                                                           machine.machine);
+      judged[i].cost = algorithm == RANKWISE_HALO_DIRECT ? cost_of_steps({traffic.front()}, machine.machine)
+                       : algorithm == RANKWISE_HALO_STAGED
+                           ? cost_of_steps(staged, machine.machine)
+                           : cost_of_relay(relay_kind(algorithm), traffic.front(), there[i], machine.machine);
     }
   });
   known.reach(comm);

@@ -112,8 +112,7 @@ void HaloLists::compare_ends() {
       check_mpi(MPI_Get_count(&status, MPI_INT, &count), "MPI_Get_count");
       std::vector<int>& from = told[status.MPI_SOURCE];
       from.resize(static_cast<std::size_t>(count));
-      check_mpi(MPI_Recv(from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE),
-                "MPI_Recv");
+      check_mpi(MPI_Recv(from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
       continue;
     }
     if (in_barrier) {
@@ -121,8 +120,7 @@ void HaloLists::compare_ends() {
       continue;
     }
     int all_sent = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_sent, MPI_STATUSES_IGNORE),
-              "MPI_Testall");
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_sent, MPI_STATUSES_IGNORE), "MPI_Testall");
     if (all_sent == 0) continue;
     check_mpi(MPI_Ibarrier(comm_.get(), &barrier), "MPI_Ibarrier");
     in_barrier = true;
@@ -182,8 +180,8 @@ std::vector<std::uint64_t> HaloLists::tell(const std::vector<std::uint64_t>& tol
 void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::string& name) {
   constexpr std::size_t most = std::size_t{1} << 48;  // so that bytes can be counted
   if (list.count > most || list.first > most) {
-    refuse_argument(name + " has " + std::to_string(list.count) + " elements from " + std::to_string(list.first) + " on: give at most " +
-                    std::to_string(most));
+    refuse_argument(name + " has " + std::to_string(list.count) + " elements from " + std::to_string(list.first) +
+                    " on: give at most " + std::to_string(most));
   }
   edge.take_none();
   edge.count = list.count;
@@ -399,7 +397,8 @@ void HaloLists::unpack(const Partner& partner, const std::vector<Edge>& edges, c
       } else if (field.stride == size) {
         reduction->row(into, next, static_cast<std::size_t>(run.count * size), reduction);
       } else {
-        for (Index i = 0; i < run.count; ++i) reduction->row(into + i * field.stride, next + i * size, field.element_bytes, reduction);
+        for (Index i = 0; i < run.count; ++i)
+          reduction->row(into + i * field.stride, next + i * size, field.element_bytes, reduction);
       }
       next += run.count * size;
     }

@@ -136,13 +136,13 @@ class HaloLists : public HaloPlan {
   int ranks_ = 1;
   std::vector<Edge> sends_;
   std::vector<Edge> receives_;
-  std::vector<Partner> to_;    // other ranks
+  std::vector<Partner> to_;  // other ranks
   std::vector<Partner> from_;
   Partner to_self_;
   Partner from_self_;
   std::vector<std::byte> self_bytes_;
   bool varies_ = false;
-  bool listed_ = false;        // set_lists was called
+  bool listed_ = false;  // set_lists was called
 
   std::vector<Way> ways_;
   std::size_t now_ = 0;

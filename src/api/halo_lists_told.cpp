@@ -64,7 +64,8 @@ std::string HaloLists::pairs() const {
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + halo_algorithm_name(ways_[now_].algorithm) + "; " + (why_.empty() ? "" : why_ + trial_words() + "; ") +
+  return "halo of lists: " + halo_algorithm_name(ways_[now_].algorithm) + "; " +
+         (why_.empty() ? "" : why_ + trial_words() + "; ") +
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +

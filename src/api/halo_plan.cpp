@@ -59,15 +59,21 @@ void combine(std::byte* into, const std::byte* from, std::size_t bytes, Combine 
 
 struct Sum {
   template <class Value>
-  Value operator()(Value a, Value b) const { return static_cast<Value>(a + b); }
+  Value operator()(Value a, Value b) const {
+    return static_cast<Value>(a + b);
+  }
 };
 struct Largest {
   template <class Value>
-  Value operator()(Value a, Value b) const { return b > a ? b : a; }
+  Value operator()(Value a, Value b) const {
+    return b > a ? b : a;
+  }
 };
 struct Least {
   template <class Value>
-  Value operator()(Value a, Value b) const { return b < a ? b : a; }
+  Value operator()(Value a, Value b) const {
+    return b < a ? b : a;
+  }
 };
 
 template <class Value, class How>
@@ -101,7 +107,8 @@ void by_mpi(std::byte* into, const std::byte* from, std::size_t bytes, const voi
   constexpr std::size_t most = std::size_t{1} << 30;  // MPI counts in int
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t count = std::min((bytes - done) / type_bytes, most);
-    check_mpi(MPI_Reduce_local(from + done, into + done, static_cast<int>(count), reduction.type, reduction.op), "MPI_Reduce_local");
+    check_mpi(MPI_Reduce_local(from + done, into + done, static_cast<int>(count), reduction.type, reduction.op),
+              "MPI_Reduce_local");
     done += count * type_bytes;
   }
 }

@@ -125,8 +125,8 @@ class HaloPlan {
   Reduction reduction_;
   std::optional<Trial> trial_;
   std::vector<int> tried_;  // the algorithms of its ways
-  bool is_tried_ = false;  // what is under way
-  double spent_s_ = 0.0;   // in its calls so far
+  bool is_tried_ = false;   // what is under way
+  double spent_s_ = 0.0;    // in its calls so far
 };
 
 }  // namespace rankwise::api

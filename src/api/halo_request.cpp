@@ -42,8 +42,8 @@ HaloRequest read_request(const rankwise_halo_options* given, int axes) {
   request.exchanges = options.exchanges;
   request.corners = options.corners == 1;
   for (int axis = 0; axis < axes; ++axis) {
-    for (const auto& [widths, kept, name] : {std::tuple{options.lower, &request.lower, "lower"},
-                                             std::tuple{options.upper, &request.upper, "upper"}}) {
+    for (const auto& [widths, kept, name] :
+         {std::tuple{options.lower, &request.lower, "lower"}, std::tuple{options.upper, &request.upper, "upper"}}) {
       if (widths[axis] < 0) {
         refuse_argument("options." + std::string(name) + "[" + std::to_string(axis) + "] is " + std::to_string(widths[axis]) +
                         ": give a width of 0 or more");

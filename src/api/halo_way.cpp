@@ -105,8 +105,7 @@ std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, c
 
 BoxWay::BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
                const std::vector<std::byte*>& fields)
-    : algorithm_(algorithm),
-      halo_(make_halo(spec, algorithm == RANKWISE_HALO_STAGED ? HaloRoute::staged : HaloRoute::direct)) {
+    : algorithm_(algorithm), halo_(make_halo(spec, algorithm == RANKWISE_HALO_STAGED ? HaloRoute::staged : HaloRoute::direct)) {
   const auto rank = static_cast<int>(spec.rank);
   if (is_relay(algorithm)) {
     const StagePartners partners(halo_.stages.front());

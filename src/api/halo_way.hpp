@@ -29,8 +29,7 @@ class BoxWay {
  public:
   // Collective over comm, as the algorithm is the same on all ranks. nodes: of one set for direct, then one for each stage.
   // Throws Failure.
-  BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
-         const std::vector<std::byte*>& fields);
+  BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes, const std::vector<std::byte*>& fields);
   BoxWay(const BoxWay&) = delete;
   BoxWay& operator=(const BoxWay&) = delete;
 

@@ -70,7 +70,8 @@ rankwise_exchange_options default_options() {
 Request read_options(const rankwise_exchange_options* given) {
   constexpr std::size_t least = offsetof(rankwise_exchange_options, expected_block_bytes) + sizeof(std::size_t);
   const rankwise_exchange_options options =
-      given == nullptr ? default_options() : in_our_version(*given, default_options(), least, "rankwise_exchange_options_default");
+      given == nullptr ? default_options()
+                       : in_our_version(*given, default_options(), least, "rankwise_exchange_options_default");
   Request request;
   const Names algorithms = algorithm_names();
   const std::string algorithm = or_environment(id_of(options.algorithm, algorithms, "algorithm"), "RANKWISE_ALGORITHM");

@@ -107,14 +107,14 @@ void Plan::require_messages_fit(const RankSchedule& schedule, const std::vector<
 
 void Plan::require_window() const {
   if (!has_teams()) return;
-  throw Failure(RANKWISE_ERROR_UNSUPPORTED, "a " + design_.spec.algorithm + " plan builds no window: use rankwise_exchange_visit");
+  throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                "a " + design_.spec.algorithm + " plan builds no window: use rankwise_exchange_visit");
 }
 
 void Plan::require_slot(int slot) const {
   require_window();
   if (slot >= 0 && slot < slots()) return;
-  refuse_argument("slot " + std::to_string(slot) + " does not exist: the window has slots 0 to " +
-                  std::to_string(slots() - 1));
+  refuse_argument("slot " + std::to_string(slot) + " does not exist: the window has slots 0 to " + std::to_string(slots() - 1));
 }
 
 void Plan::require_sizes() const {
@@ -145,8 +145,8 @@ void Plan::place(Direction& direction, const Buffers& buffers, std::size_t eleme
     } else if (buffers.blocks != nullptr) {
       placed_[slot] = {static_cast<std::byte*>(buffers.blocks[slot]), bytes};
       if (bytes > 0 && placed_[slot].data == nullptr) {
-        refuse_argument("the pointer of slot " + std::to_string(slot) + " is NULL: give room for " +
-                        std::to_string(bytes) + " B");
+        refuse_argument("the pointer of slot " + std::to_string(slot) + " is NULL: give room for " + std::to_string(bytes) +
+                        " B");
       }
     } else {
       placed_[slot] = {static_cast<std::byte*>(buffers.window) + starts_[slot] * element_bytes, bytes};
@@ -211,14 +211,12 @@ void Plan::reduce_wait() { finish(UnderWay::reduce, "rankwise_exchange_reduce_st
 
 std::string Plan::explain() const {
   const ExchangeSpec& spec = design_.spec;
-  std::string text = "exchange on a grid of " + names_of(spec.grid) + ", " + to_string(spec.window.shell()) +
-                     " shell, cutoff";
+  std::string text = "exchange on a grid of " + names_of(spec.grid) + ", " + to_string(spec.window.shell()) + " shell, cutoff";
   for (int axis = 0; axis < spec.grid.ndim(); ++axis) text += " " + std::to_string(spec.window.upper(axis));
   text += ": " + spec.algorithm + ", " + to_string(spec.mode) + "; " + design_.why + "\n";
   const RankSchedule& schedule = design_.schedule;
-  text += "rank " + std::to_string(comm_.rank()) + " sends " + std::to_string(schedule.messages_sent()) +
-          " messages with " + std::to_string(schedule.blocks_sent()) + " blocks in " +
-          std::to_string(schedule.steps.size()) + " steps";
+  text += "rank " + std::to_string(comm_.rank()) + " sends " + std::to_string(schedule.messages_sent()) + " messages with " +
+          std::to_string(schedule.blocks_sent()) + " blocks in " + std::to_string(schedule.steps.size()) + " steps";
   if (sized_) {
     std::size_t elements = 0;
     for (const Step& step : schedule.steps) {
@@ -252,8 +250,9 @@ int Plan::slot_of_offset(const int offset[]) const {
   for (int axis = 0; axis < window.ndim(); ++axis) {
     const Index o = coords[static_cast<std::size_t>(axis)];
     if (o >= -window.lower(axis) && o <= window.upper(axis)) continue;
-    refuse_argument("offset " + std::to_string(o) + " on axis " + std::to_string(axis) + " is outside the window: stay within " +
-                    std::to_string(-window.lower(axis)) + " to " + std::to_string(window.upper(axis)));
+    refuse_argument("offset " + std::to_string(o) + " on axis " + std::to_string(axis) +
+                    " is outside the window: stay within " + std::to_string(-window.lower(axis)) + " to " +
+                    std::to_string(window.upper(axis)));
   }
   return static_cast<int>(window.slot(coords));
 }

@@ -69,7 +69,9 @@ class Plan {
   enum class UnderWay { nothing, import, reduce };
 
   [[nodiscard]] bool has_teams() const { return exchange_algorithm(design_.spec.algorithm).has_teams; }
-  [[nodiscard]] std::size_t window_slots() const { return elements_.size() - static_cast<std::size_t>(design_.schedule.passing); }
+  [[nodiscard]] std::size_t window_slots() const {
+    return elements_.size() - static_cast<std::size_t>(design_.schedule.passing);
+  }
   [[nodiscard]] std::size_t total_elements() const { return starts_[window_slots()]; }
   // Checks the buffers and binds the direction to them unless it is already.
   void place(Direction& direction, const Buffers& buffers, std::size_t element_bytes);

@@ -51,8 +51,8 @@ rankwise_result rankwise_exchange_options_init(rankwise_exchange_options* option
   return guarded([&] { fill(options, struct_size, default_options()); });
 }
 
-rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cutoff[],
-                                         const rankwise_exchange_options* options, rankwise_exchange* plan) {
+rankwise_result rankwise_exchange_create(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange_options* options,
+                                         rankwise_exchange* plan) {
   return guarded([&] {
     if (plan == nullptr) refuse_argument("plan is NULL: give the handle to fill, on all ranks");
     *plan = nullptr;
@@ -77,8 +77,7 @@ rankwise_result rankwise_exchange_import_start(rankwise_exchange plan, void* win
   return guarded([&] { plan_of(plan).import_start({window, nullptr}, element_bytes); });
 }
 
-rankwise_result rankwise_exchange_import_blocks_start(rankwise_exchange plan, void* const blocks[],
-                                                      size_t element_bytes) {
+rankwise_result rankwise_exchange_import_blocks_start(rankwise_exchange plan, void* const blocks[], size_t element_bytes) {
   return guarded([&] { plan_of(plan).import_start({nullptr, blocks}, element_bytes); });
 }
 
@@ -86,8 +85,8 @@ rankwise_result rankwise_exchange_import_wait(rankwise_exchange plan) {
   return guarded([&] { plan_of(plan).import_wait(); });
 }
 
-rankwise_result rankwise_exchange_reduce_start(rankwise_exchange plan, void* window, int values_per_element,
-                                               MPI_Datatype type, MPI_Op op) {
+rankwise_result rankwise_exchange_reduce_start(rankwise_exchange plan, void* window, int values_per_element, MPI_Datatype type,
+                                               MPI_Op op) {
   return guarded([&] { plan_of(plan).reduce_start({window, nullptr}, {values_per_element, type, op}); });
 }
 
@@ -96,13 +95,13 @@ rankwise_result rankwise_exchange_reduce_start_f(rankwise_exchange plan, void* w
   return rankwise_exchange_reduce_start(plan, window, values_per_element, type_of(type), op_of(op));
 }
 
-rankwise_result rankwise_exchange_reduce_blocks_start(rankwise_exchange plan, void* const blocks[],
-                                                      int values_per_element, MPI_Datatype type, MPI_Op op) {
+rankwise_result rankwise_exchange_reduce_blocks_start(rankwise_exchange plan, void* const blocks[], int values_per_element,
+                                                      MPI_Datatype type, MPI_Op op) {
   return guarded([&] { plan_of(plan).reduce_start({nullptr, blocks}, {values_per_element, type, op}); });
 }
 
-rankwise_result rankwise_exchange_reduce_blocks_start_f(rankwise_exchange plan, void* const blocks[],
-                                                        int values_per_element, rankwise_fint type, rankwise_fint op) {
+rankwise_result rankwise_exchange_reduce_blocks_start_f(rankwise_exchange plan, void* const blocks[], int values_per_element,
+                                                        rankwise_fint type, rankwise_fint op) {
   return rankwise_exchange_reduce_blocks_start(plan, blocks, values_per_element, type_of(type), op_of(op));
 }
 
@@ -111,11 +110,9 @@ rankwise_result rankwise_exchange_reduce_wait(rankwise_exchange plan) {
 }
 
 rankwise_result rankwise_exchange_visit(rankwise_exchange plan, const void* own, size_t element_bytes, void* result,
-                                        int values_per_element, MPI_Datatype type, MPI_Op op,
-                                        rankwise_visit_function visit, void* context) {
-  return guarded([&] {
-    plan_of(plan).visit(own, element_bytes, result, {values_per_element, type, op}, visit, context);
-  });
+                                        int values_per_element, MPI_Datatype type, MPI_Op op, rankwise_visit_function visit,
+                                        void* context) {
+  return guarded([&] { plan_of(plan).visit(own, element_bytes, result, {values_per_element, type, op}, visit, context); });
 }
 
 rankwise_result rankwise_exchange_visit_f(rankwise_exchange plan, const void* own, size_t element_bytes, void* result,
@@ -162,8 +159,7 @@ rankwise_result rankwise_exchange_slot_start(rankwise_exchange plan, int slot, s
 }
 
 rankwise_result rankwise_cart_create(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder,
-                                     const int stencil[], int k, const int weights[], MPI_Info info,
-                                     MPI_Comm* cartcomm) {
+                                     const int stencil[], int k, const int weights[], MPI_Info info, MPI_Comm* cartcomm) {
   return guarded([&] {
     if (cartcomm == nullptr) refuse_argument("cartcomm is NULL: give the handle to fill, on all ranks");
     *cartcomm = MPI_COMM_NULL;
@@ -171,8 +167,8 @@ rankwise_result rankwise_cart_create(MPI_Comm oldcomm, int ndims, const int dims
   });
 }
 
-rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[],
-                                       int reorder, const int stencil[], int k, const int weights[], rankwise_fint info,
+rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[], int reorder,
+                                       const int stencil[], int k, const int weights[], rankwise_fint info,
                                        rankwise_fint* cartcomm) {
   MPI_Comm made = MPI_COMM_NULL;
   const rankwise_result result = rankwise_cart_create(comm_of(oldcomm), ndims, dims, periods, reorder, stencil, k, weights,
@@ -181,10 +177,9 @@ rankwise_result rankwise_cart_create_f(rankwise_fint oldcomm, int ndims, const i
   return result;
 }
 
-int MPIX_Cart_stencil_comm(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder,
-                           const int stencil[], int k, MPI_Comm* cartcomm) {
-  return mpi_code(rankwise_cart_create(oldcomm, ndims, dims, periods, reorder, stencil, k, nullptr, MPI_INFO_NULL,
-                                       cartcomm));
+int MPIX_Cart_stencil_comm(MPI_Comm oldcomm, int ndims, const int dims[], const int periods[], int reorder, const int stencil[],
+                           int k, MPI_Comm* cartcomm) {
+  return mpi_code(rankwise_cart_create(oldcomm, ndims, dims, periods, reorder, stencil, k, nullptr, MPI_INFO_NULL, cartcomm));
 }
 
 int MPIX_Cart_stencil_comm_f(rankwise_fint oldcomm, int ndims, const int dims[], const int periods[], int reorder,
@@ -196,9 +191,8 @@ int MPIX_Cart_stencil_comm_f(rankwise_fint oldcomm, int ndims, const int dims[],
   return code;
 }
 
-rankwise_result rankwise_stencil_score(MPI_Comm comm, int ndims, const int dims[], const int periods[],
-                                       const int stencil[], int k, const int weights[], long long* j_sum,
-                                       long long* j_max) {
+rankwise_result rankwise_stencil_score(MPI_Comm comm, int ndims, const int dims[], const int periods[], const int stencil[],
+                                       int k, const int weights[], long long* j_sum, long long* j_max) {
   return guarded([&] {
     if (j_sum == nullptr || j_max == nullptr) refuse_argument("j_sum or j_max is NULL: give the numbers to fill");
     const rankwise::Score score = score_as_it_is(comm, {ndims, dims, periods, true, stencil, k, weights, MPI_INFO_NULL, {}});
@@ -208,8 +202,7 @@ rankwise_result rankwise_stencil_score(MPI_Comm comm, int ndims, const int dims[
 }
 
 rankwise_result rankwise_stencil_score_f(rankwise_fint comm, int ndims, const int dims[], const int periods[],
-                                         const int stencil[], int k, const int weights[], long long* j_sum,
-                                         long long* j_max) {
+                                         const int stencil[], int k, const int weights[], long long* j_sum, long long* j_max) {
   return rankwise_stencil_score(comm_of(comm), ndims, dims, periods, stencil, k, weights, j_sum, j_max);
 }
 
@@ -229,8 +222,7 @@ rankwise_result fill_comm(MPI_Comm* newcomm, Make&& make) noexcept {
 
 rankwise_result rankwise_dist_graph_create_adjacent(MPI_Comm oldcomm, int indegree, const int sources[],
                                                     const int sourceweights[], int outdegree, const int destinations[],
-                                                    const int destweights[], MPI_Info info, int reorder,
-                                                    MPI_Comm* newcomm) {
+                                                    const int destweights[], MPI_Info info, int reorder, MPI_Comm* newcomm) {
   return fill_comm(newcomm, [&] {
     return make_dist_graph_adjacent(oldcomm, {indegree, sources, sourceweights, outdegree, destinations, destweights}, info,
                                     reorder != 0);
@@ -257,8 +249,8 @@ rankwise_result rankwise_dist_graph_create(MPI_Comm oldcomm, int n, const int so
 }
 
 rankwise_result rankwise_dist_graph_create_f(rankwise_fint oldcomm, int n, const int sources[], const int degrees[],
-                                             const int destinations[], const int weights[], rankwise_fint info,
-                                             int reorder, rankwise_fint* newcomm) {
+                                             const int destinations[], const int weights[], rankwise_fint info, int reorder,
+                                             rankwise_fint* newcomm) {
   MPI_Comm made = MPI_COMM_NULL;
   const rankwise_result result = rankwise_dist_graph_create(comm_of(oldcomm), n, sources, degrees, destinations, weights,
                                                             info_of(info), reorder, newcomm == nullptr ? nullptr : &made);
@@ -271,8 +263,8 @@ rankwise_result rankwise_graph_create(MPI_Comm oldcomm, int nnodes, const int in
   return fill_comm(newcomm, [&] { return make_graph(oldcomm, nnodes, index, edges, reorder != 0); });
 }
 
-rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const int index[], const int edges[],
-                                        int reorder, rankwise_fint* newcomm) {
+rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const int index[], const int edges[], int reorder,
+                                        rankwise_fint* newcomm) {
   MPI_Comm made = MPI_COMM_NULL;
   const rankwise_result result =
       rankwise_graph_create(comm_of(oldcomm), nnodes, index, edges, reorder, newcomm == nullptr ? nullptr : &made);
@@ -282,6 +274,5 @@ rankwise_result rankwise_graph_create_f(rankwise_fint oldcomm, int nnodes, const
 
 rankwise_result rankwise_graph_map(int vertices, const int first[], const int targets[], const int weights[], int nodes,
                                    const int node_sizes[], double effort_s, int node_of_vertex[]) {
-  return guarded(
-      [&] { map_graph_alone(vertices, first, targets, weights, nodes, node_sizes, effort_s, node_of_vertex); });
+  return guarded([&] { map_graph_alone(vertices, first, targets, weights, nodes, node_sizes, effort_s, node_of_vertex); });
 }

@@ -77,9 +77,9 @@ void Plan::visit(const void* own, std::size_t element_bytes, void* result, const
           if (!within(spec.window, apart)) continue;
           for (std::size_t axis = 0; axis < apart.size(); ++axis) offset[axis] = static_cast<int>(apart[axis]);
           const auto other = static_cast<std::size_t>(there);
-          const rankwise_visit pair{slots[here].data,  sums.slots()[here].data, elements_[here],
-                                    static_cast<int>(box), slots[other].data,   elements_[other],
-                                    static_cast<int>(visitor), offset.data()};
+          const rankwise_visit pair{
+              slots[here].data,  sums.slots()[here].data, elements_[here],           static_cast<int>(box),
+              slots[other].data, elements_[other],        static_cast<int>(visitor), offset.data()};
           function(&pair, context);
         }
       }

@@ -64,8 +64,8 @@ std::optional<rankwise::Resource> resource(const std::map<std::string, Rates>& s
   return resource;
 }
 
-Machine machine(const std::map<std::string, std::map<std::string, Lines>>& links,
-                const std::map<std::string, Rates>& shared, const std::vector<std::pair<Index, double>>& levels) {
+Machine machine(const std::map<std::string, std::map<std::string, Lines>>& links, const std::map<std::string, Rates>& shared,
+                const std::vector<std::pair<Index, double>>& levels) {
   Machine machine;
   for (const auto& [name, curves] : links) {
     const rankwise::TimeCurve send = curve(curves.at("send"));
@@ -138,16 +138,14 @@ auto history(const Judged& judged, Index block_bytes, const Machine& on) {
   const rankwise::Cost cost = judged.walk.cost(block_bytes, on, history);
   return std::tuple(
       cost,
-      table<Message, Index, 6>(history.messages,
-                               [](const Message& m) -> std::array<Index, 6> {
-                                 return {m.rank, m.peer, m.tag, m.sends, m.blocking, m.bytes};
-                               }),
+      table<Message, Index, 6>(
+          history.messages,
+          [](const Message& m) -> std::array<Index, 6> { return {m.rank, m.peer, m.tag, m.sends, m.blocking, m.bytes}; }),
       table<Message, double, 2>(history.messages,
                                 [](const Message& m) -> std::array<double, 2> { return {m.posted_s, m.done_s}; }),
-      table<Stretch, Index, 4>(history.steps,
-                               [](const Stretch& s) -> std::array<Index, 4> {
-                                 return {s.rank, s.first, s.count, static_cast<Index>(s.term)};
-                               }),
+      table<Stretch, Index, 4>(
+          history.steps,
+          [](const Stretch& s) -> std::array<Index, 4> { return {s.rank, s.first, s.count, static_cast<Index>(s.term)}; }),
       table<Stretch, double, 2>(history.steps, [](const Stretch& s) -> std::array<double, 2> { return {s.begin_s, s.end_s}; }));
 }
 
@@ -162,13 +160,13 @@ void bind_cost(nb::module_& m) {
       .def(
           "__init__",
           [](Machine* self, const std::map<std::string, std::map<std::string, Lines>>& links,
-             const std::map<std::string, Rates>& shared, const std::vector<std::pair<Index, double>>& levels) {
-            new (self) Machine(machine(links, shared, levels));
-          },
+             const std::map<std::string, Rates>& shared,
+             const std::vector<std::pair<Index, double>>& levels) { new (self) Machine(machine(links, shared, levels)); },
           nb::arg("links"), nb::arg("shared") = std::map<std::string, Rates>{},
           nb::arg("levels") = std::vector<std::pair<Index, double>>{},
           "links: {link class: {'send' | 'ssend' | 'exchange' | 'exchange-gap' | 'overhead' | 'rendezvous' (the value at "
-          "0: from how many bytes on plain sends wait; all but send optional): [(from_bytes, alpha_s, beta_s_per_byte), ...]}}; shared: {'card' | 'memory' | 'socket' | 'sockets': "
+          "0: from how many bytes on plain sends wait; all but send optional): [(from_bytes, alpha_s, beta_s_per_byte), "
+          "...]}}; shared: {'card' | 'memory' | 'socket' | 'sockets': "
           "{'bytes_per_s': ..., 'messages_per_s' (optional): ..., 'half_duplex' (optional): 0 or 1}}; levels: (nodes of a "
           "unit, bytes/s of its links up), the inner first. Raises ValueError for rates that are not above 0.")
       .def_static(
@@ -179,37 +177,51 @@ void bind_cost(nb::module_& m) {
           nb::arg("profile"), nb::arg("link_model") = "", nb::arg("loaded") = false,
           "profile: its JSON text; link_model: empty for what the profile chose; loaded: as measured beside background "
           "traffic. Raises ValueError for figures that are wrong or missing.")
-      .def("alone", [](const Machine& self) { return self.alone(); },
-           "Return the machine as a simulation knows it: every way of sending costs a plain send, a rank's messages leave "
-           "without a gap.")
-      .def("with_card", [](const Machine& self, double bytes_per_s) {
-             Machine machine = self;
-             machine.card = rankwise::Resource{bytes_per_s};
-             machine.check();
-             return machine;
-           }, nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
+      .def(
+          "alone", [](const Machine& self) { return self.alone(); },
+          "Return the machine as a simulation knows it: every way of sending costs a plain send, a rank's messages leave "
+          "without a gap.")
+      .def(
+          "with_card",
+          [](const Machine& self, double bytes_per_s) {
+            Machine machine = self;
+            machine.card = rankwise::Resource{bytes_per_s};
+            machine.check();
+            return machine;
+          },
+          nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
       .def("quickest", &Machine::quickest, nb::arg("sizes"),
            "Return a machine on which no program of messages of these sizes takes longer than on this one: each goes over its "
            "quickest link, nothing is shared. All links are of the class same-socket.")
       .def("held_s", &held_s, nb::arg("resource"), nb::arg("sizes"),
            "Return how long a message between nodes of each size (int64, bytes) holds a resource: card-out, card-in, card (0 "
            "unless half-duplex), uplink-0, ... Raises ValueError.")
-      .def("has", [](const Machine& self, const std::string& link) { return self.links[static_cast<std::size_t>(link_class(link))].has_value(); },
-           nb::arg("link"), "Whether a class of link is known.")
+      .def(
+          "has",
+          [](const Machine& self, const std::string& link) {
+            return self.links[static_cast<std::size_t>(link_class(link))].has_value();
+          },
+          nb::arg("link"), "Whether a class of link is known.")
       .def("lines", &send_lines, nb::arg("link"),
            "Return (from_bytes, alpha_s, beta_s_per_byte) of a plain send over a class, or over the one that stands for it.")
-      .def("lane", [](const Machine& self, const std::string& link) {
-             const auto known = self.stand_in(link_class(link));
-             return known ? self.links[static_cast<std::size_t>(*known)]->send.lane() : 0.0;
-           }, nb::arg("link"), "Return the bytes/s of one message.")
+      .def(
+          "lane",
+          [](const Machine& self, const std::string& link) {
+            const auto known = self.stand_in(link_class(link));
+            return known ? self.links[static_cast<std::size_t>(*known)]->send.lane() : 0.0;
+          },
+          nb::arg("link"), "Return the bytes/s of one message.")
       .def_prop_ro("card_bytes_per_s", [](const Machine& self) { return rate(self.card); })
       .def_prop_ro("card_is_half_duplex", [](const Machine& self) { return self.card && self.card->half_duplex; })
       .def_prop_ro("memory_bytes_per_s", [](const Machine& self) { return rate(self.memory); })
-      .def_prop_ro("levels", [](const Machine& self) {
-        std::vector<std::pair<Index, double>> levels;
-        for (const auto& level : self.levels) levels.emplace_back(level.nodes, level.up_bytes_per_s);
-        return levels;
-      }, "(nodes of a unit, bytes/s of its links up) of each level of switches.");
+      .def_prop_ro(
+          "levels",
+          [](const Machine& self) {
+            std::vector<std::pair<Index, double>> levels;
+            for (const auto& level : self.levels) levels.emplace_back(level.nodes, level.up_bytes_per_s);
+            return levels;
+          },
+          "(nodes of a unit, bytes/s of its links up) of each level of switches.");
 
   nb::class_<Placement>(m, "Placement", "Where each rank sits.")
       .def_static("blocked", &Placement::blocked, nb::arg("ranks"), nb::arg("ranks_per_node"), nb::arg("per_socket") = 0,
@@ -232,18 +244,24 @@ void bind_cost(nb::module_& m) {
           },
           nb::arg("node_of_rank"), nb::arg("socket_of_rank") = nb::none(),
           "The node of each rank (int32) and its socket, numbered over the machine (None: one socket a node).")
-      .def("with_levels", &Placement::with_levels, nb::arg("nodes_of_unit"), "Return it with levels of switches, the inner first.")
+      .def("with_levels", &Placement::with_levels, nb::arg("nodes_of_unit"),
+           "Return it with levels of switches, the inner first.")
       .def_prop_ro("ranks", &Placement::ranks)
       .def_prop_ro("nodes", &Placement::nodes)
       .def_prop_ro("most_on_a_node", &Placement::most_on_a_node)
-      .def("node", [](const Placement& self, Index rank) { return self[rank].node; }, nb::arg("rank"))
-      .def("location", [](const Placement& self, Index rank) {
-             const rankwise::Location at = self[rank];
-             return std::array<Index, 4>{at.node, at.socket, at.cache, at.core};
-           }, nb::arg("rank"), "Return (node, socket, cache, core).")
-      .def("link_between", [](const Placement& self, Index a, Index b) {
-             return to_string(rankwise::link_between(self[a], self[b]));
-           }, nb::arg("a"), nb::arg("b"), "Return the class of the link between two ranks.");
+      .def(
+          "node", [](const Placement& self, Index rank) { return self[rank].node; }, nb::arg("rank"))
+      .def(
+          "location",
+          [](const Placement& self, Index rank) {
+            const rankwise::Location at = self[rank];
+            return std::array<Index, 4>{at.node, at.socket, at.cache, at.core};
+          },
+          nb::arg("rank"), "Return (node, socket, cache, core).")
+      .def(
+          "link_between",
+          [](const Placement& self, Index a, Index b) { return to_string(rankwise::link_between(self[a], self[b])); },
+          nb::arg("a"), nb::arg("b"), "Return the class of the link between two ranks.");
 
   nb::class_<rankwise::Cost>(m, "Cost", "What a round costs.")
       .def_prop_ro("time_s", &rankwise::Cost::time_s)
@@ -251,31 +269,39 @@ void bind_cost(nb::module_& m) {
       .def_ro("high_s", &rankwise::Cost::high_s)
       .def_ro("messages_per_rank", &rankwise::Cost::messages_per_rank, "Of the rank that sends most.")
       .def_ro("blocks_per_rank", &rankwise::Cost::blocks_per_rank, "Likewise.")
-      .def_prop_ro("busiest", [](const rankwise::Cost& self) {
-        return std::tuple(resource_name(self.busiest.resource), self.busiest.unit, self.busiest.held_s, self.busiest.bytes);
-      }, "(resource, its number or -1, seconds for which it is held, bytes that pass it) of what is held longest.");
+      .def_prop_ro(
+          "busiest",
+          [](const rankwise::Cost& self) {
+            return std::tuple(resource_name(self.busiest.resource), self.busiest.unit, self.busiest.held_s, self.busiest.bytes);
+          },
+          "(resource, its number or -1, seconds for which it is held, bytes that pass it) of what is held longest.");
 
   nb::class_<Judged>(m, "Judged", "A program on a placement, to be priced for any block size and machine.")
-      .def("cost", [](const Judged& self, Index block_bytes, const Machine& on) { return self.walk.cost(block_bytes, on); },
-           nb::arg("block_bytes"), nb::arg("machine"), "Raises ValueError where the machine lacks a link.")
+      .def(
+          "cost", [](const Judged& self, Index block_bytes, const Machine& on) { return self.walk.cost(block_bytes, on); },
+          nb::arg("block_bytes"), nb::arg("machine"), "Raises ValueError where the machine lacks a link.")
       .def("history", &history, nb::arg("block_bytes"), nb::arg("machine"),
-           "Return the cost, and when each rank did what, of a program whose ranks all stay at their places: of each message rank, "
-           "peer, tag, sends, blocking, bytes, and when it was posted and done (s); of each step rank, first message, messages, term (0 a "
-           "message on its own, 1 further ones beside it, 2 what others send over its way, 3 the processor), and when it begins and ends (s).")
-      .def_prop_ro("message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
-                   "The numbers of blocks that messages have.")
+           "Return the cost, and when each rank did what, of a program whose ranks all stay at their places: of each message "
+           "rank, "
+           "peer, tag, sends, blocking, bytes, and when it was posted and done (s); of each step rank, first message, "
+           "messages, term (0 a "
+           "message on its own, 1 further ones beside it, 2 what others send over its way, 3 the processor), and when it "
+           "begins and ends (s).")
+      .def_prop_ro(
+          "message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
+          "The numbers of blocks that messages have.")
       .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })
-      .def_prop_ro("kind", [](const Judged& self) { return self.walk.discrepancy().kind; },
-                   "Of its schedules, as intervals know it.");
+      .def_prop_ro(
+          "kind", [](const Judged& self) { return self.walk.discrepancy().kind; }, "Of its schedules, as intervals know it.");
 
   m.def(
       "judge_stencil",
-      [](std::vector<Index> dims, std::vector<bool> periodic, std::vector<rankwise::Coords> offsets,
-         std::vector<Index> weights, const Placement& placement, const std::string& mode) {
+      [](std::vector<Index> dims, std::vector<bool> periodic, std::vector<rankwise::Coords> offsets, std::vector<Index> weights,
+         const Placement& placement, const std::string& mode) {
         const rankwise::Grid on = grid(std::move(dims), std::move(periodic));
         const rankwise::Stencil stencil(on.ndim(), std::move(offsets), std::move(weights));
         return Judged{rankwise::walk_of(rankwise::stencil_program(on, stencil, rankwise::parse_send_mode(mode)),
-                                            rankwise::Layout(on, placement))};
+                                        rankwise::Layout(on, placement))};
       },
       nb::arg("dims"), nb::arg("periodic"), nb::arg("offsets"), nb::arg("weights"), nb::arg("placement"),
       nb::arg("mode") = "isend", "One step of messages to all offsets, of so many blocks as their weights (empty: one).");

@@ -15,8 +15,12 @@ using rankwise::Index;
 rankwise::Question question(std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
                             const std::string& shell, std::vector<std::string> algorithms,
                             const std::vector<std::string>& modes, std::vector<Index> replications) {
-  rankwise::Question question{rankwise::Grid(std::move(dims), std::move(periodic)), std::move(cutoff),
-                              rankwise::parse_shell(shell), std::move(algorithms), {}, std::move(replications)};
+  rankwise::Question question{rankwise::Grid(std::move(dims), std::move(periodic)),
+                              std::move(cutoff),
+                              rankwise::parse_shell(shell),
+                              std::move(algorithms),
+                              {},
+                              std::move(replications)};
   for (const std::string& mode : modes) question.modes.push_back(rankwise::parse_send_mode(mode));
   return question;
 }
@@ -50,24 +54,25 @@ void bind_decide(nb::module_& m) {
           [](Contest* self, std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
              const std::string& shell, std::vector<std::string> algorithms, const std::vector<std::string>& modes,
              std::vector<Index> replications, const rankwise::Placement& placement) {
-            const rankwise::Question asked =
-                question(std::move(dims), std::move(periodic), std::move(cutoff), shell, std::move(algorithms), modes,
-                         std::move(replications));
+            const rankwise::Question asked = question(std::move(dims), std::move(periodic), std::move(cutoff), shell,
+                                                      std::move(algorithms), modes, std::move(replications));
             new (self) Contest(asked, placement);
           },
-          nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"), nb::arg("shell"), nb::arg("algorithms"),
-          nb::arg("modes"), nb::arg("replications"), nb::arg("placement"),
+          nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"), nb::arg("shell"), nb::arg("algorithms"), nb::arg("modes"),
+          nb::arg("replications"), nb::arg("placement"),
           "Empty lists of algorithms, modes and replications mean all there are. "
           "Raises ValueError where nothing fits.")
       .def("ranked", &Contest::ranked, nb::arg("block_bytes"), nb::arg("machine"),
            "Return the candidates, fastest first. Raises ValueError where the machine lacks a link.")
-      .def("ranked_one",
-           [](const Contest& self, const Ranked& r, Index block_bytes, const rankwise::Machine& machine) {
-             return self.ranked_one(r.candidate, block_bytes, machine);
-           },
-           nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates.")
-      .def("message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
-           nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");
+      .def(
+          "ranked_one",
+          [](const Contest& self, const Ranked& r, Index block_bytes, const rankwise::Machine& machine) {
+            return self.ranked_one(r.candidate, block_bytes, machine);
+          },
+          nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates.")
+      .def(
+          "message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
+          nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");
   m.def("reason", &rankwise::reason, nb::arg("ranked"), nb::arg("intervals_s") = std::vector<std::pair<double, double>>{},
         "Return why the first of the ranked candidates is ahead, in words; intervals_s of each, in order: those that meet "
         "cannot be told apart. Raises ValueError where there are fewer or more of these than candidates.");

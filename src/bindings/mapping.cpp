@@ -92,9 +92,10 @@ void check_mapping(std::vector<Index> dims, const std::vector<Index>& node_sizes
 }
 
 std::tuple<Array<NodeId>, std::string, Index> map_grid(const std::string& algorithm, std::vector<Index> dims,
-                                               const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                                               std::vector<Index> weights, std::vector<bool> periodic, Index steps,
-                                               const std::string& objective, std::uint64_t seed, double seconds, int threads) {
+                                                       const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
+                                                       std::vector<Index> weights, std::vector<bool> periodic, Index steps,
+                                                       const std::string& objective, std::uint64_t seed, double seconds,
+                                                       int threads) {
   const MappingProblem given =
       problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
   const MappingOptions chosen = options(steps, objective, seed, seconds, threads);
@@ -103,9 +104,8 @@ std::tuple<Array<NodeId>, std::string, Index> map_grid(const std::string& algori
     const nb::gil_scoped_release unlocked;
     mapping = rankwise::mapping_algorithm(algorithm).prepare(given, chosen);
   }
-  auto node_of_cell = filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) {
-    fill_node_of_cell(*mapping, given.nodes, nodes);
-  });
+  auto node_of_cell = filled_array<NodeId>(given.grid.size(),
+                                           [&](std::span<NodeId> nodes) { fill_node_of_cell(*mapping, given.nodes, nodes); });
   return {std::move(node_of_cell), std::string(mapping->picked()), mapping->steps()};
 }
 
@@ -122,9 +122,8 @@ std::vector<Array<NodeId>> map_front(std::vector<Index> dims, const std::vector<
   }
   std::vector<Array<NodeId>> result;
   for (const auto& map : maps) {
-    result.push_back(filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) {
-      fill_node_of_cell(*map, given.nodes, nodes);
-    }));
+    result.push_back(
+        filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> nodes) { fill_node_of_cell(*map, given.nodes, nodes); }));
   }
   return result;
 }
@@ -147,9 +146,8 @@ Index cell_of_rank(const std::string& algorithm, std::vector<Index> dims, const 
   return rankwise::mapping_algorithm(algorithm).prepare(given)->cell_of_rank(rank);
 }
 
-std::vector<double> instantiation_s(const std::string& algorithm, std::vector<Index> dims,
-                                    const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                                    const std::vector<Index>& ranks) {
+std::vector<double> instantiation_s(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
+                                    std::vector<Coords> stencil, const std::vector<Index>& ranks) {
   const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
   const rankwise::MappingAlgorithm& chosen = rankwise::mapping_algorithm(algorithm);
   const auto now_s = [] {  // of this thread: what others do on the core does not count
@@ -183,14 +181,15 @@ Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& nod
   unlimited.steps = std::numeric_limits<Index>::max();
   rankwise::Effort effort(unlimited);
   rankwise::repair(partition, effort);
-  return filled_array<NodeId>(given.grid.size(), [&](std::span<NodeId> result) {
-    std::ranges::copy(partition.part_of_cell(), result.begin());
-  });
+  return filled_array<NodeId>(given.grid.size(),
+                              [&](std::span<NodeId> result) { std::ranges::copy(partition.part_of_cell(), result.begin()); });
 }
 
 // The graph in compressed rows: where each cell's neighbours begin, the neighbours, and what is sent both ways.
-std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stencil_graph(
-    std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil, std::vector<Index> weights) {
+std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stencil_graph(std::vector<Index> dims,
+                                                                                        std::vector<bool> periodic,
+                                                                                        std::vector<Coords> stencil,
+                                                                                        std::vector<Index> weights) {
   const Grid grid(std::move(dims), std::move(periodic));
   const rankwise::StencilGraph graph(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights)));
   std::vector<std::int32_t> others;
@@ -213,18 +212,17 @@ std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stenci
 }
 
 std::pair<Index, std::string> lower_bound(std::vector<Index> dims, const std::vector<Index>& node_sizes,
-                                          std::vector<Coords> stencil, std::vector<Index> weights,
-                                          std::vector<bool> periodic) {
-  const rankwise::Bound bound = rankwise::lower_bound(
-      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic)));
+                                          std::vector<Coords> stencil, std::vector<Index> weights, std::vector<bool> periodic) {
+  const rankwise::Bound bound =
+      rankwise::lower_bound(problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic)));
   return {bound.j_sum, std::string(bound.kind)};
 }
 
 // The parts of a deeper level and their sizes.
 std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dims, std::vector<bool> periodic,
                                                           std::vector<Coords> stencil, std::vector<Index> weights,
-                                                          const NodeOfCell& part_of_cell, std::vector<Index> sizes,
-                                                          Index ways, Index steps, std::uint64_t seed) {
+                                                          const NodeOfCell& part_of_cell, std::vector<Index> sizes, Index ways,
+                                                          Index steps, std::uint64_t seed) {
   const Grid grid(std::move(dims), std::move(periodic));
   const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
   const rankwise::Level level{{part_of_cell.data(), part_of_cell.data() + part_of_cell.size()}, std::move(sizes)};
@@ -233,9 +231,8 @@ std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dim
     const nb::gil_scoped_release unlocked;
     inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed));
   }
-  auto parts = filled_array<NodeId>(grid.size(), [&](std::span<NodeId> result) {
-    std::ranges::copy(inner.part_of_cell, result.begin());
-  });
+  auto parts = filled_array<NodeId>(grid.size(),
+                                    [&](std::span<NodeId> result) { std::ranges::copy(inner.part_of_cell, result.begin()); });
   return {std::move(parts), std::move(inner.sizes)};
 }
 
@@ -245,8 +242,8 @@ using Words = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::dev
 
 // A division of any graph into parts of given sizes: the best of some, improved by a search.
 Array<NodeId> divide_graph(const Words& first, const Words& others, const Words& out, const Words& in,
-                           const std::vector<Index>& sizes, const std::vector<NodeOfCell>& starts,
-                           const std::string& objective, const Search& search) {
+                           const std::vector<Index>& sizes, const std::vector<NodeOfCell>& starts, const std::string& objective,
+                           const Search& search) {
   if (others.size() != out.size() || others.size() != in.size()) rankwise::invalid("edges and weights differ in number");
   std::vector<rankwise::StencilGraph::Edge> edges(others.size());
   for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {others.data()[i], out.data()[i], in.data()[i]};
@@ -356,8 +353,8 @@ void bind_mapping(nb::module_& m) {
         "Raise ValueError where grid, node sizes and stencil do not fit each other.");
   m.def("map_grid", &map_grid, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
-        nb::arg("steps") = MappingOptions().steps, nb::arg("objective") = "j_sum",
-        nb::arg("seed") = MappingOptions().seed, nb::arg("seconds") = 0.0, nb::arg("threads") = 1,
+        nb::arg("steps") = MappingOptions().steps, nb::arg("objective") = "j_sum", nb::arg("seed") = MappingOptions().seed,
+        nb::arg("seconds") = 0.0, nb::arg("threads") = 1,
         "Return the node of every cell (row-major, int32), for auto the id of the algorithm it picked, and the steps of "
         "a search whose length a clock has set (0: none). Rank r is "
         "on node 0 for r < node_sizes[0], and so on; the algorithm gives each rank a cell. A search takes about steps "
@@ -370,11 +367,10 @@ void bind_mapping(nb::module_& m) {
         "them better than another in both, the least J_sum first. Raises ValueError like map_grid.");
   m.def("map_ranks", &map_ranks, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
         "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.");
-  m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),
-        nb::arg("stencil"), nb::arg("rank"),
-        "Return the new cell of one rank without mapping the others. Raises ValueError like map_grid.");
-  m.def("instantiation_s", &instantiation_s, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"),
-        nb::arg("stencil"), nb::arg("ranks"),
+  m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
+        nb::arg("rank"), "Return the new cell of one rank without mapping the others. Raises ValueError like map_grid.");
+  m.def("instantiation_s", &instantiation_s, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
+        nb::arg("ranks"),
         "Return the processor time that each of these ranks takes to compute its new cell from nothing but the grid, the "
         "node sizes and the stencil (hunold2020, section VI-E). Raises ValueError like map_grid.");
   m.def("score", &score, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("node_of_cell"),
@@ -382,13 +378,12 @@ void bind_mapping(nb::module_& m) {
         "Return (J_sum, J_max) of a map: the directed stencil edges between nodes, and those that leave the node with "
         "most of them. periodic: one flag an axis, or empty for open axes. Raises ValueError.");
   m.def("divide_level", &divide_level, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),
-        nb::arg("part_of_cell"), nb::arg("sizes"), nb::arg("ways"), nb::arg("steps"),
-        nb::arg("seed") = MappingOptions().seed,
+        nb::arg("part_of_cell"), nb::arg("sizes"), nb::arg("ways"), nb::arg("steps"), nb::arg("seed") = MappingOptions().seed,
         "Divide each node (or part of one) into ways parts, nearly equal, by a search of about steps steps; 0: in the "
         "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
         "ValueError.");
-  m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"),
-        nb::arg("sizes"), nb::arg("starts"), nb::arg("objective"), nb::arg("search"),
+  m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"), nb::arg("sizes"),
+        nb::arg("starts"), nb::arg("objective"), nb::arg("search"),
         "Divide any graph into parts of these sizes, by a search from the best of starts (the part of each vertex). search: "
         "its steps, seed, seconds and threads; where seconds is not 0, the clock ends it instead. The graph in compressed "
         "rows (int32): where each vertex's edges begin (one entry more than vertices), their other ends, and the weights that "
@@ -408,8 +403,8 @@ void bind_mapping(nb::module_& m) {
   m.def("total_edges", &total_edges, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"),
         nb::arg("weights") = std::vector<Index>(),
         "Return the weight of all edges of the stencil, within nodes and between them. Raises ValueError.");
-  m.def("balance_map", &balance_map, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        nb::arg("node_of_cell"), nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
+  m.def("balance_map", &balance_map, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"), nb::arg("node_of_cell"),
+        nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
         "Return a map in which every node holds exactly its ranks, by moving cells of a map where some do not. Raises "
         "ValueError.");
   m.def("stencil_graph", &stencil_graph, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),

@@ -47,7 +47,8 @@ std::vector<OffsetRow> offsets_of(const Pattern& pattern) {
 
 void bind_pattern(nb::module_& m) {
   nb::class_<Pattern>(m, "FoundPattern", "What describes a traffic matrix shortest.")
-      .def_prop_ro("kind", [](const Pattern& p) { return rankwise::to_string(p.kind); }, "grid, graph or uncertain.")
+      .def_prop_ro(
+          "kind", [](const Pattern& p) { return rankwise::to_string(p.kind); }, "grid, graph or uncertain.")
       .def_ro("dims", &Pattern::dims)
       .def_ro("periodic", &Pattern::periodic)
       .def_prop_ro("offsets", &offsets_of, "Of each offset its coordinates, pairs, messages and bytes.")

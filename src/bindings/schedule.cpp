@@ -92,8 +92,10 @@ class Exchange {
  private:
   [[nodiscard]] Operation described(const std::vector<Index>& origins, const rankwise::Op& op) const {
     using Kind = rankwise::Op::Kind;
-    const char* kind = op.kind == Kind::send ? "send" : op.kind == Kind::recv ? "recv" : op.kind == Kind::copy ? "copy"
-                                                                                                            : "visit";
+    const char* kind = op.kind == Kind::send   ? "send"
+                       : op.kind == Kind::recv ? "recv"
+                       : op.kind == Kind::copy ? "copy"
+                                               : "visit";
     Operation operation{kind, op.peer, op.tag, {}, {}, {}, op.after};
     const bool teams = rankwise::exchange_algorithm(spec_.algorithm).has_teams;
     for (const auto& [first, count] : op.slots) {
@@ -136,10 +138,12 @@ void bind_schedule(nb::module_& m) {
       .def_ro("needs_nodes", &ExchangeAlgorithm::needs_nodes, "It needs to know which ranks share a node.")
       .def_ro("by_axis", &ExchangeAlgorithm::by_axis, "It goes axis by axis.")
       .def_ro("has_teams", &ExchangeAlgorithm::has_teams, "Ranks pool their boxes; a round includes the way back.")
-      .def_prop_ro("modes", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::send_mode_ids(), true); },
-                   "The send modes that it can be combined with.")
-      .def_prop_ro("shells", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::shell_ids(), false); },
-                   "The shells that it can be combined with.");
+      .def_prop_ro(
+          "modes", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::send_mode_ids(), true); },
+          "The send modes that it can be combined with.")
+      .def_prop_ro(
+          "shells", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::shell_ids(), false); },
+          "The shells that it can be combined with.");
   m.def(
       "exchange_algorithms",
       [] {
@@ -165,11 +169,12 @@ void bind_schedule(nb::module_& m) {
       .def_ro("slots", &Operation::slots, "Ranges (first, count) of slots.")
       .def_ro("origins", &Operation::origins, "The rank whose block belongs in each slot; -1 for none.")
       .def_ro("offsets", &Operation::offsets,
-              "The offset of each slot from the own box; empty where its block is only passed on. Of a visit: the one offset of the visiting team.")
+              "The offset of each slot from the own box; empty where its block is only passed on. Of a visit: the one offset "
+              "of the visiting team.")
       .def_ro("after", &Operation::after, "The operations of the step that must have completed before.");
   nb::class_<Exchange>(m, "Exchange", "The schedules of one neighbour exchange.")
-      .def(nb::init<const std::string&, const std::string&, std::vector<Index>, std::vector<bool>,
-                    const std::vector<int>&, const std::string&, Index, const std::string&>(),
+      .def(nb::init<const std::string&, const std::string&, std::vector<Index>, std::vector<bool>, const std::vector<int>&,
+                    const std::string&, Index, const std::string&>(),
            nb::arg("algorithm"), nb::arg("mode"), nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"),
            nb::arg("shell") = "full", nb::arg("replication") = 1, nb::arg("team_boxes") = "pooled",
            "Raises ValueError for unknown names, sizes that do not fit, and combinations that make no sense.")
@@ -180,18 +185,23 @@ void bind_schedule(nb::module_& m) {
       .def("check", &Exchange::check,
            "What is wrong with the schedules there and back: blocks that are missing, doubled or misplaced, ranks that "
            "wait for each other for ever. Empty when they are right.")
-      .def("judged", [](const Exchange& self, const rankwise::Placement& placement) { return Judged{self.judged(placement)}; },
-           nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all.")
-      .def("of_all",
-           [](const Exchange& self, const rankwise::Placement& placement) {
-             return Judged{rankwise::Walk(self.on(placement)).at(placement)};
-           },
-           nb::arg("placement"), "Return the exchange on a placement, every rank walked at its place.")
-      .def("walk_all",
-           [](const Exchange& self, rankwise::Index block_bytes, const rankwise::Placement& placement,
-              const rankwise::Machine& machine) { return rankwise::Walk(self.on(placement)).cost(block_bytes, placement, machine); },
-           nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
-           "Return the cost with every rank walked at its place: what the few stand for.")
+      .def(
+          "judged", [](const Exchange& self, const rankwise::Placement& placement) { return Judged{self.judged(placement)}; },
+          nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all.")
+      .def(
+          "of_all",
+          [](const Exchange& self, const rankwise::Placement& placement) {
+            return Judged{rankwise::Walk(self.on(placement)).at(placement)};
+          },
+          nb::arg("placement"), "Return the exchange on a placement, every rank walked at its place.")
+      .def(
+          "walk_all",
+          [](const Exchange& self, rankwise::Index block_bytes, const rankwise::Placement& placement,
+             const rankwise::Machine& machine) {
+            return rankwise::Walk(self.on(placement)).cost(block_bytes, placement, machine);
+          },
+          nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
+          "Return the cost with every rank walked at its place: what the few stand for.")
       .def("counts", &Exchange::counts, nb::arg("rank"), "Return (messages, blocks) that a rank sends in a round.")
       .def("steps", &Exchange::steps, nb::arg("rank"), nb::arg("reduce"),
            "Return the operations of each step of a rank's import, or of its way back.");

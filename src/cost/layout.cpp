@@ -13,7 +13,7 @@ namespace {
 constexpr Index few_looks = 1 << 15;
 constexpr Index most_nodes = 16;
 constexpr Index least_ranks = 512;  // of small nodes more are counted, so that ranks of every kind are seen
-constexpr Index most_units = 4;  // of a level above
+constexpr Index most_units = 4;     // of a level above
 
 // Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
 class Beside {
@@ -168,8 +168,8 @@ Layout::Layout(const Grid& ranks, const Placement& placement) : placement_(place
 }
 
 std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners, Index most) const {
-  const bool all = !placement_.is_blocked() || units <= most ||
-                   ranks <= few_looks / std::max<Index>(1, static_cast<Index>(partners));
+  const bool all =
+      !placement_.is_blocked() || units <= most || ranks <= few_looks / std::max<Index>(1, static_cast<Index>(partners));
   const Index count = all ? units : most;
   std::vector<Index> list;
   for (Index i = 0; i < count; ++i) list.push_back(all ? i : i * (units - 1) / (count - 1));
@@ -222,7 +222,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
                                               : static_cast<Index>(first_[static_cast<std::size_t>(node) + 1]);
     const bool plain = levels == 0 && placement_.knows_only_nodes();
     const bool by_node = plain && placement_.is_blocked();
-    std::vector<std::int32_t> more(by_node ? 2 * (partners.size() + 1) : 0, 0);  // than the partner before: in the node, outside
+    std::vector<std::int32_t> more(by_node ? 2 * (partners.size() + 1) : 0,
+                                   0);  // than the partner before: in the node, outside
     const bool by_socket = unit.of == UnitCounts::Of::node && placement_.has_sockets();
     Coords coords(grid.dims().size());
     for (Index at = begin; at < end; ++at) {

@@ -72,12 +72,12 @@ class Layout {
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
  private:
-  [[nodiscard]] Census count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, Kinds kinds,
-                             const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
+  [[nodiscard]] Census count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach,
+                             Kinds kinds, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
   [[nodiscard]] std::vector<Index> chosen(Index units, Index ranks, std::size_t partners, Index most) const;
 
   const Placement& placement_;
-  std::vector<Index> ranks_by_node_;  // of a placement that is not blocked
+  std::vector<Index> ranks_by_node_;   // of a placement that is not blocked
   std::vector<std::int32_t> node_of_;  // likewise, where no more is known of ranks: beside each other, to be looked up fast
   std::vector<std::size_t> first_;
   struct Known {

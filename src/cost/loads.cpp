@@ -190,7 +190,7 @@ Loads LoadsOfUses::of_few(const std::vector<Passage>& passages, const Phases& ph
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves) continue;
     const std::optional<LinkClass> link = census.links[passages[id].link];
-    const std::size_t farthest = link == LinkClass::other_node ? between_nodes + machine_.levels.size()
+    const std::size_t farthest = link == LinkClass::other_node     ? between_nodes + machine_.levels.size()
                                  : link == LinkClass::other_socket ? in_node
                                                                    : in_socket;
     const std::size_t span = std::min(spans[passages[id].link], farthest);

@@ -20,7 +20,7 @@ namespace rankwise {
 struct Passage {
   std::uint32_t rank = 0;
   std::uint32_t peer = 0;
-  std::uint32_t size = 0;     // index into the sizes of the walk
+  std::uint32_t size = 0;  // index into the sizes of the walk
   // Where few ranks stand for all, indices into the census: of its partner, and of the one whose link it takes: a message
   // takes that of its sender's.
   std::uint32_t partner = 0;
@@ -89,8 +89,8 @@ class LoadsOfUses {
   const std::vector<Index>& sizes_;
   Index block_bytes_;
   const Machine& machine_;
-  std::vector<double> known_s_;               // of resource, link and size; below 0: not yet
-  std::vector<std::vector<Total>> totals_;    // of each resource and unit (of the few: one)
+  std::vector<double> known_s_;             // of resource, link and size; below 0: not yet
+  std::vector<std::vector<Total>> totals_;  // of each resource and unit (of the few: one)
   bool few_ = false;
 };
 

@@ -100,19 +100,11 @@ double Machine::hold_s(std::size_t resource, LinkClass link, Index size_bytes) c
   const std::optional<Resource>* shared = nullptr;
   std::optional<Resource> of_level;
   switch (static_cast<Shared>(resource)) {
-    case Shared::socket:
-      shared = &socket;
-      break;
-    case Shared::sockets:
-      shared = &sockets;
-      break;
-    case Shared::memory:
-      shared = &memory;
-      break;
+    case Shared::socket: shared = &socket; break;
+    case Shared::sockets: shared = &sockets; break;
+    case Shared::memory: shared = &memory; break;
     case Shared::card_out:
-    case Shared::card_in:
-      shared = &card;
-      break;
+    case Shared::card_in: shared = &card; break;
     case Shared::card_both:
       if (!card || !card->half_duplex) return 0.0;
       shared = &card;
@@ -142,7 +134,8 @@ Machine Machine::alone() const {
   const std::optional<LinkCost>& network = links[static_cast<std::size_t>(LinkClass::other_node)];
   if (!card && network) machine.card = Resource{network->send.lane()};
   for (std::optional<LinkCost>& link : machine.links) {
-    if (link) *link = LinkCost{link->send, link->send, link->send, TimeCurve({{0, 0.0, 0.0}}), 0.0, {}, link->rendezvous_from_bytes};
+    if (link)
+      *link = LinkCost{link->send, link->send, link->send, TimeCurve({{0, 0.0, 0.0}}), 0.0, {}, link->rendezvous_from_bytes};
   }
   return machine;
 }

@@ -39,8 +39,8 @@ void require_one_node(const std::vector<Location>& locations, Index Location::* 
   for (const Location& location : locations) {
     const auto [known, added] = node_of.try_emplace(location.*part, location.node);
     if (!added && known->second != location.node) {
-      invalid(std::string(what) + " " + std::to_string(location.*part) + " lies on nodes " +
-              std::to_string(known->second) + " and " + std::to_string(location.node) + ": number them over the machine");
+      invalid(std::string(what) + " " + std::to_string(location.*part) + " lies on nodes " + std::to_string(known->second) +
+              " and " + std::to_string(location.node) + ": number them over the machine");
     }
   }
 }

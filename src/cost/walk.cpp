@@ -14,8 +14,9 @@ double Cost::time_s() const {
 Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
   constexpr Index most_slots = 200'000'000;
   if (spec.window.slots() > most_slots / spec.ranks()) {
-    invalid("the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
-            "the grid smaller");
+    invalid(
+        "the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
+        "the grid smaller");
   }
   add({make_schedules(spec), {}, {}});
   if (includes_reduce(spec)) add({make_reduces(spec), {}, {}});
@@ -31,8 +32,8 @@ void Walk::add(LinkedSchedules linked) {
   Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}, false};
   part.usual.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.usual.trace.waiting.empty()) {
-    invalid("the schedule cannot finish: rank " + std::to_string(part.usual.trace.waiting.front().rank) +
-            " waits for rank " + std::to_string(part.usual.trace.waiting.front().peer) + " for ever");
+    invalid("the schedule cannot finish: rank " + std::to_string(part.usual.trace.waiting.front().rank) + " waits for rank " +
+            std::to_string(part.usual.trace.waiting.front().peer) + " for ever");
   }
   if (mode_ == SendMode::send) {
     part.rendezvous.trace = replay(part.schedules, false);
@@ -131,9 +132,8 @@ void Walk::describe_work(const Step& step, bool first, bool adds, Part& part) co
     return std::any_of(op.after.begin(), op.after.end(),
                        [&](std::size_t before) { return step.ops[before].kind != Op::Kind::send; });
   };
-  const auto messages = std::count_if(step.ops.begin(), step.ops.end(), [](const Op& op) {
-    return op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
-  });
+  const auto messages = std::count_if(step.ops.begin(), step.ops.end(),
+                                      [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; });
   const bool posted = is_blocking(mode_) && messages > 1 && std::none_of(step.ops.begin(), step.ops.end(), follows_receive);
   for (std::size_t i = 0; i < step.ops.size(); ++i) {
     const Op& op = step.ops[i];
@@ -191,8 +191,17 @@ class Prices {
     }
     const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
     const Index bytes = sizes_[passage.size] * block_bytes_;
-    price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size, true, cost.send(bytes), cost.ssend(bytes), cost.exchange(bytes), cost.gap(bytes), cost.overhead(),
-             cost.acknowledgement_s.value_or(0.0), cost.send.hold_s(bytes), bytes, nullptr};
+    price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size,
+             true,
+             cost.send(bytes),
+             cost.ssend(bytes),
+             cost.exchange(bytes),
+             cost.gap(bytes),
+             cost.overhead(),
+             cost.acknowledgement_s.value_or(0.0),
+             cost.send.hold_s(bytes),
+             bytes,
+             nullptr};
     const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
     if (steps) price.steps = &*steps;
   }
@@ -208,8 +217,8 @@ class Prices {
 class Clock {
  public:
   // mode: of plain sends that wait for their receivers, ssend. placement: null where few stand for all.
-  Clock(SendMode mode, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement,
-        const Loads& loads, Prices& prices, std::vector<double>& ready_s)
+  Clock(SendMode mode, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement, const Loads& loads,
+        Prices& prices, std::vector<double>& ready_s)
       : mode_(mode),
         part_(part),
         replayed_(replayed),
@@ -228,9 +237,8 @@ class Clock {
         prices_.push_back(nullptr);
         continue;
       }
-      const LinkClass link = placement != nullptr
-                                 ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
-                                 : part.census->links[passage.link].value_or(LinkClass::same_socket);
+      const LinkClass link = placement != nullptr ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
+                                                  : part.census->links[passage.link].value_or(LinkClass::same_socket);
       prices_.push_back(&prices.of(passage, link));
     }
     timed_ = std::all_of(prices_.begin(), prices_.end(), [&](const Prices::Price* price) {
@@ -260,9 +268,7 @@ class Clock {
   [[nodiscard]] const Prices::Price& price(Id id) const { return *prices_[id]; }
 
   // Whether an operation is one of a step whose messages are all in flight at once.
-  [[nodiscard]] bool is_together(Id id) const {
-    return part_.transfers[id].together || (timed_ && part_.transfers[id].posted);
-  }
+  [[nodiscard]] bool is_together(Id id) const { return part_.transfers[id].together || (timed_ && part_.transfers[id].posted); }
   // One message on its own: from when both ends are there, and until its sender goes on.
   [[nodiscard]] double alone_s(Id id, double otherwise_s) const {
     if (!timed_) return otherwise_s;
@@ -310,8 +316,7 @@ class Clock {
   double arrival_s(Id send, Id recv, double both_s) {
     const Prices::Price& cost = price(recv);
     switch (mode_) {
-      case SendMode::ssend:
-        return both_s + alone_s(recv, cost.ssend_s) + wait_s(recv);
+      case SendMode::ssend: return both_s + alone_s(recv, cost.ssend_s) + wait_s(recv);
       case SendMode::send: {
         const double own_s = alone_s(recv, part_.transfers[recv].expected ? cost.exchange_s : cost.send_s);
         shared_s_[recv] = begun_s_[send] + own_s + wait_s(recv);
@@ -323,13 +328,12 @@ class Clock {
           const bool first = part_.transfers[recv].first && hop_[recv] == 0;
           return both_s + cost.steps->step_s(first, part_.transfers[recv].chains, cost.bytes) + wait_s(recv);
         }
-        const double all_s = cost.exchange_s + std::max(static_cast<double>(part_.transfers[recv].chains - 1) * cost.gap_s,
-                                                        wait_s(recv));
+        const double all_s =
+            cost.exchange_s + std::max(static_cast<double>(part_.transfers[recv].chains - 1) * cost.gap_s, wait_s(recv));
         return both_s + (hop_[recv] < 2 ? all_s : std::max(cost.exchange_s, all_s - 2 * cost.overhead_s));
       }
       case SendMode::isend:
-      case SendMode::persistent:
-        break;
+      case SendMode::persistent: break;
     }
     return both_s + alone_s(recv, cost.send_s) + wait_s(recv);
   }
@@ -440,7 +444,7 @@ class Clock {
       shared_s = std::max(shared_s, one_s + (sends ? wait_to_leave_s(id) : wait_s(id)));
     }
     const double own_s = longest_s + std::max(further_s[0], further_s[1]);
-    term_ = shared_s > own_s           ? History::Term::shared
+    term_ = shared_s > own_s          ? History::Term::shared
             : own_s > 1.5 * longest_s ? History::Term::messages
                                       : History::Term::message;
     return start_s + std::max(own_s, shared_s);
@@ -457,26 +461,26 @@ class Clock {
   const Walk::Replayed& replayed_;
   const Loads& loads_;
   std::vector<const Prices::Price*> prices_;  // of each operation; null where nothing moves
-  std::vector<double>& ready_s_;      // of each rank: when it completed its last step
-  std::vector<double> posted_s_;      // of each operation
-  std::vector<double> done_s_;        // likewise; of a receive in a step together, when its sender posted
-  std::vector<double> begun_s_;       // send: of each operation, when its step began
-  std::vector<double> shared_s_;      // send: of each receive, when what shares its way lets it arrive
-  std::vector<std::size_t> hop_;      // isend-self: how many hops of this step lie behind a message
-  std::vector<double> arrived_s_;     // send: of each rank, when the last message so far arrived
-  std::vector<Id> arrivals_;          // of one step
-  std::vector<Tally> tally_;          // of one step: how many messages of each price
+  std::vector<double>& ready_s_;              // of each rank: when it completed its last step
+  std::vector<double> posted_s_;              // of each operation
+  std::vector<double> done_s_;                // likewise; of a receive in a step together, when its sender posted
+  std::vector<double> begun_s_;               // send: of each operation, when its step began
+  std::vector<double> shared_s_;              // send: of each receive, when what shares its way lets it arrive
+  std::vector<std::size_t> hop_;              // isend-self: how many hops of this step lie behind a message
+  std::vector<double> arrived_s_;             // send: of each rank, when the last message so far arrived
+  std::vector<Id> arrivals_;                  // of one step
+  std::vector<Tally> tally_;                  // of one step: how many messages of each price
   const Prices& work_;
   History* history_ = nullptr;
   int part_number_ = 0;
   History::Term term_ = History::Term::message;  // of the step that is completed
-  bool timed_ = false;                // the steps themselves were timed, on every link in use
+  bool timed_ = false;                           // the steps themselves were timed, on every link in use
 };
 
 void Walk::check(const Placement& placement) const {
   if (placement.ranks() != static_cast<Index>(ranks_)) {
-    invalid("the placement has " + std::to_string(placement.ranks()) + " ranks, the schedule " +
-            std::to_string(ranks_) + ": give one location a rank");
+    invalid("the placement has " + std::to_string(placement.ranks()) + " ranks, the schedule " + std::to_string(ranks_) +
+            ": give one location a rank");
   }
 }
 
@@ -557,7 +561,8 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
         placement == nullptr ? loads.of_few(part.passages, replayed.phases, replayed.uses, *part.census)
         : placement_ && placement == &*placement_
             ? loads.of_all(part.passages, replayed.phases, *placement)
-            : loads.of_all(part.passages, phases_at(*placement, part, replayed, as_ssend || mode_ != SendMode::send), *placement);
+            : loads.of_all(part.passages, phases_at(*placement, part, replayed, as_ssend || mode_ != SendMode::send),
+                           *placement);
     Clock(as_ssend ? SendMode::ssend : mode_, part, replayed, placement, held, prices, cost.finish_s).run(history, number++);
   }
   cost.messages_per_rank = messages_per_rank_;

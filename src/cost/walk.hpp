@@ -126,12 +126,12 @@ class Walk {
     std::uint32_t chains = 1;       // of its step, where messages are forwarded as they arrive
     std::uint32_t first_after = 0;  // index into Part::after
     std::uint32_t after = 0;        // how many operations it comes after
-    bool together = false;  // in a step whose messages are all in flight at once
-    bool expected = false;  // a receive that is posted before what its step sends
-    bool answered = false;  // a send after which the rank only receives
-    bool posted = false;    // in a step of blocking sends whose receives are all posted before
-    bool first = false;     // in the first step of a round
-    Index copied = 0;       // blocks that a copy copies, and such as a receive or copy adds
+    bool together = false;          // in a step whose messages are all in flight at once
+    bool expected = false;          // a receive that is posted before what its step sends
+    bool answered = false;          // a send after which the rank only receives
+    bool posted = false;            // in a step of blocking sends whose receives are all posted before
+    bool first = false;             // in the first step of a round
+    Index copied = 0;               // blocks that a copy copies, and such as a receive or copy adds
     Index added = 0;
     double compute_s = 0.0;
   };
@@ -146,13 +146,13 @@ class Walk {
     std::vector<RankSchedule> schedules;
     std::shared_ptr<const Census> census;  // of few
     Replayed usual;
-    Replayed rendezvous;  // of plain sends that wait for their receivers; no events where that would never end
-    std::vector<Passage> passages;         // of each operation of the trace
-    std::vector<Transfer> transfers;       // likewise
-    std::vector<Trace::Id> after;          // the operations that others come after
-    std::vector<Trace::Id> steps;          // of each step, rank by rank: its first operation; then the end
-    std::vector<std::size_t> first_step;   // of each rank: index into steps
-    bool collective = false;               // carried out as MPI neighbourhood collectives
+    Replayed rendezvous;                  // of plain sends that wait for their receivers; no events where that would never end
+    std::vector<Passage> passages;        // of each operation of the trace
+    std::vector<Transfer> transfers;      // likewise
+    std::vector<Trace::Id> after;         // the operations that others come after
+    std::vector<Trace::Id> steps;         // of each step, rank by rank: its first operation; then the end
+    std::vector<std::size_t> first_step;  // of each rank: index into steps
+    bool collective = false;              // carried out as MPI neighbourhood collectives
   };
 
   void add(LinkedSchedules linked);
@@ -169,7 +169,7 @@ class Walk {
   SendMode mode_;
   std::vector<Part> parts_;
   std::optional<Placement> placement_;  // of at()
-  std::vector<Index> sizes_;  // the numbers of blocks that messages have
+  std::vector<Index> sizes_;            // the numbers of blocks that messages have
   std::size_t ranks_ = 0;
   Index messages_per_rank_ = 0;
   Index blocks_per_rank_ = 0;

@@ -15,8 +15,7 @@ namespace {
 
 // Equals are ranked in these orders: the simplest first, a program's own messages before MPI's way of sending them.
 constexpr std::array first_of_equals{"direct", "comb", "shift"};
-constexpr std::array mode_order{SendMode::isend, SendMode::persistent, SendMode::isend_self, SendMode::send,
-                                SendMode::ssend};
+constexpr std::array mode_order{SendMode::isend, SendMode::persistent, SendMode::isend_self, SendMode::send, SendMode::ssend};
 constexpr std::array<Index, 3> usual_replications{2, 4, 8};
 
 template <class Value, class Order>

@@ -24,7 +24,7 @@ struct Candidate {
 struct Ranked {
   Candidate candidate;
   double time_s = 0.0;
-  double low_s = 0.0;    // as of Cost
+  double low_s = 0.0;  // as of Cost
   double high_s = 0.0;
   double empty_s = 0.0;  // of it with blocks of 0 B: what the number of messages costs
   Index messages = 0;    // of the rank that sends most

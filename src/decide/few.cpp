@@ -32,8 +32,7 @@ bool has_middle(const Program& program, std::size_t axis) {
 // The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one.
 class AxisClasses {
  public:
-  AxisClasses(const Program& program, std::size_t axis)
-      : length_(program.grid.dims()[axis]), all_(!has_middle(program, axis)) {
+  AxisClasses(const Program& program, std::size_t axis) : length_(program.grid.dims()[axis]), all_(!has_middle(program, axis)) {
     count_ = all_ ? length_ : program.in_turn && length_ > 1 ? 2 : 1;
   }
   [[nodiscard]] Index count() const { return count_; }
@@ -271,9 +270,8 @@ std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& par
   }
   std::vector<Index> label = few.label();
   label.push_back(axis);
-  return layout.census(grid, on_grid, few.reach(), few.kinds(), label, [&](Index, const Coords& coords) {
-    return few.stand_in(coords[static_cast<std::size_t>(axis)]);
-  });
+  return layout.census(grid, on_grid, few.reach(), few.kinds(), label,
+                       [&](Index, const Coords& coords) { return few.stand_in(coords[static_cast<std::size_t>(axis)]); });
 }
 
 // What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
@@ -332,7 +330,7 @@ ExchangeSpec closed(const ExchangeSpec& spec) {
     lower.push_back(!shrinks ? spec.window.lower(axis) : both ? others / 2 : 0);
     upper.push_back(!shrinks ? spec.window.upper(axis) : both ? others - others / 2 : others);
   }
-  return {spec.algorithm, spec.mode, Grid(spec.grid.dims(), periodic), Window(lower, upper, spec.window.shell()),
+  return {spec.algorithm,   spec.mode,      Grid(spec.grid.dims(), periodic), Window(lower, upper, spec.window.shell()),
           spec.replication, spec.team_boxes};
 }
 
@@ -414,9 +412,8 @@ Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
     const Few few(spec);
     if (few.are_too_many()) return walk_of_few(closed(spec), layout);
     const auto import = [&spec](Index rank) { return make_schedule(spec, rank); };
-    return walk_linked(spec.mode, few, layout, import, std::function<RankSchedule(Index)>([&spec](Index rank) {
-                     return make_reduce(spec, rank);
-                   }));
+    return walk_linked(spec.mode, few, layout, import,
+                       std::function<RankSchedule(Index)>([&spec](Index rank) { return make_reduce(spec, rank); }));
   }
   const Program program = program_of(spec);
   const Few few(program);
@@ -441,8 +438,9 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
 
 Walk walk_of(const ExchangeSpec& spec, const Layout& layout) {
   const Index ranks = spec.ranks();
-  const bool small = spec.window.slots() <= most_slots_of_all / ranks ||
-                     (ranks <= most_operations_of_all && make_schedule(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
+  const bool small =
+      spec.window.slots() <= most_slots_of_all / ranks ||
+      (ranks <= most_operations_of_all && make_schedule(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
   return small ? Walk(spec).at(layout.placement()) : walk_of_few(spec, layout);
 }
 

@@ -33,7 +33,7 @@ struct Program {
   std::vector<Index> upper;
   std::function<RankSchedule(const Grid& grid, Index rank)> import;
   std::function<RankSchedule(const Grid& grid, Index rank)> reduce = {};  // the way back; none: empty
-  bool in_turn = false;  // ranks of one parity send while the others receive
+  bool in_turn = false;                                                   // ranks of one parity send while the others receive
 };
 
 // One step in which every cell sends a message to each cell of its stencil, as heavy as the offset.

@@ -24,8 +24,7 @@ struct FftExchanges {
 
 // The grids of so many ranks in which every rank has a pencil in every stage, the one with the most slabs first.
 // complex_points: of axis 2 of the spectrum.
-[[nodiscard]] std::vector<std::array<Index, 2>> fft_grids(const std::array<Index, 3>& n, Index complex_points,
-                                                          Index ranks);
+[[nodiscard]] std::vector<std::array<Index, 2>> fft_grids(const std::array<Index, 3>& n, Index complex_points, Index ranks);
 
 // The time of the exchanges of a batch; bytes: of a field's array of one rank. Throws std::invalid_argument where the machine
 // lacks a link.

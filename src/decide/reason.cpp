@@ -103,9 +103,11 @@ std::string decisive_term(const Ranked& best, const Ranked& rival) {
 std::string shared_part(const Ranked& ranked) {
   constexpr double large = 0.3;
   if (ranked.busiest.held_s <= 0 || ranked.busiest.held_s < large * ranked.time_s) return "";
-  static constexpr std::array passes{"a socket's memory passes", "the link between sockets passes", "a node's memory passes",
-                                     "a node's card sends",      "a node's card receives",        "a node's card sends and receives"};
-  const std::string what = ranked.busiest.resource < passes.size() ? passes[ranked.busiest.resource] : "links between switches pass";
+  static constexpr std::array passes{"a socket's memory passes", "the link between sockets passes",
+                                     "a node's memory passes",   "a node's card sends",
+                                     "a node's card receives",   "a node's card sends and receives"};
+  const std::string what =
+      ranked.busiest.resource < passes.size() ? passes[ranked.busiest.resource] : "links between switches pass";
   char share[16];
   std::snprintf(share, sizeof share, "%.0f %%", std::min(100.0, 100 * ranked.busiest.held_s / ranked.time_s));
   return ", " + std::string(share) + " of it while " + what + " " + bytes(static_cast<Index>(ranked.busiest.bytes));
@@ -143,9 +145,9 @@ std::string reason(std::vector<Ranked> ranked, const std::vector<std::pair<doubl
   });
   if (other_mode != ranked.end() && !equal_time(best, *other_mode)) {
     text += "; sent by " + to_string(other_mode->candidate.mode) + " it would take " + duration(other_mode->time_s) + ", ";
-    text += overlap(best, *other_mode)          ? untold()
+    text += overlap(best, *other_mode)         ? untold()
             : is_blocking(best.candidate.mode) ? "with all messages of a step in flight at once"
-                                                : "one message at a time";
+                                               : "one message at a time";
   }
   if (ranked.size() == 1) text += "; nothing else was asked for";
   return text;

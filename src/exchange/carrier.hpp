@@ -41,8 +41,8 @@ class Carrier {
   // Throws MpiError, and WrongLength for a message that is too long.
   template <class Arrived>
   bool advance(bool wait, Arrived arrived) {
-    return go_on(wait, {[](void* context, std::size_t i, std::size_t bytes) { (*static_cast<Arrived*>(context))(i, bytes); },
-                        &arrived});
+    return go_on(
+        wait, {[](void* context, std::size_t i, std::size_t bytes) { (*static_cast<Arrived*>(context))(i, bytes); }, &arrived});
   }
 
  protected:

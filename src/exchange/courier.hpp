@@ -61,9 +61,9 @@ class Courier final : public Carrier {
   std::vector<Line> out_;
   std::vector<Line> in_;
   std::vector<MPI_Request> requests_;
-  std::vector<int> receive_of_;    // of each request: which receive it belongs to, -1: none
+  std::vector<int> receive_of_;     // of each request: which receive it belongs to, -1: none
   std::vector<MPI_Request*> kept_;  // of each request, where a kept one is under way in its place
-  std::vector<int> pending_;       // the requests under way
+  std::vector<int> pending_;        // the requests under way
 };
 
 }  // namespace rankwise

@@ -108,8 +108,7 @@ std::vector<Executor::Stretch> Executor::stretches(const Op& op) {
         is_first = empty_[static_cast<std::size_t>(slot)];
         empty_[static_cast<std::size_t>(slot)] = false;
       }
-      if (!joined.empty() && joined.back().data + joined.back().bytes == buffer.data &&
-          joined.back().is_first == is_first) {
+      if (!joined.empty() && joined.back().data + joined.back().bytes == buffer.data && joined.back().is_first == is_first) {
         joined.back().bytes += buffer.bytes;
       } else {
         joined.push_back({buffer.data, buffer.bytes, is_first});
@@ -202,15 +201,14 @@ void Executor::prepare_neighborhood() {
   }
   if (neighborhood_ != MPI_COMM_NULL) return;  // the partners are those of the schedule, whatever the slots
   mpi(MPI_Dist_graph_create_adjacent(comm_, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
-                                     static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED,
-                                     MPI_INFO_NULL, 0, &neighborhood_));
+                                     static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                     0, &neighborhood_));
 }
 
 void Executor::start() {
   if (neighborhood_ != MPI_COMM_NULL) {
-    mpi(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.displacements.data(), out_.types.data(),
-                                MPI_BOTTOM, in_.counts.data(), in_.displacements.data(), in_.types.data(),
-                                neighborhood_, &collective_));
+    mpi(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.displacements.data(), out_.types.data(), MPI_BOTTOM,
+                                in_.counts.data(), in_.displacements.data(), in_.types.data(), neighborhood_, &collective_));
   } else if (!is_blocking(mode_) && !stages_.empty()) {
     begin(stages_.front());
   }
@@ -258,8 +256,7 @@ void Executor::send_blocking(const Action& a) const {
 // The part of an action that is not MPI's.
 void Executor::run_local(const Action& action) {
   switch (action.op->kind) {
-    case Op::Kind::send:
-      break;
+    case Op::Kind::send: break;
     case Op::Kind::recv: {
       if (!adds_) break;
       const std::byte* from = action.data;

@@ -49,7 +49,7 @@ class HaloMover {
   int rank_;
   std::span<const HaloStage> stages_;
   std::vector<std::unique_ptr<Carrier>> carriers_;
-  std::size_t at_ = 0;             // the stage under way; stages_.size(): none
+  std::size_t at_ = 0;  // the stage under way; stages_.size(): none
   std::vector<std::byte*> fields_;
   std::uint64_t active_ = 0;
   CombineRow combine_ = nullptr;

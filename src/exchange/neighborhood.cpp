@@ -8,8 +8,8 @@ Neighborhood::Neighborhood(MPI_Comm comm, std::vector<int> sources, std::vector<
     : sources_(std::move(sources)), destinations_(std::move(destinations)) {
   if (has_neighborhood_collectives) {
     MPI_Dist_graph_create_adjacent(comm, static_cast<int>(sources_.size()), sources_.data(), MPI_UNWEIGHTED,
-                                   static_cast<int>(destinations_.size()), destinations_.data(), MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &comm_);
+                                   static_cast<int>(destinations_.size()), destinations_.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                   0, &comm_);
   } else {
     MPI_Comm_dup(comm, &comm_);
     requests_.resize(sources_.size() + destinations_.size());

@@ -140,7 +140,11 @@ void RelayCarrier::Room::grow(std::size_t bytes, std::size_t kept) {
 
 RelayCarrier::RelayCarrier(MPI_Comm comm, int tag, Relay relay, const std::vector<int>& to, const std::vector<int>& from,
                            std::vector<std::size_t> most_bytes, std::size_t piece_bytes)
-    : comm_(comm), piece_bytes_(piece_bytes), is_known_(!most_bytes.empty()), slots_(relay.slots.size()), out_(to.size()),
+    : comm_(comm),
+      piece_bytes_(piece_bytes),
+      is_known_(!most_bytes.empty()),
+      slots_(relay.slots.size()),
+      out_(to.size()),
       in_(from.size()) {
   int rank = 0;
   mpi(MPI_Comm_rank(comm, &rank));
@@ -249,8 +253,7 @@ bool RelayCarrier::take(Message& message, bool block, const Arrival& arrived) {
   int is_here = 1;
   int count = 0;
   if (message.is_posted) {
-    const int code = block ? MPI_Wait(message.requests.data(), &status)
-                           : MPI_Test(message.requests.data(), &is_here, &status);
+    const int code = block ? MPI_Wait(message.requests.data(), &status) : MPI_Test(message.requests.data(), &is_here, &status);
     if (code != MPI_SUCCESS) {
       int kind = MPI_SUCCESS;
       MPI_Error_class(code, &kind);

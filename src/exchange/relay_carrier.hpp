@@ -16,7 +16,7 @@ namespace rankwise {
 
 // The partners of a rank in messages that are in flight together, and what usually goes to each.
 struct PartnerLists {
-  std::vector<int> to;    // ascending, as `from`
+  std::vector<int> to;  // ascending, as `from`
   std::vector<int> from;
   std::vector<Index> bytes_out;
 };
@@ -69,7 +69,7 @@ class RelayCarrier final : public Carrier {
     int tag = 0;
     std::vector<std::size_t> slots;
     std::vector<MPI_Request> requests;  // of a receive one at most
-    bool is_posted = false;  // a receive whose request is under way
+    bool is_posted = false;             // a receive whose request is under way
     bool has_come = true;
   };
   struct Out : Room {

@@ -36,8 +36,8 @@ void require_fitting(MPI_Comm comm, const Grid& grid, const Stencil& stencil) {
             " ranks run: start as many ranks as it has cells");
   }
   if (stencil.ndim() != grid.ndim()) {
-    invalid("the stencil has " + std::to_string(stencil.ndim()) + " axes but the grid has " +
-            std::to_string(grid.ndim()) + ": make them equal");
+    invalid("the stencil has " + std::to_string(stencil.ndim()) + " axes but the grid has " + std::to_string(grid.ndim()) +
+            ": make them equal");
   }
 }
 

@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t most_memory_bytes = std::size_t{1} << 34;
 
-[[noreturn]] void refuse_memory() {
-  invalid("the blocks need more than 16 GiB a rank: make the cutoff or the blocks smaller");
-}
+[[noreturn]] void refuse_memory() { invalid("the blocks need more than 16 GiB a rank: make the cutoff or the blocks smaller"); }
 
 void require_ranks(MPI_Comm comm, const ExchangeSpec& spec) {
   int size = 1;

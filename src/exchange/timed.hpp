@@ -17,11 +17,11 @@
 namespace rankwise {
 
 struct TimedExchange {
-  std::vector<double> time_s;      // rank 0 only: each repetition, the maximum over ranks
-  int late = 0;                    // rank 0 only: repetitions in which a rank missed the common start
-  bool verified = true;            // on all ranks alike: every slot of every rank held the right bytes, every time
-  std::string mismatch;            // on the rank that saw one: the first slot that did not
-  Index messages_per_rank = 0;     // the most that any rank sends in a repetition
+  std::vector<double> time_s;   // rank 0 only: each repetition, the maximum over ranks
+  int late = 0;                 // rank 0 only: repetitions in which a rank missed the common start
+  bool verified = true;         // on all ranks alike: every slot of every rank held the right bytes, every time
+  std::string mismatch;         // on the rank that saw one: the first slot that did not
+  Index messages_per_rank = 0;  // the most that any rank sends in a repetition
   Index bytes_per_rank = 0;
 };
 

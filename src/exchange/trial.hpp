@@ -57,8 +57,7 @@ class Trial {
     const double meeting_s = -largest.back();
     drop();
     ++round_;
-    if (!is_over() && (are_alike() || loss_s() + next_loss_s(meeting_s) > budget_s() ||
-                       round_ == most_rounds)) {
+    if (!is_over() && (are_alike() || loss_s() + next_loss_s(meeting_s) > budget_s() || round_ == most_rounds)) {
       left_ = {best()};
     }
     start_round();
@@ -99,9 +98,9 @@ class Trial {
   struct Way {
     std::vector<double> counted_s;  // of this round, on this rank
     double row_s = 0.0;
-    std::vector<double> rounds_s;   // of each round, on the slowest rank
-    std::vector<double> rows_s;     // likewise, all exchanges of its row
-    double extra_s = 0.0;           // of the last row, by which its first exchange was slower
+    std::vector<double> rounds_s;  // of each round, on the slowest rank
+    std::vector<double> rows_s;    // likewise, all exchanges of its row
+    double extra_s = 0.0;          // of the last row, by which its first exchange was slower
     std::size_t exchanges = 0;
   };
 
@@ -125,7 +124,8 @@ class Trial {
   // A way's time by that of the best, round by round, ascending.
   [[nodiscard]] std::vector<double> ratios(std::size_t way, std::size_t best) const {
     std::vector<double> all;
-    for (std::size_t r = 0; r < ways_[way].rounds_s.size(); ++r) all.push_back(ways_[way].rounds_s[r] / ways_[best].rounds_s[r]);
+    for (std::size_t r = 0; r < ways_[way].rounds_s.size(); ++r)
+      all.push_back(ways_[way].rounds_s[r] / ways_[best].rounds_s[r]);
     std::ranges::sort(all);
     return all;
   }

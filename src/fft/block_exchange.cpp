@@ -58,7 +58,7 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks&
   const bool in_pieces = way.piece_bytes > 0;
   if (in_pieces || way.method != TransposeMethod::alltoall) {
     pieces_ = std::make_unique<LongBlocks>(comm, long_blocks(sends), long_blocks(receives), from, into,
-                                        in_pieces ? way.piece_bytes : LongBlocks::usual_piece_bytes);
+                                           in_pieces ? way.piece_bytes : LongBlocks::usual_piece_bytes);
   }
   if (in_pieces) return;
   if (way.method == TransposeMethod::node_aware) {
@@ -96,14 +96,14 @@ void BlockExchange::run() {
   if (pairwise_) return pairwise_->run();
   if (nodes_) return nodes_->run();
   if (pieces_) return pieces_->run();
-  mpi(MPI_Alltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(),
-                    recv_offsets_.data(), value_, comm_));
+  mpi(MPI_Alltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(), recv_offsets_.data(),
+                    value_, comm_));
 }
 
 void BlockExchange::start() {
   if (pieces_) return pieces_->start();
-  mpi(MPI_Ialltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(),
-                     recv_offsets_.data(), value_, comm_, &request_));
+  mpi(MPI_Ialltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(), recv_offsets_.data(),
+                     value_, comm_, &request_));
 }
 
 bool BlockExchange::test() {

@@ -9,7 +9,7 @@ namespace rankwise {
 
 class Buffer {
  public:
-  explicit Buffer(std::size_t bytes);  // zeros; throws std::bad_alloc
+  explicit Buffer(std::size_t bytes);                // zeros; throws std::bad_alloc
   Buffer(std::size_t bytes, const std::nothrow_t&);  // is_there() says whether there was memory
   ~Buffer();
   Buffer(const Buffer&) = delete;

@@ -21,11 +21,11 @@ namespace {
 constexpr std::size_t most_tried = 5;
 constexpr int least_rounds = 9;
 constexpr int most_rounds = 50;
-constexpr double least_s = 0.3;   // of trials in all, rounds permitting
-constexpr double most_s = 1.0;    // beyond the least rounds
+constexpr double least_s = 0.3;  // of trials in all, rounds permitting
+constexpr double most_s = 1.0;   // beyond the least rounds
 constexpr Index usual_chunks = 8;
 constexpr double guessed_flop_per_s = 4e9;  // of a core's FFTs: only weighs slices against none before any is tried
-constexpr double gain = 0.97;     // another than the judge's first must be as much quicker
+constexpr double gain = 0.97;               // another than the judge's first must be as much quicker
 
 std::string milliseconds(double time_s) {
   std::array<char, 32> text{};
@@ -104,7 +104,8 @@ std::vector<FftCandidate> candidates_of(const FftQuestion& question, const Place
   const Index passes = question.order == Order::natural ? 2 : 1;
   std::vector<FftCandidate> candidates;
   for (const FftWay& way : ways_of(question, placement)) {
-    const FftExchanges exchanges{way.grid, messages_of(way.method), way.chunks, question.batch, way.together, way.in_flight, passes};
+    const FftExchanges exchanges{way.grid,     messages_of(way.method), way.chunks, question.batch,
+                                 way.together, way.in_flight,           passes};
     candidates.push_back({way, fft_s(exchanges, bytes, local_s, placement, machine)});
   }
   std::ranges::stable_sort(candidates, {}, &FftCandidate::predicted_s);
@@ -184,11 +185,10 @@ std::string key_of(const FftQuestion& question, const FftLibrary& library, const
   std::string key = library.version() + " ";
   for (const char* c = version.data(); *c != '\0' && *c != '\n'; ++c) key += *c == '\t' ? ' ' : *c;
   for (const Index points : question.n) key += " " + std::to_string(points);
-  for (const Index number :
-       {Index{question.is_real}, Index{question.is_double}, Index{question.order == Order::natural},
-        static_cast<Index>(question.planning), question.chunks, question.grid[0], question.grid[1],
-        question.method ? 1 + static_cast<Index>(*question.method) : 0, question.batch, question.together, question.in_flight,
-        Index{question.in_place}}) {
+  for (const Index number : {Index{question.is_real}, Index{question.is_double}, Index{question.order == Order::natural},
+                             static_cast<Index>(question.planning), question.chunks, question.grid[0], question.grid[1],
+                             question.method ? 1 + static_cast<Index>(*question.method) : 0, question.batch, question.together,
+                             question.in_flight, Index{question.in_place}}) {
     key += " " + std::to_string(number);
   }
   key += " on";
@@ -266,7 +266,8 @@ std::vector<FftCandidate> few_of(const std::vector<FftCandidate>& candidates) {
 class TrialMemory {
  public:
   TrialMemory(const FftQuestion& question, const std::vector<FftCandidate>& candidates, int rank)
-      : stride_(0), line_(question.is_real && question.in_place ? 2 * Decomposition{question.n, true}.complex_points() : question.n[2]) {
+      : stride_(0),
+        line_(question.is_real && question.in_place ? 2 * Decomposition{question.n, true}.complex_points() : question.n[2]) {
     for (const FftCandidate& candidate : candidates) {
       const Decomposition d{question.n, question.is_real, candidate.way.grid};
       stride_ = std::max(stride_, static_cast<std::size_t>(d.local_values(rank)) * (question.is_double ? 16 : 8));
@@ -363,7 +364,8 @@ FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrar
   std::vector<FftCandidate> few = few_of(candidates);
   choice.why = "by " + source + ", local work guessed:";
   for (const FftCandidate& candidate : few) {
-    choice.why += (&candidate == &few.front() ? " " : "; ") + to_string(candidate.way) + " " + milliseconds(candidate.predicted_s);
+    choice.why +=
+        (&candidate == &few.front() ? " " : "; ") + to_string(candidate.way) + " " + milliseconds(candidate.predicted_s);
   }
   if (!with_trials) return choice;
   const double spent_s = try_them(comm, question, library, few);

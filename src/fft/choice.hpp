@@ -12,7 +12,7 @@ namespace rankwise {
 
 struct FftCandidate {
   FftWay way;
-  double predicted_s = 0.0;           // of the whole batch by the judge, with a guess of the local work
+  double predicted_s = 0.0;            // of the whole batch by the judge, with a guess of the local work
   std::optional<double> tried_s = {};  // the least time of its trials; nothing: it was not tried
 };
 
@@ -29,7 +29,7 @@ struct FftChoice {
 // the least time. What trials found is kept (knowledge.hpp) and answers the same question later. machine: counts on the first
 // rank; source: what it is called. Throws as FftBatch, MpiError besides, and std::invalid_argument on all ranks where the machine
 // lacks a link.
-[[nodiscard]] FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrary& library, const Machine& machine,
-                                   const std::string& source, bool with_trials);
+[[nodiscard]] FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrary& library,
+                                   const Machine& machine, const std::string& source, bool with_trials);
 
 }  // namespace rankwise

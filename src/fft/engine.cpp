@@ -28,8 +28,7 @@ class Engine final : public FftEngine {
   using Value = std::complex<Real>;
 
   Engine(MPI_Comm comm, const FftSpec& spec, const FftBricks& bricks, const FftLibrary& library)
-      : fft_(comm, spec, library),
-        padded_(spec.decomposition.real ? 2 * spec.decomposition.complex_points() : 0) {
+      : fft_(comm, spec, library), padded_(spec.decomposition.real ? 2 * spec.decomposition.complex_points() : 0) {
     const Decomposition& d = spec.decomposition;
     std::vector<Box> field, spectrum;
     for (Index rank = 0; rank < d.ranks(); ++rank) {
@@ -57,8 +56,9 @@ class Engine final : public FftEngine {
     for (Index field = 0; first && field < fields; ++field) {
       first->add(stages, {memory.of_field(field).from}, own_memory(is_forward, field, fields), nullptr);
     }
-    fft_.add(stages, direction, {first ? nullptr : memory.from, behind ? nullptr : memory.into, memory.line, memory.scale,
-                                 fields, memory.from_stride, memory.into_stride});
+    fft_.add(stages, direction,
+             {first ? nullptr : memory.from, behind ? nullptr : memory.into, memory.line, memory.scale, fields,
+              memory.from_stride, memory.into_stride});
     for (Index field = 0; behind && field < fields; ++field) {
       const auto own = own_memory(!is_forward, field, fields);
       behind->add(stages, {own.at, own.line, own.plane}, {memory.of_field(field).into}, nullptr);

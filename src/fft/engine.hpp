@@ -21,10 +21,10 @@ struct FftQuestion {
   bool in_place = false;
   Index batch = 1;
   std::optional<TransposeMethod> method = {};  // nothing: choose
-  std::array<Index, 2> grid{0, 0};        // 0, 0: choose
-  Index chunks = 0;                       // 0: choose
-  Index together = 0;                     // likewise
-  Index in_flight = 0;                    // likewise
+  std::array<Index, 2> grid{0, 0};             // 0, 0: choose
+  Index chunks = 0;                            // 0: choose
+  Index together = 0;                          // likewise
+  Index in_flight = 0;                         // likewise
 };
 
 // A way to carry it out.

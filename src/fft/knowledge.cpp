@@ -50,7 +50,7 @@ std::string knowledge_file(const std::string& name) {
 }
 
 std::string read_file(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) return "";
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -15,8 +15,8 @@ namespace {
 // precision differ in the prefix and in the type behind the pointers, so that one set of types serves both.
 using PlanComplex = void* (*)(int rank, const int* n, int howmany, void* in, const int* inembed, int istride, int idist,
                               void* out, const int* onembed, int ostride, int odist, int sign, unsigned flags);
-using PlanReal = void* (*)(int rank, const int* n, int howmany, void* in, const int* inembed, int istride, int idist,
-                           void* out, const int* onembed, int ostride, int odist, unsigned flags);
+using PlanReal = void* (*)(int rank, const int* n, int howmany, void* in, const int* inembed, int istride, int idist, void* out,
+                           const int* onembed, int ostride, int odist, unsigned flags);
 using Execute = void (*)(void* plan, void* in, void* out);
 using Destroy = void (*)(void* plan);
 using ExportWisdom = char* (*)();
@@ -62,8 +62,8 @@ struct FftLibrary::Interface {
     };
     const bool whole = find(interface->plan_complex, "plan_many_dft") && find(interface->plan_r2c, "plan_many_dft_r2c") &&
                        find(interface->plan_c2r, "plan_many_dft_c2r") && find(interface->execute, "execute_dft") &&
-                       find(interface->execute_r2c, "execute_dft_r2c") &&
-                       find(interface->execute_c2r, "execute_dft_c2r") && find(interface->destroy, "destroy_plan");
+                       find(interface->execute_r2c, "execute_dft_r2c") && find(interface->execute_c2r, "execute_dft_c2r") &&
+                       find(interface->destroy, "destroy_plan");
     if (!whole) return nullptr;
     find(interface->export_wisdom, "export_wisdom_to_string");
     find(interface->import_wisdom, "import_wisdom_from_string");
@@ -152,8 +152,8 @@ std::unique_ptr<LocalFft<Real>> FftLibrary::plan(const LocalBatch& batch, Direct
   Execute execute = with.execute;
   if (!batch.real) {
     const int sign = direction == Direction::forward ? -1 : 1;
-    planned = with.plan_complex(rank, batch.n.data(), batch.count, data, nullptr, batch.stride, batch.distance, data,
-                                nullptr, batch.stride, batch.distance, sign, flags);
+    planned = with.plan_complex(rank, batch.n.data(), batch.count, data, nullptr, batch.stride, batch.distance, data, nullptr,
+                                batch.stride, batch.distance, sign, flags);
   } else {
     std::vector<int> complex_n = batch.n;
     complex_n.back() = complex_n.back() / 2 + 1;
@@ -164,8 +164,8 @@ std::unique_ptr<LocalFft<Real>> FftLibrary::plan(const LocalBatch& batch, Direct
                               complex_n.data(), 1, batch.distance, flags);
       execute = with.execute_r2c;
     } else {
-      planned = with.plan_c2r(rank, batch.n.data(), batch.count, data, complex_n.data(), 1, batch.distance, data,
-                              real_n.data(), 1, 2 * batch.distance, flags);
+      planned = with.plan_c2r(rank, batch.n.data(), batch.count, data, complex_n.data(), 1, batch.distance, data, real_n.data(),
+                              1, 2 * batch.distance, flags);
       execute = with.execute_c2r;
     }
   }
@@ -193,8 +193,7 @@ void FftLibrary::take_wisdom(const std::string& text) const {
 
 template std::unique_ptr<LocalFft<double>> FftLibrary::plan(const LocalBatch&, Direction, Planning,
                                                             std::complex<double>*) const;
-template std::unique_ptr<LocalFft<float>> FftLibrary::plan(const LocalBatch&, Direction, Planning,
-                                                           std::complex<float>*) const;
+template std::unique_ptr<LocalFft<float>> FftLibrary::plan(const LocalBatch&, Direction, Planning, std::complex<float>*) const;
 template std::string FftLibrary::wisdom<double>() const;
 template std::string FftLibrary::wisdom<float>() const;
 template void FftLibrary::take_wisdom<double>(const std::string&) const;

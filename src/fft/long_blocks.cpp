@@ -15,7 +15,7 @@ constexpr int block_tag = 9;
 }  // namespace
 
 LongBlocks::LongBlocks(MPI_Comm comm, const std::vector<LongBlock>& sends, const std::vector<LongBlock>& receives,
-                 const std::byte* from, std::byte* into, std::size_t piece_bytes)
+                       const std::byte* from, std::byte* into, std::size_t piece_bytes)
     : comm_(comm), from_(from), into_(into) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);

@@ -24,7 +24,7 @@ class LongBlocks final : public Transfer {
   // At most one block to and from every rank, and what is sent is expected with the same length; empty ones are left out.
   // Buffers and communicator must outlive the blocks.
   LongBlocks(MPI_Comm comm, const std::vector<LongBlock>& sends, const std::vector<LongBlock>& receives, const std::byte* from,
-          std::byte* into, std::size_t piece_bytes = usual_piece_bytes);
+             std::byte* into, std::size_t piece_bytes = usual_piece_bytes);
 
   void run() override {
     start();

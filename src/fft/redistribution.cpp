@@ -20,7 +20,9 @@ Box common(const Box& a, const Box& b) {
   return both;
 }
 
-std::size_t bytes_of(const Box& box, std::size_t element_bytes) { return static_cast<std::size_t>(volume(box)) * element_bytes; }
+std::size_t bytes_of(const Box& box, std::size_t element_bytes) {
+  return static_cast<std::size_t>(volume(box)) * element_bytes;
+}
 
 int own_rank(MPI_Comm comm) {
   int rank = 0;
@@ -113,7 +115,7 @@ Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, cons
     message_bytes_ += block.bytes;
   }
   blocks_.emplace(comm, sends, blocks_of(receives_), out_.as<std::byte>(), in_.as<std::byte>(),
-                   piece_bytes > 0 ? piece_bytes : LongBlocks::usual_piece_bytes);
+                  piece_bytes > 0 ? piece_bytes : LongBlocks::usual_piece_bytes);
 }
 
 template <class Byte, class Copy>

@@ -25,7 +25,7 @@ class Redistribution {
   // Whether all ranks have the memory for it: this one, that is.
   [[nodiscard]] bool is_there() const { return out_.is_there() && in_.is_there(); }
   [[nodiscard]] std::size_t memory_bytes() const { return out_.bytes() + in_.bytes(); }
-  [[nodiscard]] std::size_t messages() const { return messages_; }         // of this rank, to others
+  [[nodiscard]] std::size_t messages() const { return messages_; }  // of this rank, to others
   [[nodiscard]] std::size_t message_bytes() const { return message_bytes_; }
 
   // Row-major memory of a box. line: elements from one line along axis 2 to the next; plane: from one point of axis 0 to the

@@ -15,9 +15,9 @@ namespace rankwise {
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  virtual void run() = 0;                  // start and wait, perhaps by a quicker way
+  virtual void run() = 0;  // start and wait, perhaps by a quicker way
   virtual void start() = 0;
-  [[nodiscard]] virtual bool test() = 0;   // true when it is complete; then neither test nor wait is called again
+  [[nodiscard]] virtual bool test() = 0;  // true when it is complete; then neither test nor wait is called again
   virtual void wait() = 0;
 };
 

@@ -13,10 +13,10 @@ namespace rankwise {
 
 struct TimedFft {
   // All but `verified` and the errors on rank 0 only.
-  std::vector<double> time_s;              // each repetition, the maximum over ranks
+  std::vector<double> time_s;                   // each repetition, the maximum over ranks
   std::vector<std::vector<PhaseTimes>> phases;  // of each rank, each repetition
-  std::vector<double> alltoall_s;          // the exchanges alone, each the maximum over ranks
-  std::vector<double> fft_s;               // the local FFTs alone, nothing moved, likewise
+  std::vector<double> alltoall_s;               // the exchanges alone, each the maximum over ranks
+  std::vector<double> fft_s;                    // the local FFTs alone, nothing moved, likewise
   // Taking turns with the repetitions, where asked for: shortened transforms. Compute and shuffle are means over ranks, exchange
   // with what the ranks wait for the slowest one's stage before it, imbalance what they wait in the end.
   std::vector<PhaseTimes> shortened;
@@ -25,8 +25,8 @@ struct TimedFft {
   // maximum over ranks, on all ranks.
   std::vector<double> lost_s, shortened_lost_s;
   double plan_s = 0.0;
-  std::size_t array_bytes = 0;             // of the rank that has most
-  std::size_t memory_bytes = 0;            // with the buffers
+  std::size_t array_bytes = 0;   // of the rank that has most
+  std::size_t memory_bytes = 0;  // with the buffers
   double spectrum_error = 0.0, parseval_error = 0.0, round_trip_error = 0.0, error_bound = 0.0;
   bool verified = false;
 };

@@ -26,8 +26,7 @@ const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t val
   check(decomposition, spec.may_idle);
   if (spec.alone ? decomposition.ranks() < size : decomposition.ranks() != size) {
     invalid("the process grid " + std::to_string(decomposition.grid[0]) + "x" + std::to_string(decomposition.grid[1]) +
-            " needs " + std::to_string(decomposition.ranks()) + " ranks but " + std::to_string(size) +
-            " run: make them equal");
+            " needs " + std::to_string(decomposition.ranks()) + " ranks but " + std::to_string(size) + " run: make them equal");
   }
   if (spec.fields < 1 || spec.last_fields < 0 || spec.last_fields >= std::max<Index>(2, spec.fields)) {
     throw std::logic_error("fields that are transformed together");
@@ -52,9 +51,9 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
              std::nothrow),
       work_(p1_ * p2_ == 1 ? 0 : array_.bytes(), std::nothrow),
       late_(is_sliced() ? array_.bytes() : 0, std::nothrow),
-      panel_(sizeof(Value) * static_cast<std::size_t>(std::max(
-                                 n0_ * whole_panel(n0_, most_columns, sizeof(Value), field_bytes()),
-                                 n1_ * whole_panel(n1_, most_columns, sizeof(Value), field_bytes()))),
+      panel_(sizeof(Value) *
+                 static_cast<std::size_t>(std::max(n0_ * whole_panel(n0_, most_columns, sizeof(Value), field_bytes()),
+                                                   n1_ * whole_panel(n1_, most_columns, sizeof(Value), field_bytes()))),
              std::nothrow) {
   if (!by_all(comm, array_.is_there() && work_.is_there() && late_.is_there() && panel_.is_there())) throw std::bad_alloc();
   const Box natural = spec_.decomposition.natural(rank_);
@@ -352,17 +351,17 @@ void Fft3d<Real>::backward(Stages& stages, bool transforms, const Ends& ends) {
   }
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                                             \
-  template Fft3d<Real>::Fft3d(MPI_Comm, const FftSpec&, const FftLibrary&);                    \
-  template Fft3d<Real>::~Fft3d();                                                              \
-  template Box Fft3d<Real>::output_box() const;                                                \
-  template std::size_t Fft3d<Real>::memory_bytes() const;                                      \
-  template void Fft3d<Real>::run(Direction, const Ends&);                                      \
-  template void Fft3d<Real>::add(Stages&, Direction, const Ends&);                             \
-  template ShortenedTimes Fft3d<Real>::run_shortened(Direction, std::size_t);                  \
-  template void Fft3d<Real>::run_exchanges();                                                  \
-  template void Fft3d<Real>::run_transforms(Direction);                                        \
-  template Share Fft3d<Real>::chunk_of(Index, Index, Index) const;                             \
+#define RANKWISE_INSTANTIATE(Real)                                            \
+  template Fft3d<Real>::Fft3d(MPI_Comm, const FftSpec&, const FftLibrary&);   \
+  template Fft3d<Real>::~Fft3d();                                             \
+  template Box Fft3d<Real>::output_box() const;                               \
+  template std::size_t Fft3d<Real>::memory_bytes() const;                     \
+  template void Fft3d<Real>::run(Direction, const Ends&);                     \
+  template void Fft3d<Real>::add(Stages&, Direction, const Ends&);            \
+  template ShortenedTimes Fft3d<Real>::run_shortened(Direction, std::size_t); \
+  template void Fft3d<Real>::run_exchanges();                                 \
+  template void Fft3d<Real>::run_transforms(Direction);                       \
+  template Share Fft3d<Real>::chunk_of(Index, Index, Index) const;            \
   template void Fft3d<Real>::progress() const;
 RANKWISE_INSTANTIATE(double)
 RANKWISE_INSTANTIATE(float)

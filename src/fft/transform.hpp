@@ -54,15 +54,16 @@ struct FftSpec {
 struct Ends {
   const void* from = nullptr;
   void* into = nullptr;
-  Index line = 0;      // reals from one line of real data to the next in the caller's memory
-  double scale = 1.0;  // a factor for every value
-  Index fields = 0;    // as FftSpec says; 0: FftSpec::fields
+  Index line = 0;                                // reals from one line of real data to the next in the caller's memory
+  double scale = 1.0;                            // a factor for every value
+  Index fields = 0;                              // as FftSpec says; 0: FftSpec::fields
   std::size_t from_stride = 0, into_stride = 0;  // bytes from one field to the next
   [[nodiscard]] Ends of_field(Index field) const {
     const auto at = [field](auto* memory, std::size_t stride) {
       return memory == nullptr ? nullptr : memory + static_cast<std::size_t>(field) * stride;
     };
-    return {at(static_cast<const std::byte*>(from), from_stride), at(static_cast<std::byte*>(into), into_stride), line, scale, 1};
+    return {at(static_cast<const std::byte*>(from), from_stride), at(static_cast<std::byte*>(into), into_stride), line, scale,
+            1};
   }
 };
 
@@ -163,11 +164,11 @@ class Fft3d {
   void backward(Stages& stages, bool transforms, const Ends& ends);
   void scatter_planes(bool transforms, const Ends& ends, Index chunk);  // natural order -> blocks
   void gather_planes(bool transforms, const Ends& ends, Index chunk);   // blocks -> natural order
-  void scatter_middle(bool transforms, Index fields);                  // lines along axis 1 -> blocks
-  void gather_middle(bool transforms, Index fields);                   // blocks -> lines along axis 1
+  void scatter_middle(bool transforms, Index fields);                   // lines along axis 1 -> blocks
+  void gather_middle(bool transforms, Index fields);                    // blocks -> lines along axis 1
   void transform_first(Columns<const Value> from, Columns<Value> into, Direction direction, bool transforms, const Ends& ends);
   [[nodiscard]] Columns<Value> own_columns(Value* at, Index fields) const;
-  void run_alone(Direction direction, const Ends& ends);               // one rank
+  void run_alone(Direction direction, const Ends& ends);  // one rank
   void run_field_alone(Direction direction, const Ends& ends, Value* array);
   // Runs a stage's units (planes or panels), or a share of them, and adds what they took, scaled. total: of what `work` counts.
   template <class Work>
@@ -186,8 +187,8 @@ class Fft3d {
   MPI_Comm row_ = MPI_COMM_NULL;     // ranks that divide axis 1 (natural) or 2 among them
   MPI_Comm column_ = MPI_COMM_NULL;  // ranks that divide axis 0 or 1
   Index p1_, p2_;
-  Index n0_, n1_, n2_;               // n2: complex points
-  Index own0_, own1_, own2_, late1_; // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
+  Index n0_, n1_, n2_;                // n2: complex points
+  Index own0_, own1_, own2_, late1_;  // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
   Buffer array_;
   Buffer work_;
   Buffer late_;  // what arrives in slices, for the array is still in use

@@ -43,8 +43,8 @@ void Fft3d<Real>::plan(const FftLibrary& library) {
 template <typename Real>
 void Fft3d<Real>::plan_all(const FftLibrary& library) {
   const auto& n = spec_.decomposition.n;
-  const LocalBatch batch{{static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2])}, 1, 1, 1,
-                         spec_.decomposition.real};
+  const LocalBatch batch{
+      {static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2])}, 1, 1, 1, spec_.decomposition.real};
   for (const Direction d : {Direction::forward, Direction::backward}) {
     auto all = library.plan<Real>(batch, d, spec_.planning, data());
     std::fill_n(data(), array_.bytes() / sizeof(Value), Value{});
@@ -92,8 +92,7 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library
   if (columns == 0) return planned;
   const auto make = [&](Index width, Direction direction) {
     const auto stride = static_cast<int>(width);
-    return library.plan<Real>({{static_cast<int>(points)}, stride, stride, 1}, direction, spec_.planning,
-                              panel_.as<Value>());
+    return library.plan<Real>({{static_cast<int>(points)}, stride, stride, 1}, direction, spec_.planning, panel_.as<Value>());
   };
   for (const Direction d : {Direction::forward, Direction::backward}) {
     const auto which = static_cast<std::size_t>(d);
@@ -103,8 +102,8 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library
   return planned;
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                                     \
-  template void Fft3d<Real>::Planned::run(Value*, Index, Direction) const;             \
+#define RANKWISE_INSTANTIATE(Real)                                         \
+  template void Fft3d<Real>::Planned::run(Value*, Index, Direction) const; \
   template void Fft3d<Real>::plan(const FftLibrary&);
 RANKWISE_INSTANTIATE(double)
 RANKWISE_INSTANTIATE(float)

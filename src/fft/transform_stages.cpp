@@ -101,7 +101,8 @@ void Fft3d<Real>::run_field_alone(Direction direction, const Ends& ends, Value* 
     lap.to(phases_.compute_s);
   } else if (is_forward) {
     planes(ends, {});
-    transform_first(columns(static_cast<const Value*>(array)), columns(spectrum == nullptr ? array : spectrum), direction, true, ends);
+    transform_first(columns(static_cast<const Value*>(array)), columns(spectrum == nullptr ? array : spectrum), direction, true,
+                    ends);
   } else {
     const auto* const from = static_cast<const Value*>(ends.from);
     transform_first(columns(from == nullptr ? array : from), columns(array), direction, true, ends);
@@ -335,13 +336,13 @@ void Fft3d<Real>::transform_first(Columns<const Value> from, Columns<Value> into
   });
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                                                    \
-  template void Fft3d<Real>::run_alone(Direction, const Ends&);                                       \
-  template void Fft3d<Real>::scatter_planes(bool, const Ends&, Index);                                \
-  template void Fft3d<Real>::gather_planes(bool, const Ends&, Index);                                 \
-  template void Fft3d<Real>::scatter_middle(bool, Index);                                             \
-  template void Fft3d<Real>::gather_middle(bool, Index);                                              \
-  template void Fft3d<Real>::run_field_alone(Direction, const Ends&, Value*);                         \
+#define RANKWISE_INSTANTIATE(Real)                                            \
+  template void Fft3d<Real>::run_alone(Direction, const Ends&);               \
+  template void Fft3d<Real>::scatter_planes(bool, const Ends&, Index);        \
+  template void Fft3d<Real>::gather_planes(bool, const Ends&, Index);         \
+  template void Fft3d<Real>::scatter_middle(bool, Index);                     \
+  template void Fft3d<Real>::gather_middle(bool, Index);                      \
+  template void Fft3d<Real>::run_field_alone(Direction, const Ends&, Value*); \
   template void Fft3d<Real>::transform_first(Columns<const Value>, Columns<Value>, Direction, bool, const Ends&);
 RANKWISE_INSTANTIATE(double)
 RANKWISE_INSTANTIATE(float)

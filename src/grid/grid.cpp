@@ -7,8 +7,7 @@ namespace rankwise {
 
 void invalid(const std::string& message) { throw std::invalid_argument(message); }
 
-Grid::Grid(std::vector<Index> dims, std::vector<bool> periodic)
-    : dims_(std::move(dims)), periodic_(std::move(periodic)) {
+Grid::Grid(std::vector<Index> dims, std::vector<bool> periodic) : dims_(std::move(dims)), periodic_(std::move(periodic)) {
   if (dims_.empty()) invalid("the grid has no axis: give one size an axis, as in 50x48");
   if (periodic_.empty()) periodic_.assign(dims_.size(), false);
   if (periodic_.size() != dims_.size()) {

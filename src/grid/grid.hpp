@@ -7,7 +7,6 @@
 
 namespace rankwise {
 
-
 // Throws std::invalid_argument with the given one-line message.
 [[noreturn]] void invalid(const std::string& message);
 

@@ -88,8 +88,8 @@ std::vector<Coords> moore(std::string_view text, std::size_t ndim) {
   for (std::size_t axis = 0; axis < ndim; ++axis) {
     count *= static_cast<std::size_t>(2 * reach + 1);
     if (count - 1 > max_offsets) {
-      invalid("stencil moore:" + std::to_string(reach) + " has more than " + std::to_string(max_offsets) +
-              " offsets on " + axes(ndim) + ": make K smaller");
+      invalid("stencil moore:" + std::to_string(reach) + " has more than " + std::to_string(max_offsets) + " offsets on " +
+              axes(ndim) + ": make K smaller");
     }
   }
   std::vector<Coords> offsets;
@@ -113,7 +113,8 @@ Stencil explicit_stencil(std::string_view text, int ndim) {
     if (const auto star = part.find('*'); star != std::string_view::npos) {
       const std::string_view after = trimmed(part.substr(star + 1));
       if (!read_number(after, weight)) {
-        invalid("stencil weight " + shown(after) + " is not a whole number: write an offset with its weight as 1,0*8, and all weights times the same number");
+        invalid("stencil weight " + shown(after) +
+                " is not a whole number: write an offset with its weight as 1,0*8, and all weights times the same number");
       }
       part = trimmed(part.substr(0, star));
     }
@@ -125,7 +126,8 @@ Stencil explicit_stencil(std::string_view text, int ndim) {
     for (const std::string_view number : split(part, ',')) {
       Index component = 0;
       if (!read_number(number, component)) {
-        invalid("stencil offset " + shown(part) + " is not a list of whole numbers of magnitude up to 2^31: write it "
+        invalid("stencil offset " + shown(part) +
+                " is not a list of whole numbers of magnitude up to 2^31: write it "
                 "as 1,0");
       }
       offset.push_back(component);

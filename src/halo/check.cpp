@@ -22,8 +22,8 @@ std::uint64_t mixed(std::uint64_t x) {
 
 // One field of one rank with its halo, as numbers.
 struct Memory {
-  BoxCells lower{};  // widths before the first owned element
-  BoxCells whole{};  // extent with the halo
+  BoxCells lower{};       // widths before the first owned element
+  BoxCells whole{};       // extent with the halo
   std::size_t first = 0;  // the first owned element
   std::vector<Index> values;
   std::vector<int> writes;

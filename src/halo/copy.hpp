@@ -33,7 +33,7 @@ struct BoxCopy {
   // A box of `extent` elements of element_bytes: axes that follow each other in memory on both sides are joined. The rows
   // run along the axis of the smallest step of `from`.
   [[nodiscard]] static BoxCopy of_box(int ndim, const BoxCells& extent, std::size_t element_bytes, const BoxSteps& from,
-                                   const BoxSteps& into);
+                                      const BoxSteps& into);
   [[nodiscard]] std::size_t bytes() const;
   // The same the other way.
   [[nodiscard]] BoxCopy reversed() const;

@@ -76,16 +76,20 @@ class Maker {
     for (const HaloSource& source : sources) static_cast<void>(section(stage.pulls, source.peer, f));
     std::vector<std::vector<HaloReach>> in;
     for (const HaloReaches& axis : axes) in.push_back(axis.receives);
-    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
-      const auto source = std::ranges::lower_bound(sources, peer, {}, &HaloSource::peer);
-      if (source == sources.end() || source->peer != peer) return;
-      HaloSection& own = section(stage.pulls, peer, f);
-      BoxCopy copy = copy_of(f, lengths(image), source->steps[f], spec_.fields[f].step);
-      for (std::size_t axis = 0; axis < image.size(); ++axis) copy.from += image[axis]->owned.begin * source->steps[f][axis];
-      copy.into = place(f, image, &HaloReach::ghost);
-      own.copies.push_back(copy);
-      own.bytes += copy.bytes();
-    }, +1);
+    each_region(
+        in,
+        [&](Index peer, const std::vector<const HaloReach*>& image) {
+          const auto source = std::ranges::lower_bound(sources, peer, {}, &HaloSource::peer);
+          if (source == sources.end() || source->peer != peer) return;
+          HaloSection& own = section(stage.pulls, peer, f);
+          BoxCopy copy = copy_of(f, lengths(image), source->steps[f], spec_.fields[f].step);
+          for (std::size_t axis = 0; axis < image.size(); ++axis)
+            copy.from += image[axis]->owned.begin * source->steps[f][axis];
+          copy.into = place(f, image, &HaloReach::ghost);
+          own.copies.push_back(copy);
+          own.bytes += copy.bytes();
+        },
+        +1);
   }
 
   // Adds the way back, region by region: every ghost contributes once, in the order of the offsets.
@@ -96,38 +100,47 @@ class Maker {
       in.push_back(axis.receives);
       out.push_back(axis.sends);
     }
-    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
-      if (peer == spec_.rank) {
-        BoxCopy copy = copy_of(f, lengths(image), spec_.fields[f].step, spec_.fields[f].step);
-        copy.from = place(f, image, &HaloReach::ghost);
-        copy.into = place(f, image, &HaloReach::owned);
-        stage.local[f].push_back(copy);
-      } else {
-        append(section(stage.sends, peer, f), f, image, &HaloReach::ghost, /*into_message=*/true);
-      }
-    }, +1);
-    each_region(out, [&](Index peer, const std::vector<const HaloReach*>& image) {
-      if (peer != spec_.rank) append(section(stage.receives, peer, f), f, image, &HaloReach::owned, /*into_message=*/false);
-    }, -1);
+    each_region(
+        in,
+        [&](Index peer, const std::vector<const HaloReach*>& image) {
+          if (peer == spec_.rank) {
+            BoxCopy copy = copy_of(f, lengths(image), spec_.fields[f].step, spec_.fields[f].step);
+            copy.from = place(f, image, &HaloReach::ghost);
+            copy.into = place(f, image, &HaloReach::owned);
+            stage.local[f].push_back(copy);
+          } else {
+            append(section(stage.sends, peer, f), f, image, &HaloReach::ghost, /*into_message=*/true);
+          }
+        },
+        +1);
+    each_region(
+        out,
+        [&](Index peer, const std::vector<const HaloReach*>& image) {
+          if (peer != spec_.rank) append(section(stage.receives, peer, f), f, image, &HaloReach::owned, /*into_message=*/false);
+        },
+        -1);
   }
 
   void add_regions(std::vector<HaloRegion>& regions, std::size_t f, const AxisReaches& axes) const {
     std::vector<std::vector<HaloReach>> in;
     for (const HaloReaches& axis : axes) in.push_back(axis.receives);
-    each_region(in, [&](Index peer, const std::vector<const HaloReach*>& image) {
-      HaloRegion region{{}, peer, spec_.fields[f].element_bytes};
-      const BoxCells extent = lengths(image);
-      for (std::size_t axis = 0; axis < image.size(); ++axis) {
-        if (static_cast<int>(axis) < spec_.grid.ndim()) region.offset.push_back(image[axis]->offset);
-        region.bytes *= static_cast<std::size_t>(extent[axis]);
-      }
-      const auto same = std::ranges::find(regions, region.offset, &HaloRegion::offset);
-      if (same == regions.end()) {
-        regions.push_back(std::move(region));
-      } else {
-        same->bytes += region.bytes;
-      }
-    }, +1);
+    each_region(
+        in,
+        [&](Index peer, const std::vector<const HaloReach*>& image) {
+          HaloRegion region{{}, peer, spec_.fields[f].element_bytes};
+          const BoxCells extent = lengths(image);
+          for (std::size_t axis = 0; axis < image.size(); ++axis) {
+            if (static_cast<int>(axis) < spec_.grid.ndim()) region.offset.push_back(image[axis]->offset);
+            region.bytes *= static_cast<std::size_t>(extent[axis]);
+          }
+          const auto same = std::ranges::find(regions, region.offset, &HaloRegion::offset);
+          if (same == regions.end()) {
+            regions.push_back(std::move(region));
+          } else {
+            same->bytes += region.bytes;
+          }
+        },
+        +1);
   }
 
  private:
@@ -240,7 +253,7 @@ class Maker {
     return BoxCopy::of_box(spec_.fields[f].ndim, extent, spec_.fields[f].element_bytes, from, into);
   }
 
-  [[nodiscard]] Bytes place(std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::*where) const {
+  [[nodiscard]] Bytes place(std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::* where) const {
     Bytes bytes = 0;
     for (std::size_t axis = 0; axis < image.size(); ++axis) {
       bytes += (image[axis]->*where).begin * spec_.fields[f].step[axis];
@@ -257,7 +270,7 @@ class Maker {
   }
 
   // One region at the end of a section.
-  void append(HaloSection& section, std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::*where,
+  void append(HaloSection& section, std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::* where,
               bool into_message) const {
     std::size_t bytes = 0;
     const BoxCells extent = lengths(image);

@@ -19,9 +19,9 @@ namespace rankwise {
 struct HaloField {
   std::size_t element_bytes = 8;
   int ndim = 0;
-  BoxSteps step{};                 // of its memory
+  BoxSteps step{};              // of its memory
   std::vector<HaloLine> lines;  // of the grid's axes
-  BoxCells extent{};               // owned, of all axes
+  BoxCells extent{};            // owned, of all axes
 };
 
 struct HaloSpec {
@@ -29,9 +29,9 @@ struct HaloSpec {
   Index rank = 0;
   std::vector<Index> lower;  // widths on each axis of the grid
   std::vector<Index> upper;
-  bool corners = true;       // whether the halo includes edges and corners, or faces only
+  bool corners = true;  // whether the halo includes edges and corners, or faces only
   std::vector<HaloField> fields;
-  std::vector<int> order;    // the axes as they are packed, the outermost first; alike on all ranks; empty: 0, 1, 2 ...
+  std::vector<int> order;  // the axes as they are packed, the outermost first; alike on all ranks; empty: 0, 1, 2 ...
 };
 
 // Elements of one field in a message. The copies' offsets count from the section's first byte in the message, and from the

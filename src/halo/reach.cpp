@@ -26,7 +26,7 @@ HaloReaches reaches(const HaloLine& line, Index lower, Index upper) {
   all.receives.push_back({0, {0, n}, {0, n}});
   all.sends.push_back({0, {0, n}, {0, n}});
   // Upwards: what they own beyond what this side has, until the halo is full; and of this rank's own, what they need.
-  Index end = n;            // of what is known above, in own coordinates
+  Index end = n;              // of what is known above, in own coordinates
   Index start = n - overlap;  // where the box of the rank above begins
   Index offset = 0;
   for (const Index extent : line.above) {

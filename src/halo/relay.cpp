@@ -192,7 +192,8 @@ std::vector<Relay> make_relays(RelayKind kind, const RelayPattern& pattern) {
 
 std::vector<std::string> check_relays(const RelayPattern& pattern, const std::vector<Relay>& relays) {
   if (relays.size() != pattern.node_of_rank.size()) {
-    return {"there are relays of " + std::to_string(relays.size()) + " ranks, not of " + std::to_string(pattern.node_of_rank.size())};
+    return {"there are relays of " + std::to_string(relays.size()) + " ranks, not of " +
+            std::to_string(pattern.node_of_rank.size())};
   }
   std::map<Parcel, Index> number;
   for (const Parcel& parcel : pattern.parcels) number.emplace(parcel, static_cast<Index>(number.size()));

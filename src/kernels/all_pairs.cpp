@@ -26,7 +26,8 @@ std::vector<int> named_pairs(const std::string& text, int ranks) {
     const long long b = to_integer(ends.back(), "rank of a pair");
     if (ends.size() != 2 || a == b || std::min(a, b) < 0 || std::max(a, b) >= ranks ||
         partner[static_cast<std::size_t>(a)] != nobody || partner[static_cast<std::size_t>(b)] != nobody) {
-      throw std::invalid_argument("round '" + text + "' is not one of disjoint pairs of the " + std::to_string(ranks) + " ranks");
+      throw std::invalid_argument("round '" + text + "' is not one of disjoint pairs of the " + std::to_string(ranks) +
+                                  " ranks");
     }
     partner[static_cast<std::size_t>(a)] = static_cast<int>(b);
     partner[static_cast<std::size_t>(b)] = static_cast<int>(a);

@@ -42,7 +42,9 @@ class Blocks {
 
   [[nodiscard]] std::byte* out() { return reinterpret_cast<std::byte*>(out_.data()); }
   [[nodiscard]] std::byte* in() { return reinterpret_cast<std::byte*>(in_.data()); }
-  [[nodiscard]] std::vector<std::size_t> sizes() const { return std::vector<std::size_t>(static_cast<std::size_t>(ranks_), block_bytes_); }
+  [[nodiscard]] std::vector<std::size_t> sizes() const {
+    return std::vector<std::size_t>(static_cast<std::size_t>(ranks_), block_bytes_);
+  }
 
   void fill(unsigned number) {
     for (int peer = 0; peer < ranks_; ++peer) {

@@ -20,9 +20,7 @@ Number parsed(const std::string& text, const std::string& what, const char* kind
 
 }  // namespace
 
-long long to_integer(const std::string& text, const std::string& what) {
-  return parsed<long long>(text, what, "an integer");
-}
+long long to_integer(const std::string& text, const std::string& what) { return parsed<long long>(text, what, "an integer"); }
 
 Arguments::Arguments(int argc, char** argv, int first) {
   for (int i = first; i < argc; i += 2) {

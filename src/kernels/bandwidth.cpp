@@ -28,8 +28,7 @@ Stream stream_of(const std::string& operation) {
     stream.bidirectional = true;
   }
   if (window < 1 || window > 4096 || stream.pairs < 1) {
-    throw std::invalid_argument("operation '" + operation +
-                                "' is unknown: write bandwidth[-pairs-P][-bidirectional]-window-W");
+    throw std::invalid_argument("operation '" + operation + "' is unknown: write bandwidth[-pairs-P][-bidirectional]-window-W");
   }
   stream.window = static_cast<int>(window);
   return stream;

@@ -37,8 +37,7 @@ class Cells {
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
 
   // Collective over comm: measures each cell and lets rank 0 print its `samples` record.
-  void run(const std::string& kernel, MPI_Comm comm,
-           const std::function<Outcome(const Cell&, const Sampling&)>& measure) const;
+  void run(const std::string& kernel, MPI_Comm comm, const std::function<Outcome(const Cell&, const Sampling&)>& measure) const;
 
  private:
   std::vector<Cell> cells_;

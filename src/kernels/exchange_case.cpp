@@ -31,9 +31,9 @@ ExchangeCase parse_case(const std::string& text, const std::vector<Index>& dims,
   if (cutoff < 0 || cutoff > 1'000'000) throw std::invalid_argument("cutoff " + parts[2] + " is not sensible");
   const long long block_bytes = to_integer(parts[3], "bytes");
   if (block_bytes < 0) throw std::invalid_argument("block size " + parts[3] + " is negative");
-  ExchangeSpec spec = make_spec(parts[0], parse_send_mode(parts[1]), dims, periodic,
-                                std::vector<int>(dims.size(), static_cast<int>(cutoff)), parse_shell(parts[4]),
-                                to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
+  ExchangeSpec spec =
+      make_spec(parts[0], parse_send_mode(parts[1]), dims, periodic, std::vector<int>(dims.size(), static_cast<int>(cutoff)),
+                parse_shell(parts[4]), to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
   if (parts.size() == 8) spec.nodes = parse_nodes(parts[7], spec.ranks());
   return {std::move(spec), cutoff, static_cast<std::size_t>(block_bytes)};
 }

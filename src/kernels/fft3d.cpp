@@ -35,7 +35,8 @@ Direction parse_direction(const std::string& name) {
 }
 
 bool parse_double(const std::string& name) {
-  if (name != "double" && name != "single") throw std::invalid_argument("precision '" + name + "' is unknown: choose double or single");
+  if (name != "double" && name != "single")
+    throw std::invalid_argument("precision '" + name + "' is unknown: choose double or single");
   return name == "double";
 }
 
@@ -95,8 +96,7 @@ void print_values(const FftSpec& spec, const FftLibrary& library) {
   const std::vector<double> field = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
   fft.run(Direction::forward);
   const Box out = fft.output_box();
-  const std::vector<double> spectrum =
-      gathered({d.n[0], d.n[1], d.complex_points()}, out, 2 * out[2].count, reals, Index{2});
+  const std::vector<double> spectrum = gathered({d.n[0], d.n[1], d.complex_points()}, out, 2 * out[2].count, reals, Index{2});
   fft.run(Direction::backward);
   const std::vector<double> back = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
   if (world_rank() != 0) return;
@@ -135,8 +135,7 @@ void run_fft3d(Arguments& arguments) {
                                      : time_fft3d<float>(MPI_COMM_WORLD, spec, direction, library, repetitions, turns);
     if (world_rank() != 0) return;
     JsonLine line("samples");
-    line
-        .add("kernel", "fft3d")
+    line.add("kernel", "fft3d")
         .add("n", std::vector<long long>(n.begin(), n.end()))
         .add("grid", std::vector<long long>(grid.begin(), grid.end()))
         .add("real", real)
@@ -158,8 +157,11 @@ void run_fft3d(Arguments& arguments) {
         .add("fft_s", timed.fft_s)
         .add_json("phases", phases_json(timed.phases))
         .add("time_s", timed.time_s);
-    if (turns) line.add_json("shortened", phases_json({timed.shortened})).add("imbalance_s", timed.imbalance_s)
-        .add("lost_s", timed.lost_s).add("shortened_lost_s", timed.shortened_lost_s);
+    if (turns)
+      line.add_json("shortened", phases_json({timed.shortened}))
+          .add("imbalance_s", timed.imbalance_s)
+          .add("lost_s", timed.lost_s)
+          .add("shortened_lost_s", timed.shortened_lost_s);
     line.print();
   });
 }
@@ -202,21 +204,30 @@ void run_fft3d_choice(Arguments& arguments) {
   text << file.rdbuf();
   const Machine machine = path.empty() ? default_machine() : read_machine(text.str());
   with_library(library_name, [&](const FftLibrary& library) {
-    const FftChoice choice = choose_fft(MPI_COMM_WORLD, question, library, machine, path.empty() ? "the default machine" : path, true);
+    const FftChoice choice =
+        choose_fft(MPI_COMM_WORLD, question, library, machine, path.empty() ? "the default machine" : path, true);
     if (world_rank() != 0) return;
     std::string candidates;
     for (const FftCandidate& candidate : choice.candidates) {
       const FftWay& way = candidate.way;
       JsonLine line("candidate");
-      line.add("grid", std::vector<long long>(way.grid.begin(), way.grid.end())).add("method", to_string(way.method))
-          .add("chunks", static_cast<long long>(way.chunks)).add("together", static_cast<long long>(way.together))
-          .add("in_flight", static_cast<long long>(way.in_flight)).add("predicted_s", candidate.predicted_s)
+      line.add("grid", std::vector<long long>(way.grid.begin(), way.grid.end()))
+          .add("method", to_string(way.method))
+          .add("chunks", static_cast<long long>(way.chunks))
+          .add("together", static_cast<long long>(way.together))
+          .add("in_flight", static_cast<long long>(way.in_flight))
+          .add("predicted_s", candidate.predicted_s)
           .add("chosen", way == choice.way);
       if (candidate.tried_s) line.add("tried_s", *candidate.tried_s);
       candidates += (candidates.empty() ? "" : ",") + line.text();
     }
-    JsonLine("choice").add("kernel", "fft3d-choice").add("library", library.version()).add("why", choice.why)
-        .add("kept", choice.is_kept).add_json("candidates", "[" + candidates + "]").print();
+    JsonLine("choice")
+        .add("kernel", "fft3d-choice")
+        .add("library", library.version())
+        .add("why", choice.why)
+        .add("kept", choice.is_kept)
+        .add_json("candidates", "[" + candidates + "]")
+        .print();
   });
 }
 
@@ -262,8 +273,13 @@ void run_local_fft(Arguments& arguments) {
       time_s.push_back(own_s);
     }
     if (world_rank() != 0) return;
-    JsonLine("samples").add("kernel", "local-fft").add("n", n).add("lines", lines).add("library", library.version())
-        .add("time_s", time_s).print();
+    JsonLine("samples")
+        .add("kernel", "local-fft")
+        .add("n", n)
+        .add("lines", lines)
+        .add("library", library.version())
+        .add("time_s", time_s)
+        .print();
   });
 }
 

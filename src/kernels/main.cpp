@@ -29,26 +29,25 @@ struct Kernel {
   void (*run)(rankwise::Arguments&);
 };
 void only_placements(rankwise::Arguments& arguments) { arguments.expect_all_used(); }
-constexpr Kernel kernels[] = {
-    {"hello", only_placements},
-    {"pingpong", rankwise::run_pingpong},
-    {"bandwidth", rankwise::run_bandwidth},
-    {"one-to-all", rankwise::run_one_to_all},
-    {"all-pairs", rankwise::run_all_pairs},
-    {"alltoall", rankwise::run_alltoall},
-    {"transpose", rankwise::run_transpose},
-    {"loggp", rankwise::run_loggp},
-    {"exchange", rankwise::run_exchange},
-    {"paired", rankwise::run_paired},
-    {"stencil", rankwise::run_stencil},
-    {"fft3d", rankwise::run_fft3d},
-    {"fft3d-values", rankwise::run_fft3d_values},
-    {"fft3d-choice", rankwise::run_fft3d_choice},
-    {"fft3d-stages", rankwise::run_fft3d_stages},
-    {"local-fft", rankwise::run_local_fft},
-    {"triad", rankwise::run_triad},
-    {"pack", rankwise::run_pack},
-    {"replay", rankwise::run_replay}};
+constexpr Kernel kernels[] = {{"hello", only_placements},
+                              {"pingpong", rankwise::run_pingpong},
+                              {"bandwidth", rankwise::run_bandwidth},
+                              {"one-to-all", rankwise::run_one_to_all},
+                              {"all-pairs", rankwise::run_all_pairs},
+                              {"alltoall", rankwise::run_alltoall},
+                              {"transpose", rankwise::run_transpose},
+                              {"loggp", rankwise::run_loggp},
+                              {"exchange", rankwise::run_exchange},
+                              {"paired", rankwise::run_paired},
+                              {"stencil", rankwise::run_stencil},
+                              {"fft3d", rankwise::run_fft3d},
+                              {"fft3d-values", rankwise::run_fft3d_values},
+                              {"fft3d-choice", rankwise::run_fft3d_choice},
+                              {"fft3d-stages", rankwise::run_fft3d_stages},
+                              {"local-fft", rankwise::run_local_fft},
+                              {"triad", rankwise::run_triad},
+                              {"pack", rankwise::run_pack},
+                              {"replay", rankwise::run_replay}};
 
 std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];

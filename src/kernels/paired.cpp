@@ -37,8 +37,8 @@ using AnyJob = std::variant<ExchangeCase, IngredientJob, WarmJob>;
 struct Timing {
   std::string item;
   AnyJob work;
-  double each_s = 1.0;              // a repetition of the quickest few, checks included
-  std::vector<double> time_s = {};  // rank 0
+  double each_s = 1.0;                 // a repetition of the quickest few, checks included
+  std::vector<double> time_s = {};     // rank 0
   std::vector<long long> rounds = {};  // samples of each round
   long long late = 0;
   bool verified = true;

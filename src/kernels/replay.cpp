@@ -164,7 +164,8 @@ void run_replay(Arguments& arguments) {
     run(rows_into_message(message.bytes, message.row_bytes), reinterpret_cast<std::byte*>(out.data() + message.offset),
         out_rows.data() + message.memory);
   };
-  const auto put_back = [&](const ReplayedMessage& message, std::vector<std::byte>& rows, const std::vector<unsigned char>& from) {
+  const auto put_back = [&](const ReplayedMessage& message, std::vector<std::byte>& rows,
+                            const std::vector<unsigned char>& from) {
     if (message.row_bytes == 0 || is_simulated) return;
     run(rows_into_message(message.bytes, message.row_bytes).reversed(), rows.data() + message.memory,
         reinterpret_cast<const std::byte*>(from.data() + message.offset));
@@ -196,7 +197,8 @@ void run_replay(Arguments& arguments) {
       for (const ReplayedMessage& message : phase.sends) {
         gather(message);
         if (mode == "ssend") {
-          require_mpi(MPI_Ssend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag, MPI_COMM_WORLD));
+          require_mpi(MPI_Ssend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                                MPI_COMM_WORLD));
           continue;
         }
         requests.emplace_back();

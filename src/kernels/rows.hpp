@@ -9,12 +9,16 @@ namespace rankwise {
 
 inline constexpr std::size_t row_gap_bytes = 256;
 
-[[nodiscard]] inline std::size_t rows_of(std::size_t bytes, std::size_t row_bytes) { return (bytes + row_bytes - 1) / row_bytes; }
+[[nodiscard]] inline std::size_t rows_of(std::size_t bytes, std::size_t row_bytes) {
+  return (bytes + row_bytes - 1) / row_bytes;
+}
 // How much memory a message's rows take, and the message itself, filled up to whole rows.
 [[nodiscard]] inline std::size_t rows_memory(std::size_t bytes, std::size_t row_bytes) {
   return rows_of(bytes, row_bytes) * (row_bytes + row_gap_bytes);
 }
-[[nodiscard]] inline std::size_t rows_message(std::size_t bytes, std::size_t row_bytes) { return rows_of(bytes, row_bytes) * row_bytes; }
+[[nodiscard]] inline std::size_t rows_message(std::size_t bytes, std::size_t row_bytes) {
+  return rows_of(bytes, row_bytes) * row_bytes;
+}
 
 [[nodiscard]] inline BoxCopy rows_into_message(std::size_t bytes, std::size_t row_bytes) {
   BoxCells extent{};

@@ -80,15 +80,14 @@ void run_stencil(Arguments& arguments) {
   for (const std::size_t bytes : sizes) {
     exchange.resize(bytes);
     std::string mismatch;
-    const Timed timed = time_repetitions(
-        MPI_COMM_WORLD, clock, repetitions,
-        {[&](std::uint64_t number) {
-           if (verifies) exchange.fill(number);
-         },
-         [&] { exchange.run(); },
-         [&](std::uint64_t number) {
-           if (verifies && mismatch.empty()) mismatch = exchange.mismatch(number);
-         }});
+    const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions,
+                                         {[&](std::uint64_t number) {
+                                            if (verifies) exchange.fill(number);
+                                          },
+                                          [&] { exchange.run(); },
+                                          [&](std::uint64_t number) {
+                                            if (verifies && mismatch.empty()) mismatch = exchange.mismatch(number);
+                                          }});
     if (!mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", mismatch.c_str());
     int good = mismatch.empty() ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

@@ -126,8 +126,7 @@ void pin(const std::vector<long long>& cpus, int rank) {
   if (cpus.empty()) return;
   const auto i = static_cast<std::size_t>(rank);
   if (i >= cpus.size()) {
-    throw std::runtime_error("--cpus names " + std::to_string(cpus.size()) + " CPUs, too few for rank " +
-                             std::to_string(rank));
+    throw std::runtime_error("--cpus names " + std::to_string(cpus.size()) + " CPUs, too few for rank " + std::to_string(rank));
   }
   if (!bind_to(cpus[i])) {
     throw std::runtime_error("rank " + std::to_string(rank) + " may not run on CPU " + std::to_string(cpus[i]));
@@ -171,8 +170,7 @@ std::string placements_json(MPI_Comm comm) {
   MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), displacements.data(), MPI_CHAR, 0, comm);
   std::string json = "[";
   for (std::size_t i = 0; rank == 0 && i < lengths.size(); ++i) {
-    json += (i > 0 ? "," : "") +
-            all.substr(static_cast<std::size_t>(displacements[i]), static_cast<std::size_t>(lengths[i]));
+    json += (i > 0 ? "," : "") + all.substr(static_cast<std::size_t>(displacements[i]), static_cast<std::size_t>(lengths[i]));
   }
   return json + "]";
 }

@@ -34,10 +34,8 @@ void anneal(Partition& partition, const Cooling& cooling, Random& random, Effort
       const double share = (now_s - cooling.until_left_s) / (begun_s - cooling.until_left_s);
       rest = std::min<std::int64_t>(1024, std::lround(1024 * share));
     }
-    const std::int64_t temperature =
-        (cooling.cold + (((cooling.hot - cooling.cold) * rest >> 10) * rest >> 10)) * unit;
-    const std::int64_t balance =
-        (cooling.cold_balance + ((cooling.hot_balance - cooling.cold_balance) * rest >> 10)) * unit;
+    const std::int64_t temperature = (cooling.cold + (((cooling.hot - cooling.cold) * rest >> 10) * rest >> 10)) * unit;
+    const std::int64_t balance = (cooling.cold_balance + ((cooling.hot_balance - cooling.cold_balance) * rest >> 10)) * unit;
     Index spent = 0;
     for (Index i = 0; i < block; ++i) {
       const std::uint64_t bits = random.bits();  // 32 for the cell, 16 for where it goes, 12 for the odds

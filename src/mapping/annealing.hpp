@@ -13,8 +13,8 @@ struct Cooling {
   std::int64_t cold;
   std::int64_t hot_balance;   // price of the square of what a part has too much or too little, at the start
   std::int64_t cold_balance;  // and at the end
-  std::int64_t peak;       // price of each unit of j_max's growth beyond the ceiling
-  std::int64_t ceiling;    // what may leave a part for free, in edge weights
+  std::int64_t peak;          // price of each unit of j_max's growth beyond the ceiling
+  std::int64_t ceiling;       // what may leave a part for free, in edge weights
   Index steps;
   double until_left_s = 0;  // where a clock ends the search: how much of its time remains then, whatever the steps
 };

@@ -41,9 +41,7 @@ class Gifts {
     effort.spend(static_cast<Index>(graph.edge_count()));
   }
 
-  [[nodiscard]] const std::vector<Gift>& from(Partition::Part part) const {
-    return of_part_[static_cast<std::size_t>(part)];
-  }
+  [[nodiscard]] const std::vector<Gift>& from(Partition::Part part) const { return of_part_[static_cast<std::size_t>(part)]; }
 
  private:
   void offer(Partition::Part from, const Gift& gift) {
@@ -136,8 +134,7 @@ struct Step {
 };
 
 // Moves a cell along each hop of a chain, from its end: each part gains before it gives, so none runs empty.
-void give_along(Partition& partition, const std::vector<Partition::Part>& chain, std::vector<Step>& steps,
-                Effort& effort) {
+void give_along(Partition& partition, const std::vector<Partition::Part>& chain, std::vector<Step>& steps, Effort& effort) {
   for (std::size_t i = chain.size() - 1; i-- > 0;) {
     const Candidate given = cheapest_cell(partition, chain[i], chain[i + 1]);
     effort.spend(partition.graph().cells() / 8 + partition.cells_in(chain[i]) * 4);

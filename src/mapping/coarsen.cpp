@@ -10,7 +10,6 @@ namespace {
 
 using Vertex = WeightedGraph::Vertex;
 
-
 // Vertices of few edges first, in turns of neighbouring ones drawn at random: what is near in memory stays near.
 std::vector<Vertex> order_to_match(const WeightedGraph& graph, Random& random) {
   constexpr std::size_t classes = 9;

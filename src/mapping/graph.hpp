@@ -29,9 +29,7 @@ struct WeightedGraph {
   [[nodiscard]] std::span<const Edge> edges_of(Vertex vertex) const {
     return {edges.data() + first[slot(vertex)], edges.data() + first[slot(vertex) + 1]};
   }
-  [[nodiscard]] std::int32_t ranks_of(Vertex vertex) const {
-    return ranks.empty() ? 1 : ranks[slot(vertex)];
-  }
+  [[nodiscard]] std::int32_t ranks_of(Vertex vertex) const { return ranks.empty() ? 1 : ranks[slot(vertex)]; }
   // The mean weight of an edge, at least 1.
   [[nodiscard]] std::int64_t mean_weight() const;
   // Throws std::invalid_argument where an edge leads out of the graph or to its own vertex, weighs less than 0, does not

@@ -209,9 +209,8 @@ class Improvement {
     for (const auto& nodes : chosen) windows.push_back(window_of(map_, members, nodes, number_));
     const std::uint64_t seed = random_.bits();
     std::vector<std::vector<NodeId>> found(windows.size());
-    for_all(windows.size(), static_cast<std::size_t>(std::max(1, options_.threads)), [&](std::size_t i, std::size_t) {
-      found[i] = searched(map_, windows[i], round, options_, seed + i);
-    });
+    for_all(windows.size(), static_cast<std::size_t>(std::max(1, options_.threads)),
+            [&](std::size_t i, std::size_t) { found[i] = searched(map_, windows[i], round, options_, seed + i); });
     for (std::size_t i = 0; i < windows.size(); ++i) put(map_, windows[i], found[i]);
   }
 

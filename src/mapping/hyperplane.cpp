@@ -21,8 +21,8 @@ namespace rankwise {
 namespace {
 
 Index node_size(const NodeSizes& nodes) {
-  for (const Index n : {nodes.ranks() % nodes.nodes() == 0 ? nodes.ranks() / nodes.nodes() : 0, nodes.smallest(),
-                        nodes.largest()}) {
+  for (const Index n :
+       {nodes.ranks() % nodes.nodes() == 0 ? nodes.ranks() / nodes.nodes() : 0, nodes.smallest(), nodes.largest()}) {
     if (n > 0 && nodes.ranks() % n == 0) return n;
   }
   invalid("hyperplane needs a node size that divides the " + std::to_string(nodes.ranks()) +
@@ -154,8 +154,6 @@ class Hyperplane final : public Mapping {
 
 }  // namespace
 
-std::unique_ptr<Mapping> prepare_hyperplane(const MappingProblem& problem) {
-  return std::make_unique<Hyperplane>(problem);
-}
+std::unique_ptr<Mapping> prepare_hyperplane(const MappingProblem& problem) { return std::make_unique<Hyperplane>(problem); }
 
 }  // namespace rankwise

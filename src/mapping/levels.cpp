@@ -24,8 +24,8 @@ std::vector<NodeId> dealt(const std::vector<std::size_t>& order, const NodeSizes
 }
 
 // The part of each of these cells.
-std::vector<NodeId> divided(const Grid& grid, const Stencil& stencil, std::span<const Index> cells,
-                            const NodeSizes& sizes, const MappingOptions& options) {
+std::vector<NodeId> divided(const Grid& grid, const Stencil& stencil, std::span<const Index> cells, const NodeSizes& sizes,
+                            const MappingOptions& options) {
   std::vector<std::size_t> order(cells.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<NodeId> plain = dealt(order, sizes);
@@ -80,8 +80,8 @@ Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index
     std::vector<Index> sizes;
     for (Index i = 0; i < inner; ++i) sizes.push_back(size / inner + (i < size % inner ? 1 : 0));
     MappingOptions share = options;
-    share.steps = static_cast<Index>(static_cast<double>(options.steps) * static_cast<double>(size) /
-                                     static_cast<double>(grid.size()));
+    share.steps =
+        static_cast<Index>(static_cast<double>(options.steps) * static_cast<double>(size) / static_cast<double>(grid.size()));
     const std::span<const Index> own(cells.data() + first[part], static_cast<std::size_t>(size));
     const std::vector<NodeId> inside = divided(grid, stencil, own, NodeSizes(sizes), share);
     const auto before = static_cast<NodeId>(result.sizes.size());

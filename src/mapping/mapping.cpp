@@ -59,8 +59,7 @@ NodeSizes::NodeSizes(const std::vector<Index>& sizes) {
   largest_ = largest;
   if (smallest_ < 1) {
     const auto node = std::ranges::find(sizes, smallest_) - sizes.begin();
-    invalid("node " + std::to_string(node) + " holds " + std::to_string(smallest_) +
-            " ranks: every node needs at least 1");
+    invalid("node " + std::to_string(node) + " holds " + std::to_string(smallest_) + " ranks: every node needs at least 1");
   }
   constexpr Index limit = Index{1} << 62;
   for (const Index size : sizes) {
@@ -70,14 +69,12 @@ NodeSizes::NodeSizes(const std::vector<Index>& sizes) {
   if (smallest_ != largest_) sizes_ = sizes;
 }
 
-NodeSizes::NodeSizes(Index nodes, Index ranks_per_node)
-    : nodes_(nodes), smallest_(ranks_per_node), largest_(ranks_per_node) {
+NodeSizes::NodeSizes(Index nodes, Index ranks_per_node) : nodes_(nodes), smallest_(ranks_per_node), largest_(ranks_per_node) {
   if (nodes < 1 || nodes > std::numeric_limits<NodeId>::max()) {
     invalid("the number of nodes is " + std::to_string(nodes) + ": it must be at least 1 and below 2^31");
   }
   if (ranks_per_node < 1 || ranks_per_node > (Index{1} << 62) / nodes) {
-    invalid("a node holds " + std::to_string(ranks_per_node) +
-            " ranks: it must be at least 1, with at most 2^62 in all");
+    invalid("a node holds " + std::to_string(ranks_per_node) + " ranks: it must be at least 1, with at most 2^62 in all");
   }
   ranks_ = nodes * ranks_per_node;
 }
@@ -87,16 +84,15 @@ Index NodeSizes::size(Index node) const { return equal() ? smallest_ : sizes_[st
 MappingProblem::MappingProblem(Grid grid_, NodeSizes nodes_, Stencil stencil_)
     : grid(std::move(grid_)), nodes(std::move(nodes_)), stencil(std::move(stencil_)) {
   if (grid.size() != nodes.ranks()) {
-    invalid("the grid has " + std::to_string(grid.size()) + " cells but the nodes hold " +
-            std::to_string(nodes.ranks()) + " ranks: change the grid or the node sizes so that both are equal");
+    invalid("the grid has " + std::to_string(grid.size()) + " cells but the nodes hold " + std::to_string(nodes.ranks()) +
+            " ranks: change the grid or the node sizes so that both are equal");
   }
   if (stencil.ndim() != grid.ndim()) {
-    invalid("the stencil is for " + std::to_string(stencil.ndim()) + " axes but the grid has " +
-            std::to_string(grid.ndim()) + ": give one component an axis");
+    invalid("the stencil is for " + std::to_string(stencil.ndim()) + " axes but the grid has " + std::to_string(grid.ndim()) +
+            ": give one component an axis");
   }
   if (grid.ndim() > static_cast<int>(max_axes)) {
-    invalid("the grid has " + std::to_string(grid.ndim()) + " axes: mapping handles at most " +
-            std::to_string(max_axes));
+    invalid("the grid has " + std::to_string(grid.ndim()) + " axes: mapping handles at most " + std::to_string(max_axes));
   }
   if (grid.size() > (Index{1} << 45)) invalid("the grid has more than 2^45 cells: mapping handles no more");
   if (stencil.total_weight() > (Index{1} << 62) / grid.size()) {

@@ -116,8 +116,7 @@ struct MappingAlgorithm {
   bool equal_nodes;  // needs nodes of equal size
   bool local;        // cell_of_rank takes no time or memory that grows like the number of ranks
   // Throws std::invalid_argument with the reason where the algorithm cannot handle the problem.
-  [[nodiscard]] std::unique_ptr<Mapping> prepare(const MappingProblem& problem,
-                                                 const MappingOptions& options = {}) const {
+  [[nodiscard]] std::unique_ptr<Mapping> prepare(const MappingProblem& problem, const MappingOptions& options = {}) const {
     return prepare_with(problem, options);
   }
   std::unique_ptr<Mapping> (*prepare_with)(const MappingProblem& problem, const MappingOptions& options);

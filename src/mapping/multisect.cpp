@@ -46,9 +46,7 @@ class Halves {
   }
 
   [[nodiscard]] std::vector<Side>& side() { return side_; }
-  [[nodiscard]] Value value(std::int64_t slack) const {
-    return {std::max<std::int64_t>(0, std::abs(excess_) - slack), cut_};
-  }
+  [[nodiscard]] Value value(std::int64_t slack) const { return {std::max<std::int64_t>(0, std::abs(excess_) - slack), cut_}; }
   [[nodiscard]] std::int64_t largest() const { return largest_; }
 
   // From all in the second half: takes in what is bound most to the first, from a vertex drawn at random.
@@ -313,7 +311,9 @@ class Multisection {
       : tree_(tree),
         seed_(options.seed),
         smallest_(smallest),
-        tries_(options.hasty && tree.nodes() > 100 ? 2 : tree.nodes() > 2000 ? 4 : 10),
+        tries_(options.hasty && tree.nodes() > 100 ? 2
+               : tree.nodes() > 2000               ? 4
+                                                   : 10),
         node_(slot(graph.vertices())) {}
 
   void run(Share share, NodeId from, NodeId to, int threads) {
@@ -332,8 +332,9 @@ class Multisection {
     Share right = share_of(share, side, 1);
     share = {};
     side = {};
-    run_both(threads > 1, [&] { run(std::move(left), from, middle, std::max(1, threads / 2)); },
-         [&] { run(std::move(right), middle, to, std::max(1, threads - threads / 2)); });
+    run_both(
+        threads > 1, [&] { run(std::move(left), from, middle, std::max(1, threads / 2)); },
+        [&] { run(std::move(right), middle, to, std::max(1, threads - threads / 2)); });
   }
 
   std::vector<NodeId> take() { return std::move(node_); }
@@ -451,9 +452,8 @@ std::vector<NodeId> within(const WeightedGraph& graph, const NodeTree& tree, con
                            std::span<const NodeId> group, std::span<const NodeId> first_nodes) {
   std::vector<Share> shares = shares_of(graph, group, first_nodes.size() - 1);
   Multisection whole(graph, tree, options);
-  for_all(shares.size(), static_cast<std::size_t>(std::max(1, options.threads)), [&](std::size_t g, std::size_t) {
-    whole.run(std::move(shares[g]), first_nodes[g], first_nodes[g + 1], 1);
-  });
+  for_all(shares.size(), static_cast<std::size_t>(std::max(1, options.threads)),
+          [&](std::size_t g, std::size_t) { whole.run(std::move(shares[g]), first_nodes[g], first_nodes[g + 1], 1); });
   return whole.take();
 }
 

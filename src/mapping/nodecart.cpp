@@ -90,8 +90,8 @@ class Nodecart final : public Mapping {
 
 std::unique_ptr<Mapping> prepare_nodecart(const MappingProblem& problem) {
   if (!problem.nodes.equal()) {
-    invalid("nodecart needs nodes of equal size, and they hold from " + std::to_string(problem.nodes.smallest()) +
-            " to " + std::to_string(problem.nodes.largest()) + " ranks: use kd-tree or stencil-strips");
+    invalid("nodecart needs nodes of equal size, and they hold from " + std::to_string(problem.nodes.smallest()) + " to " +
+            std::to_string(problem.nodes.largest()) + " ranks: use kd-tree or stencil-strips");
   }
   return std::make_unique<Nodecart>(problem);
 }

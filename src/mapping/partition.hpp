@@ -54,8 +54,7 @@ class Partition {
         in_joined += edge.in;
       }
     }
-    return {out_kept + in_kept - out_joined - in_joined, in_kept - (out_all - out_kept),
-            out_all - out_joined - in_joined};
+    return {out_kept + in_kept - out_joined - in_joined, in_kept - (out_all - out_kept), out_all - out_joined - in_joined};
   }
 
   // change must be that of this cell and part.

@@ -30,8 +30,7 @@ namespace rankwise {
 
 namespace {
 
-std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& problem,
-                                                          const MappingOptions& options) {
+std::vector<std::unique_ptr<Mapping>> other_constructions(const MappingProblem& problem, const MappingOptions& options) {
   std::vector<std::unique_ptr<Mapping>> found;
   for (const auto prepare : {prepare_blocked, prepare_hyperplane, prepare_kd_tree, prepare_stencil_strips_paper,
                              prepare_stencil_strips_code, prepare_nodecart}) {
@@ -71,9 +70,7 @@ WeightedGraph traffic_of(const StencilGraph& graph) {
 }
 
 // How often nodes are halved until each is alone.
-Index halvings(const MappingProblem& problem) {
-  return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes()));
-}
+Index halvings(const MappingProblem& problem) { return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes())); }
 
 // The grid as any graph, made once.
 struct AsGraph {

@@ -70,22 +70,21 @@ class Rows {
 
 NodeId largest_node(const Grid& grid, std::span<const NodeId> node_of_cell) {
   if (static_cast<Index>(node_of_cell.size()) != grid.size()) {
-    invalid("the map has " + std::to_string(node_of_cell.size()) + " entries but the grid has " +
-            std::to_string(grid.size()) + " cells: give one node a cell");
+    invalid("the map has " + std::to_string(node_of_cell.size()) + " entries but the grid has " + std::to_string(grid.size()) +
+            " cells: give one node a cell");
   }
   const auto [smallest, largest] = std::ranges::minmax(node_of_cell);
   if (smallest < 0) invalid("the map has the node " + std::to_string(smallest) + ": node ids start at 0");
   if (largest >= grid.size()) {
-    invalid("the map has the node " + std::to_string(largest) + " but the grid has only " +
-            std::to_string(grid.size()) + " cells: number the nodes from 0 without gaps");
+    invalid("the map has the node " + std::to_string(largest) + " but the grid has only " + std::to_string(grid.size()) +
+            " cells: number the nodes from 0 without gaps");
   }
   return largest;
 }
 
 // Adds to leaving[node] the weight of the edges that leave it. Count holds a cell's edges: 32 bits are faster.
 template <typename Count>
-void add_leaving(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell,
-                 std::vector<Index>& leaving) {
+void add_leaving(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell, std::vector<Index>& leaving) {
   const Index length = grid.dim(grid.ndim() - 1);
   const bool wraps = grid.periodic(grid.ndim() - 1);
   std::vector<Count> counts(static_cast<std::size_t>(std::min(length, block_cells)));
@@ -134,8 +133,8 @@ Index total_edges(const Grid& grid, const Stencil& stencil) {
 
 Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell) {
   if (stencil.ndim() != grid.ndim()) {
-    invalid("the stencil is for " + std::to_string(stencil.ndim()) + " axes but the grid has " +
-            std::to_string(grid.ndim()) + ": give one component an axis");
+    invalid("the stencil is for " + std::to_string(stencil.ndim()) + " axes but the grid has " + std::to_string(grid.ndim()) +
+            ": give one component an axis");
   }
   std::vector<Index> leaving(static_cast<std::size_t>(largest_node(grid, node_of_cell)) + 1, 0);
   if (stencil.total_weight() <= std::numeric_limits<std::int32_t>::max()) {

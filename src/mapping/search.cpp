@@ -117,8 +117,8 @@ Partition search(std::vector<Partition> starts, const MappingOptions& options, s
   for (Index round = 0; !effort.over(); ++round) {
     if (best.j_sum() <= bound && best.j_max() <= least_peak) break;
     // The last rounds, and all where no smaller j_sum can be, look for a smaller j_max.
-    const bool is_for_peak = objective == Objective::j_max || best.j_sum() <= bound ||
-                             (round >= rounds.count() - rounds.count() / 3 && round > 0);
+    const bool is_for_peak =
+        objective == Objective::j_max || best.j_sum() <= bound || (round >= rounds.count() - rounds.count() / 3 && round > 0);
     const Recipe& recipe = rounds.are_few() ? touch_up : recipes[static_cast<std::size_t>(round) % recipes.size()];
     // With many rounds some begin elsewhere, and with much time some melt everything: the best start may lead nowhere.
     const bool leaves = round % 4 == 3 && !is_for_peak;
@@ -160,8 +160,13 @@ std::vector<Partition> search_front(std::vector<Partition> starts, const Mapping
     // The least j_sum is often too regular to leave by little heat: every other round goes on from where the last has ended,
     // the first of them from a melt.
     const bool roams = round % 2 == 1;
-    const Cooling cooling{round == 1 ? recipes[0].hot : std::min(recipe.hot, peak_heat), cold, recipe.hot_balance,
-                          recipe.cold_balance, peak_price, best.j_max() - unit, 0};
+    const Cooling cooling{round == 1 ? recipes[0].hot : std::min(recipe.hot, peak_heat),
+                          cold,
+                          recipe.hot_balance,
+                          recipe.cold_balance,
+                          peak_price,
+                          best.j_max() - unit,
+                          0};
     Partition trial = roams ? roaming : best;
     if (!rounds.run(trial, cooling, round, Objective::j_max, random)) break;
     front.offer(trial);

@@ -100,8 +100,7 @@ StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil, std::span<c
 }
 
 template <typename IndexOf>
-void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells,
-                             IndexOf index_of) {
+void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells, IndexOf index_of) {
   if (!fits(count, stencil)) invalid("the grid has too many edges for a search: lower the effort");
   const std::vector<Way> ways = ways_of(grid, stencil);
   first_.reserve(static_cast<std::size_t>(count) + 1);
@@ -134,8 +133,8 @@ void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index cou
       if (index < 0) continue;
       weight += way.sent.out + way.sent.in;
       weighted += way.sent.out + way.sent.in > 0 ? 1 : 0;
-      edges_.push_back({static_cast<std::int32_t>(index), static_cast<std::int32_t>(way.sent.out),
-                        static_cast<std::int32_t>(way.sent.in)});
+      edges_.push_back(
+          {static_cast<std::int32_t>(index), static_cast<std::int32_t>(way.sent.out), static_cast<std::int32_t>(way.sent.in)});
     }
   }
   first_.push_back(static_cast<std::uint32_t>(edges_.size()));

@@ -59,8 +59,7 @@ struct Strips {
   Index wider = 0;  // strips 0 to wider - 1 are one cell wider than the others
 
   Strips() = default;
-  Strips(std::size_t axis_, Index cells_, Index count_)
-      : axis(axis_), cells(cells_), count(count_), wider(cells_ % count_) {}
+  Strips(std::size_t axis_, Index cells_, Index count_) : axis(axis_), cells(cells_), count(count_), wider(cells_ % count_) {}
 
   [[nodiscard]] Index width(Index strip) const { return cells / count + (strip < wider ? 1 : 0); }
   [[nodiscard]] Index start(Index strip) const { return cells / count * strip + std::min(strip, wider); }

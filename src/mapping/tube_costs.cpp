@@ -8,9 +8,7 @@ namespace rankwise {
 
 namespace {
 
-Index rounded_up(Index numerator, Index denominator) {
-  return numerator > 0 ? (numerator + denominator - 1) / denominator : 0;
-}
+Index rounded_up(Index numerator, Index denominator) { return numerator > 0 ? (numerator + denominator - 1) / denominator : 0; }
 
 }  // namespace
 
@@ -76,8 +74,8 @@ double TubeCosts::leaving_block(const TubeShape& shape, Index count) const {
   double result = 0;
   for (const Way& way : ways_) {
     const auto left = [](double size, Index step) { return std::max(0.0, 1 - static_cast<double>(std::abs(step)) / size); };
-    const double kept = left(length, way.a) * left(static_cast<double>(shape.height), way.b) *
-                        left(static_cast<double>(shape.depth), way.c);
+    const double kept =
+        left(length, way.a) * left(static_cast<double>(shape.height), way.b) * left(static_cast<double>(shape.depth), way.c);
     result += static_cast<double>(way.weight) * (1 - kept);
   }
   return result * static_cast<double>(count);

@@ -76,8 +76,7 @@ class TubeCosts {
     return over_slowest_ ? c * shape.height + b : b * shape.depth + c;
   }
   // The lines of a piece with b < height and c < depth; the others stay undefined.
-  void cut_lines(const TubeShape& shape, Index phase, Index count, Index height, Index depth,
-                 std::vector<Segment>& lines);
+  void cut_lines(const TubeShape& shape, Index phase, Index count, Index height, Index depth, std::vector<Segment>& lines);
   [[nodiscard]] Index compute_leaving(const TubeShape& shape, Index phase, Index count);
   [[nodiscard]] Index compute_shared(const TubeShape& shape, Index last, const TubeShape& next, Index first, bool over);
 

@@ -361,15 +361,15 @@ class Planner {
       end = static_cast<std::size_t>(std::max(0, slab.entry[h]));
     }
     std::ranges::reverse(chosen);
-    bool back = false;          // the next tube runs against axis a
-    bool turned = true;         // its slab is walked against axis b
+    bool back = false;   // the next tube runs against axis a
+    bool turned = true;  // its slab is walked against axis b
     Index last_z = -1;
     for (const Chosen& tube : chosen) {
       if (tube.z != last_z) turned = !turned;
       last_z = tube.z;
       const Index y = turned ? breadth_ - 1 - tube.y : tube.y;
-      const Index cell = first_cell + tube.z * stride(axes_.over) + y * stride(axes_.across) +
-                         (back ? length_ - 1 : 0) * stride(axes_.along);
+      const Index cell =
+          first_cell + tube.z * stride(axes_.over) + y * stride(axes_.across) + (back ? length_ - 1 : 0) * stride(axes_.along);
       tubes.push_back({rank, cell, tube.shape, back ? -stride(axes_.along) : stride(axes_.along),
                        turned ? -stride(axes_.across) : stride(axes_.across), stride(axes_.over)});
       rank += tube.shape.plane() * length_;

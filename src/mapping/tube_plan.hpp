@@ -17,7 +17,7 @@ namespace rankwise {
 
 struct Tube {
   Index first_rank;
-  Index first_cell;   // that its first rank takes
+  Index first_cell;  // that its first rank takes
   TubeShape shape;
   // Steps in cells to the next place along a, b and c, in the direction of the walk.
   Index step_along, step_across, step_over;

@@ -145,8 +145,7 @@ class WindowSearch {
     const std::int64_t before = trial.j_sum();
     const Index sweep = static_cast<Index>(graph.edge_count()) / 2 + graph.cells();
     Random random(window.seed);
-    const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, 0, 0,
-                          sweeps_ * sweep};
+    const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, 0, 0, sweeps_ * sweep};
     anneal(trial, cooling, random, effort);
     const bool is_whole = !effort.over() && repair(trial, effort);
     window.spent = effort.spent();
@@ -189,9 +188,7 @@ Index sweep_of_grid(const MappingProblem& problem) {
   return problem.grid.size() * (static_cast<Index>(problem.stencil.offsets().size()) + 1);
 }
 
-bool has_windows(const MappingProblem& problem) {
-  return problem.nodes.nodes() > 2 * static_cast<Index>(nodes_in_window);
-}
+bool has_windows(const MappingProblem& problem) { return problem.nodes.nodes() > 2 * static_cast<Index>(nodes_in_window); }
 
 }  // namespace
 

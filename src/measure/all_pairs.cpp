@@ -56,7 +56,8 @@ void PairStreams::find_shapes(int partner, double stream_s) {
     StreamShape& shape = shapes_[which];
     constexpr std::size_t small_bytes = 8192;
     const double most = shape.size_bytes <= small_bytes ? 20 : 10;
-    shape.messages = given[which].messages > 0 ? given[which].messages : static_cast<int>(std::clamp(stream_s / one_s, 1.0, most));
+    shape.messages =
+        given[which].messages > 0 ? given[which].messages : static_cast<int>(std::clamp(stream_s / one_s, 1.0, most));
     shape.repeats = given[which].repeats > 0 ? given[which].repeats
                                              : static_cast<int>(std::clamp(stream_s / one_s / shape.messages, 1.0, 5.0));
   }

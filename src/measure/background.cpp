@@ -24,8 +24,7 @@ void doze_until_message(MPI_Comm comm, int source, int tag) {
 // One pair's traffic: windows of messages both ways at once.
 class Traffic {
  public:
-  explicit Traffic(MPI_Comm pair)
-      : pair_(pair), out_(message_bytes, 0x3C), in_(messages * message_bytes) {
+  explicit Traffic(MPI_Comm pair) : pair_(pair), out_(message_bytes, 0x3C), in_(messages * message_bytes) {
     int rank = 0;
     MPI_Comm_rank(pair, &rank);
     peer_ = 1 - rank;

@@ -15,7 +15,7 @@ struct LoadLimits {
 };
 
 struct Load {
-  double bytes_per_s = 0.0;  // of all pairs and both directions together while the load was on
+  double bytes_per_s = 0.0;   // of all pairs and both directions together while the load was on
   long long ended_early = 0;  // pairs that reached a limit
 };
 
@@ -25,9 +25,9 @@ class BackgroundLoad {
   BackgroundLoad(MPI_Comm world, const Halves& halves) : world_(world), pairs_(halves.pairs() - 1) {}
 
   [[nodiscard]] int pairs() const { return pairs_; }
-  void start() const;              // returns when every pair has the link busy
+  void start() const;  // returns when every pair has the link busy
   [[nodiscard]] Load stop() const;
-  void dismiss() const;            // the last order
+  void dismiss() const;  // the last order
 
  private:
   MPI_Comm world_;

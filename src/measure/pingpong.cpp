@@ -16,9 +16,9 @@ namespace {
 
 constexpr int alternating_rounds = 4;
 constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"send", PairOperation::send},
-                                                                          {"ssend", PairOperation::ssend},
-                                                                          {"exchange", PairOperation::exchange},
-                                                                          {"burst", PairOperation::burst}}};
+                                                                           {"ssend", PairOperation::ssend},
+                                                                           {"exchange", PairOperation::exchange},
+                                                                           {"burst", PairOperation::burst}}};
 
 class Pair {
  public:
@@ -67,16 +67,10 @@ class Pair {
 
   void round() {
     switch (operation_) {
-      case PairOperation::send:
-        ping_pong(MPI_Send);
-        break;
-      case PairOperation::ssend:
-        ping_pong(MPI_Ssend);
-        break;
+      case PairOperation::send: ping_pong(MPI_Send); break;
+      case PairOperation::ssend: ping_pong(MPI_Ssend); break;
       case PairOperation::exchange:
-      case PairOperation::burst:
-        both_ways();
-        break;
+      case PairOperation::burst: both_ways(); break;
     }
   }
 

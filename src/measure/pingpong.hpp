@@ -17,7 +17,7 @@ namespace rankwise {
 // finds its message waiting and single rounds alternate between short and long.
 enum class PairOperation { send, ssend, exchange, burst };
 inline constexpr int burst_messages = 4;
-[[nodiscard]] int messages_in_flight(PairOperation operation);   // in each direction
+[[nodiscard]] int messages_in_flight(PairOperation operation);  // in each direction
 
 [[nodiscard]] PairOperation parse_pair_operation(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(PairOperation operation);

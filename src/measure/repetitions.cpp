@@ -12,20 +12,18 @@ Start parse_start(const std::string& name) {
 }
 
 int repetitions_within(const Repetitions& repetitions, double estimate_s) {
-  return static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9),
-                                     static_cast<double>(repetitions.least), static_cast<double>(repetitions.most)));
+  return static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9), static_cast<double>(repetitions.least),
+                                     static_cast<double>(repetitions.most)));
 }
 
 void require_sensible(const Repetitions& repetitions) {
   if (repetitions.least < 1 || repetitions.most < repetitions.least || repetitions.warm_up < 0 ||
       !(repetitions.budget_s > 0.0) || !(repetitions.window_s > 0.0)) {
-    throw std::invalid_argument(
-        "--budget-s and --window-s must be positive, 1 <= --least <= --most and 0 <= --warm-up");
+    throw std::invalid_argument("--budget-s and --window-s must be positive, 1 <= --least <= --most and 0 <= --warm-up");
   }
 }
 
-Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetitions& repetitions,
-                       const Repeated& repeated) {
+Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetitions& repetitions, const Repeated& repeated) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   double window_s = repetitions.window_s;

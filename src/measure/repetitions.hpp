@@ -18,7 +18,7 @@ enum class Start { clock, barrier };
 [[nodiscard]] Start parse_start(const std::string& name);  // throws std::invalid_argument
 
 struct Repetitions {
-  double budget_s = 0.2;    // to spend on all of them, within these counts
+  double budget_s = 0.2;  // to spend on all of them, within these counts
   int least = 30;
   int most = 2000;
   int warm_up = 5;          // at least one is done where the count is to be estimated (least < most)
@@ -30,7 +30,7 @@ struct Repetitions {
 struct Repeated {
   std::function<void(std::uint64_t number)> prepare;  // not timed
   std::function<void()> run;
-  std::function<void(std::uint64_t number)> check;    // not timed
+  std::function<void(std::uint64_t number)> check;  // not timed
 };
 
 struct Timed {

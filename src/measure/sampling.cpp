@@ -108,8 +108,8 @@ Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& samp
     before = involuntary_switches();
   }
   estimate_s = std::max(estimate_s, 1e-9);
-  double wanted = std::clamp(sampling.budget_s / estimate_s, static_cast<double>(sampling.least),
-                             static_cast<double>(sampling.most));
+  double wanted =
+      std::clamp(sampling.budget_s / estimate_s, static_cast<double>(sampling.least), static_cast<double>(sampling.most));
   wanted = std::min(wanted, std::max(1.0, (sampling.until_s - MPI_Wtime()) / estimate_s));
   int count = static_cast<int>(wanted);
   MPI_Bcast(&count, 1, MPI_INT, 0, comm);

@@ -31,7 +31,8 @@ double Streamer::window(bool on_call) {
   const int count = static_cast<int>(size_);
   std::size_t posted = 0;
   for (int m = 0; receives_ && m < window_; ++m) {
-    MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer_, tags::stream, comm_, &requests_[posted++]);
+    MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer_, tags::stream, comm_,
+              &requests_[posted++]);
   }
   if (on_call && receives_) MPI_Send(nullptr, 0, MPI_BYTE, peer_, tags::ready, comm_);
   if (on_call && sends_) MPI_Recv(nullptr, 0, MPI_BYTE, peer_, tags::ready, comm_, MPI_STATUS_IGNORE);
@@ -60,8 +61,8 @@ void require_stream(const Halves& halves, const Stream& stream, std::size_t size
   require_size(size_bytes);
   constexpr std::size_t limit = std::size_t{4} << 30;
   if (size_bytes > limit / static_cast<std::size_t>(stream.window)) {
-    throw std::invalid_argument("a window of " + std::to_string(stream.window) + " messages of " +
-                                std::to_string(size_bytes) + " B needs more than 4 GiB: choose a smaller size");
+    throw std::invalid_argument("a window of " + std::to_string(stream.window) + " messages of " + std::to_string(size_bytes) +
+                                " B needs more than 4 GiB: choose a smaller size");
   }
   if (stream.pairs > halves.pairs()) {
     throw std::invalid_argument(std::to_string(stream.pairs) + " pairs need " + std::to_string(2 * stream.pairs) + " ranks");

@@ -54,9 +54,9 @@ CALL(S, Cancel, 1, plain, 0, 0, "")
 #define COLLECTIVE(form, comm, root) (FORM_##form | (comm) << 8 | (root) << 16)
 #define THREE_B(name, lower, n, n1, n2, form, comm, root, letters) THREE(B, name, lower, n, n1, n2, form, comm, root, letters)
 #define THREE_S(name, lower, n, n1, n2, form, comm, root, letters) THREE(S, name, lower, n, n1, n2, form, comm, root, letters)
-#define THREE(flavour, name, lower, n, n1, n2, form, comm, root, letters)                        \
-  CALL(flavour, name, n, collective, 1, COLLECTIVE(form, comm, root), letters)                   \
-  CALL(flavour, I##lower, n1, icollective, 0, COLLECTIVE(form, comm, root), letters "q")         \
+#define THREE(flavour, name, lower, n, n1, n2, form, comm, root, letters)                \
+  CALL(flavour, name, n, collective, 1, COLLECTIVE(form, comm, root), letters)           \
+  CALL(flavour, I##lower, n1, icollective, 0, COLLECTIVE(form, comm, root), letters "q") \
   CALL(flavour, name##_init, n2, collective_init, 0, COLLECTIVE(form, comm, root), letters ".q")
 THREE_S(Barrier, barrier, 1, 2, 3, BARRIER, 0, 0, "c")
 THREE_B(Bcast, bcast, 5, 6, 7, BCAST, 4, 3, ".n..c")

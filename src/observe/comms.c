@@ -7,12 +7,12 @@ struct hit hits[HITS];
 struct type_size type_sizes[TYPES];
 
 enum { BUCKETS = 1024, UNDEFINED = -32766 };
-static struct comm *buckets[BUCKETS];
+static struct comm* buckets[BUCKETS];
 static word world_group;
 
 // The MPI's own functions, which the program's calls do not see.
-#define OWN(name) \
-  static void *own; \
+#define OWN(name)                           \
+  static void* own;                         \
   if (!own) own = mpi_symbol("PMPI_" name); \
   if (!own) own = mpi_symbol("MPI_" name)
 #define CALL_OWN(...) (((int (*)())own)(__VA_ARGS__))
@@ -24,7 +24,7 @@ static int translate(word from, int rank) {
   return out == UNDEFINED || out == mpi.proc_null ? -1 : out;
 }
 
-static int of_comm(const char *name, void *own, word comm) {
+static int of_comm(const char* name, void* own, word comm) {
   (void)name;
   int32_t value = 0;
   return own && CALL_OWN(comm, &value) == 0 ? value : 0;
@@ -50,7 +50,7 @@ int rank_of(word comm) {
   return of_comm("rank", own, comm);
 }
 
-static word group_of(const struct comm *comm) {
+static word group_of(const struct comm* comm) {
   word group = 0;
   if (comm->is_window) {
     OWN("Win_get_group");
@@ -70,7 +70,7 @@ static int group_size(word group) {
   return of_comm("size", own, group);
 }
 
-int world_open(word session, int *rank, int *ranks) {
+int world_open(word session, int* rank, int* ranks) {
   if (session) {
     OWN("Group_from_session_pset");
     if (!own || CALL_OWN(session, "mpi://WORLD", &world_group)) return 0;
@@ -91,16 +91,16 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return a ^ a >> 29;
 }
 
-static struct comm **bucket_of(word handle) { return &buckets[(handle ^ handle >> 5 ^ handle >> 13) % BUCKETS]; }
+static struct comm** bucket_of(word handle) { return &buckets[(handle ^ handle >> 5 ^ handle >> 13) % BUCKETS]; }
 
-struct comm *comm_known(word handle) {
-  struct comm *comm = *bucket_of(handle);
+struct comm* comm_known(word handle) {
+  struct comm* comm = *bucket_of(handle);
   while (comm && comm->handle != handle) comm = comm->next;
   return comm;
 }
 
-struct comm *comm_of(word handle, int is_window) {
-  struct comm *comm = comm_known(handle);
+struct comm* comm_of(word handle, int is_window) {
+  struct comm* comm = comm_known(handle);
   if (!comm) {
     comm = calloc(1, sizeof *comm);
     if (!comm) abort();
@@ -116,12 +116,12 @@ struct comm *comm_of(word handle, int is_window) {
   return comm;
 }
 
-int world_rank(struct comm *comm, int rank) {
+int world_rank(struct comm* comm, int rank) {
   if (rank < 0) return -1;
   return comm->is_world ? rank : translate(comm->group, rank);
 }
 
-int number_of(struct comm *comm) {
+int number_of(struct comm* comm) {
   if (comm->number >= 0) return comm->number;
   int leader = world_rank(comm, 0);
   uint64_t id = comm->id;
@@ -148,8 +148,8 @@ void comm_made_of(word parent, word handle) {
 }
 
 void comm_forget(word handle) {
-  for (struct comm **at = bucket_of(handle); *at; at = &(*at)->next) {
-    struct comm *comm = *at;
+  for (struct comm** at = bucket_of(handle); *at; at = &(*at)->next) {
+    struct comm* comm = *at;
     if (comm->handle != handle) continue;
     *at = comm->next;
     if (comm->group) {
@@ -171,10 +171,10 @@ void type_forget(word type) {
   }
 }
 
-struct hit *find_hit(word handle, int peer, int is_window) {
-  struct hit *hit = &hits[((uint32_t)(handle >> 4) ^ (uint32_t)handle ^ (uint32_t)peer * 5) % HITS];
+struct hit* find_hit(word handle, int peer, int is_window) {
+  struct hit* hit = &hits[((uint32_t)(handle >> 4) ^ (uint32_t)handle ^ (uint32_t)peer * 5) % HITS];
   if (hit->comm == handle && hit->peer == peer && hit->edge) return hit;
-  struct comm *comm = comm_of(handle, is_window);
+  struct comm* comm = comm_of(handle, is_window);
   int world = peer == mpi.proc_null || peer >= comm->size ? -1 : world_rank(comm, peer);
   *hit = (struct hit){handle, peer, world, edge_of(world), is_window ? -1 : number_of(comm)};
   return hit;
@@ -186,10 +186,10 @@ int64_t find_type_size(word type) {
   if (own) {
     CALL_OWN(type, &bytes);
   } else {
-    static void *plain;
+    static void* plain;
     if (!plain) plain = mpi_symbol("MPI_Type_size");
     int32_t few = 0;
-    ((int (*)(word, int32_t *))plain)(type, &few);
+    ((int (*)(word, int32_t*))plain)(type, &few);
     bytes = few;
   }
   if (bytes < 0) bytes = 0;
@@ -199,26 +199,26 @@ int64_t find_type_size(word type) {
 
 // Neighbours.
 
-static void add(struct neighbors *list, struct comm *comm, int rank) {
+static void add(struct neighbors* list, struct comm* comm, int rank) {
   list->edge[list->count++] = rank < 0 ? NULL : edge_of(world_rank(comm, rank));
 }
 
-static struct neighbors *room_for(int64_t count) {
-  struct neighbors *list = calloc(1, sizeof *list + (size_t)count * sizeof list->edge[0]);
+static struct neighbors* room_for(int64_t count) {
+  struct neighbors* list = calloc(1, sizeof *list + (size_t)count * sizeof list->edge[0]);
   if (!list) abort();
   return list;
 }
 
-static struct neighbors *of_cart(struct comm *comm) {
+static struct neighbors* of_cart(struct comm* comm) {
   OWN("Cartdim_get");
   int dimensions = of_comm("dimensions", own, comm->handle);
-  struct neighbors *list = room_for(2 * (int64_t)dimensions);
-  static void *shift;
+  struct neighbors* list = room_for(2 * (int64_t)dimensions);
+  static void* shift;
   if (!shift) shift = mpi_symbol("PMPI_Cart_shift");
   if (!shift) shift = mpi_symbol("MPI_Cart_shift");
   for (int i = 0; i < dimensions; i++) {
     int32_t below = mpi.proc_null, above = mpi.proc_null;
-    ((int (*)(word, word, word, int32_t *, int32_t *))shift)(comm->handle, (word)i, 1, &below, &above);
+    ((int (*)(word, word, word, int32_t*, int32_t*))shift)(comm->handle, (word)i, 1, &below, &above);
     add(list, comm, below);
     add(list, comm, above);
   }
@@ -226,15 +226,15 @@ static struct neighbors *of_cart(struct comm *comm) {
   return list;
 }
 
-static struct neighbors *of_dist_graph(struct comm *comm) {
+static struct neighbors* of_dist_graph(struct comm* comm) {
   int32_t in = 0, out = 0, weighted = 0;
   {
     OWN("Dist_graph_neighbors_count");
     CALL_OWN(comm->handle, &in, &out, &weighted);
   }
-  struct neighbors *list = room_for(out);
+  struct neighbors* list = room_for(out);
   list->sources = in;
-  int32_t *ranks = calloc((size_t)(2 * (in + out) + 4), sizeof *ranks);
+  int32_t* ranks = calloc((size_t)(2 * (in + out) + 4), sizeof *ranks);
   if (!ranks) abort();
   OWN("Dist_graph_neighbors");
   CALL_OWN(comm->handle, (word)in, ranks, ranks + in + 1, (word)out, ranks + 2 * in + 2, ranks + 2 * in + out + 3);
@@ -243,16 +243,16 @@ static struct neighbors *of_dist_graph(struct comm *comm) {
   return list;
 }
 
-static struct neighbors *of_graph(struct comm *comm) {
+static struct neighbors* of_graph(struct comm* comm) {
   int32_t count = 0;
   word rank = (word)rank_of(comm->handle);
   {
     OWN("Graph_neighbors_count");
     CALL_OWN(comm->handle, rank, &count);
   }
-  struct neighbors *list = room_for(count);
+  struct neighbors* list = room_for(count);
   list->sources = count;
-  int32_t *ranks = calloc((size_t)count + 1, sizeof *ranks);
+  int32_t* ranks = calloc((size_t)count + 1, sizeof *ranks);
   if (!ranks) abort();
   OWN("Graph_neighbors");
   CALL_OWN(comm->handle, rank, (word)count, ranks);
@@ -261,7 +261,7 @@ static struct neighbors *of_graph(struct comm *comm) {
   return list;
 }
 
-struct neighbors *neighbors_of(struct comm *comm) {
+struct neighbors* neighbors_of(struct comm* comm) {
   if (comm->neighbors) return comm->neighbors;
   OWN("Topo_test");
   int kind = of_comm("topology", own, comm->handle);
@@ -278,7 +278,7 @@ int64_t entries_of(word handle) {
 }
 
 int64_t entries_of_neighbors(word handle, int sent) {
-  struct neighbors *list = neighbors_of(comm_of(handle_of(handle), 0));
+  struct neighbors* list = neighbors_of(comm_of(handle_of(handle), 0));
   return sent ? list->count : list->sources;
 }
 

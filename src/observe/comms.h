@@ -7,27 +7,27 @@
 
 struct comm {
   word handle;
-  struct comm *next;    // of the same bucket
+  struct comm* next;    // of the same bucket
   uint64_t id, parent;  // as in comm_line; id 0: not known yet
   word group;           // of the ranks that peers are numbers of
   uint32_t made;        // communicators made of this one
   int is_world, is_window, is_inter;
   int number;  // -1: not used yet
   int size;    // of the group
-  struct neighbors *neighbors;
+  struct neighbors* neighbors;
 };
 
 // Whom a neighbourhood collective sends to, in the order of its blocks; null edges are skipped.
 struct neighbors {
   int count, sources;
-  struct edge *edge[];
+  struct edge* edge[];
 };
 
 // A destination: a communicator and a rank in it, looked up once. edge is null until something is sent.
 struct hit {
   word comm;
   int32_t peer, world;
-  struct edge *edge;
+  struct edge* edge;
   int number;
 };
 
@@ -40,13 +40,13 @@ struct type_size {
 extern struct type_size type_sizes[TYPES];
 
 // Learns the world: its group, this rank. Returns whether it could be learnt. session: an MPI session, or 0.
-int world_open(word session, int *rank, int *ranks);
+int world_open(word session, int* rank, int* ranks);
 
-struct comm *comm_of(word handle, int is_window);
-struct comm *comm_known(word handle);
-int number_of(struct comm *comm);
-int world_rank(struct comm *comm, int rank);
-struct neighbors *neighbors_of(struct comm *comm);
+struct comm* comm_of(word handle, int is_window);
+struct comm* comm_known(word handle);
+int number_of(struct comm* comm);
+int world_rank(struct comm* comm, int rank);
+struct neighbors* neighbors_of(struct comm* comm);
 void comm_forget(word handle);
 void comm_made_of(word parent, word handle);
 void type_forget(word type);
@@ -57,16 +57,16 @@ int64_t entries_of_neighbors(word comm, int sent);
 int is_root(word comm, int root);
 int rank_of(word comm);
 
-struct hit *find_hit(word comm, int peer, int is_window);
+struct hit* find_hit(word comm, int peer, int is_window);
 int64_t find_type_size(word type);
 
-static inline struct hit *hit_of(word comm, int peer) {
-  struct hit *hit = &hits[((uint32_t)(comm >> 4) ^ (uint32_t)comm ^ (uint32_t)peer * 5) % HITS];
+static inline struct hit* hit_of(word comm, int peer) {
+  struct hit* hit = &hits[((uint32_t)(comm >> 4) ^ (uint32_t)comm ^ (uint32_t)peer * 5) % HITS];
   return __builtin_expect(hit->comm == comm && hit->peer == peer && hit->edge, 1) ? hit : find_hit(comm, peer, 0);
 }
 
 static inline int64_t size_of_type(word type) {
-  struct type_size *line = &type_sizes[(type ^ type >> 6 ^ type >> 12) % TYPES];
+  struct type_size* line = &type_sizes[(type ^ type >> 6 ^ type >> 12) % TYPES];
   return __builtin_expect(line->type == type, 1) ? line->bytes : find_type_size(type);
 }
 

@@ -14,43 +14,43 @@ void lock_threads(void) {
 
 void unlock_threads(void) { atomic_flag_clear_explicit(&busy, memory_order_release); }
 
-static void event(const struct site *site, const struct span *span, int kind, struct message message, uint32_t request) {
-  struct event *event = next_event();
+static void event(const struct site* site, const struct span* span, int kind, struct message message, uint32_t request) {
+  struct event* event = next_event();
   if (!event) {
     requests_forget();
     return;
   }
-  *event = (struct event){(int64_t)span->start, (int64_t)span->end, message.bytes, message.peer, message.tag, request,
+  *event = (struct event){(int64_t)span->start,     (int64_t)span->end,  message.bytes, message.peer, message.tag, request,
                           (uint16_t)message.number, (uint8_t)site->call, (uint8_t)kind};
 }
 
 static int tag_of(int tag) { return tag == mpi.any_tag ? -1 : tag; }
 
-void event_of_time(const struct site *site, const struct span *span) {
+void event_of_time(const struct site* site, const struct span* span) {
   event(site, span, 6, (struct message){-1, -1, NO_COMM, 0}, 0);
 }
 
 // The world rank of a source, which makes no edge.
 static struct message source_of(word handle, int rank) {
-  struct hit *hit = &hits[((uint32_t)(handle >> 4) ^ (uint32_t)handle ^ (uint32_t)rank * 5) % HITS];
+  struct hit* hit = &hits[((uint32_t)(handle >> 4) ^ (uint32_t)handle ^ (uint32_t)rank * 5) % HITS];
   if (hit->comm == handle && hit->peer == rank) return (struct message){hit->world, -1, hit->number, 0};
-  struct comm *comm = handle ? comm_of(handle, 0) : NULL;
+  struct comm* comm = handle ? comm_of(handle, 0) : NULL;
   if (!comm) return (struct message){-1, -1, NO_COMM, 0};
   int world = rank < 0 || rank >= comm->size ? -1 : world_rank(comm, rank);
   *hit = (struct hit){handle, rank, world, NULL, number_of(comm)};
   return (struct message){world, -1, hit->number, 0};
 }
 
-static int64_t bytes_of_status(const void *status) {
-  if (mpi.number == OPEN_MPI) return *(const int64_t *)((const char *)status + 16);
-  if (mpi.number == MPICH) return *(const uint32_t *)status | (int64_t)(((const uint32_t *)status)[1] >> 1) << 32;
-  static int (*get_count)(const void *, word, int32_t *);
-  if (!get_count) *(void **)&get_count = mpi_symbol("PMPI_Get_count");
+static int64_t bytes_of_status(const void* status) {
+  if (mpi.number == OPEN_MPI) return *(const int64_t*)((const char*)status + 16);
+  if (mpi.number == MPICH) return *(const uint32_t*)status | (int64_t)(((const uint32_t*)status)[1] >> 1) << 32;
+  static int (*get_count)(const void*, word, int32_t*);
+  if (!get_count) *(void**)&get_count = mpi_symbol("PMPI_Get_count");
   int32_t count = 0;
   return get_count && get_count(status, mpi.byte_type, &count) == 0 && count >= 0 ? count : -1;
 }
 
-static struct message received(word comm, const void *status) {
+static struct message received(word comm, const void* status) {
   int source = status_source(status);
   struct message message = source_of(comm, source);
   message.tag = source == mpi.proc_null ? -1 : status_tag(status);
@@ -58,8 +58,8 @@ static struct message received(word comm, const void *status) {
   return message;
 }
 
-static struct request *remember(const struct site *site, int kind, struct message message, word request, word comm) {
-  struct request *kept = request_add(handle_at(request, 0));
+static struct request* remember(const struct site* site, int kind, struct message message, word request, word comm) {
+  struct request* kept = request_add(handle_at(request, 0));
   kept->kind = (uint8_t)kind;
   kept->call = (uint8_t)site->call;
   kept->comm = handle_of(comm);
@@ -72,19 +72,19 @@ static struct request *remember(const struct site *site, int kind, struct messag
   return kept;
 }
 
-void event_of_send(const struct site *site, const struct span *span, int kind, struct message message, word request) {
+void event_of_send(const struct site* site, const struct span* span, int kind, struct message message, word request) {
   uint32_t serial = 0;
   if (request && span->result == 0) serial = remember(site, OF_SEND, message, request, 0)->serial;
   event(site, span, message.peer < 0 ? 6 : kind, message, serial);
 }
 
-void event_of_receive(const struct site *site, const struct span *span, word comm, const void *status, uint32_t serial) {
+void event_of_receive(const struct site* site, const struct span* span, word comm, const void* status, uint32_t serial) {
   if (span->result) return;
   struct message message = received(handle_of(comm), status);
   event(site, span, message.peer < 0 ? 6 : 3, message, serial);
 }
 
-static void posted(const struct site *site, const struct span *span, int source, int tag, int64_t bytes, word comm,
+static void posted(const struct site* site, const struct span* span, int source, int tag, int64_t bytes, word comm,
                    word request) {
   struct message message = source_of(handle_of(comm), source);
   message.tag = tag_of(tag);
@@ -93,16 +93,16 @@ static void posted(const struct site *site, const struct span *span, int source,
   event(site, span, source == mpi.proc_null ? 6 : 1, message, serial);
 }
 
-void event_of_posted_receive(const struct site *site, const struct span *span, const word *a, int big) {
+void event_of_posted_receive(const struct site* site, const struct span* span, const word* a, int big) {
   int64_t bytes = count_of(a[1], big) * size_of_type(handle_of(a[2]));
   posted(site, span, (int32_t)a[3], (int32_t)a[4], bytes, a[5], a[6]);
 }
 
-void event_of_matched_receive(const struct site *site, const struct span *span, word comm, word request) {
+void event_of_matched_receive(const struct site* site, const struct span* span, word comm, word request) {
   posted(site, span, mpi.any_source, mpi.any_tag, 0, comm, request);
 }
 
-void event_of_both(const struct site *site, const struct span *span, struct message sent, int from, int tag, word comm,
+void event_of_both(const struct site* site, const struct span* span, struct message sent, int from, int tag, word comm,
                    word request) {
   if (span->result) return;
   struct message message = source_of(handle_of(comm), from);
@@ -114,25 +114,25 @@ void event_of_both(const struct site *site, const struct span *span, struct mess
 
 // Persistent requests.
 
-void keep_persistent(const struct site *site, int kind, struct message message, struct edge *edge, word request, word comm) {
-  struct request *kept = remember(site, kind, message, request, comm);
+void keep_persistent(const struct site* site, int kind, struct message message, struct edge* edge, word request, word comm) {
+  struct request* kept = remember(site, kind, message, request, comm);
   kept->edge = edge;
   kept->persistent = 1;
   kept->active = 0;
   persistent_count++;
 }
 
-void keep_persistent_receive(const struct site *site, const word *a, int64_t bytes, int source) {
+void keep_persistent_receive(const struct site* site, const word* a, int64_t bytes, int source) {
   struct message message = source_of(handle_of(a[source + 2]), (int32_t)a[source]);
   message.tag = tag_of((int32_t)a[source + 1]);
   message.bytes = bytes;
   keep_persistent(site, OF_RECEIVE, message, NULL, a[site->arguments - 1], a[source + 2]);
 }
 
-void count_started(const struct site *site, const struct span *span, word handle) {
-  struct request *request = request_find(handle);
+void count_started(const struct site* site, const struct span* span, word handle) {
+  struct request* request = request_find(handle);
   if (!request || !request->persistent) return;
-  struct plan *plan = request->plan;
+  struct plan* plan = request->plan;
   request->active = 1;
   request->serial = ++request_serial;
   if (request->kind == OF_SEND) count_message(request->edge, (uint64_t)request->bytes);
@@ -149,16 +149,16 @@ void count_started(const struct site *site, const struct span *span, word handle
 
 static word message_key(word message) { return message ^ (word)0x5bd1e99500000000; }
 
-void note_matched(const struct site *site, const struct span *span, const word *a) {
-  if (site->extra == 4 && !*(const int32_t *)a[3]) return;
+void note_matched(const struct site* site, const struct span* span, const word* a) {
+  if (site->extra == 4 && !*(const int32_t*)a[3]) return;
   event_of_time(site, span);
-  struct request *kept = request_add(message_key(handle_at(a[site->extra == 4 ? 4 : 3], 0)));
+  struct request* kept = request_add(message_key(handle_at(a[site->extra == 4 ? 4 : 3], 0)));
   kept->kind = OF_NOTHING;
   kept->comm = handle_of(a[2]);
 }
 
 word matched_comm(word message) {
-  struct request *kept = recording ? request_find(message_key(message)) : NULL;
+  struct request* kept = recording ? request_find(message_key(message)) : NULL;
   if (!kept) return 0;
   word comm = kept->comm;
   request_remove(kept);
@@ -167,9 +167,9 @@ word matched_comm(word message) {
 
 // Waits and tests.
 
-static void complete(const struct site *site, const struct span *span, word handle, const void *status) {
+static void complete(const struct site* site, const struct span* span, word handle, const void* status) {
   if (handle == mpi.null_request) return;
-  struct request *request = request_find(handle);
+  struct request* request = request_find(handle);
   if (!request) {
     event(site, span, 4, (struct message){-1, -1, NO_COMM, 0}, 0);
     return;
@@ -185,7 +185,7 @@ static void complete(const struct site *site, const struct span *span, word hand
   event(site, span, 4, message, serial);
 }
 
-static struct span timed_words(const struct site *site, word *a) {
+static struct span timed_words(const struct site* site, word* a) {
   struct span span = {.seen = 1};
   me->calls[site->call]++;
   span.start = ticks();
@@ -199,13 +199,13 @@ static struct span timed_words(const struct site *site, word *a) {
   return span;
 }
 
-int wait_for(const struct site *site, word *a, struct waiting at) {
+int wait_for(const struct site* site, word* a, struct waiting at) {
   enum { FEW = 32 };
   word few[FEW];
   _Alignas(16) char few_statuses[FEW * 32];
   size_t count = at.count < 0 ? 0 : (size_t)at.count;
-  word *handles = count <= FEW ? few : malloc(count * sizeof *handles);
-  char *statuses = (char *)a[at.status];
+  word* handles = count <= FEW ? few : malloc(count * sizeof *handles);
+  char* statuses = (char*)a[at.status];
   int own_statuses = a[at.status] == mpi.status_ignore;
   if (own_statuses) {
     statuses = count <= FEW || at.single ? few_statuses : malloc(count * 32);
@@ -214,9 +214,9 @@ int wait_for(const struct site *site, word *a, struct waiting at) {
   if (!handles || (own_statuses && !statuses)) abort();
   for (size_t i = 0; i < count; i++) handles[i] = handle_at(at.requests, (int64_t)i);
   struct span span = timed_words(site, a);
-  if (span.result == 0 && !(at.flag && !*(const int32_t *)a[at.flag])) {
-    const int32_t *indices = at.indices ? (const int32_t *)a[at.indices] : NULL;
-    int completed = at.found ? *(const int32_t *)a[at.found] : at.single ? 1 : (int)count;
+  if (span.result == 0 && !(at.flag && !*(const int32_t*)a[at.flag])) {
+    const int32_t* indices = at.indices ? (const int32_t*)a[at.indices] : NULL;
+    int completed = at.found ? *(const int32_t*)a[at.found] : at.single ? 1 : (int)count;
     for (int i = 0; i < completed; i++) {
       int index = indices ? indices[i] : i;
       if (index < 0 || index >= (int)count) continue;
@@ -246,7 +246,7 @@ static uint64_t sum_of_types(word counts, word types, int64_t n, int big) {
   return sum;
 }
 
-static uint64_t bytes_to_neighbor(const struct site *site, const word *a, int i) {
+static uint64_t bytes_to_neighbor(const struct site* site, const word* a, int i) {
   switch (site->extra & 255) {
     case FORM_NEIGHBOR_V: return (uint64_t)(count_at(a[1], i, site->big) * size_of_type(handle_of(a[3])));
     case FORM_NEIGHBOR_W: return (uint64_t)(count_at(a[1], i, site->big) * size_of_type(handle_at(a[3], i)));
@@ -254,7 +254,7 @@ static uint64_t bytes_to_neighbor(const struct site *site, const word *a, int i)
   }
 }
 
-static uint64_t contribution(const struct site *site, const word *a, word comm) {
+static uint64_t contribution(const struct site* site, const word* a, word comm) {
   int in_place = a[0] == mpi.in_place, big = site->big;
   switch (site->extra & 255) {
     case FORM_BCAST: return product(a[1], a[2], big);
@@ -268,8 +268,7 @@ static uint64_t contribution(const struct site *site, const word *a, word comm) 
     case FORM_SCATTERV:
       if (a[4] != mpi.in_place) return product(a[5], a[6], big);
       return (uint64_t)(count_at(a[1], rank_of(comm), big) * size_of_type(handle_of(a[3])));
-    case FORM_ALLTOALL:
-      return (uint64_t)entries_of(comm) * (in_place ? product(a[4], a[5], big) : product(a[1], a[2], big));
+    case FORM_ALLTOALL: return (uint64_t)entries_of(comm) * (in_place ? product(a[4], a[5], big) : product(a[1], a[2], big));
     case FORM_ALLTOALLV:
       return in_place ? sum_of(a[5], entries_of(comm), big) * (uint64_t)size_of_type(handle_of(a[7]))
                       : sum_of(a[1], entries_of(comm), big) * (uint64_t)size_of_type(handle_of(a[3]));
@@ -282,9 +281,9 @@ static uint64_t contribution(const struct site *site, const word *a, word comm) 
   }
 }
 
-struct collected collected(const struct site *site, const word *a) {
+struct collected collected(const struct site* site, const word* a) {
   word handle = handle_of(a[site->extra >> 8 & 255]);
-  struct comm *comm = comm_of(handle, 0);
+  struct comm* comm = comm_of(handle, 0);
   int root_at = site->extra >> 16;
   struct collected what = {root_at ? world_rank(comm, (int32_t)a[root_at]) : -1, number_of(comm), 0, NULL};
   if ((site->extra & 255) < FORM_NEIGHBOR_SAME) {
@@ -296,7 +295,7 @@ struct collected collected(const struct site *site, const word *a) {
   return what;
 }
 
-void count_collected(const struct site *site, const word *a, const struct collected *what) {
+void count_collected(const struct site* site, const word* a, const struct collected* what) {
   if (!what->neighbors) {
     count_collective(site->call, what->number, what->root, what->bytes);
     return;
@@ -306,16 +305,16 @@ void count_collected(const struct site *site, const word *a, const struct collec
   }
 }
 
-void event_of_collective(const struct site *site, const struct span *span, const struct collected *what, word request) {
+void event_of_collective(const struct site* site, const struct span* span, const struct collected* what, word request) {
   struct message message = {what->root, -1, what->number, (int64_t)what->bytes};
   uint32_t serial = 0;
   if (request && span->result == 0) serial = remember(site, OF_COLLECTIVE, message, request, 0)->serial;
   event(site, span, 5, message, serial);
 }
 
-void keep_collective(const struct site *site, const word *a, const struct collected *what) {
+void keep_collective(const struct site* site, const word* a, const struct collected* what) {
   int count = what->neighbors ? what->neighbors->count : 0;
-  struct plan *plan = calloc(1, sizeof *plan + (size_t)count * sizeof plan->to[0]);
+  struct plan* plan = calloc(1, sizeof *plan + (size_t)count * sizeof plan->to[0]);
   if (!plan) abort();
   *plan = (struct plan){.call = site->call, .root = what->root, .number = what->number, .bytes = what->bytes};
   for (int i = 0; i < count; i++) {
@@ -331,19 +330,19 @@ void keep_collective(const struct site *site, const word *a, const struct collec
 // Communicators.
 
 void note_made(word parent, word handle) {
-  struct comm *from = comm_of(parent, 0);
+  struct comm* from = comm_of(parent, 0);
   from->made++;
   if (handle) comm_made_of(parent, handle);
 }
 
-void note_cart(const word *a) {
+void note_cart(const word* a) {
   int dimensions = (int32_t)a[1];
   if (me->carts >= MAX_CARTS || dimensions < 1 || dimensions > MAX_DIMS) return;
-  struct cart *cart = &me->cart[me->carts++];
+  struct cart* cart = &me->cart[me->carts++];
   cart->dimensions = dimensions;
   cart->reorder = (int32_t)a[4];
   for (int i = 0; i < dimensions; i++) {
-    cart->size[i] = ((const int32_t *)a[2])[i];
-    cart->periodic[i] = ((const int32_t *)a[3])[i];
+    cart->size[i] = ((const int32_t*)a[2])[i];
+    cart->periodic[i] = ((const int32_t*)a[3])[i];
   }
 }

@@ -26,21 +26,21 @@ extern struct family mpi;
 int family_find(void);
 
 // The address of a name in the program's MPI (behind us), or null.
-void *mpi_symbol(const char *name);
+void* mpi_symbol(const char* name);
 
 static inline word handle_of(word argument) { return argument & mpi.handle_mask; }
 
 static inline word handle_at(word array, int64_t i) {
-  return mpi.handle_bytes == 4 ? ((const uint32_t *)array)[i] : ((const word *)array)[i];
+  return mpi.handle_bytes == 4 ? ((const uint32_t*)array)[i] : ((const word*)array)[i];
 }
 
 static inline int64_t count_of(word argument, int big) { return big ? (int64_t)argument : (int32_t)argument; }
 
 static inline int64_t count_at(word array, int64_t i, int big) {
-  return big ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+  return big ? ((const int64_t*)array)[i] : ((const int32_t*)array)[i];
 }
 
-static inline int status_source(const void *status) { return *(const int32_t *)((const char *)status + mpi.source_at); }
-static inline int status_tag(const void *status) { return *(const int32_t *)((const char *)status + mpi.tag_at); }
+static inline int status_source(const void* status) { return *(const int32_t*)((const char*)status + mpi.source_at); }
+static inline int status_tag(const void* status) { return *(const int32_t*)((const char*)status + mpi.tag_at); }
 
 #endif

@@ -10,7 +10,7 @@
 
 #define HANDLER static inline __attribute__((always_inline)) int
 
-HANDLER invoke(const struct site s, word *a) {
+HANDLER invoke(const struct site s, word* a) {
   if (__builtin_expect(s.function == ABSENT, 0)) return call_absent(&s, a);
   switch (s.arguments) {
     case 1: return ((int (*)(word))s.function)(a[0]);
@@ -19,13 +19,12 @@ HANDLER invoke(const struct site s, word *a) {
     case 4: return ((int (*)(word, word, word, word))s.function)(a[0], a[1], a[2], a[3]);
     case 5: return ((int (*)(word, word, word, word, word))s.function)(a[0], a[1], a[2], a[3], a[4]);
     case 6: return ((int (*)(word, word, word, word, word, word))s.function)(a[0], a[1], a[2], a[3], a[4], a[5]);
-    case 7:
-      return ((int (*)(word, word, word, word, word, word, word))s.function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
+    case 7: return ((int (*)(word, word, word, word, word, word, word))s.function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
     default: return invoke_words(s.function, s.arguments, a);
   }
 }
 
-static inline __attribute__((always_inline)) struct span timed(const struct site s, word *a) {
+static inline __attribute__((always_inline)) struct span timed(const struct site s, word* a) {
   struct span span = {.seen = recording};
   me->calls[s.call]++;
   if (s.timed || span.seen) span.start = ticks();
@@ -42,24 +41,24 @@ static inline __attribute__((always_inline)) struct span timed(const struct site
   return span;
 }
 
-HANDLER plain(const struct site s, word *a) {
+HANDLER plain(const struct site s, word* a) {
   struct span span = timed(s, a);
   if (span.seen) event_of_time(&s, &span);
   return span.result;
 }
 
 // Tests and probes by the thousand would fill the windows: only those that found something are events.
-HANDLER polled(const struct site s, word *a) {
+HANDLER polled(const struct site s, word* a) {
   struct span span = timed(s, a);
-  if (span.seen && span.result == 0 && *(const int32_t *)a[s.extra]) event_of_time(&s, &span);
+  if (span.seen && span.result == 0 && *(const int32_t*)a[s.extra]) event_of_time(&s, &span);
   return span.result;
 }
 
 // A message is counted before the call, that a rank killed within it is known to have sent it.
-HANDLER sent(const struct site s, word *a, int kind, word request) {
-  struct hit *hit = hit_of(handle_of(a[5]), (int32_t)a[3]);
+HANDLER sent(const struct site s, word* a, int kind, word request) {
+  struct hit* hit = hit_of(handle_of(a[5]), (int32_t)a[3]);
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
-  struct edge *edge = hit->edge;
+  struct edge* edge = hit->edge;
   struct message message = {hit->world, (int32_t)a[4], hit->number, (int64_t)bytes};
   count_message(edge, bytes);
   struct span span = timed(s, a);
@@ -68,73 +67,73 @@ HANDLER sent(const struct site s, word *a, int kind, word request) {
   return span.result;
 }
 
-HANDLER send(const struct site s, word *a) { return sent(s, a, 2, 0); }
+HANDLER send(const struct site s, word* a) { return sent(s, a, 2, 0); }
 
-HANDLER isend(const struct site s, word *a) { return sent(s, a, 0, a[6]); }
+HANDLER isend(const struct site s, word* a) { return sent(s, a, 0, a[6]); }
 
-HANDLER send_init(const struct site s, word *a) {
-  struct hit *hit = hit_of(handle_of(a[5]), (int32_t)a[3]);
+HANDLER send_init(const struct site s, word* a) {
+  struct hit* hit = hit_of(handle_of(a[5]), (int32_t)a[3]);
   int64_t bytes = count_of(a[1], s.big) * size_of_type(handle_of(a[2]));
   struct message message = {hit->world, (int32_t)a[4], hit->number, bytes};
-  struct edge *edge = hit->edge;
+  struct edge* edge = hit->edge;
   struct span span = timed(s, a);
   if (span.result == 0) keep_persistent(&s, OF_SEND, message, edge, a[6], a[5]);
   return span.result;
 }
 
-HANDLER psend_init(const struct site s, word *a) {
-  struct hit *hit = hit_of(handle_of(a[6]), (int32_t)a[4]);
+HANDLER psend_init(const struct site s, word* a) {
+  struct hit* hit = hit_of(handle_of(a[6]), (int32_t)a[4]);
   int64_t bytes = (int64_t)(int32_t)a[1] * (int64_t)a[2] * size_of_type(handle_of(a[3]));
   struct message message = {hit->world, (int32_t)a[5], hit->number, bytes};
-  struct edge *edge = hit->edge;
+  struct edge* edge = hit->edge;
   struct span span = timed(s, a);
   if (span.result == 0) keep_persistent(&s, OF_SEND, message, edge, a[8], a[6]);
   return span.result;
 }
 
-HANDLER recv(const struct site s, word *a) {
+HANDLER recv(const struct site s, word* a) {
   char own[64];
   if (recording && a[6] == mpi.status_ignore) a[6] = (word)own;
   struct span span = timed(s, a);
-  if (span.seen) event_of_receive(&s, &span, a[5], (const void *)a[6], 0);
+  if (span.seen) event_of_receive(&s, &span, a[5], (const void*)a[6], 0);
   return span.result;
 }
 
-HANDLER irecv(const struct site s, word *a) {
+HANDLER irecv(const struct site s, word* a) {
   struct span span = timed(s, a);
   if (span.seen) event_of_posted_receive(&s, &span, a, s.big);
   return span.result;
 }
 
-HANDLER recv_init(const struct site s, word *a) {
+HANDLER recv_init(const struct site s, word* a) {
   struct span span = timed(s, a);
   if (span.result == 0) keep_persistent_receive(&s, a, count_of(a[1], s.big) * size_of_type(handle_of(a[2])), 3);
   return span.result;
 }
 
-HANDLER precv_init(const struct site s, word *a) {
+HANDLER precv_init(const struct site s, word* a) {
   struct span span = timed(s, a);
   int64_t bytes = (int64_t)(int32_t)a[1] * (int64_t)a[2] * size_of_type(handle_of(a[3]));
   if (span.result == 0) keep_persistent_receive(&s, a, bytes, 4);
   return span.result;
 }
 
-HANDLER mprobe(const struct site s, word *a) {
+HANDLER mprobe(const struct site s, word* a) {
   struct span span = timed(s, a);
   if (span.seen && span.result == 0) note_matched(&s, &span, a);
   return span.result;
 }
 
-HANDLER mrecv(const struct site s, word *a) {
+HANDLER mrecv(const struct site s, word* a) {
   char own[64];
   word message = handle_at(a[3], 0);
   if (recording && a[4] == mpi.status_ignore) a[4] = (word)own;
   struct span span = timed(s, a);
-  if (span.seen) event_of_receive(&s, &span, matched_comm(message), (const void *)a[4], 0);
+  if (span.seen) event_of_receive(&s, &span, matched_comm(message), (const void*)a[4], 0);
   return span.result;
 }
 
-HANDLER imrecv(const struct site s, word *a) {
+HANDLER imrecv(const struct site s, word* a) {
   word message = handle_at(a[3], 0);
   struct span span = timed(s, a);
   if (span.seen) event_of_matched_receive(&s, &span, matched_comm(message), a[4]);
@@ -146,11 +145,11 @@ struct both {
   int count, type, to, send_tag, from, receive_tag, comm, last;
 };
 
-HANDLER exchange(const struct site s, word *a, const struct both at, int waits) {
+HANDLER exchange(const struct site s, word* a, const struct both at, int waits) {
   char own[64];
-  struct hit *hit = hit_of(handle_of(a[at.comm]), (int32_t)a[at.to]);
+  struct hit* hit = hit_of(handle_of(a[at.comm]), (int32_t)a[at.to]);
   uint64_t bytes = (uint64_t)(count_of(a[at.count], s.big) * size_of_type(handle_of(a[at.type])));
-  struct edge *edge = hit->edge;
+  struct edge* edge = hit->edge;
   struct message message = {hit->world, (int32_t)a[at.send_tag], hit->number, (int64_t)bytes};
   count_message(edge, bytes);
   if (waits && recording && a[at.last] == mpi.status_ignore) a[at.last] = (word)own;
@@ -158,26 +157,26 @@ HANDLER exchange(const struct site s, word *a, const struct both at, int waits) 
   if (span.result) uncount_message(edge, bytes);
   if (span.seen && waits) {
     event_of_send(&s, &span, 2, message, 0);
-    event_of_receive(&s, &span, a[at.comm], (const void *)a[at.last], 0);
+    event_of_receive(&s, &span, a[at.comm], (const void*)a[at.last], 0);
   } else if (span.seen) {
     event_of_both(&s, &span, message, (int32_t)a[at.from], (int32_t)a[at.receive_tag], a[at.comm], a[at.last]);
   }
   return span.result;
 }
 
-HANDLER sendrecv(const struct site s, word *a) { return exchange(s, a, (struct both){1, 2, 3, 4, 8, 9, 10, 11}, 1); }
-HANDLER isendrecv(const struct site s, word *a) { return exchange(s, a, (struct both){1, 2, 3, 4, 8, 9, 10, 11}, 0); }
-HANDLER sendrecv_replace(const struct site s, word *a) { return exchange(s, a, (struct both){1, 2, 3, 4, 5, 6, 7, 8}, 1); }
-HANDLER isendrecv_replace(const struct site s, word *a) { return exchange(s, a, (struct both){1, 2, 3, 4, 5, 6, 7, 8}, 0); }
+HANDLER sendrecv(const struct site s, word* a) { return exchange(s, a, (struct both){1, 2, 3, 4, 8, 9, 10, 11}, 1); }
+HANDLER isendrecv(const struct site s, word* a) { return exchange(s, a, (struct both){1, 2, 3, 4, 8, 9, 10, 11}, 0); }
+HANDLER sendrecv_replace(const struct site s, word* a) { return exchange(s, a, (struct both){1, 2, 3, 4, 5, 6, 7, 8}, 1); }
+HANDLER isendrecv_replace(const struct site s, word* a) { return exchange(s, a, (struct both){1, 2, 3, 4, 5, 6, 7, 8}, 0); }
 
-HANDLER start(const struct site s, word *a) {
+HANDLER start(const struct site s, word* a) {
   word handle = handle_at(a[0], 0);
   struct span span = timed(s, a);
   if (span.result == 0 && persistent_count) count_started(&s, &span, handle);
   return span.result;
 }
 
-HANDLER startall(const struct site s, word *a) {
+HANDLER startall(const struct site s, word* a) {
   struct span span = timed(s, a);
   for (int i = 0; span.result == 0 && persistent_count && i < (int32_t)a[0]; i++) {
     count_started(&s, &span, handle_at(a[1], i));
@@ -186,35 +185,36 @@ HANDLER startall(const struct site s, word *a) {
 }
 
 // Waits and tests; extra 1: a test, with a flag before the statuses.
-HANDLER wait_one(const struct site s, word *a) {
+HANDLER wait_one(const struct site s, word* a) {
   if (!recording) return timed(s, a).result;
   return wait_for(&s, a, (struct waiting){a[0], 1, .single = 1, .flag = s.extra, .status = s.extra + 1});
 }
 
-HANDLER wait_any(const struct site s, word *a) {
+HANDLER wait_any(const struct site s, word* a) {
   if (!recording) return timed(s, a).result;
-  return wait_for(&s, a, (struct waiting){a[1], (int32_t)a[0], 1, .flag = s.extra ? 3 : 0, .status = s.extra + 3, .indices = 2});
+  return wait_for(&s, a,
+                  (struct waiting){a[1], (int32_t)a[0], 1, .flag = s.extra ? 3 : 0, .status = s.extra + 3, .indices = 2});
 }
 
-HANDLER wait_all(const struct site s, word *a) {
+HANDLER wait_all(const struct site s, word* a) {
   if (!recording) return timed(s, a).result;
   return wait_for(&s, a, (struct waiting){a[1], (int32_t)a[0], .flag = s.extra ? 2 : 0, .status = s.extra + 2});
 }
 
-HANDLER wait_some(const struct site s, word *a) {
+HANDLER wait_some(const struct site s, word* a) {
   if (!recording) return timed(s, a).result;
   return wait_for(&s, a, (struct waiting){a[1], (int32_t)a[0], .status = 4, .indices = 3, .found = 2});
 }
 
-HANDLER request_free(const struct site s, word *a) {
+HANDLER request_free(const struct site s, word* a) {
   if (recording || persistent_count) {
-    struct request *request = request_find(handle_at(a[0], 0));
+    struct request* request = request_find(handle_at(a[0], 0));
     if (request) request_remove(request);
   }
   return plain(s, a);
 }
 
-HANDLER collective(const struct site s, word *a) {
+HANDLER collective(const struct site s, word* a) {
   struct collected what = collected(&s, a);
   count_collected(&s, a, &what);
   struct span span = timed(s, a);
@@ -222,7 +222,7 @@ HANDLER collective(const struct site s, word *a) {
   return span.result;
 }
 
-HANDLER icollective(const struct site s, word *a) {
+HANDLER icollective(const struct site s, word* a) {
   struct collected what = collected(&s, a);
   count_collected(&s, a, &what);
   struct span span = timed(s, a);
@@ -230,35 +230,35 @@ HANDLER icollective(const struct site s, word *a) {
   return span.result;
 }
 
-HANDLER collective_init(const struct site s, word *a) {
+HANDLER collective_init(const struct site s, word* a) {
   struct collected what = collected(&s, a);
   struct span span = timed(s, a);
   if (span.result == 0) keep_collective(&s, a, &what);
   return span.result;
 }
 
-HANDLER put(const struct site s, word *a) {
+HANDLER put(const struct site s, word* a) {
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
   count_message(find_hit(handle_of(a[s.extra]), (int32_t)a[3], 1)->edge, bytes);
   return plain(s, a);
 }
 
-HANDLER get(const struct site s, word *a) {
+HANDLER get(const struct site s, word* a) {
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
   find_hit(handle_of(a[7]), (int32_t)a[3], 1)->edge->pulled += bytes;
   return plain(s, a);
 }
 
-HANDLER get_accumulate(const struct site s, word *a) {
-  struct edge *edge = find_hit(handle_of(a[11]), (int32_t)a[6], 1)->edge;
+HANDLER get_accumulate(const struct site s, word* a) {
+  struct edge* edge = find_hit(handle_of(a[11]), (int32_t)a[6], 1)->edge;
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
   if (bytes) count_message(edge, bytes);
   edge->pulled += (uint64_t)(count_of(a[4], s.big) * size_of_type(handle_of(a[5])));
   return plain(s, a);
 }
 
-HANDLER fetch(const struct site s, word *a) {
-  struct edge *edge = find_hit(handle_of(a[6]), (int32_t)a[s.extra + 1], 1)->edge;
+HANDLER fetch(const struct site s, word* a) {
+  struct edge* edge = find_hit(handle_of(a[6]), (int32_t)a[s.extra + 1], 1)->edge;
   uint64_t bytes = (uint64_t)size_of_type(handle_of(a[s.extra]));
   count_message(edge, s.call == CALL_Compare_and_swap ? 2 * bytes : bytes);
   edge->pulled += bytes;
@@ -266,17 +266,17 @@ HANDLER fetch(const struct site s, word *a) {
 }
 
 // Handles that are used again are forgotten before another call can get them.
-HANDLER forget(const struct site s, word *a) {
+HANDLER forget(const struct site s, word* a) {
   comm_forget(handle_at(a[0], 0));
   return plain(s, a);
 }
 
-HANDLER type_free(const struct site s, word *a) {
+HANDLER type_free(const struct site s, word* a) {
   type_forget(handle_at(a[0], 0));
   return plain(s, a);
 }
 
-HANDLER comm_made(const struct site s, word *a) {
+HANDLER comm_made(const struct site s, word* a) {
   word parent = handle_of(a[0]);
   struct span span = timed(s, a);
   if (span.seen) event_of_time(&s, &span);
@@ -284,7 +284,7 @@ HANDLER comm_made(const struct site s, word *a) {
   return span.result;
 }
 
-HANDLER cart_create(const struct site s, word *a) {
+HANDLER cart_create(const struct site s, word* a) {
   note_cart(a);
   return comm_made(s, a);
 }

@@ -5,21 +5,21 @@
 
 uint32_t request_serial, persistent_count;
 
-static struct request *table;
+static struct request* table;
 static uint32_t size, used;
 
 static uint32_t place_of(word handle) {
   return (uint32_t)(((uint64_t)handle * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (size - 1);
 }
 
-static struct request *free_place(word handle) {
+static struct request* free_place(word handle) {
   uint32_t i = place_of(handle);
   while (table[i].used) i = (i + 1) & (size - 1);
   return &table[i];
 }
 
 static void rebuild(uint32_t new_size, int persistent_only) {
-  struct request *old = table;
+  struct request* old = table;
   uint32_t old_size = size;
   table = calloc(new_size, sizeof *table);
   if (!table) abort();
@@ -33,9 +33,9 @@ static void rebuild(uint32_t new_size, int persistent_only) {
   free(old);
 }
 
-struct request *request_add(word handle) {
+struct request* request_add(word handle) {
   if (2 * (used + 1) > size) rebuild(size ? 2 * size : 256, 0);
-  struct request *request = free_place(handle);
+  struct request* request = free_place(handle);
   memset(request, 0, sizeof *request);
   request->handle = handle;
   request->used = 1;
@@ -43,7 +43,7 @@ struct request *request_add(word handle) {
   return request;
 }
 
-struct request *request_find(word handle) {
+struct request* request_find(word handle) {
   if (!used) return NULL;
   for (uint32_t i = place_of(handle); table[i].used; i = (i + 1) & (size - 1)) {
     if (table[i].handle == handle) return &table[i];
@@ -51,7 +51,7 @@ struct request *request_find(word handle) {
   return NULL;
 }
 
-void request_remove(struct request *request) {
+void request_remove(struct request* request) {
   if (request->persistent) {
     persistent_count--;
     free(request->plan);

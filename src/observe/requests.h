@@ -13,7 +13,7 @@ struct plan {
   uint64_t bytes;
   int edges;
   struct {
-    struct edge *edge;
+    struct edge* edge;
     uint64_t bytes;
   } to[];
 };
@@ -21,8 +21,8 @@ struct plan {
 struct request {
   word handle;
   word comm;
-  struct edge *edge;
-  struct plan *plan;
+  struct edge* edge;
+  struct plan* plan;
   int64_t bytes;
   uint32_t serial;
   int32_t peer, tag;
@@ -31,9 +31,9 @@ struct request {
 };
 
 // Several may have one handle: libraries share one among requests that were complete at once.
-struct request *request_add(word handle);
-struct request *request_find(word handle);
-void request_remove(struct request *request);
+struct request* request_add(word handle);
+struct request* request_find(word handle);
+void request_remove(struct request* request);
 // Forgets all but persistent ones: a window has ended.
 void requests_forget(void);
 

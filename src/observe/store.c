@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct rank_page *me;
+struct rank_page* me;
 struct edge sink;
 int recording;
 int threaded;
@@ -21,7 +21,7 @@ uint64_t next_check;
 
 enum { CHUNK = 65536, EDGE_SLOTS = 4 * MAX_EDGES };
 
-static char *region;
+static char* region;
 static int descriptor = -1;
 static off_t region_at;
 static pid_t owner;
@@ -59,7 +59,7 @@ static int room_for_events(void) {
 }
 
 // Makes the region writable up to an offset; chunk by chunk.
-static int grow(size_t *end, size_t needed) {
+static int grow(size_t* end, size_t needed) {
   while (*end < needed) {
     if (!reserve(region_at + (off_t)*end, CHUNK)) return 0;
 #ifdef MADV_POPULATE_WRITE
@@ -70,9 +70,9 @@ static int grow(size_t *end, size_t needed) {
   return 1;
 }
 
-static int read_number(const char *path) {
+static int read_number(const char* path) {
   int value = -1;
-  FILE *file = fopen(path, "re");
+  FILE* file = fopen(path, "re");
   if (file) {
     if (fscanf(file, "%d", &value) != 1) value = -1;
     fclose(file);
@@ -80,7 +80,7 @@ static int read_number(const char *path) {
   return value;
 }
 
-static void note_place(struct rank_page *page) {
+static void note_place(struct rank_page* page) {
   gethostname(page->host, sizeof page->host - 1);
   page->core = sched_getcpu();
   char path[96];
@@ -91,36 +91,36 @@ static void note_place(struct rank_page *page) {
   page->cores = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static void write_names(const char *const *names, int count) {
+static void write_names(const char* const* names, int count) {
   char text[REGIONS_AT - NAMES_AT] = "";
   size_t length = 0;
   for (int i = 0; i < count; i++) length += (size_t)snprintf(text + length, sizeof text - length, "%s\n", names[i]);
   if (pwrite(descriptor, text, sizeof text, NAMES_AT) < 0) return;  // it has its blocks
 }
 
-int store_open(const char *folder, int rank, int ranks, const char *const *names, int name_count) {
+int store_open(const char* folder, int rank, int ranks, const char* const* names, int name_count) {
   char host[64] = "", path[4096];
   gethostname(host, sizeof host - 1);
   if (snprintf(path, sizeof path, "%s/%s.node", folder, host) >= (int)sizeof path) return 0;
   descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) return 0;
   if (!reserve(0, REGIONS_AT)) goto failed;
-  _Atomic uint64_t *claimed = mmap(NULL, REGIONS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  _Atomic uint64_t* claimed = mmap(NULL, REGIONS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (claimed == MAP_FAILED) goto failed;
   uint64_t slot = atomic_fetch_add(claimed, 1);
   if (slot == 0) write_names(names, name_count);
   region_at = REGIONS_AT + (off_t)(slot * REGION);
-  munmap((void *)claimed, REGIONS_AT);
+  munmap((void*)claimed, REGIONS_AT);
   if (!reserve(region_at, EDGES_AT + CHUNK)) goto failed;
   region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region_at);
   if (region == MAP_FAILED) goto failed;
   edges_end = EDGES_AT + CHUNK;
   for (int i = 0; i < MAX_WINDOWS; i++) events_end[i] = EVENTS_AT + (size_t)i * WINDOW_EVENTS * sizeof(struct event);
-  struct rank_page *page = (struct rank_page *)(void *)region;
+  struct rank_page* page = (struct rank_page*)(void*)region;
   page->rank = rank;
   page->ranks = ranks;
   page->edges = 1;
-  ((struct edge *)(void *)(region + EDGES_AT))->peer = UINT32_MAX;
+  ((struct edge*)(void*)(region + EDGES_AT))->peer = UINT32_MAX;
   note_place(page);
   page->first = loaded;
   page->last = clocks();
@@ -155,9 +155,9 @@ __attribute__((destructor)) static void at_exit(void) {
   if (me && me->state == STATE_RUNNING) store_close(0);
 }
 
-struct edge *edge_of(int world) {
+struct edge* edge_of(int world) {
   if (world < 0 || !me) return &sink;
-  struct edge *edges = (struct edge *)(void *)(region + EDGES_AT);
+  struct edge* edges = (struct edge*)(void*)(region + EDGES_AT);
   uint32_t slot = (uint32_t)world * UINT32_C(2654435769) % EDGE_SLOTS;
   for (; edge_slot[slot]; slot = (slot + 1) % EDGE_SLOTS) {
     if (edges[edge_slot[slot]].peer == (uint32_t)world) return &edges[edge_slot[slot]];
@@ -173,14 +173,14 @@ struct edge *edge_of(int world) {
 }
 
 void count_collective(int call, int comm, int root, uint64_t bytes) {
-  struct collective *table = (struct collective *)(void *)(region + COLLECTIVES_AT);
+  struct collective* table = (struct collective*)(void*)(region + COLLECTIVES_AT);
   if (me->collectives > MAX_COLLECTIVES * 3 / 4 && bytes) {
     bytes = UINT64_C(1) << (63 - __builtin_clzll(bytes));  // a table that fills goes on by powers of 2
   }
   uint64_t place = (uint64_t)(uint32_t)root << 24 ^ (uint64_t)comm << 8 ^ (uint64_t)call;
   uint64_t hash = ((bytes * UINT64_C(0x9E3779B97F4A7C15) ^ place) * UINT64_C(0x9E3779B97F4A7C15)) >> 40;
   for (uint32_t i = 0; i < MAX_COLLECTIVES; i++) {
-    struct collective *line = &table[(hash + i) % MAX_COLLECTIVES];
+    struct collective* line = &table[(hash + i) % MAX_COLLECTIVES];
     if (!line->calls) {
       *line = (struct collective){0, bytes, root, (uint16_t)call, (uint16_t)comm};
       me->collectives++;
@@ -194,13 +194,13 @@ void count_collective(int call, int comm, int root, uint64_t bytes) {
 
 int number_comm(uint64_t id, uint32_t size, int leader) {
   if (!me || me->comms >= MAX_COMMS) return MAX_COMMS;
-  struct comm_line *lines = (struct comm_line *)(void *)(region + COMMS_AT);
+  struct comm_line* lines = (struct comm_line*)(void*)(region + COMMS_AT);
   lines[me->comms] = (struct comm_line){id, size, leader};
   return (int)me->comms++;
 }
 
-struct event *next_event(void) {
-  struct window *window = &me->window[current];
+struct event* next_event(void) {
+  struct window* window = &me->window[current];
   size_t first = EVENTS_AT + (size_t)current * WINDOW_EVENTS * sizeof(struct event);
   if (window->events >= WINDOW_EVENTS) {
     recording = 0;
@@ -212,7 +212,7 @@ struct event *next_event(void) {
     recording = 0;
     return NULL;
   }
-  return (struct event *)(void *)(region + first) + window->events++;
+  return (struct event*)(void*)(region + first) + window->events++;
 }
 
 void check_clock(uint64_t now) {

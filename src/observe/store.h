@@ -100,23 +100,23 @@ _Static_assert(COMMS_AT + MAX_COMMS * sizeof(struct comm_line) <= EDGES_AT, "com
 _Static_assert(EDGES_AT + (MAX_EDGES + 1) * sizeof(struct edge) <= EVENTS_AT, "edges end before the events");
 _Static_assert(EVENTS_AT + (uint64_t)MAX_WINDOWS * WINDOW_EVENTS * 40 <= REGION, "events end before the next region");
 
-extern struct rank_page *me;  // null while nothing is recorded
+extern struct rank_page* me;  // null while nothing is recorded
 extern struct edge sink;      // takes what is not to be counted
 extern int recording;         // within a window of events
 extern int threaded;          // several threads may call at once
 extern uint64_t next_check;   // ticks at which the clocks are compared again
 
 // Claims a region in the node's file; returns whether there is one. Never prints: the launcher's side says what is missing.
-int store_open(const char *folder, int rank, int ranks, const char *const *names, int name_count);
+int store_open(const char* folder, int rank, int ranks, const char* const* names, int name_count);
 void store_close(uint32_t state);
 
 // The edge to a world rank, made at first use.
-struct edge *edge_of(int world);
+struct edge* edge_of(int world);
 
 void count_collective(int call, int comm, int root, uint64_t bytes);
 
 // Room for one more event; null, and the window ends, where there is none.
-struct event *next_event(void);
+struct event* next_event(void);
 
 // Compares the clocks about each second, and opens later windows at 2, 8, 32 ... seconds.
 void check_clock(uint64_t now);
@@ -138,14 +138,14 @@ static inline uint64_t ticks(void) {
 #endif
 }
 
-static inline void count_message(struct edge *edge, uint64_t bytes) {
+static inline void count_message(struct edge* edge, uint64_t bytes) {
   edge->messages++;
   edge->bytes += bytes;
   int bin = bytes ? 64 - __builtin_clzll(bytes) : 0;
   edge->histogram[bin < HISTOGRAM_BINS ? bin : HISTOGRAM_BINS - 1]++;
 }
 
-static inline void uncount_message(struct edge *edge, uint64_t bytes) {
+static inline void uncount_message(struct edge* edge, uint64_t bytes) {
   edge->messages--;
   edge->bytes -= bytes;
   int bin = bytes ? 64 - __builtin_clzll(bytes) : 0;

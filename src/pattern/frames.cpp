@@ -108,9 +108,8 @@ std::optional<std::vector<std::vector<Rank>>> axes_of(const Links& links, const 
   std::vector<std::vector<Rank>> beyond;
   for (const Rank member : star) beyond.push_back(on_backbone(links, backbone, member));
   const auto square = [&](std::size_t a, std::size_t b) {
-    return std::any_of(beyond[a].begin(), beyond[a].end(), [&](Rank rank) {
-      return rank != seed && std::binary_search(beyond[b].begin(), beyond[b].end(), rank);
-    });
+    return std::any_of(beyond[a].begin(), beyond[a].end(),
+                       [&](Rank rank) { return rank != seed && std::binary_search(beyond[b].begin(), beyond[b].end(), rank); });
   };
   std::vector<std::vector<bool>> squares(star.size(), std::vector<bool>(star.size()));
   std::vector<bool> lonely(star.size(), true);
@@ -152,7 +151,8 @@ std::optional<std::vector<std::vector<Rank>>> axes_of(const Links& links, const 
 }
 
 // whole: axes of which all ranks talk to each other, each without the seed.
-std::optional<Frame> frame_of(const Links& links, const Backbone& backbone, Rank seed, const std::vector<std::vector<Rank>>& whole) {
+std::optional<Frame> frame_of(const Links& links, const Backbone& backbone, Rank seed,
+                              const std::vector<std::vector<Rank>>& whole) {
   std::vector<Rank> star = on_backbone(links, backbone, seed);
   for (const std::vector<Rank>& axis : whole) {
     std::erase_if(star, [&axis](Rank rank) { return std::find(axis.begin(), axis.end(), rank) != axis.end(); });

@@ -9,7 +9,7 @@ namespace rankwise {
 namespace {
 
 constexpr std::size_t most_counted = 63;
-constexpr std::size_t voters = 6;       // neighbours that name candidates; all of them vote on those
+constexpr std::size_t voters = 6;  // neighbours that name candidates; all of them vote on those
 constexpr std::size_t most_candidates = 16;
 constexpr double clear_lead = 0.1;
 // For a step straight on from the rank behind: as no square leads there, the fewer other ways the better.
@@ -27,8 +27,14 @@ bool Backbone::has(Kind kind, int shared) const {
 }
 
 Growth::Growth(const Links& links, CellLayout& layout, const Steps& steps, const Backbone* backbone)
-    : links_(links), layout_(layout), steps_(steps), backbone_(backbone), placed_neighbours_(links.ranks()),
-      waiting_(most_counted + 1), unclear_(most_counted + 1), doubtful_(most_counted + 1) {
+    : links_(links),
+      layout_(layout),
+      steps_(steps),
+      backbone_(backbone),
+      placed_neighbours_(links.ranks()),
+      waiting_(most_counted + 1),
+      unclear_(most_counted + 1),
+      doubtful_(most_counted + 1) {
   const std::vector<Rank> placed = layout.placed();
   for (const Rank rank : placed) notify_neighbours(rank);
 }

@@ -44,9 +44,8 @@ Links::Links(std::span<const Flow> flows, Index ranks) {
     const auto [low, high] = std::minmax(flow.from, flow.to);
     joints.push_back({(std::uint64_t{low} << 32) | high, flow.bytes});
   }
-  std::sort(joints.begin(), joints.end(), [](const Joint& a, const Joint& b) {
-    return a.key != b.key ? a.key < b.key : a.weight > b.weight;
-  });
+  std::sort(joints.begin(), joints.end(),
+            [](const Joint& a, const Joint& b) { return a.key != b.key ? a.key < b.key : a.weight > b.weight; });
   joints.erase(std::unique(joints.begin(), joints.end(), [](const Joint& a, const Joint& b) { return a.key == b.key; }),
                joints.end());
 
@@ -69,8 +68,8 @@ Links::Links(std::span<const Flow> flows, Index ranks) {
     for (const Joint& joint : joints) {
       const auto low = static_cast<Rank>(joint.key >> 32);
       const auto high = static_cast<Rank>(joint.key & 0xffffffffU);
-      const auto border = std::find_if(borders.begin(), borders.end(),
-                                       [&joint](std::uint64_t least) { return joint.weight >= least; });
+      const auto border =
+          std::find_if(borders.begin(), borders.end(), [&joint](std::uint64_t least) { return joint.weight >= least; });
       const std::size_t at = next[down ? high : low]++;
       peer_[at] = down ? low : high;
       kind_[at] = static_cast<Kind>(border - borders.begin());

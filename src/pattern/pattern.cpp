@@ -12,8 +12,8 @@ namespace rankwise {
 
 namespace {
 
-constexpr double most_bits = 0.6;        // of all noise: above this there is no grid
-constexpr Index few_ranks = 2000;         // up to here a grid of any numbering is sought even where a natural one is plain
+constexpr double most_bits = 0.6;  // of all noise: above this there is no grid
+constexpr Index few_ranks = 2000;  // up to here a grid of any numbering is sought even where a natural one is plain
 constexpr double plain_share = 0.9;
 constexpr double least_explained = 0.8;  // of the recurring flows: below this it is uncertain
 // The share of flows that follow the offsets, those with a hub (the root of a gather) left out of the others.

@@ -39,7 +39,8 @@ std::string described(MPI_Comm before, const Cart& cart, const CartArguments& ar
   MPI_Comm_size(before, &ranks);
   MPI_Comm_size(cart.comm, &cells);
   const std::string what = "MPI_Cart_create " + size_text(arguments.ndims, arguments.dims) + " on " +
-                           std::to_string(cart.nodes) + (cart.nodes == 1 ? " node, " : " nodes, ") + arguments.stencil_name + ": ";
+                           std::to_string(cart.nodes) + (cart.nodes == 1 ? " node, " : " nodes, ") + arguments.stencil_name +
+                           ": ";
   const Score after = api::score_as_it_is(cart.comm, arguments);
   const std::string scores = "J_sum " + std::to_string(after.j_sum) + ", J_max " + std::to_string(after.j_max);
   if (cart.mapping.empty()) return what + "the ranks stay where they are (" + scores + ")";
@@ -74,10 +75,10 @@ bool is_ordinary(MPI_Comm comm, int ndims, const int dims[], const int periods[]
 struct Known {
   MPI_Group group = MPI_GROUP_NULL;  // of the communicator that the program passed
   std::uint64_t key = 0;
-  MPI_Comm order = MPI_COMM_NULL;    // null on ranks beyond the grid
+  MPI_Comm order = MPI_COMM_NULL;  // null on ranks beyond the grid
   std::string mapping;
-  int before = -1;  // this rank there,
-  int after = -1;   // and here
+  int before = -1;      // this rank there,
+  int after = -1;       // and here
   bool speaks = false;  // of the ranks that have another number here the first one there
 };
 std::vector<Known> all_known;
@@ -161,7 +162,8 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
     return false;
   }
   if (!is_ordinary(comm, ndims, dims, periods)) {
-    remember_left(Topology::grid, "MPI_Cart_create is left as it is: its arguments are not those of a grid of an ordinary communicator");
+    remember_left(Topology::grid,
+                  "MPI_Cart_create is left as it is: its arguments are not those of a grid of an ordinary communicator");
     return false;
   }
   Cart cart;

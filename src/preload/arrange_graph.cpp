@@ -30,8 +30,10 @@ bool arranged(const char* name, Handle comm, void* made, Make&& make) noexcept {
     MPI_Comm_rank((MPI_Comm)comm, &rank);
     if (rank != 0) return true;
     const std::string between = "weight " + std::to_string(cut.before);
-    say((std::string(name) + ": " + (gains ? between + " between nodes becomes " + std::to_string(cut.after)
-                                           : "the ranks stay where they are (" + between + " between nodes)")).c_str());
+    say((std::string(name) + ": " +
+         (gains ? between + " between nodes becomes " + std::to_string(cut.after)
+                : "the ranks stay where they are (" + between + " between nodes)"))
+            .c_str());
     return true;
   } catch (...) {
     return left_as_it_is(name, api::current_failure().what());
@@ -47,15 +49,13 @@ bool arrange_graph(Handle comm, Handle info, const api::Neighbours& neighbours, 
 }
 
 bool arrange_graph(Handle comm, Handle info, const api::Edges& edges, void* made) noexcept {
-  return arranged("MPI_Dist_graph_create", comm, made, [&](api::Cut& cut) {
-    return api::make_dist_graph((MPI_Comm)comm, edges, (MPI_Info)info, true, &cut);
-  });
+  return arranged("MPI_Dist_graph_create", comm, made,
+                  [&](api::Cut& cut) { return api::make_dist_graph((MPI_Comm)comm, edges, (MPI_Info)info, true, &cut); });
 }
 
 bool arrange_graph(Handle comm, int vertices, const int index[], const int edges[], void* made) noexcept {
-  return arranged("MPI_Graph_create", comm, made, [&](api::Cut& cut) {
-    return api::make_graph((MPI_Comm)comm, vertices, index, edges, true, &cut);
-  });
+  return arranged("MPI_Graph_create", comm, made,
+                  [&](api::Cut& cut) { return api::make_graph((MPI_Comm)comm, vertices, index, edges, true, &cut); });
 }
 
 }  // namespace rankwise::preload

@@ -78,8 +78,8 @@ int from_c(Handle comm, int ndims, const int* dims, const int* periods, int reor
 
 // Fortran passes addresses. A LOGICAL is as wide as an INTEGER and false is 0, whatever true is (1 or -1); ierror may
 // be absent (null) in the Fortran 2008 form.
-void from_fortran(const char* name, const int* comm, const int* ndims, const int* dims, const int* periods,
-                  const int* reorder, int* cart, int* ierror) {
+void from_fortran(const char* name, const int* comm, const int* ndims, const int* dims, const int* periods, const int* reorder,
+                  int* cart, int* ierror) {
   const Inside guard;
   count_call(Topology::grid, *reorder != 0);
   if (*reorder != 0 && *ndims > 0 && fits()) {
@@ -113,7 +113,8 @@ int graph_from_c(const char* name, Handle comm, bool reorder, void* made, Arrang
   if (!inside) {
     count_call(Topology::graph, reorder);
     if (reorder && !wants_graphs()) {
-      const std::string why = std::string(name) + " is left as it is: 'rankwise preload --graphs' places such communicators, too";
+      const std::string why =
+          std::string(name) + " is left as it is: 'rankwise preload --graphs' places such communicators, too";
       remember_left(Topology::graph, why.c_str());
     } else if (reorder && fits()) {
       const Inside guard;
@@ -166,7 +167,8 @@ const char* misfit() noexcept {
 // MPI's own declaration is of one MPI's handles: ours has another name, and the same symbol.
 RANKWISE_VISIBLE int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods,
                                         int reorder, void* cart) __asm__("MPI_Cart_create");
-int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods, int reorder, void* cart) {
+int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dims, const int* periods, int reorder,
+                       void* cart) {
   return rankwise::preload::from_c(comm, ndims, dims, periods, reorder, cart);
 }
 
@@ -174,9 +176,9 @@ RANKWISE_VISIBLE int dist_graph_create_adjacent_of_any(rankwise::preload::Handle
                                                        const int* source_weights, int outdegree, const int* destinations,
                                                        const int* destination_weights, rankwise::preload::Handle info,
                                                        int reorder, void* made) __asm__("MPI_Dist_graph_create_adjacent");
-int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegree, const int* sources, const int* source_weights,
-                                      int outdegree, const int* destinations, const int* destination_weights,
-                                      rankwise::preload::Handle info, int reorder, void* made) {
+int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegree, const int* sources,
+                                      const int* source_weights, int outdegree, const int* destinations,
+                                      const int* destination_weights, rankwise::preload::Handle info, int reorder, void* made) {
   return rankwise::preload::graph_from_c(
       "MPI_Dist_graph_create_adjacent", comm, reorder != 0, made,
       [&] {
@@ -200,13 +202,14 @@ int dist_graph_create_of_any(rankwise::preload::Handle comm, int count, const in
       [&] { return rankwise::preload::arrange_graph(comm, info, {count, sources, degrees, destinations, weights}, made); },
       [&](void* original, rankwise::preload::Handle parent) {
         return reinterpret_cast<decltype(&dist_graph_create_of_any)>(original)(parent, count, sources, degrees, destinations,
-                                                                              weights, info, reorder, made);
+                                                                               weights, info, reorder, made);
       });
 }
 
 RANKWISE_VISIBLE int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges,
                                          int reorder, void* made) __asm__("MPI_Graph_create");
-int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges, int reorder, void* made) {
+int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges, int reorder,
+                        void* made) {
   return rankwise::preload::graph_from_c(
       "MPI_Graph_create", comm, reorder != 0, made,
       [&] { return rankwise::preload::arrange_graph(comm, vertices, index, edges, made); },
@@ -216,10 +219,10 @@ int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int*
 }
 
 // The names that Fortran compilers give a procedure, and that of MPI's Fortran 2008 binding.
-#define RANKWISE_FORTRAN(NAME)                                                                                      \
-  RANKWISE_VISIBLE void NAME(const int* comm, const int* ndims, const int* dims, const int* periods,                \
-                             const int* reorder, int* cart, int* ierror) {                                          \
-    rankwise::preload::from_fortran(#NAME, comm, ndims, dims, periods, reorder, cart, ierror);                      \
+#define RANKWISE_FORTRAN(NAME)                                                                                           \
+  RANKWISE_VISIBLE void NAME(const int* comm, const int* ndims, const int* dims, const int* periods, const int* reorder, \
+                             int* cart, int* ierror) {                                                                   \
+    rankwise::preload::from_fortran(#NAME, comm, ndims, dims, periods, reorder, cart, ierror);                           \
   }
 RANKWISE_FORTRAN(mpi_cart_create)
 RANKWISE_FORTRAN(mpi_cart_create_)

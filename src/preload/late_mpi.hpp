@@ -29,9 +29,9 @@
 
 // MPICH's two words for lists without weights are pointers in its library.
 #if !defined(OPEN_MPI) && !defined(MPI_ABI)
-#define RANKWISE_POINTER(NAME)                                              \
-  ([]() -> const int* {                                                     \
-    static void* const found = ::rankwise::preload::look_up_object(#NAME);  \
+#define RANKWISE_POINTER(NAME)                                                  \
+  ([]() -> const int* {                                                         \
+    static void* const found = ::rankwise::preload::look_up_object(#NAME);      \
     return found == nullptr ? nullptr : *static_cast<const int* const*>(found); \
   }())
 #define MPI_UNWEIGHTED RANKWISE_POINTER(MPI_UNWEIGHTED)
@@ -41,9 +41,9 @@
 // Open MPI's handles are the addresses of objects in its library.
 #if defined(OPEN_MPI)
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global)                                  \
-  ([]() -> type {                                                             \
-    static void* const found = ::rankwise::preload::look_up_object(#global);  \
-    return static_cast<type>(found);                                          \
+#define OMPI_PREDEFINED_GLOBAL(type, global)                                 \
+  ([]() -> type {                                                            \
+    static void* const found = ::rankwise::preload::look_up_object(#global); \
+    return static_cast<type>(found);                                         \
   }())
 #endif

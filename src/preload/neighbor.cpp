@@ -27,7 +27,10 @@ NeighborMode read_mode() {
   if (std::strcmp(text, "auto") == 0) return NeighborMode::automatic;
   if (std::strcmp(text, "always") == 0) return NeighborMode::always;
   if (is_rank_0() && running() == compiled_for()) {
-    std::fprintf(stderr, "rankwise: RANKWISE_NEIGHBOR='%s' is none of off, check, auto, always: neighbourhood collectives are left to MPI\n", text);
+    std::fprintf(
+        stderr,
+        "rankwise: RANKWISE_NEIGHBOR='%s' is none of off, check, auto, always: neighbourhood collectives are left to MPI\n",
+        text);
   }
   return NeighborMode::off;
 }
@@ -45,12 +48,14 @@ int own(const NeighborCall& call) {
     case 7: return reinterpret_cast<int (*)(H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6]);
     case 8: return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
     case 9:
-      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]);
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                                                                            w[8]);
     case 10:
-      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9]);
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                                                                               w[8], w[9]);
     default:
-      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
-                                                                                w[9], w[10]);
+      return reinterpret_cast<int (*)(H, H, H, H, H, H, H, H, H, H, H)>(call.own)(w[0], w[1], w[2], w[3], w[4], w[5], w[6],
+                                                                                  w[7], w[8], w[9], w[10]);
   }
 }
 
@@ -69,7 +74,8 @@ int exchange(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<
 }
 
 // MPI's own call, then ours over bytes that are all wrong: both must leave the same.
-int checked(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments) {
+int checked(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan,
+            const Arguments& arguments) {
   if (const int code = own(call); code != MPI_SUCCESS) return code;
   NeighborCheck check(state, plan, arguments.received());
   int code = check.begin();
@@ -96,8 +102,8 @@ void decide(Trial& trial, MPI_Comm comm) {
   ++neighbor_changes;
 }
 
-int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, Trial& trial, const std::shared_ptr<Plan>& plan,
-          const Arguments& arguments, int wrong) {
+int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, Trial& trial,
+          const std::shared_ptr<Plan>& plan, const Arguments& arguments, int wrong) {
   const double start_s = now_s();
   const bool ours = trial.ours_next() && wrong == MPI_SUCCESS;
   const int code = ours ? exchange(state, plan, arguments) : own(call);
@@ -106,7 +112,8 @@ int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state,
   return code;
 }
 
-bool serve_blocking(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const Arguments& arguments, int* result) {
+bool serve_blocking(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, const Arguments& arguments,
+                    int* result) {
   Trial& trial = state->trial[static_cast<std::size_t>(call.kind)];
   const bool trying = neighbor_mode() == NeighborMode::automatic && trial.route == Trial::Route::trying;
   std::shared_ptr<Plan> plan;
@@ -161,7 +168,8 @@ bool serve(const NeighborCall& call, int* result) {
     beside.word[call.words - 1] = reinterpret_cast<Handle>(&theirs);
     if (*result = own(beside); *result != MPI_SUCCESS) return true;
   }
-  code = start_request(*state, plan, arguments, {call.form == NeighborForm::persistent, mode == NeighborMode::check, theirs}, request);
+  code = start_request(*state, plan, arguments, {call.form == NeighborForm::persistent, mode == NeighborMode::check, theirs},
+                       request);
   ++served;
   *result = raised(arguments.comm(), code);
   return true;
@@ -223,10 +231,12 @@ void describe_neighbors(char* text, unsigned long size) noexcept {
   }
   char check[80] = "";
   if (neighbor_mode() == NeighborMode::check) {
-    std::snprintf(check, sizeof check, NeighborCheck::different() == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own",
+    std::snprintf(check, sizeof check,
+                  NeighborCheck::different() == 0 ? ", all as by MPI's own" : ", %ld of them UNLIKE MPI's own",
                   NeighborCheck::different());
   }
-  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check, neighbors_left.load());
+  std::snprintf(text, size, "rankwise: neighbourhood collectives: %ld by plans%s, %ld left to MPI", served.load(), check,
+                neighbors_left.load());
 }
 
 }  // namespace rankwise::preload

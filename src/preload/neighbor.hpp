@@ -82,8 +82,9 @@ void neighbor_type_freed(Handle type) noexcept;
 inline constinit std::atomic<long> neighbor_pending{0};
 // Whether there are any: else none of the following is needed.
 [[nodiscard]] inline bool neighbor_requests() noexcept { return neighbor_pending.load(std::memory_order_relaxed) != 0; }
-[[nodiscard]] int neighbor_finish(int count, const void* requests) noexcept;    // waits for those of ours among them
-[[nodiscard]] int neighbor_progress(int count, const void* requests, bool* some) noexcept;  // tests those of ours; some: there is one
+[[nodiscard]] int neighbor_finish(int count, const void* requests) noexcept;  // waits for those of ours among them
+[[nodiscard]] int neighbor_progress(int count, const void* requests,
+                                    bool* some) noexcept;  // tests those of ours; some: there is one
 [[nodiscard]] int neighbor_start(int count, const void* requests) noexcept;
 void neighbor_forget(const void* request) noexcept;
 

@@ -89,53 +89,59 @@ int made(int code, Handle pointer) {
 
 #define RANKWISE_LIST(...) __VA_ARGS__
 // BODY: what is returned, of original and the words a0, a1 ...
-#define RANKWISE_INSTEAD_OF(FUNCTION, SYMBOL, BODY, PARAMETERS)                                                             \
-  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL);                                \
-  int FUNCTION PARAMETERS {                                                                                                 \
-    using namespace rankwise::preload;                                                                                      \
-    static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));                                  \
-    return original != nullptr ? BODY : 16;                                                                                 \
+#define RANKWISE_INSTEAD_OF(FUNCTION, SYMBOL, BODY, PARAMETERS)                              \
+  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL); \
+  int FUNCTION PARAMETERS {                                                                  \
+    using namespace rankwise::preload;                                                       \
+    static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));   \
+    return original != nullptr ? BODY : 16;                                                  \
   }
 #define RANKWISE_INSTEAD(NAME, BODY, ...) RANKWISE_INSTEAD_BOTH(NAME, BODY, __VA_ARGS__)
-#define RANKWISE_INSTEAD_BOTH(NAME, BODY, PARAMETERS, ARGUMENTS)                         \
-  RANKWISE_INSTEAD_OF(rankwise_of_##NAME, "MPI_" #NAME, BODY, PARAMETERS)              \
+#define RANKWISE_INSTEAD_BOTH(NAME, BODY, PARAMETERS, ARGUMENTS)          \
+  RANKWISE_INSTEAD_OF(rankwise_of_##NAME, "MPI_" #NAME, BODY, PARAMETERS) \
   RANKWISE_INSTEAD_OF(rankwise_of_p##NAME, "PMPI_" #NAME, (BODY), PARAMETERS)
 
 // A call that was left to MPI before goes straight on; all else is in a function of its own, so that such a call saves no register.
-#define RANKWISE_NEIGHBOR_OF(FUNCTION, SYMBOL, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)                       \
-  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL);                                \
-  static constinit std::atomic<int(*) PARAMETERS> FUNCTION##_original{nullptr};                                             \
-  __attribute__((noinline, cold)) static int FUNCTION##_seen PARAMETERS {                                                   \
-    using namespace rankwise::preload;                                                                                      \
-    static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));                                  \
-    watch_use(COMM);                                                                                                        \
-    if (original == nullptr) return 16;                                                                                     \
-    FUNCTION##_original.store(original, std::memory_order_relaxed);                                                         \
-    int result = 0;                                                                                                         \
-    if (!neighbors_off.load(std::memory_order_relaxed) &&                                                                   \
-        serve_neighbor({NeighborKind::KIND, NeighborForm::FORM, LARGE, COUNT, {RANKWISE_LIST ARGUMENTS},                    \
-                        reinterpret_cast<void*>(original), COMM}, &result)) {                                               \
-      return result;                                                                                                        \
-    }                                                                                                                       \
-    return original ARGUMENTS;                                                                                              \
-  }                                                                                                                         \
-  int FUNCTION PARAMETERS {                                                                                                 \
-    using namespace rankwise::preload;                                                                                      \
-    const auto original = FUNCTION##_original.load(std::memory_order_relaxed);                                              \
-    const bool straight = original != nullptr && !watching.load(std::memory_order_relaxed);                                 \
-    if (straight && (neighbors_off.load(std::memory_order_relaxed) || is_left(NeighborKind::KIND, NeighborForm::FORM, COMM))) { \
-      return original ARGUMENTS;                                                                                            \
-    }                                                                                                                       \
-    return FUNCTION##_seen ARGUMENTS;                                                                                       \
+#define RANKWISE_NEIGHBOR_OF(FUNCTION, SYMBOL, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)               \
+  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL);                        \
+  static constinit std::atomic<int(*) PARAMETERS> FUNCTION##_original{nullptr};                                     \
+  __attribute__((noinline, cold)) static int FUNCTION##_seen PARAMETERS {                                           \
+    using namespace rankwise::preload;                                                                              \
+    static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));                          \
+    watch_use(COMM);                                                                                                \
+    if (original == nullptr) return 16;                                                                             \
+    FUNCTION##_original.store(original, std::memory_order_relaxed);                                                 \
+    int result = 0;                                                                                                 \
+    if (!neighbors_off.load(std::memory_order_relaxed) && serve_neighbor({NeighborKind::KIND,                       \
+                                                                          NeighborForm::FORM,                       \
+                                                                          LARGE,                                    \
+                                                                          COUNT,                                    \
+                                                                          {RANKWISE_LIST ARGUMENTS},                \
+                                                                          reinterpret_cast<void*>(original),        \
+                                                                          COMM},                                    \
+                                                                         &result)) {                                \
+      return result;                                                                                                \
+    }                                                                                                               \
+    return original ARGUMENTS;                                                                                      \
+  }                                                                                                                 \
+  int FUNCTION PARAMETERS {                                                                                         \
+    using namespace rankwise::preload;                                                                              \
+    const auto original = FUNCTION##_original.load(std::memory_order_relaxed);                                      \
+    const bool straight = original != nullptr && !watching.load(std::memory_order_relaxed);                         \
+    if (straight &&                                                                                                 \
+        (neighbors_off.load(std::memory_order_relaxed) || is_left(NeighborKind::KIND, NeighborForm::FORM, COMM))) { \
+      return original ARGUMENTS;                                                                                    \
+    }                                                                                                               \
+    return FUNCTION##_seen ARGUMENTS;                                                                               \
   }
 #define RANKWISE_NEIGHBOR(NAME, KIND, FORM, LARGE, COMM, COUNT, ...) \
   RANKWISE_NEIGHBOR_BOTH(NAME, KIND, FORM, LARGE, COMM, COUNT, __VA_ARGS__)
-#define RANKWISE_NEIGHBOR_BOTH(NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)                                  \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)             \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME, "PMPI_" #NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)           \
+#define RANKWISE_NEIGHBOR_BOTH(NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)                       \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)   \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME, "PMPI_" #NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS) \
   RANKWISE_NEIGHBOR_LARGE(NAME##_c, KIND, FORM, COMM, COUNT, PARAMETERS, ARGUMENTS)
-#define RANKWISE_NEIGHBOR_LARGE(NAME, KIND, FORM, COMM, COUNT, PARAMETERS, ARGUMENTS)                                       \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, true, COMM, COUNT, PARAMETERS, ARGUMENTS)              \
+#define RANKWISE_NEIGHBOR_LARGE(NAME, KIND, FORM, COMM, COUNT, PARAMETERS, ARGUMENTS)                          \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, true, COMM, COUNT, PARAMETERS, ARGUMENTS) \
   RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME, "PMPI_" #NAME, KIND, FORM, true, COMM, COUNT, PARAMETERS, ARGUMENTS)
 
 RANKWISE_NEIGHBOR(Neighbor_allgather, allgather, blocking, false, a6, 7, RANKWISE_7)
@@ -162,7 +168,8 @@ RANKWISE_INSTEAD(Test, (tested(1, a0, [&] { return original(a0, a1, a2); })), RA
 RANKWISE_INSTEAD(Testall, (tested(a0, a1, [&] { return original(a0, a1, a2, a3); })), RANKWISE_4)
 RANKWISE_INSTEAD(Testany, (tested(a0, a1, [&] { return original(a0, a1, a2, a3, a4); })), RANKWISE_5)
 RANKWISE_INSTEAD(Testsome, (tested(a0, a1, [&] { return original(a0, a1, a2, a3, a4); })), RANKWISE_5)
-RANKWISE_INSTEAD(Request_get_status, (tested(1, reinterpret_cast<Handle>(&a0), [&] { return original(a0, a1, a2); })), RANKWISE_3)
+RANKWISE_INSTEAD(Request_get_status, (tested(1, reinterpret_cast<Handle>(&a0), [&] { return original(a0, a1, a2); })),
+                 RANKWISE_3)
 RANKWISE_INSTEAD(Start, (start(1, a0) != 0 ? 16 : original(a0)), RANKWISE_1)
 RANKWISE_INSTEAD(Startall, (start(a0, a1) != 0 ? 16 : original(a0, a1)), RANKWISE_2)
 RANKWISE_BOTH(Request_free, rankwise::preload::neighbor_forget(reinterpret_cast<const void*>(a0)), RANKWISE_1)
@@ -175,4 +182,5 @@ RANKWISE_BOTH(Type_free, rankwise::preload::neighbor_type_freed(a0), RANKWISE_1)
 RANKWISE_INSTEAD_OF_P(Graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5), a5)), RANKWISE_6)
 RANKWISE_INSTEAD_OF_P(Dist_graph_create_adjacent,
                       (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8, a9), a9)), RANKWISE_10)
-RANKWISE_INSTEAD_OF_P(Dist_graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8), a8)), RANKWISE_9)
+RANKWISE_INSTEAD_OF_P(Dist_graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8), a8)),
+                      RANKWISE_9)

@@ -52,7 +52,8 @@ int NeighborCheck::end() {
   const int code = read(found);
   if (code == MPI_SUCCESS && found == right_) return MPI_SUCCESS;
   if (different_calls++ == 0) {
-    std::fprintf(stderr, "rankwise: rank %d: a neighbourhood collective differs from MPI's own: please report it\n", state_->rank);
+    std::fprintf(stderr, "rankwise: rank %d: a neighbourhood collective differs from MPI's own: please report it\n",
+                 state_->rank);
   }
   return write(right_);
 }

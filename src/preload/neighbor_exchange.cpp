@@ -24,8 +24,8 @@ int each_piece(std::size_t bytes, Piece piece) {
 
 }  // namespace
 
-NeighborExchange::NeighborExchange(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, const std::byte* sent, std::byte* received,
-                                   bool apart)
+NeighborExchange::NeighborExchange(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, const std::byte* sent,
+                                   std::byte* received, bool apart)
     : state_(std::move(state)), plan_(std::move(plan)), sent_(sent), received_(received), apart_(apart) {
   if (apart) staged_ = staged(*plan_);
   memory_ = state_->take_memory(apart ? staged_.staging : plan_->staging);

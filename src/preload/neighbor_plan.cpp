@@ -87,7 +87,8 @@ long long Arguments::count_of(const Side& side, int edge) const {
 Arguments::Piece Arguments::piece(const Side& side, int edge) const {
   const long long count = count_of(side, edge);
   if (side.types) {
-    return {count, reinterpret_cast<const MPI_Datatype*>(side.type)[edge], reinterpret_cast<const MPI_Aint*>(side.places)[edge]};
+    return {count, reinterpret_cast<const MPI_Datatype*>(side.type)[edge],
+            reinterpret_cast<const MPI_Aint*>(side.places)[edge]};
   }
   const MPI_Datatype type = (MPI_Datatype)side.type;
   MPI_Aint low = 0;
@@ -101,7 +102,8 @@ Arguments::Piece Arguments::piece(const Side& side, int edge) const {
 }
 
 bool Arguments::sane(const Arguments& of, const Side& side, int edges) {
-  if ((side.counts && edges > 0 && (side.count == 0 || side.places == 0)) || (side.types && edges > 0 && side.type == 0)) return false;
+  if ((side.counts && edges > 0 && (side.count == 0 || side.places == 0)) || (side.types && edges > 0 && side.type == 0))
+    return false;
   for (int edge = 0; edge < (side.counts ? edges : 1); ++edge) {
     const MPI_Datatype type = side.types ? reinterpret_cast<const MPI_Datatype*>(side.type)[edge] : (MPI_Datatype)side.type;
     if (of.count_of(side, edge) < 0 || type == MPI_DATATYPE_NULL) return false;
@@ -158,7 +160,8 @@ std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, 
     Flow flow{partner.rank, arguments.one_block() ? 0 : plan->sends.size()};
     if (!arguments.one_block() || plan->sends.empty()) {
       Content content;
-      for (std::size_t i = 0; i < (arguments.one_block() ? 1 : partner.edges.size()); ++i) add(content, arguments.send(partner.edges[i]));
+      for (std::size_t i = 0; i < (arguments.one_block() ? 1 : partner.edges.size()); ++i)
+        add(content, arguments.send(partner.edges[i]));
       plan->sends.push_back(std::move(content));
     }
     flow.bytes = plan->sends[flow.content].bytes();

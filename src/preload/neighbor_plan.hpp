@@ -86,8 +86,8 @@ struct Flow {
   std::size_t content = 0;  // of what is sent or received, its number; of an allgather's receive the first
   std::size_t contents = 1;
   std::size_t bytes = 0;
-  std::size_t at = 0;       // in the staging memory,
-  bool in_place = false;    // or straight from or into the program's
+  std::size_t at = 0;     // in the staging memory,
+  bool in_place = false;  // or straight from or into the program's
   Bytes memory = 0;
 };
 
@@ -104,7 +104,8 @@ struct Plan {
 };
 
 // Null where MPI does not take the arguments; its error.
-[[nodiscard]] std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, int rank, MPI_Comm comm, int* code);
+[[nodiscard]] std::shared_ptr<Plan> make_plan(const Arguments& arguments, const Edges& edges, int rank, MPI_Comm comm,
+                                              int* code);
 // The same flows with no message straight from or into the program's memory, and the staging memory that they need.
 struct Staged {
   std::vector<Flow> out;

@@ -13,8 +13,11 @@ namespace rankwise::preload {
 namespace {
 
 struct Pending {
-  Pending(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments, const RequestKind& asked)
-      : exchange(state, plan, arguments.sent(), arguments.received(), asked.checked), kind(asked), check(state, plan, arguments.received()),
+  Pending(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments,
+          const RequestKind& asked)
+      : exchange(state, plan, arguments.sent(), arguments.received(), asked.checked),
+        kind(asked),
+        check(state, plan, arguments.received()),
         comm(arguments.comm()) {}
   NeighborExchange exchange;
   RequestKind kind;
@@ -117,15 +120,15 @@ int each(int number, const void* requests, Visit visit) noexcept {
 
 }  // namespace
 
-int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments, const RequestKind& kind,
-                  MPI_Request* request) {
+int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments,
+                  const RequestKind& kind, MPI_Request* request) {
   auto one = std::make_shared<Pending>(state, plan, arguments, kind);
   {
     const std::lock_guard guard(guarding);
     one->tag = last_tag = (last_tag + 1) % 32768;
   }
   int code = kind.persistent ? MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request)
-                        : MPI_Irecv(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request);
+                             : MPI_Irecv(nullptr, 0, MPI_BYTE, 0, one->tag, self(), request);
   if (code != MPI_SUCCESS) return code;
   if (!kind.persistent) {
     code = one->start();
@@ -138,8 +141,9 @@ int start_request(const std::shared_ptr<NeighborState>& state, const std::shared
 }
 
 int neighbor_finish(int number, const void* requests) noexcept {
-  return each(number, requests,
-              [](MPI_Request request, const Shared& one) -> int { return one->active ? end(request, one, one->wait()) : MPI_SUCCESS; });
+  return each(number, requests, [](MPI_Request request, const Shared& one) -> int {
+    return one->active ? end(request, one, one->wait()) : MPI_SUCCESS;
+  });
 }
 
 int neighbor_progress(int number, const void* requests, bool* some) noexcept {

@@ -12,12 +12,12 @@ namespace rankwise::preload {
 
 struct RequestKind {
   bool persistent = false;
-  bool checked = false;                     // against MPI's own,
+  bool checked = false;                   // against MPI's own,
   MPI_Request theirs = MPI_REQUEST_NULL;  // which goes on beside it
 };
 
 // Makes the request of an exchange and, unless persistent, starts it.
-[[nodiscard]] int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan, const Arguments& arguments,
-                                const RequestKind& kind, MPI_Request* request);
+[[nodiscard]] int start_request(const std::shared_ptr<NeighborState>& state, const std::shared_ptr<Plan>& plan,
+                                const Arguments& arguments, const RequestKind& kind, MPI_Request* request);
 
 }  // namespace rankwise::preload

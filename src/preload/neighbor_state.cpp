@@ -65,7 +65,8 @@ bool read_neighbors(MPI_Comm comm, int rank, std::vector<int>& sources, std::vec
   dests.resize(static_cast<std::size_t>(out) + 1);
   std::vector<int> in_weight(sources.size());
   std::vector<int> out_weight(dests.size());
-  if (MPI_Dist_graph_neighbors(comm, in, sources.data(), in_weight.data(), out, dests.data(), out_weight.data()) != MPI_SUCCESS) {
+  if (MPI_Dist_graph_neighbors(comm, in, sources.data(), in_weight.data(), out, dests.data(), out_weight.data()) !=
+      MPI_SUCCESS) {
     return false;
   }
   sources.pop_back();
@@ -128,17 +129,16 @@ bool match(MPI_Comm comm, int matching, std::size_t sends, std::size_t receives,
   if (matching / 3 == 0) {
     done = call_own("alltoall", form, out, 1, MPI_INT, into, 1, MPI_INT, comm);
   } else if (matching / 3 == 1) {
-    done = call_own("alltoallv", form, out, ones.data(), number.data(), MPI_INT, into,
-                    ones.data(), number.data(), MPI_INT, comm);
+    done =
+        call_own("alltoallv", form, out, ones.data(), number.data(), MPI_INT, into, ones.data(), number.data(), MPI_INT, comm);
   } else {
-    done = call_own("alltoallw", form, out, ones.data(), places.data(), types.data(),
-                    into, ones.data(), places.data(), types.data(), comm);
+    done = call_own("alltoallw", form, out, ones.data(), places.data(), types.data(), into, ones.data(), places.data(),
+                    types.data(), comm);
   }
   if (!done) return false;
   for (Partner& partner : in) {
-    std::stable_sort(partner.edges.begin(), partner.edges.end(), [&](int a, int b) {
-      return came[static_cast<std::size_t>(a)] < came[static_cast<std::size_t>(b)];
-    });
+    std::stable_sort(partner.edges.begin(), partner.edges.end(),
+                     [&](int a, int b) { return came[static_cast<std::size_t>(a)] < came[static_cast<std::size_t>(b)]; });
   }
   return true;
 }
@@ -190,7 +190,9 @@ std::shared_ptr<Plan> NeighborState::plan_of(const Arguments& arguments, int* co
       plans_.erase(plans_.begin() + static_cast<std::ptrdiff_t>(i));
       break;
     }
-    if (i > 0) std::rotate(plans_.begin(), plans_.begin() + static_cast<std::ptrdiff_t>(i), plans_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    if (i > 0)
+      std::rotate(plans_.begin(), plans_.begin() + static_cast<std::ptrdiff_t>(i),
+                  plans_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     *code = MPI_SUCCESS;
     return plans_.front();
   }

@@ -125,15 +125,18 @@ bool combined(const Envelope& of, const Contents& has, TypeMap& map, int depth) 
     case MPI_COMBINER_VECTOR: return strided(n[0], n[1], n[2] * extent);
     case MPI_COMBINER_HVECTOR: return strided(n[0], n[1], has.address[0]);
     case MPI_COMBINER_INDEXED:
-      return blocks(element, extent, n[0], lengths, [&](int i) { return n[static_cast<std::size_t>(n[0] + i) + 1] * extent; }, map);
+      return blocks(
+          element, extent, n[0], lengths, [&](int i) { return n[static_cast<std::size_t>(n[0] + i) + 1] * extent; }, map);
     case MPI_COMBINER_HINDEXED:
       return blocks(element, extent, n[0], lengths, [&](int i) { return has.address[static_cast<std::size_t>(i)]; }, map);
     case MPI_COMBINER_INDEXED_BLOCK:
-      return blocks(element, extent, n[0], [&](int) { return n[1]; },
-                    [&](int i) { return n[static_cast<std::size_t>(i) + 2] * extent; }, map);
+      return blocks(
+          element, extent, n[0], [&](int) { return n[1]; }, [&](int i) { return n[static_cast<std::size_t>(i) + 2] * extent; },
+          map);
     case MPI_COMBINER_HINDEXED_BLOCK:
-      return blocks(element, extent, n[0], [&](int) { return n[1]; },
-                    [&](int i) { return has.address[static_cast<std::size_t>(i)]; }, map);
+      return blocks(
+          element, extent, n[0], [&](int) { return n[1]; }, [&](int i) { return has.address[static_cast<std::size_t>(i)]; },
+          map);
     case MPI_COMBINER_SUBARRAY: return subarray(has, element, extent, map);
     default: return false;
   }
@@ -143,8 +146,8 @@ bool combined(const Envelope& of, const Contents& has, TypeMap& map, int depth) 
 bool decode(MPI_Datatype type, TypeMap& map, int depth) {
   Envelope of;
   if (depth > 32 || !read_envelope(type, of)) return false;
-  if (of.combiner == MPI_COMBINER_NAMED || of.combiner == MPI_COMBINER_F90_INTEGER ||
-      of.combiner == MPI_COMBINER_F90_REAL || of.combiner == MPI_COMBINER_F90_COMPLEX) {
+  if (of.combiner == MPI_COMBINER_NAMED || of.combiner == MPI_COMBINER_F90_INTEGER || of.combiner == MPI_COMBINER_F90_REAL ||
+      of.combiner == MPI_COMBINER_F90_COMPLEX) {
     return named(type, map);
   }
   Contents has;
@@ -172,8 +175,8 @@ int in_parts(long long count, Bytes at, Bytes extent, std::size_t packed, std::s
   const auto most = static_cast<long long>(std::max<std::size_t>(1, INT_MAX / std::max<std::size_t>(1, bytes_each)));
   for (long long done = 0; done < count;) {
     const long long now = std::min({count - done, most, static_cast<long long>(INT_MAX)});
-    const int code = step(static_cast<int>(now), static_cast<int>(static_cast<std::size_t>(now) * bytes_each), at + done * extent,
-                          packed + static_cast<std::size_t>(done) * bytes_each);
+    const int code = step(static_cast<int>(now), static_cast<int>(static_cast<std::size_t>(now) * bytes_each),
+                          at + done * extent, packed + static_cast<std::size_t>(done) * bytes_each);
     if (code != MPI_SUCCESS) return code;
     done += now;
   }
@@ -185,8 +188,8 @@ int in_parts(long long count, Bytes at, Bytes extent, std::size_t packed, std::s
 bool is_predefined(MPI_Datatype type) noexcept {
   Envelope of;
   if (!read_envelope(type, of)) return false;
-  return of.combiner == MPI_COMBINER_NAMED || of.combiner == MPI_COMBINER_F90_INTEGER ||
-         of.combiner == MPI_COMBINER_F90_REAL || of.combiner == MPI_COMBINER_F90_COMPLEX;
+  return of.combiner == MPI_COMBINER_NAMED || of.combiner == MPI_COMBINER_F90_INTEGER || of.combiner == MPI_COMBINER_F90_REAL ||
+         of.combiner == MPI_COMBINER_F90_COMPLEX;
 }
 
 Content::~Content() {

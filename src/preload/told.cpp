@@ -22,7 +22,7 @@ struct Tally {
   std::atomic<long> calls{0};   // with reorder true
   std::atomic<long> others{0};  // with reorder false
   std::atomic<long> placed{0};
-  std::atomic<long> kept{0};    // where the ranks were best as they are
+  std::atomic<long> kept{0};  // where the ranks were best as they are
   char by[32] = "";
   char left[300] = "";
 };
@@ -61,10 +61,12 @@ struct AtEnd {
     if (grids.calls > 0) {
       tell(grids);
     } else if (graphs.calls == 0) {
-      std::fprintf(stderr, grids.others > 0 ? "rankwise: nothing was placed: MPI_Cart_create was called %ld times, always with reorder false; "
-                                              "'rankwise observe' and 'map --observed' place such a program by its launcher\n"
-                                            : "rankwise: nothing was placed: MPI_Cart_create was never called; 'rankwise observe' and "
-                                              "'map --observed' place such a program by its launcher\n",
+      std::fprintf(stderr,
+                   grids.others > 0
+                       ? "rankwise: nothing was placed: MPI_Cart_create was called %ld times, always with reorder false; "
+                         "'rankwise observe' and 'map --observed' place such a program by its launcher\n"
+                       : "rankwise: nothing was placed: MPI_Cart_create was never called; 'rankwise observe' and "
+                         "'map --observed' place such a program by its launcher\n",
                    grids.others.load());
     }
   }
@@ -109,8 +111,10 @@ void remember_left(Topology topology, const char* why) noexcept {
 void warn(const char* why) noexcept {
   static std::atomic<bool> warned{false};
   if (verbose_is("0") || warned.exchange(true)) return;
-  std::fprintf(stderr, "rankwise: warning: this program may be wrong with its ranks reordered: %s; test it with 'rankwise preload "
-                       "--check', or place it by its launcher: 'rankwise map --observed' writes a rank file\n", why);
+  std::fprintf(stderr,
+               "rankwise: warning: this program may be wrong with its ranks reordered: %s; test it with 'rankwise preload "
+               "--check', or place it by its launcher: 'rankwise map --observed' writes a rank file\n",
+               why);
 }
 
 bool is_rank_0() noexcept {

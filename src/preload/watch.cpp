@@ -83,7 +83,8 @@ void watch_end() noexcept {
 
 }  // namespace rankwise::preload
 
-#define RANKWISE_MESSAGE(NAME, WORDS, COMM) RANKWISE_BOTH(NAME, rankwise::preload::note(rankwise::preload::Sign::message, COMM), WORDS)
+#define RANKWISE_MESSAGE(NAME, WORDS, COMM) \
+  RANKWISE_BOTH(NAME, rankwise::preload::note(rankwise::preload::Sign::message, COMM), WORDS)
 #define RANKWISE_USE(NAME, WORDS, COMM) RANKWISE_BOTH(NAME, rankwise::preload::note(rankwise::preload::Sign::use, COMM), WORDS)
 
 RANKWISE_MESSAGE(Send, RANKWISE_6, a5)

@@ -23,9 +23,7 @@ class JsonReader {
  private:
   static constexpr int most_depth = 100;
 
-  [[noreturn]] void wrong(const std::string& what) const {
-    invalid("line " + std::to_string(line_) + ": " + what);
-  }
+  [[noreturn]] void wrong(const std::string& what) const { invalid("line " + std::to_string(line_) + ": " + what); }
 
   void skip_space() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {

@@ -22,7 +22,7 @@ class Json {
   [[nodiscard]] const std::string& string() const;
   [[nodiscard]] const std::vector<Json>& items() const;
   [[nodiscard]] const std::vector<std::pair<std::string, Json>>& members() const;
-  [[nodiscard]] const Json& at(const std::string& key) const;  // also where the key is missing
+  [[nodiscard]] const Json& at(const std::string& key) const;    // also where the key is missing
   [[nodiscard]] const Json* find(const std::string& key) const;  // null where the key is missing or its value is null
 
  private:

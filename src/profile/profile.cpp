@@ -32,7 +32,8 @@ void check_table(const Json& table) {
     if (point.at("time_s").number() <= 0) wrong(point.at("time_s"), "a time is not positive");
     before = size;
   }
-  if (table.items().size() < least_sizes) wrong(table, "the table has fewer than three sizes, through which any line is perfect");
+  if (table.items().size() < least_sizes)
+    wrong(table, "the table has fewer than three sizes, through which any line is perfect");
 }
 
 // Straight lines, and up to which size they are known.
@@ -158,8 +159,13 @@ StepCosts steps_of(const Json& steps) {
     const Json* rows = steps.find(name);
     return rows == nullptr ? std::nullopt : std::optional(timed_curve(*rows));
   };
-  return {timed_curve(steps.at("start-1")), timed_curve(steps.at("start-2")), timed_curve(steps.at("start-4")),
-          timed_curve(steps.at("later-1")), timed_curve(steps.at("later-2")), known("chain-start"), known("chain"),
+  return {timed_curve(steps.at("start-1")),
+          timed_curve(steps.at("start-2")),
+          timed_curve(steps.at("start-4")),
+          timed_curve(steps.at("later-1")),
+          timed_curve(steps.at("later-2")),
+          known("chain-start"),
+          known("chain"),
           known("collective")};
 }
 
@@ -229,8 +235,10 @@ std::optional<Resource> resource_of(const Json& shared, const char* name, bool e
   if (const Json* both = found->find("both_ways_bytes_per_s")) {
     const double both_bytes_per_s = rate(*both, "both_ways_bytes_per_s");
     constexpr double full_duplex = 1.25;  // of both directions against one; acknowledgements behind data leave 1.4 of 2
-    if (each_way) resource.half_duplex = both_bytes_per_s < full_duplex * resource.bytes_per_s;
-    else resource.bytes_per_s = std::max(resource.bytes_per_s, both_bytes_per_s);
+    if (each_way)
+      resource.half_duplex = both_bytes_per_s < full_duplex * resource.bytes_per_s;
+    else
+      resource.bytes_per_s = std::max(resource.bytes_per_s, both_bytes_per_s);
   }
   return resource;
 }
@@ -261,7 +269,8 @@ Machine read_machine(const std::string& profile, const ProfileUse& use) {
   Machine machine;
   for (const auto& [name, link] : root.at("links").members()) {
     const std::optional<LinkClass> known = find_link_class(name);
-    if (!known) wrong(link, "'" + name + "' is not a link class (same-core, shared-cache, same-socket, other-socket, other-node)");
+    if (!known)
+      wrong(link, "'" + name + "' is not a link class (same-core, shared-cache, same-socket, other-socket, other-node)");
     machine.links[static_cast<std::size_t>(*known)] = link_cost(link, use);
   }
   if (root.at("links").members().empty()) wrong(root.at("links"), "it has no link class");

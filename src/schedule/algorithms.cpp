@@ -24,9 +24,8 @@ std::vector<SlotOf> contributions_to_team(const ExchangeSpec& spec, Index rank);
 namespace {
 
 std::string_view forwards_nothing(SendMode mode, Shell /*shell*/) {
-  return mode == SendMode::isend_self
-             ? "isend-self forwards what has arrived, which only shift does: choose shift, or isend"
-             : "";
+  return mode == SendMode::isend_self ? "isend-self forwards what has arrived, which only shift does: choose shift, or isend"
+                                      : "";
 }
 
 std::string_view only_isend(SendMode mode, Shell /*shell*/) {
@@ -178,9 +177,7 @@ const ExchangeAlgorithm& exchange_algorithm(std::string_view id) {
   invalid("exchange algorithm '" + std::string(id.substr(0, 40)) + "' is unknown: choose " + ids);
 }
 
-RankSchedule reversed_import(const ExchangeSpec& spec, Index rank) {
-  return reversed(make_schedule(spec, rank), spec.mode);
-}
+RankSchedule reversed_import(const ExchangeSpec& spec, Index rank) { return reversed(make_schedule(spec, rank), spec.mode); }
 
 std::vector<Index> window_origins(const ExchangeSpec& spec, Index rank) {
   const Coords own = spec.grid.coords(rank);

@@ -266,8 +266,7 @@ void follow_blocks(const std::vector<RankSchedule>& schedules, const std::vector
                    (origin == nothing ? "nothing" : "that of " + name(origin)));
     });
   };
-  follow(trace, contents, findings, move,
-         [&](Index rank, const Op& op, std::size_t step) { visit(contents, rank, op, step); });
+  follow(trace, contents, findings, move, [&](Index rank, const Op& op, std::size_t step) { visit(contents, rank, op, step); });
   each_of(expected, [&](Index rank, Index slot, Index block) {
     if (!contents.delivered(rank, slot)) {
       findings.add(name(rank) + ", slot " + std::to_string(slot) + " misses the block of " + name(block));
@@ -277,8 +276,7 @@ void follow_blocks(const std::vector<RankSchedule>& schedules, const std::vector
 
 }  // namespace
 
-std::vector<std::string> check_delivery(const std::vector<RankSchedule>& schedules,
-                                        const std::vector<std::vector<Index>>& held,
+std::vector<std::string> check_delivery(const std::vector<RankSchedule>& schedules, const std::vector<std::vector<Index>>& held,
                                         const std::vector<std::vector<Index>>& expected) {
   Findings findings;
   if (!well_formed(schedules, sizes_of(expected), /*adds=*/false, findings)) return findings.take();

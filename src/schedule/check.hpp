@@ -19,10 +19,8 @@ namespace rankwise {
                                                       const std::vector<std::vector<Index>>& expected);
 
 // The same for schedules that were made for spec, or altered since.
-[[nodiscard]] std::vector<std::string> check_schedules(const ExchangeSpec& spec,
-                                                       const std::vector<RankSchedule>& schedules);
-[[nodiscard]] std::vector<std::string> check_reduces(const ExchangeSpec& spec,
-                                                     const std::vector<RankSchedule>& schedules);
+[[nodiscard]] std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules);
+[[nodiscard]] std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules);
 
 // Both of what make_schedules and make_reduces give.
 [[nodiscard]] std::vector<std::string> check_exchange(const ExchangeSpec& spec);

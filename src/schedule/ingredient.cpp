@@ -99,28 +99,22 @@ RankSchedule make_ingredient(const Ingredient& ingredient, Index rank) {
   check_ingredient(ingredient);
   RankSchedule schedule;
   const bool is_chain = ingredient.kind == Ingredient::Kind::chain;
-  schedule.slots = is_chain                                     ? 1 + ingredient.hops
+  schedule.slots = is_chain                                   ? 1 + ingredient.hops
                    : ingredient.kind == Ingredient::Kind::add ? 2 * ingredient.width
-                                                                : 1 + Index{ingredient.hops} * ingredient.width;
+                                                              : 1 + Index{ingredient.hops} * ingredient.width;
   schedule.adds = ingredient.kind == Ingredient::Kind::add;
   schedule.neighborhood = ingredient.kind == Ingredient::Kind::collective;
   if (!takes_part(ingredient, rank)) return schedule;
   const Index peer = rank == ingredient.a ? ingredient.b : ingredient.a;
   switch (ingredient.kind) {
-    case Ingredient::Kind::step:
-      add_steps(ingredient, peer, schedule);
-      break;
-    case Ingredient::Kind::chain:
-      add_chain(ingredient, rank, schedule);
-      break;
+    case Ingredient::Kind::step: add_steps(ingredient, peer, schedule); break;
+    case Ingredient::Kind::chain: add_chain(ingredient, rank, schedule); break;
     case Ingredient::Kind::collective:
       schedule.steps.emplace_back();
       add_hop(ingredient, peer, 0, schedule.steps.back());
       break;
     case Ingredient::Kind::copy:
-    case Ingredient::Kind::add:
-      add_work(ingredient, rank, schedule);
-      break;
+    case Ingredient::Kind::add: add_work(ingredient, rank, schedule); break;
   }
   return schedule;
 }

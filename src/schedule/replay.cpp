@@ -170,16 +170,16 @@ class Replayer {
   const std::vector<RankSchedule>& schedules_;
   bool eager_;
   Trace trace_;
-  std::vector<std::size_t> step_;        // current step of each rank
-  std::vector<Id> first_op_;             // its first operation
-  std::vector<std::size_t> outstanding_; // how many of its operations have not completed
+  std::vector<std::size_t> step_;         // current step of each rank
+  std::vector<Id> first_op_;              // its first operation
+  std::vector<std::size_t> outstanding_;  // how many of its operations have not completed
   std::vector<bool> done_;
-  std::vector<std::size_t> waits_for_;   // of each operation: how many of those it comes after have not completed
+  std::vector<std::size_t> waits_for_;  // of each operation: how many of those it comes after have not completed
   std::vector<std::vector<Id>> releases_;
-  std::vector<std::size_t> ready_;       // ranks whose step has completed
-  std::vector<Id> postable_;             // operations that wait for no other any more
+  std::vector<std::size_t> ready_;  // ranks whose step has completed
+  std::vector<Id> postable_;        // operations that wait for no other any more
   Channels channels_;
-  std::vector<Id> next_;                 // of each operation: the one behind it in its channel
+  std::vector<Id> next_;  // of each operation: the one behind it in its channel
 };
 
 }  // namespace

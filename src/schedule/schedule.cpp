@@ -83,9 +83,7 @@ Index Op::blocks() const {
                          [](Index sum, const SlotRange& range) { return sum + range.count; });
 }
 
-Index RankSchedule::places() const {
-  return place.empty() ? slots : 1 + *std::max_element(place.begin(), place.end());
-}
+Index RankSchedule::places() const { return place.empty() ? slots : 1 + *std::max_element(place.begin(), place.end()); }
 
 Index RankSchedule::place_of(Index slot) const { return place.empty() ? slot : place[static_cast<std::size_t>(slot)]; }
 
@@ -111,9 +109,8 @@ Index RankSchedule::blocks_sent() const {
   return blocks;
 }
 
-ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims,
-                       std::vector<bool> periodic, const std::vector<int>& cutoff, Shell shell, Index replication,
-                       TeamBoxes team_boxes) {
+ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims, std::vector<bool> periodic,
+                       const std::vector<int>& cutoff, Shell shell, Index replication, TeamBoxes team_boxes) {
   if (shell == Shell::all_pairs) periodic.assign(dims.size(), true);
   Grid grid(std::move(dims), std::move(periodic));
   Window window = shell == Shell::all_pairs ? Window::all_pairs(grid) : Window(cutoff, shell);
@@ -144,8 +141,8 @@ void check_but_nodes(const ExchangeSpec& spec) {
   const Shell shell = spec.window.shell();
   if (const std::string reason = why_not(spec.algorithm, spec.mode, shell); !reason.empty()) invalid(reason);
   if (spec.window.ndim() != spec.grid.ndim()) {
-    invalid("the cutoff has " + std::to_string(spec.window.ndim()) + " axes, the grid " +
-            std::to_string(spec.grid.ndim()) + ": give one cutoff an axis");
+    invalid("the cutoff has " + std::to_string(spec.window.ndim()) + " axes, the grid " + std::to_string(spec.grid.ndim()) +
+            ": give one cutoff an axis");
   }
   if (exchange_algorithm(spec.algorithm).has_teams) {
     (void)Teams(spec);

@@ -129,9 +129,8 @@ struct ExchangeSpec {
 // A spec from what users name; nodes may be put in afterwards. cutoff: layers an axis (ignored for all-pairs, which wraps
 // around on every axis). Throws std::invalid_argument like check_spec, but for unknown nodes.
 [[nodiscard]] ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims,
-                                     std::vector<bool> periodic, const std::vector<int>& cutoff,
-                                     Shell shell = Shell::full, Index replication = 1,
-                                     TeamBoxes team_boxes = TeamBoxes::pooled);
+                                     std::vector<bool> periodic, const std::vector<int>& cutoff, Shell shell = Shell::full,
+                                     Index replication = 1, TeamBoxes team_boxes = TeamBoxes::pooled);
 
 // Why an algorithm cannot be combined with a send mode or a shell; empty when it can. Throws std::invalid_argument
 // for an unknown algorithm.

@@ -153,9 +153,9 @@ RankSchedule by_axis(const ExchangeSpec& spec, Index rank, void (*add)(RankSched
 
 RankSchedule make_shift(const ExchangeSpec& spec, Index rank) {
   return by_axis(spec, rank,
-                 is_blocking(spec.mode)                  ? add_blocking
+                 is_blocking(spec.mode)              ? add_blocking
                  : spec.mode == SendMode::isend_self ? add_self_synchronising
-                                                         : add_hop_by_hop);
+                                                     : add_hop_by_hop);
 }
 
 RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank) { return by_axis(spec, rank, add_posted); }

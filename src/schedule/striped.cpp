@@ -42,7 +42,11 @@ void make_unique(Ranks& ranks) {
 class Part {
  public:
   Part(const ExchangeSpec& spec, Deal deal, Index rank)
-      : spec_(spec), nodes_(spec.nodes), deal_(deal), rank_(rank), node_(nodes_.node_of(rank)),
+      : spec_(spec),
+        nodes_(spec.nodes),
+        deal_(deal),
+        rank_(rank),
+        node_(nodes_.node_of(rank)),
         origins_(window_origins(spec, rank)) {
     for (Index slot = 0; slot < spec.window.slots(); ++slot) {
       if (const Index origin = origins_[static_cast<std::size_t>(slot)]; origin >= 0) slots_of_[origin].push_back(slot);
@@ -131,16 +135,13 @@ class Part {
     if (deal_ == Deal::leader) return nodes_.member(node, 0);
     const auto& [in, out] = traffic(node);
     const auto before = std::distance(in.begin(), in.lower_bound(partner)) +
-                        std::distance(out.begin(), out.lower_bound(partner)) +
-                        (!outward && out.contains(partner) ? 1 : 0);
+                        std::distance(out.begin(), out.lower_bound(partner)) + (!outward && out.contains(partner) ? 1 : 0);
     const auto all = static_cast<Index>(in.size() + out.size());
     return nodes_.member(node, static_cast<Index>(before) * nodes_.members(node) / all);
   }
 
   // Who sends, and who receives, the i-th of the blocks that cross between two nodes.
-  Index sender(Index from, Index to, Index owner) {
-    return deal_ == Deal::two_step ? owner : handler(from, to, true);
-  }
+  Index sender(Index from, Index to, Index owner) { return deal_ == Deal::two_step ? owner : handler(from, to, true); }
   Index receiver(Index from, Index to, std::size_t i) {
     if (deal_ != Deal::two_step) return handler(to, from, false);
     return nodes_.member(to, (from + static_cast<Index>(i)) % nodes_.members(to));

@@ -102,9 +102,7 @@ Teams::Teams(const ExchangeSpec& spec, const Coords& pooled)
       window_(team_window(spec.window, spec.grid.dims(), pooled)),
       most_blocks_(most_boxes(spec.grid.dims(), pooled)) {}
 
-Index Teams::chunk_start(std::size_t axis, Index chunk) const {
-  return chunk * boxes_.dims()[axis] / grid_.dims()[axis];
-}
+Index Teams::chunk_start(std::size_t axis, Index chunk) const { return chunk * boxes_.dims()[axis] / grid_.dims()[axis]; }
 
 Index Teams::chunk_of(std::size_t axis, Index coordinate) const {
   return ((coordinate + 1) * grid_.dims()[axis] - 1) / boxes_.dims()[axis];

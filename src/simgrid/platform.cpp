@@ -157,8 +157,9 @@ Ends make_node(s4u::NetZone* parent, unsigned long id, const Platform& platform)
 }
 
 s4u::NetZone* make_network(const Platform& platform) {
-  const s4u::ClusterCallbacks callbacks([&platform](s4u::NetZone* zone, const std::vector<unsigned long>&,
-                                                     unsigned long id) { return make_node(zone, id, platform); });
+  const s4u::ClusterCallbacks callbacks([&platform](s4u::NetZone* zone, const std::vector<unsigned long>&, unsigned long id) {
+    return make_node(zone, id, platform);
+  });
   const double bandwidth = platform.number("link_bytes_per_s");
   constexpr auto duplex = s4u::Link::SharingPolicy::SPLITDUPLEX;
   const std::string& topology = platform.topology();
@@ -168,16 +169,15 @@ s4u::NetZone* make_network(const Platform& platform) {
   }
   if (topology == "dragonfly") {
     const std::vector<unsigned> sizes = platform.counts("sizes");  // groups, routers a group, nodes a router
-    return s4u::create_dragonfly_zone("network", nullptr,
-                                      {{sizes.at(0), 1U}, {1U, 1U}, {sizes.at(1), 1U}, sizes.at(2)}, callbacks,
-                                      bandwidth, 0.0, duplex);
+    return s4u::create_dragonfly_zone("network", nullptr, {{sizes.at(0), 1U}, {1U, 1U}, {sizes.at(1), 1U}, sizes.at(2)},
+                                      callbacks, bandwidth, 0.0, duplex);
   }
   if (topology == "fat-tree") {
     const std::vector<unsigned> down = platform.counts("down");
     return s4u::create_fatTree_zone(
         "network", nullptr,
-        {static_cast<unsigned>(down.size()), down, platform.counts("up"), std::vector<unsigned>(down.size(), 1U)},
-        callbacks, bandwidth, 0.0, duplex);
+        {static_cast<unsigned>(down.size()), down, platform.counts("up"), std::vector<unsigned>(down.size(), 1U)}, callbacks,
+        bandwidth, 0.0, duplex);
   }
   throw std::runtime_error("platform file has the topology '" + topology + "'");
 }
@@ -202,14 +202,14 @@ void load_platform(const s4u::Engine&) {
   static const double hop_latency_s = platform.number("hop_latency_s");
   static const auto nearest = static_cast<std::size_t>(platform.count("nearest_links"));
   auto model = network->get_network_model();
-  model->set_lat_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to,
-                                 const std::vector<s4u::Link*>& links, const std::unordered_set<s4u::NetZone*>&) {
+  model->set_lat_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links,
+                                 const std::unordered_set<s4u::NetZone*>&) {
     const std::size_t further = links.size() > nearest ? links.size() - nearest : 0;
     const double latency_s = own(bytes, from, to).latency_s + hop_latency_s * static_cast<double>(further);
     return latency_s / route_latency_s;
   });
-  model->set_bw_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to,
-                                const std::vector<s4u::Link*>& links, const std::unordered_set<s4u::NetZone*>&) {
+  model->set_bw_factor_cb([own](double bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links,
+                                const std::unordered_set<s4u::NetZone*>&) {
     double narrowest = std::numeric_limits<double>::max();
     for (const s4u::Link* link : links) narrowest = std::min(narrowest, link->get_bandwidth());
     return std::min(own(bytes, from, to).bytes_per_s, narrowest) / narrowest;

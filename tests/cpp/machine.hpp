@@ -9,15 +9,22 @@ namespace rankwise_test {
 // Between nodes a processor is busy with messages for longer than they follow each other, unless they are long.
 inline rankwise::LinkCost far_link() {
   const auto line = [](double ns, double ns_per_byte) { return rankwise::TimeCurve({{0, 1e-9 * ns, 1e-9 * ns_per_byte}}); };
-  return {.send = line(1409, 0.911), .ssend = line(2003, 1.013), .exchange = line(1601, 0.953),
-          .exchange_gap = rankwise::TimeCurve({{0, 503e-9, 0.0}, {1000, 0.0, 1.103e-9}}), .overhead_s = 277e-9,
+  return {.send = line(1409, 0.911),
+          .ssend = line(2003, 1.013),
+          .exchange = line(1601, 0.953),
+          .exchange_gap = rankwise::TimeCurve({{0, 503e-9, 0.0}, {1000, 0.0, 1.103e-9}}),
+          .overhead_s = 277e-9,
           .acknowledgement_s = 307e-9};
 }
 
 inline rankwise::LinkCost near_link() {
   const auto line = [](double ns, double ns_per_byte) { return rankwise::TimeCurve({{0, 1e-9 * ns, 1e-9 * ns_per_byte}}); };
-  return {.send = line(313, 0.109), .ssend = line(419, 0.127), .exchange = line(353, 0.113), .exchange_gap = line(101, 0.131),
-          .overhead_s = 43e-9, .acknowledgement_s = 61e-9};
+  return {.send = line(313, 0.109),
+          .ssend = line(419, 0.127),
+          .exchange = line(353, 0.113),
+          .exchange_gap = line(101, 0.131),
+          .overhead_s = 43e-9,
+          .acknowledgement_s = 61e-9};
 }
 
 // Within a socket and between nodes; a card of unknown rate.

@@ -20,8 +20,9 @@ std::mt19937_64 bits(20260101);  // NOLINT: the same inputs each time
 std::size_t below(std::size_t end) { return end == 0 ? 0 : bits() % end; }
 
 // Words that readers stumble over, put where a number, or anything, stood.
-const std::vector<std::string> words = {"1e400", "-1", "1e300", "NaN", "Infinity", "null", "[]", "{}", "\"\"", "0", "1e-320",
-                                        "9223372036854775808", "\x1c", ",", "\"", "}", "]", "1e15", "-0.0", "true"};
+const std::vector<std::string> words = {
+    "1e400", "-1", "1e300", "NaN", "Infinity", "null", "[]",   "{}",  "\"\"", "0", "1e-320", "9223372036854775808",
+    "\x1c",  ",",  "\"",    "}",   "]",        "1e15", "-0.0", "true"};
 
 std::string mutated(std::string text, const std::string& other) {
   for (std::size_t times = 1 + below(4); times > 0; --times) {
@@ -32,7 +33,9 @@ std::string mutated(std::string text, const std::string& other) {
       case 1: text.insert(at, words[below(words.size())]); break;
       case 2: text.insert(at, text.substr(at, length)); break;
       case 3: text.insert(at, other.substr(below(other.size() + 1), below(200))); break;
-      case 4: if (at < text.size()) text[at] = static_cast<char>(bits()); break;
+      case 4:
+        if (at < text.size()) text[at] = static_cast<char>(bits());
+        break;
       default: {  // another number
         const std::size_t begin = text.find_first_of("0123456789", at);
         if (begin == std::string::npos) break;

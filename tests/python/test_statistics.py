@@ -222,7 +222,7 @@ def test_leaving_launches_out_one_by_one_is_students_interval_of_their_mean() ->
     # A row that lacks a launch has one fewer.
     left_out[2] = math.nan
     four = left_out[~np.isnan(left_out)]
-    half = half_width(3 * float(np.sum((four - four.mean()) ** 2)) , 4, 3)
+    half = half_width(3 * float(np.sum((four - four.mean()) ** 2)), 4, 3)
     assert deviations.interval(3.8, left_out, linear=True) == pytest.approx((3.8 - half, 3.8 + half))
     assert deviations.interval(3.8, np.full(5, 3.8)) is None and deviations.interval(3.8, np.empty(0)) is None
     assert Deviations(own=1, launches=1).interval(3.8, np.array([3.9])) is None

@@ -1,4 +1,5 @@
 """A workload of two ranks: a block there and back."""
+
 from dataclasses import dataclass
 
 from rankwise import _core

@@ -20,9 +20,7 @@ class Fitting(Options):
     samples: Path = option(
         MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES"
     )
-    model: str = option(
-        "auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly."
-    )
+    model: str = option("auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
     statistic: Statistic = option("median", "What a table's row is: median, minimum, mean or smallest-20.")
     method: Literal["regression", "table"] = option(
         "regression", "Piecewise by regression (lines and breaks from the data), or the table itself: table."

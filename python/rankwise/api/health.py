@@ -64,9 +64,7 @@ class Watch(Options):
     launches: int = option(20, "Launches of the ranks in this session, at least 10.")
     spread: str | None = option(None, "The time over which they are spread. Default: 30m; with --seconds: one after the other.")
     seconds: float | None = option(None, "Time to measure in all, in seconds. Default: 20.")
-    hosts: str | None = option(
-        None, "Nodes whose link to watch too, as in measure. Default: those of the Slurm allocation."
-    )
+    hosts: str | None = option(None, "Nodes whose link to watch too, as in measure. Default: those of the Slurm allocation.")
     links: str | None = option(None, "Link classes to watch. Default: all there are.")
 
 

@@ -26,7 +26,6 @@ Prometheus = Annotated[
 ]
 
 
-
 @verb(
     "run",
     """rankwise health run --launches 20 --seconds 20

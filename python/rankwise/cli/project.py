@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
 project_verbs = group("project", "Machines that do not exist yet, or that you cannot use: what they would do.")
 
-Plot = Annotated[Path | None, typer.Option(callback=writable,
-    help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.")]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        callback=writable,
+        help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.",
+    ),
+]
 
 
 @verb("table", "rankwise project table --year 2026", under=project_verbs)

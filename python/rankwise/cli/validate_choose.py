@@ -37,6 +37,7 @@ def validate_choose(asked: Choices, as_json: Json = False) -> None:
 
 def _show(regret: Regret) -> None:
     from statistics import median
+
     heads = ("grid", "k", "size", "chosen", "time", "fastest", "time", "regret", "noise")
     table = Table(*heads, leave=("noise", "time"))
     for trial in regret.trials:

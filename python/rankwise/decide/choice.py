@@ -283,9 +283,7 @@ class Chooser:
 
     def _crossover_sizes(self, question: Question) -> list[Crossover]:
         """Return where, at the cutoff asked for, another candidate takes over as blocks grow: to the byte."""
-        return self._size_changes(
-            question, self._contest(question, question.cutoff), size_steps(LEAST_BYTES, MOST_BYTES)
-        )
+        return self._size_changes(question, self._contest(question, question.cutoff), size_steps(LEAST_BYTES, MOST_BYTES))
 
     def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int]) -> list[Crossover]:
         return list(

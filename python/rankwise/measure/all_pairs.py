@@ -348,7 +348,6 @@ _NEEDED = {
 def load(path: Path) -> AllPairs:
     """Read the newest campaign of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
 
-
     def read(trace: Trace) -> AllPairs:
         head, records = _newest(path, trace)
         try:

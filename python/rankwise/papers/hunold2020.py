@@ -92,8 +92,7 @@ def scored(instance: Instance, effort_s: float = EFFORT_S) -> Scored:
         [instance.ranks_per_node] * instance.nodes,
         instance.stencil,
         algorithms=["blocked", *PAPERS_ALGORITHMS, *OURS],
-        how=How(keep_maps=False,
-        steps=steps_of(effort_s)),
+        how=How(keep_maps=False, steps=steps_of(effort_s)),
     )
     own = {result.algorithm: (result.j_sum, result.j_max) for result in mappings.results}
     return Scored(instance, own | peers()[instance], mappings.bound)

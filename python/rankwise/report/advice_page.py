@@ -116,9 +116,7 @@ def _figures(advice: Advice) -> list[Figure]:
     )
     per_rank = (shares.total_s - shares.computing_s) / shares.total_s.clip(1e-12)
     by_rank = format_span((100 * per_rank).tolist(), "{:.0f}".format)
-    found.append(
-        Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{by_rank} % by rank", None, waits)
-    )
+    found.append(Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{by_rank} % by rank", None, waits))
     room = advice.headroom
     if room.now_bytes:
         value, unit = format_volume(room.now_bytes).split(" ")

@@ -26,8 +26,9 @@ def beside_picture(times: Sequence[MachineTime], title: str) -> Chart:
     ]  # fmt: skip
     ends = [end for t in ordered for end in (t.low_s, t.high_s)]
     axis = log_axis([min(ends), 1.6 * max(ends)], TIME, "time, logarithmic; the bar is its interval", 1.1)
-    y = field_of("machine", "nominal", sort=[t.machine for t in ordered], title=None,
-        axis={"labelLimit": 150, "labelOverlap": False})
+    y = field_of(
+        "machine", "nominal", sort=[t.machine for t in ordered], title=None, axis={"labelLimit": 150, "labelOverlap": False}
+    )
     panel = {
         "title": textwrap.wrap(title, _TITLE_LETTERS), "height": 30 * len(ordered), "data": rows(data),
         "layer": [

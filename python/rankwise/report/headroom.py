@@ -10,14 +10,20 @@ from rankwise.units import format_volume
 def headroom_picture(advice: Advice, title: str) -> Chart:
     """Draw bytes between nodes: the proven floor, the best placement known, now, and the worst."""
     room = advice.headroom
-    ends = [("proven least", room.floor_bytes), ("best known", room.best_bytes), ("now", room.now_bytes),
-        ("worst known", room.worst_bytes)]
+    ends = [
+        ("proven least", room.floor_bytes),
+        ("best known", room.best_bytes),
+        ("now", room.now_bytes),
+        ("worst known", room.worst_bytes),
+    ]
     if room.floor_bytes >= room.best_bytes:
         ends = [("best, proven", room.best_bytes), *ends[2:]]
     stops = [f"{name}: {format_volume(size)} between nodes a {advice.evidence.per}" for name, size in ends]
     most = max(size for _, size in ends)
-    axis: Spec = {"scale": {"domain": [0, most * 1.06], "nice": False},
-        "axis": {"labelExpr": VOLUME, "tickCount": 5, "title": None, "grid": False}}
+    axis: Spec = {
+        "scale": {"domain": [0, most * 1.06], "nice": False},
+        "axis": {"labelExpr": VOLUME, "tickCount": 5, "title": None, "grid": False},
+    }
     data = [
         {"name": name, "size": size, "words": f"{name}: {format_volume(size)}", "row": i, "stop": i, "tip": stops[i]}
         for i, (name, size) in enumerate(ends)

@@ -56,8 +56,9 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
             },
         })  # fmt: skip
     title = "Times as slow as usual; the full colour: 2 times and more, or half and less"
-    return Chart("slow-nodes", title, " ".join(words), panels, stops, {"title": title}, least_px=460, most_columns=2,
-        label_px=80)
+    return Chart(
+        "slow-nodes", title, " ".join(words), panels, stops, {"title": title}, least_px=460, most_columns=2, label_px=80
+    )
 
 
 def traffic_map(matrix: NDArray[np.float64], words: Sequence[str], each: int = 1) -> Chart:

@@ -44,16 +44,18 @@ def latency_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
                 "said": f"{format_time(float(time_s))} ± {format_time(float(sigma))}",
             })  # fmt: skip
         grid = np.unique(np.geomspace(sizes.first, sizes.last, 120).astype(np.int64))
-        lines += [{"series": one.words, "place": sizes.place(int(size)),
-            "value": one.pieces.time_s(int(size))} for size in grid]
+        lines += [
+            {"series": one.words, "place": sizes.place(int(size)), "value": one.pieces.time_s(int(size))} for size in grid
+        ]
     words = "Both axes are logarithmic. " + " ".join(
         f"Between {one.words}: {format_time(float(one.series.latency_s[0]))} for the smallest message, "
         f"{format_time(float(one.series.latency_s[-1]))} for the largest."
         for one in fitted
     )
     names = [one.words for one in fitted]
-    return _chart(f"{prefix}latency", "Latency by placement", words, (names, sizes, data, lines),
-        (TIME, "latency of one message"))
+    return _chart(
+        f"{prefix}latency", "Latency by placement", words, (names, sizes, data, lines), (TIME, "latency of one message")
+    )
 
 
 def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:

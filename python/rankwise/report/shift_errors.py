@@ -31,8 +31,15 @@ def errors_picture(study: Study) -> Chart:
                 + ", ".join(f"{name} {errors[name][i]:+.1f} %" for name in names)
                 + f"; one standard deviation of the measurement is {deviation[i]:.1f} %"
             )
-            bars.append({"k": k, "low": -min(float(deviation[i]), _SHOWN), "high": min(float(deviation[i]), _SHOWN),
-                "stop": len(stops), "tip": words})
+            bars.append(
+                {
+                    "k": k,
+                    "low": -min(float(deviation[i]), _SHOWN),
+                    "high": min(float(deviation[i]), _SHOWN),
+                    "stop": len(stops),
+                    "tip": words,
+                }
+            )
             data += [
                 {"k": k, "model": name, "error": max(-_SHOWN, min(_SHOWN, float(errors[name][i]))), "stop": len(stops),
                 "tip": words}
@@ -74,18 +81,26 @@ def by_size_picture(study: Study) -> Chart:
     series.append(("noise floor", study.floor_by_size))
     names, sizes = [name for name, _ in series], [format_size(size) for size in study.sizes]
     stops = [
-        f"{format_size(size)}: " + ", ".join(f"{name} {by_size[size]:.1f} %" for name,
-            by_size in series) for size in study.sizes
+        f"{format_size(size)}: " + ", ".join(f"{name} {by_size[size]:.1f} %" for name, by_size in series)
+        for size in study.sizes
     ]
     data = [
-        {"size": format_size(size), "model": name, "error": float(by_size[size]), "words": f"{by_size[size]:.1f}", "stop": i,
-        "tip": stops[i]}
+        {
+            "size": format_size(size),
+            "model": name,
+            "error": float(by_size[size]),
+            "words": f"{by_size[size]:.1f}",
+            "stop": i,
+            "tip": stops[i],
+        }
         for name, by_size in series
         for i, size in enumerate(study.sizes)
     ]
     x = field_of("size", "ordinal", sort=sizes, axis={"labelAngle": 0, "title": "bytes of each rank's block"})
-    y, shift = field_of("error", axis={"title": "mean absolute error, %", "tickCount": 5}), field_of("model", "nominal",
-        sort=names)
+    y, shift = (
+        field_of("error", axis={"title": "mean absolute error, %", "tickCount": 5}),
+        field_of("model", "nominal", sort=names),
+    )
     panel = {
         "height": 210, "data": rows(data),
         "layer": [

@@ -28,13 +28,16 @@ def summary_picture(profile: Profile, validation: Validation, mappings: Sequence
     instance = _first_saving(mappings)
     maps = node_map_picture(instance, "maps", [r for r in instance.results if r in (instance.blocked, instance.best)])
     (exchange,) = pairs.panels
-    panels = [{**links.panels[0], "height": 210}, {**exchange, "title": f"{row.exchange.algorithm}, {row.exchange.mode}",
-        "height": 210}]
+    panels = [
+        {**links.panels[0], "height": 210},
+        {**exchange, "title": f"{row.exchange.algorithm}, {row.exchange.mode}", "height": 210},
+    ]
     panels += [{**panel, "height": 210} for panel in maps.panels]
     words = " ".join(chart.description for chart in (links, pairs, maps))
     base = {"resolve": {"scale": dict.fromkeys(_APART, "independent"), "legend": dict.fromkeys(_APART[2:5], "independent")}}
-    return Chart("summary", "What rankwise measured, predicted and mapped", words, panels, (), base, least_px=200,
-        legend_px=400)
+    return Chart(
+        "summary", "What rankwise measured, predicted and mapped", words, panels, (), base, least_px=200, legend_px=400
+    )
 
 
 def _first_saving(mappings: Sequence[MappingInstance]) -> MappingInstance:

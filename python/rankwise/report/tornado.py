@@ -48,10 +48,16 @@ def tornado_picture(items: Sequence[Sensitivity], total_s: float, labels: Sequen
     times = [total_s, *(row["to"] for row in data)]
     low_s, high_s = min(times), max(times)
     room = max(1.6, (high_s / low_s) ** 0.3)
-    axis = log_axis([low_s / room, high_s * room], TIME, f"time, logarithmic; the line is the answer, {format_time(total_s)}",
-        1.0)
-    y = field_of("parameter", "nominal", sort=[name for name, _, _ in labels], title=None,
-        axis={"labelLimit": 130, "labelOverlap": False})
+    axis = log_axis(
+        [low_s / room, high_s * room], TIME, f"time, logarithmic; the line is the answer, {format_time(total_s)}", 1.0
+    )
+    y = field_of(
+        "parameter",
+        "nominal",
+        sort=[name for name, _, _ in labels],
+        title=None,
+        axis={"labelLimit": 130, "labelOverlap": False},
+    )
     text = {"y": y, "x": field_of("to", **axis), "text": {"field": "label"}}
     panel = {
         "title": title, "height": 28 * max(1, len(items)), "data": rows(data),
@@ -84,11 +90,17 @@ def varied_picture(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, 
     for number, (name, found) in enumerate(varied.items()):
         terms = list(dict.fromkeys(term for _, _, times in found for term in times))
         first = len(stops)
-        stops += [f"{name} {words}: " + ", ".join(f"{term} {format_time(times[term])}" for term in times) for _, words,
-            times in found]
+        stops += [
+            f"{name} {words}: " + ", ".join(f"{term} {format_time(times[term])}" for term in times) for _, words, times in found
+        ]
         data: list[Spec] = [
-            {"value": value, "term": term, "time": time_s, "stop": first + i,
-            "tip": f"{name} {words}, {term}: {format_time(time_s)}"}
+            {
+                "value": value,
+                "term": term,
+                "time": time_s,
+                "stop": first + i,
+                "tip": f"{name} {words}, {term}: {format_time(time_s)}",
+            }
             for i, (value, words, times) in enumerate(found)
             for term, time_s in times.items()
             if time_s > 0
@@ -112,5 +124,13 @@ def varied_picture(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, 
                 nearest("value", "time", f"near_{number}"),
             ],
         })  # fmt: skip
-    return Chart("varied", title, ". ".join(stops), panels, stops, {"resolve": {"scale": {"x": "independent"}}}, least_px=400,
-        most_columns=2)
+    return Chart(
+        "varied",
+        title,
+        ". ".join(stops),
+        panels,
+        stops,
+        {"resolve": {"scale": {"x": "independent"}}},
+        least_px=400,
+        most_columns=2,
+    )

@@ -26,8 +26,9 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
     width, height = (re.search(rf'\b{side}="([\d.]+)"', attributes) for side in ("width", "height"))
     assert width is not None and height is not None
     # Groups of plots begin with empty paths for frames that are not drawn.
-    body = re.sub(r'<path class="(?:background|foreground)"[^>]*(?:d=""|d="M0(?:\.5)?,0(?:\.5)?h0v0h0Z")[^>]*/?>(?:</path>)?',
-        "", body)
+    body = re.sub(
+        r'<path class="(?:background|foreground)"[^>]*(?:d=""|d="M0(?:\.5)?,0(?:\.5)?h0v0h0Z")[^>]*/?>(?:</path>)?', "", body
+    )
     body = re.sub(r' (?:aria-\w+|role|class|pointer-events|display)="[^"]*"', "", body)
     # The library counts on from picture to picture: here ids follow each other from 0.
     known = {old: f"{name}-{number}" for number, old in enumerate(dict.fromkeys(re.findall(r' id="([\w.-]+)"', body)))}
@@ -62,4 +63,3 @@ def script() -> str:
             stream.write(text)
         os.replace(stream.name, kept)
     return text
-

@@ -96,8 +96,12 @@ TEST_F(Auto, IsTheDecisionOfTheCoreFromTheSameProfile) {
           const std::string line = explained(*cart, cutoff, o);
           expect_alike(line);
           const rankwise::Question question{
-              rankwise::Grid({cart->dims().begin(), cart->dims().end()}, std::vector<bool>(ndim, true)), cutoff,
-              rankwise::Shell::full, {"direct", "comb", "shift", "shift-posted"}, {}, {}};
+              rankwise::Grid({cart->dims().begin(), cart->dims().end()}, std::vector<bool>(ndim, true)),
+              cutoff,
+              rankwise::Shell::full,
+              {"direct", "comb", "shift", "shift-posted"},
+              {},
+              {}};
           const auto ranked = rankwise::Contest(question, rankwise::Placement::blocked(world_size(), world_size()))
                                   .ranked(static_cast<rankwise::Index>(bytes), machine);
           const std::string expected = to_string(ranked.front().candidate);

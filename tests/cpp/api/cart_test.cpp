@@ -167,8 +167,8 @@ std::vector<int> cell_of_rank(MPI_Comm comm, MPI_Comm cart, const Case& c) {
 Score asked(MPI_Comm comm, const Case& c) {
   long long j_sum = -1;
   long long j_max = -1;
-  EXPECT_EQ(rankwise_stencil_score(comm, c.ndims(), c.dims.data(), c.periods.data(), c.offsets.data(), c.k(),
-                                   c.weights.data(), &j_sum, &j_max),
+  EXPECT_EQ(rankwise_stencil_score(comm, c.ndims(), c.dims.data(), c.periods.data(), c.offsets.data(), c.k(), c.weights.data(),
+                                   &j_sum, &j_max),
             RANKWISE_SUCCESS)
       << rankwise_last_error();
   return {j_sum, j_max};
@@ -307,7 +307,7 @@ TEST(Cart, WrongArgumentsAreWrongOnAllRanks) {
   };
   refused(plane(2, n), "cells but the communicator");
   refused(plane(0, n), "size 0");
-  refused({{n}, {0}, {0}, {1}}, "0");                      // an offset to itself
+  refused({{n}, {0}, {0}, {1}}, "0");  // an offset to itself
   refused({{n}, {0}, {1, 1}, {1, 1}}, "twice");
   refused({{n}, {0}, {1}, {-1}}, "weight");
   refused({{1, 1, 1, 1, 1, 1, 1, 1, n}, {0, 0, 0, 0, 0, 0, 0, 0, 0}, {}, {}}, "9 axes");

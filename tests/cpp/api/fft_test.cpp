@@ -129,7 +129,8 @@ void there_and_back(const Lengths& n, Form form) {
   for (int f = 0; f < o.batch; ++f) {
     each_point(out, out.size[2], [&](std::size_t i, std::int64_t x, std::int64_t y, std::int64_t z) {
       const Value found = spectrum[i + static_cast<std::size_t>(f * out_stride)];
-      EXPECT_NEAR(std::abs(std::complex<double>(found) - 0.5 * wave(f).at(x, y, z)), 0.0, bound * all) << x << " " << y << " " << z;
+      EXPECT_NEAR(std::abs(std::complex<double>(found) - 0.5 * wave(f).at(x, y, z)), 0.0, bound * all)
+          << x << " " << y << " " << z;
     });
   }
   if (!in_place) {
@@ -162,7 +163,8 @@ TEST(ApiFft, EveryFormThereAndBack) {
           form.options.method = static_cast<int>(turn / 3 % 4);
           form.options.chunks = static_cast<int>(turn % 3);
           form.options.batch = 1 + static_cast<int>(turn % 5 % 3);
-          if (in_place == 0 && turn % 4 < 2) form.options.stride_in = 997, form.options.stride_out = 1009;  // gaps between fields
+          if (in_place == 0 && turn % 4 < 2)
+            form.options.stride_in = 997, form.options.stride_out = 1009;  // gaps between fields
           form.options.together = static_cast<int>(turn / 5 % 4);
           form.options.in_flight = static_cast<int>(turn % 3);
           if (turn % 4 == 3) form.options.grid[0] = 1, form.options.grid[1] = world_size();
@@ -191,7 +193,8 @@ TEST(ApiFft, KeepsWhatTrialsFound) {
   rankwise_fft_options o = fft_options();
   o.effort = RANKWISE_FFT_EFFORT_TRIALS;
   const bool has_choice = world_size() > 1;
-  for (const char* part : {has_choice ? "tried for" : "nothing to choose", has_choice ? "kept from trials before" : "nothing"}) {
+  for (const char* part :
+       {has_choice ? "tried for" : "nothing to choose", has_choice ? "kept from trials before" : "nothing"}) {
     const FftHandle plan({12, 8, 10}, o);
     ASSERT_EQ(plan.result, RANKWISE_SUCCESS) << rankwise_last_error();
     EXPECT_NE(explained(plan).find(part), std::string::npos) << explained(plan);
@@ -274,8 +277,10 @@ TEST(ApiFft, CreateRefusesOnAllRanks) {
   if (is_first) box.size[0] = 8;
   expect_on_all(created(n, plain, nullptr, &box), RANKWISE_ERROR_ARGUMENT, "beyond the 6 points of axis 0");
   rankwise_fft handle = nullptr;
-  expect_on_all(rankwise_fft_create(MPI_COMM_NULL, n.data(), nullptr, nullptr, nullptr, &handle), RANKWISE_ERROR_ARGUMENT, "NULL");
-  expect_on_all(rankwise_fft_create(MPI_COMM_WORLD, nullptr, nullptr, nullptr, nullptr, &handle), RANKWISE_ERROR_ARGUMENT, "n is NULL");
+  expect_on_all(rankwise_fft_create(MPI_COMM_NULL, n.data(), nullptr, nullptr, nullptr, &handle), RANKWISE_ERROR_ARGUMENT,
+                "NULL");
+  expect_on_all(rankwise_fft_create(MPI_COMM_WORLD, nullptr, nullptr, nullptr, nullptr, &handle), RANKWISE_ERROR_ARGUMENT,
+                "n is NULL");
   if (world_size() == 1) return;
   box = brick(n, 10);
   if (is_last) box = {{0, 0, 0}, {6, 7, 10}};

@@ -145,9 +145,9 @@ TEST(CartOfGraphs, AGraphMayBeSmallerThanTheCommunicator) {
 TEST(CartOfGraphs, AnErrorOfOneRankIsOneOfAll) {
   MPI_Comm made = MPI_COMM_WORLD;
   const int nobody = world_rank() == world_size() - 1 ? world_size() : 0;
-  EXPECT_EQ(rankwise_dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, nullptr, 1, &nobody, nullptr, MPI_INFO_NULL, 1,
-                                                &made),
-            RANKWISE_ERROR_ARGUMENT);
+  EXPECT_EQ(
+      rankwise_dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, nullptr, 1, &nobody, nullptr, MPI_INFO_NULL, 1, &made),
+      RANKWISE_ERROR_ARGUMENT);
   EXPECT_EQ(made, MPI_COMM_NULL);
   EXPECT_NE(std::string(rankwise_last_error()).find("the graph names rank " + std::to_string(world_size())), std::string::npos);
   const int negative = world_rank() == 0 ? -1 : 1;

@@ -144,8 +144,7 @@ TEST_F(HaloMisuse, EdgesMustHaveTwoEnds) {
   const int before = (me + world_size() - 1) % world_size();
   const auto edges = [&](int nsend, int skey, int nrecv, int rkey) {
     rankwise_halo halo = nullptr;
-    const rankwise_result result =
-        rankwise_neighbors_create(MPI_COMM_WORLD, nsend, &next, &skey, nrecv, &before, &rkey, &halo);
+    const rankwise_result result = rankwise_neighbors_create(MPI_COMM_WORLD, nsend, &next, &skey, nrecv, &before, &rkey, &halo);
     rankwise_halo_destroy(&halo);
     return result;
   };
@@ -186,8 +185,7 @@ TEST_F(HaloMisuse, ListsMustMatchAtBothEnds) {
   // Lists that were refused are not there.
   expect_on_all(rankwise_neighbors_places(halo, &recv), RANKWISE_ERROR_USAGE, "rankwise_neighbors_lists first");
   ok(rankwise_neighbors_lists(halo, &send, nullptr));
-  expect_on_all(rankwise_halo_reduce_start(halo, 1, &list, nullptr, MPI_DOUBLE, MPI_SUM), RANKWISE_ERROR_USAGE,
-                "recv lists");
+  expect_on_all(rankwise_halo_reduce_start(halo, 1, &list, nullptr, MPI_DOUBLE, MPI_SUM), RANKWISE_ERROR_USAGE, "recv lists");
   recv.count = 2;
   expect_on_all(rankwise_neighbors_places(halo, &recv), RANKWISE_ERROR_ARGUMENT, "sends 3 elements, but its receiver takes 2");
   expect_on_all(rankwise_neighbors_places(halo, nullptr), RANKWISE_ERROR_ARGUMENT, "recv is NULL");

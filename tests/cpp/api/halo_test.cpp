@@ -44,9 +44,9 @@ class Values {
 
 // One field of a rank: its box in the whole grid, and memory with a halo around it.
 struct Box {
-  std::vector<int> start;   // of the own elements, in the whole
+  std::vector<int> start;  // of the own elements, in the whole
   std::vector<int> extent;
-  std::vector<int> whole;   // extents of the whole
+  std::vector<int> whole;  // extents of the whole
   std::vector<int> lower;
   std::vector<int> upper;
   std::vector<bool> periodic;
@@ -334,8 +334,8 @@ void check_one(Halo& halo, bool exact, bool reads) {
 }
 
 TEST(ApiHalo, NothingIsCollectiveNorTakesMemoryAndPartnersGetOneMessage) {
-  constexpr int algorithms[] = {RANKWISE_HALO_DIRECT, RANKWISE_HALO_PERSISTENT, RANKWISE_HALO_WINDOW, RANKWISE_HALO_TWO_STEP,
-                                RANKWISE_HALO_THREE_STEP, RANKWISE_HALO_LEADER};
+  constexpr int algorithms[] = {RANKWISE_HALO_DIRECT,   RANKWISE_HALO_PERSISTENT, RANKWISE_HALO_WINDOW,
+                                RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP, RANKWISE_HALO_LEADER};
   for (const int algorithm : algorithms) {
     Halo halo(cube(6, 1, 3), algorithm, algorithm == RANKWISE_HALO_WINDOW);
     if (world_size() == 1 && algorithm == RANKWISE_HALO_WINDOW) {

@@ -21,8 +21,7 @@ void expect_on_all(rankwise_result result, rankwise_result expected, const std::
 
 rankwise_result create(MPI_Comm comm, std::vector<int> cutoff, const rankwise_exchange_options* o = nullptr) {
   rankwise_exchange plan = nullptr;
-  const rankwise_result result =
-      rankwise_exchange_create(comm, static_cast<int>(cutoff.size()), cutoff.data(), o, &plan);
+  const rankwise_result result = rankwise_exchange_create(comm, static_cast<int>(cutoff.size()), cutoff.data(), o, &plan);
   EXPECT_EQ(plan == nullptr, result != RANKWISE_SUCCESS);
   rankwise_exchange_destroy(&plan);
   return result;
@@ -53,10 +52,14 @@ TEST_F(Misuse, CutoffsMustBePositiveSmallAndAlike) {
 
 TEST_F(Misuse, TheHeadersNumbersAreThoseOfTheTable) {
   const std::vector<std::pair<const char*, rankwise_algorithm>> named{
-      {"direct", RANKWISE_ALGORITHM_DIRECT}, {"neighbor-alltoall", RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL},
-      {"shift", RANKWISE_ALGORITHM_SHIFT},   {"comb", RANKWISE_ALGORITHM_COMB},
-      {"team-shift", RANKWISE_ALGORITHM_TEAM_SHIFT}, {"striped", RANKWISE_ALGORITHM_STRIPED},
-      {"leader", RANKWISE_ALGORITHM_LEADER}, {"two-step", RANKWISE_ALGORITHM_TWO_STEP},
+      {"direct", RANKWISE_ALGORITHM_DIRECT},
+      {"neighbor-alltoall", RANKWISE_ALGORITHM_NEIGHBOR_ALLTOALL},
+      {"shift", RANKWISE_ALGORITHM_SHIFT},
+      {"comb", RANKWISE_ALGORITHM_COMB},
+      {"team-shift", RANKWISE_ALGORITHM_TEAM_SHIFT},
+      {"striped", RANKWISE_ALGORITHM_STRIPED},
+      {"leader", RANKWISE_ALGORITHM_LEADER},
+      {"two-step", RANKWISE_ALGORITHM_TWO_STEP},
       {"shift-posted", RANKWISE_ALGORITHM_SHIFT_POSTED}};
   EXPECT_EQ(named.size(), rankwise::exchange_algorithms().size());
   for (const auto& [id, value] : named) EXPECT_EQ(rankwise::exchange_algorithm(id).c_value, value) << id;
@@ -139,8 +142,8 @@ TEST_F(Misuse, CallsMustComeInOrder) {
 
   EXPECT_EQ(rankwise_exchange_import_start(plan.handle, window.data(), 8), RANKWISE_SUCCESS);
   expect_on_all(rankwise_exchange_import_start(plan.handle, window.data(), 8), RANKWISE_ERROR_USAGE, "under way");
-  expect_on_all(rankwise_exchange_reduce_start(plan.handle, window.data(), 1, MPI_DOUBLE, MPI_SUM),
-                RANKWISE_ERROR_USAGE, "an import is under way");
+  expect_on_all(rankwise_exchange_reduce_start(plan.handle, window.data(), 1, MPI_DOUBLE, MPI_SUM), RANKWISE_ERROR_USAGE,
+                "an import is under way");
   expect_on_all(rankwise_exchange_reduce_wait(plan.handle), RANKWISE_ERROR_USAGE, "reduce_start");
   expect_on_all(rankwise_exchange_set_sizes(plan.handle, 1, 8), RANKWISE_ERROR_USAGE, "under way");
   EXPECT_EQ(rankwise_exchange_import_wait(plan.handle), RANKWISE_SUCCESS);
@@ -251,8 +254,8 @@ TEST_F(Misuse, CheckingEveryCallTellsAllRanksOfOneRanksMistake) {
   EXPECT_EQ(rankwise_exchange_set_sizes(plan.handle, 1, 8), RANKWISE_SUCCESS);
   std::vector<double> window(3, 0.0);
   const bool wrong = world_rank() == world_size() - 1;
-  expect_on_all(rankwise_exchange_import_start(plan.handle, wrong ? nullptr : window.data(), 8),
-                RANKWISE_ERROR_ARGUMENT, "rank " + std::to_string(world_size() - 1) + ": the buffer is NULL");
+  expect_on_all(rankwise_exchange_import_start(plan.handle, wrong ? nullptr : window.data(), 8), RANKWISE_ERROR_ARGUMENT,
+                "rank " + std::to_string(world_size() - 1) + ": the buffer is NULL");
 }
 
 TEST_F(Misuse, AnotherOrderOnOneRankIsToldToAll) {
@@ -264,7 +267,8 @@ TEST_F(Misuse, AnotherOrderOnOneRankIsToldToAll) {
   std::vector<double> window(3, 0.0);
   expect_on_all(odd_one_out() ? rankwise_exchange_reduce_start(plan.handle, window.data(), 1, MPI_DOUBLE, MPI_SUM)
                               : rankwise_exchange_import_start(plan.handle, window.data(), 8),
-                RANKWISE_ERROR_USAGE, odd_one_out() ? "here in rankwise_exchange_reduce_start" : "here in rankwise_exchange_import_start");
+                RANKWISE_ERROR_USAGE,
+                odd_one_out() ? "here in rankwise_exchange_reduce_start" : "here in rankwise_exchange_import_start");
   EXPECT_EQ(rankwise_exchange_import_start(plan.handle, window.data(), 8), RANKWISE_SUCCESS);
   EXPECT_EQ(rankwise_exchange_import_wait(plan.handle), RANKWISE_SUCCESS);
 }

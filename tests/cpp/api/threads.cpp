@@ -52,7 +52,8 @@ void exchanges(const Ring& ring, int algorithm) {
   ok(rankwise_exchange_create(ring.comm, 1, &cutoff, &options, &plan), "create");
   std::vector<double> window(3, -1.0);
   expect(rankwise_exchange_import_start(plan, window.data(), 8) == RANKWISE_ERROR_USAGE &&
-             std::strstr(rankwise_last_error(), "set_sizes") != nullptr, "an error of this thread");
+             std::strstr(rankwise_last_error(), "set_sizes") != nullptr,
+         "an error of this thread");
   ok(rankwise_exchange_set_sizes(plan, 1, 8), "set_sizes");
   window[1] = ring.rank;
   ok(rankwise_exchange_import_start(plan, window.data(), 8), "import_start");
@@ -81,7 +82,8 @@ void halos(const Ring& ring, rankwise_halo_algorithm algorithm) {
   ok(rankwise_halo_create(ring.comm, 1, &field, &options, &halo), "halo_create");
   ok(rankwise_halo_start(halo, 0, nullptr, nullptr), "halo_start");
   ok(rankwise_halo_wait(halo), "halo_wait");
-  expect(values[0] == 10.0 * ((ring.rank + ring.size - 1) % ring.size) + 4 && values[5] == 10.0 * ((ring.rank + 1) % ring.size) + 1,
+  expect(values[0] == 10.0 * ((ring.rank + ring.size - 1) % ring.size) + 4 &&
+             values[5] == 10.0 * ((ring.rank + 1) % ring.size) + 1,
          "what came into the halo");
   ok(rankwise_halo_destroy(&halo), "halo_destroy");
   ok(rankwise_halo_free(&memory), "halo_free");

@@ -15,9 +15,7 @@ using rankwise_test::machine;
 
 const LinkCost far = rankwise_test::far_link();
 
-Placement one_node_each(Index ranks) {
-  return Placement::blocked(ranks, 1);
-}
+Placement one_node_each(Index ranks) { return Placement::blocked(ranks, 1); }
 
 double time_s(const ExchangeSpec& spec, Index block_bytes, const Machine& on) {
   return Walk(spec).cost(block_bytes, one_node_each(spec.ranks()), on).time_s();
@@ -171,9 +169,9 @@ TEST(Cost, PooledTeamShiftIsItsClosedForm) {
     Index lg_c;
     Index shifts;
   };
-  for (const Case& t : {Case{{24}, 2, 2, 3, 1, 2}, Case{{24}, 4, 2, 5, 1, 2}, Case{{24}, 7, 4, 5, 2, 2},
-                        Case{{24}, 8, 4, 5, 2, 2}, Case{{24}, 4, 1, 9, 0, 8}, Case{{24}, 6, 3, 5, 2, 2},
-                        Case{{12, 12}, 2, 4, 9, 2, 2}, Case{{8, 8, 8}, 2, 8, 27, 3, 4}}) {
+  for (const Case& t :
+       {Case{{24}, 2, 2, 3, 1, 2}, Case{{24}, 4, 2, 5, 1, 2}, Case{{24}, 7, 4, 5, 2, 2}, Case{{24}, 8, 4, 5, 2, 2},
+        Case{{24}, 4, 1, 9, 0, 8}, Case{{24}, 6, 3, 5, 2, 2}, Case{{12, 12}, 2, 4, 9, 2, 2}, Case{{8, 8, 8}, 2, 8, 27, 3, 4}}) {
     const ExchangeSpec spec = make_spec("team-shift", SendMode::send, t.dims, std::vector<bool>(t.dims.size(), true),
                                         std::vector<int>(t.dims.size(), t.k), Shell::full, t.c);
     const Index shifts = most_shifts(t.w, t.c, t.w / 2);
@@ -182,8 +180,10 @@ TEST(Cost, PooledTeamShiftIsItsClosedForm) {
     const Index blocks = t.c * shifts + 2 * (t.c - 1);
     const Walk walk(spec);
     const Cost cost = walk.cost(1000, one_node_each(spec.ranks()), hockney());
-    EXPECT_NEAR(cost.time_s(), static_cast<double>(messages) * far.send(0) +
-                                   static_cast<double>(blocks) * (far.send(1000) - far.send(0)), 1e-12) << t.k << " " << t.c;
+    EXPECT_NEAR(cost.time_s(),
+                static_cast<double>(messages) * far.send(0) + static_cast<double>(blocks) * (far.send(1000) - far.send(0)),
+                1e-12)
+        << t.k << " " << t.c;
     EXPECT_EQ(cost.messages_per_rank, messages);
     EXPECT_EQ(cost.blocks_per_rank, blocks);
   }
@@ -192,8 +192,8 @@ TEST(Cost, PooledTeamShiftIsItsClosedForm) {
 TEST(Cost, ReplicatedTeamShiftIsItsClosedForm) {
   // [max_j(popcount j + S_j - z_j) + lg c](alpha + beta m), reached where the last member has the longest way.
   const Index c = 4;
-  const ExchangeSpec all = make_spec("team-shift", SendMode::send, {16}, {true}, {1}, Shell::all_pairs, c,
-                                     TeamBoxes::replicated);
+  const ExchangeSpec all =
+      make_spec("team-shift", SendMode::send, {16}, {true}, {1}, Shell::all_pairs, c, TeamBoxes::replicated);
   EXPECT_NEAR(time_s(all, 1000, hockney()), (2 + 4 + 2) * far.send(1000), 1e-12);
   // Otherwise it is an upper bound, for members that finish early are added up early.
   for (const int k : {1, 2, 3, 5}) {
@@ -203,8 +203,7 @@ TEST(Cost, ReplicatedTeamShiftIsItsClosedForm) {
       const Index hops = std::popcount(static_cast<unsigned>(j));
       most = std::max(most, hops + (w - 1 - j) / c + 1 - (j == k ? 1 : 0));
     }
-    const ExchangeSpec spec = make_spec("team-shift", SendMode::send, {16}, {true}, {k}, Shell::full, c,
-                                        TeamBoxes::replicated);
+    const ExchangeSpec spec = make_spec("team-shift", SendMode::send, {16}, {true}, {k}, Shell::full, c, TeamBoxes::replicated);
     const double time = time_s(spec, 1000, hockney());
     EXPECT_LE(time, static_cast<double>(most + 2) * far.send(1000) + 1e-12) << k;
     EXPECT_GE(time, static_cast<double>(most) * far.send(1000) - 1e-12) << k;

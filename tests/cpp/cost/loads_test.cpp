@@ -134,7 +134,8 @@ class Draws {
       const std::vector<bool> wraps(dims.size(), only_periodic_ || between(0, 1) == 1);
       const std::vector<int> layers(dims.size(), between(1, 2));
       const char* algorithm = std::array{"direct", "shift", "comb"}[static_cast<std::size_t>(between(0, 2))];
-      const SendMode mode = std::array{SendMode::isend, SendMode::ssend, SendMode::send}[static_cast<std::size_t>(between(0, 2))];
+      const SendMode mode =
+          std::array{SendMode::isend, SendMode::ssend, SendMode::send}[static_cast<std::size_t>(between(0, 2))];
       const Index ranks = std::accumulate(dims.begin(), dims.end(), Index{1}, std::multiplies<>());
       if (ranks > 120 || ranks < 2) continue;
       const Index n = between(1, 12);
@@ -208,8 +209,7 @@ TEST(Loads, TheFewKnowWhatSocketsAndSwitchesShare) {
   for (int i = 0; i < rankwise_test::rounds(100); ++i) {
     const Drawn drawn = draw();
     const Index per_node = drawn.placement.most_on_a_node();
-    const Placement placement =
-        Placement::blocked(drawn.spec.ranks(), per_node, (per_node + 1) / 2).with_levels({2, 6});
+    const Placement placement = Placement::blocked(drawn.spec.ranks(), per_node, (per_node + 1) / 2).with_levels({2, 6});
     const Cost all = of_all(drawn.spec, placement, drawn.bytes, shared);
     const Cost few = of_few(drawn.spec, placement, drawn.bytes, shared);
     EXPECT_GE(few.busiest.held_s, all.busiest.held_s * (1 - 1e-9)) << drawn.spec.algorithm << " " << i;

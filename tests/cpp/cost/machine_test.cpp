@@ -33,14 +33,14 @@ TEST(TimeCurve, HoldsForWhatIsNoLatency) {
 
 TEST(TimeCurve, TheLaneIsTheBestRateOfAKnownSize) {
   EXPECT_DOUBLE_EQ(TimeCurve({{0, 7.0, 0.0}}).lane(), 0.0);
-  EXPECT_DOUBLE_EQ(TimeCurve({{0, 1.0, 0.25}}).lane(), 4.0);                         // where it goes on for ever
-  EXPECT_DOUBLE_EQ(TimeCurve({{0, 1.0, 0.25}}, 12).lane(), 3.0);                     // 12 / (1 + 3)
-  EXPECT_DOUBLE_EQ(TimeCurve({{8, 1.0, 0.25}}, 8).lane(), 8 / 3.0);                  // its own start
-  EXPECT_DOUBLE_EQ(TimeCurve({{0, 1.0, 0.25}, {20, 20.0, 0.5}}, 21).lane(), 20 / 6.0);   // the end of the first line
+  EXPECT_DOUBLE_EQ(TimeCurve({{0, 1.0, 0.25}}).lane(), 4.0);                            // where it goes on for ever
+  EXPECT_DOUBLE_EQ(TimeCurve({{0, 1.0, 0.25}}, 12).lane(), 3.0);                        // 12 / (1 + 3)
+  EXPECT_DOUBLE_EQ(TimeCurve({{8, 1.0, 0.25}}, 8).lane(), 8 / 3.0);                     // its own start
+  EXPECT_DOUBLE_EQ(TimeCurve({{0, 1.0, 0.25}, {20, 20.0, 0.5}}, 21).lane(), 20 / 6.0);  // the end of the first line
   EXPECT_DOUBLE_EQ(TimeCurve({{10, 1.0, 0.1}, {20, 20.0, 0.5}, {30, 50.0, 9.0}}, 40).lane(), 20 / 3.0);
   EXPECT_DOUBLE_EQ(TimeCurve({{10, 1.0, 0.9}, {20, 2.0, 0.4}, {30, 50.0, 9.0}}, 40).lane(), 30 / 14.0);
-  EXPECT_DOUBLE_EQ(TimeCurve({{10, 0.0, 0.5}, {20, 20.0, 1.0}}, 25).lane(), 2.0);    // the start of the first line
-  EXPECT_DOUBLE_EQ(TimeCurve({{0, -5.0, 1.0}}, 5).lane(), 0.0);                      // no time is no rate
+  EXPECT_DOUBLE_EQ(TimeCurve({{10, 0.0, 0.5}, {20, 20.0, 1.0}}, 25).lane(), 2.0);  // the start of the first line
+  EXPECT_DOUBLE_EQ(TimeCurve({{0, -5.0, 1.0}}, 5).lane(), 0.0);                    // no time is no rate
 }
 
 TEST(LinkCost, WithoutAGapItIsWhatTheBytesTakeAndTheProcessorHalfOfIt) {
@@ -118,8 +118,11 @@ TEST(Machine, ACardOfUnknownRatePassesWhatOneMessageDoesOrABurst) {
   machine.card->half_duplex = true;
   EXPECT_NEAR(held(Shared::card_both, 900), 225, 1e-9);
   machine.levels = {{2, 5e9}, {6, 8e9}};
-  for (const auto& [resource, ns] : {std::pair{links_up(0), 180.0}, {links_down(0), 180.0}, {links_up(1), 112.5},
-                                     {links_down(1), 112.5}, {links_up(2), 0.0}}) {
+  for (const auto& [resource, ns] : {std::pair{links_up(0), 180.0},
+                                     {links_down(0), 180.0},
+                                     {links_up(1), 112.5},
+                                     {links_down(1), 112.5},
+                                     {links_up(2), 0.0}}) {
     EXPECT_NEAR(1e9 * machine.hold_s(resource, LinkClass::other_node, 900), ns, 1e-9) << resource;
   }
 }

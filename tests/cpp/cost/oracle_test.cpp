@@ -33,8 +33,10 @@ std::vector<Passed> way(const Location& from, const Location& to, const Machine&
     const std::vector<Passed> within{{number(Shared::socket), from.socket, true}, {number(Shared::memory), from.node, true}};
     return from.socket == to.socket ? within : across;
   }
-  std::vector<Passed> list{{number(Shared::card_out), from.node, true}, {number(Shared::card_in), to.node, false},
-                           {number(Shared::card_both), from.node, true}, {number(Shared::card_both), to.node, false}};
+  std::vector<Passed> list{{number(Shared::card_out), from.node, true},
+                           {number(Shared::card_in), to.node, false},
+                           {number(Shared::card_both), from.node, true},
+                           {number(Shared::card_both), to.node, false}};
   for (std::size_t level = 0; level < machine.levels.size(); ++level) {
     const Index nodes = machine.levels[level].nodes;
     if (from.node / nodes == to.node / nodes) break;

@@ -118,8 +118,9 @@ TEST(Walk, WhatItCannotTellIsRefused) {
   EXPECT_EQ(error_of([&] { (void)walk.cost(8, machine, history); }), "few ranks stand for all: a time line is of all");
   EXPECT_EQ(error_of([&] { (void)walk.cost(8, Placement::blocked(16, 8), Machine{}); }),
             "the profile has no link class other-node, which ranks 0 and 15 need: measure or import it");
-  const std::string slots = "the windows of all ranks have more than 200 million slots, which are too many to walk: make the "
-                            "cutoff or the grid smaller";
+  const std::string slots =
+      "the windows of all ranks have more than 200 million slots, which are too many to walk: make the "
+      "cutoff or the grid smaller";
   const auto cube = [](int k) { return make_spec("direct", SendMode::isend, {300, 300, 300}, {true, true, true}, {k, k, k}); };
   EXPECT_EQ(error_of([&] { Walk{cube(1)}; }), slots);
 }
@@ -161,10 +162,9 @@ TEST(History, OfMessagesOneByOne) {
   // Rank 0 sends to 1, which is late by a message of 2, and goes on to 2. The card of 1 passes both at once: each waits for
   // what the other holds it for (91 ns).
   const auto ranks = [] {
-    return std::vector<RankSchedule>{
-        steps_of({{{op_of(Op::Kind::send, 1, 5, 2)}}, {{op_of(Op::Kind::send, 2, 6)}}}),
-        steps_of({{{op_of(Op::Kind::recv, 2, 7)}}, {{op_of(Op::Kind::recv, 0, 5, 2)}}}),
-        steps_of({{{op_of(Op::Kind::send, 1, 7)}}, {{op_of(Op::Kind::recv, 0, 6)}}})};
+    return std::vector<RankSchedule>{steps_of({{{op_of(Op::Kind::send, 1, 5, 2)}}, {{op_of(Op::Kind::send, 2, 6)}}}),
+                                     steps_of({{{op_of(Op::Kind::recv, 2, 7)}}, {{op_of(Op::Kind::recv, 0, 5, 2)}}}),
+                                     steps_of({{{op_of(Op::Kind::send, 1, 7)}}, {{op_of(Op::Kind::recv, 0, 6)}}})};
   };
   EXPECT_EQ(history_of(SendMode::ssend, ranks(), 100),
             "1: 0-2195 shared <2 tag 7 100 B 0-2195\n"
@@ -198,7 +198,8 @@ TEST(History, OfMessagesOneByOne) {
 
 TEST(History, TagsOfTheWayBackAreOnesOfItsOwn) {
   History history;
-  (void)Walk(ring("direct", SendMode::isend, 1, Shell::eighth)).at(Placement::blocked(16, 1))
+  (void)Walk(ring("direct", SendMode::isend, 1, Shell::eighth))
+      .at(Placement::blocked(16, 1))
       .cost(8, rankwise_test::machine(), history);
   EXPECT_EQ(history.messages.size(), 64U);
   EXPECT_EQ(history.messages[31].tag >> 20, 0);

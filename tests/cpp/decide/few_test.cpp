@@ -22,9 +22,7 @@ Machine machine() {
   return machine;
 }
 
-Placement on_one_node(Index ranks) {
-  return Placement::blocked(ranks, ranks);
-}
+Placement on_one_node(Index ranks) { return Placement::blocked(ranks, ranks); }
 
 // All ranks of an exchange on one node, and the few that stand for them.
 class Both {
@@ -101,7 +99,8 @@ TEST_P(FewStandForAll, OnShortOpenGridsToAFewPercentInTheMean) {
       if (!why_not(algorithm, GetParam(), shell).empty()) continue;
       double off = 0.0;
       int count = 0;
-      for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{5, 5, 5}, {4, 4, 4}, {3, 12, 4}, {2, 6, 5}, {7, 7}}) {
+      for (const std::vector<Index>& dims :
+           std::vector<std::vector<Index>>{{5, 5, 5}, {4, 4, 4}, {3, 12, 4}, {2, 6, 5}, {7, 7}}) {
         const std::vector<bool> open(dims.size(), false);
         for (const int k : {1, 2, 4}) {
           const ExchangeSpec spec = make_spec(algorithm, GetParam(), dims, open, std::vector<int>(dims.size(), k), shell);

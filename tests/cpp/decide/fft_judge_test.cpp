@@ -32,9 +32,8 @@ TEST(FftJudge, AtOnceAMessageFollowsTheOtherByTheGap) {
   EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}}, 1), far_cost.exchange(6'000) + 2 * far_cost.gap(6'000));
   EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}}, 4), near_cost.exchange(6'000) + 2 * near_cost.gap(6'000));
   // Rows of three within a node, columns of two between nodes, in which three ranks share a card.
-  EXPECT_DOUBLE_EQ(exchanges_s({{2, 3}}, 3),
-                   near_cost.exchange(8'000) + near_cost.gap(8'000) + far_cost.exchange(12'000) +
-                       2 * far_cost.send.hold_s(12'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 3}}, 3), near_cost.exchange(8'000) + near_cost.gap(8'000) + far_cost.exchange(12'000) +
+                                                 2 * far_cost.send.hold_s(12'000));
   // No message is empty.
   EXPECT_DOUBLE_EQ(fft_exchanges_s({{2, 1}}, 0.5, Placement::blocked(2, 1), rankwise_test::machine()), far_cost.exchange(1));
 }
@@ -83,7 +82,8 @@ TEST(FftJudge, TakesTimeForEveryExchange) {
   const Machine machine = default_machine();
   const auto time_s = [&](std::array<Index, 2> grid, bool pairwise, double bytes) {
     const Index ranks = grid[0] * grid[1];
-    return fft_exchanges_s({grid, pairwise ? FftMessages::pairwise : FftMessages::at_once}, bytes, Placement::blocked(ranks, ranks), machine);
+    return fft_exchanges_s({grid, pairwise ? FftMessages::pairwise : FftMessages::at_once}, bytes,
+                           Placement::blocked(ranks, ranks), machine);
   };
   for (const bool pairwise : {false, true}) {
     EXPECT_EQ(time_s({1, 1}, pairwise, 16384.0), 0.0);

@@ -69,10 +69,10 @@ TEST(Reason, ABlockingRivalGoesOneByOne) {
 
 TEST(Reason, WhatIsSharedTakesALargePart) {
   Ranked busy = direct(100e-6, 32e-6);
-  const std::array<const char*, 8> parts{
-      "a socket's memory passes", "the link between sockets passes", "a node's memory passes",
-      "a node's card sends", "a node's card receives", "a node's card sends and receives",
-      "links between switches pass", "links between switches pass"};
+  const std::array<const char*, 8> parts{"a socket's memory passes",    "the link between sockets passes",
+                                         "a node's memory passes",      "a node's card sends",
+                                         "a node's card receives",      "a node's card sends and receives",
+                                         "links between switches pass", "links between switches pass"};
   for (std::size_t resource = 0; resource < parts.size(); ++resource) {
     busy.busiest = {resource, 0, 42e-6, 1.5e6};
     EXPECT_EQ(reason({busy}), std::string("direct, isend takes 100 us, 42 % of it while ") + parts[resource] +
@@ -152,11 +152,11 @@ TEST(Reason, TheOtherWayOfSendingIsToldOf) {
             "direct, ssend takes 500 us; shift, isend would take 700 us, 1.4 times as long; the bytes decide: the same 104 "
             "kB by another way take 468 us less, while 26 messages a rank instead of 6 take 268 us more; sent by isend it "
             "would take 900 us, with all messages of a step in flight at once");
-  EXPECT_EQ(reason({direct(100e-6, 32e-6), shift(200e-6, 132e-6), blocking},
-                   {{90e-6, 400e-6}, {500e-6, 600e-6}, {400e-6, 500e-6}}),
-            "direct, isend takes 100 us; shift, isend would take 200 us, 2 times as long; the latency of messages decides: "
-            "messages in 1 step instead of 3 take 100 us less; sent by ssend it would take 500 us, which cannot be told apart "
-            "with this profile");
+  EXPECT_EQ(
+      reason({direct(100e-6, 32e-6), shift(200e-6, 132e-6), blocking}, {{90e-6, 400e-6}, {500e-6, 600e-6}, {400e-6, 500e-6}}),
+      "direct, isend takes 100 us; shift, isend would take 200 us, 2 times as long; the latency of messages decides: "
+      "messages in 1 step instead of 3 take 100 us less; sent by ssend it would take 500 us, which cannot be told apart "
+      "with this profile");
 }
 
 }  // namespace

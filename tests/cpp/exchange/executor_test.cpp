@@ -93,8 +93,7 @@ std::size_t draw_bytes(Generator& generate) {
 TEST(Executor, DeliversEveryByteOfEveryAlgorithmModeAndShell) {
   Generator generate(2023);
   for (const std::string& algorithm : algorithm_ids()) {
-    for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self,
-                                SendMode::persistent}) {
+    for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self, SendMode::persistent}) {
       for (const Shell shell : {Shell::full, Shell::eighth, Shell::all_pairs}) {
         if (!why_not(algorithm, mode, shell).empty()) continue;
         for (int i = 0; i < (world_size() > 4 ? 3 : 6); ++i) {
@@ -212,11 +211,13 @@ TEST(Timed, ChecksEveryIngredientBetweenTheFirstAndTheLastRank) {
   if (world_size() < 2) return;
   using Kind = Ingredient::Kind;
   const Index last = world_size() - 1;
-  for (const Ingredient& one :
-       {Ingredient{Kind::step, SendMode::send, 3, 2, last, 0}, {Kind::step, SendMode::isend_self, 3, 2, 0, last},
-        {Kind::step, SendMode::persistent, 1, 4, 0, last}, {Kind::chain, SendMode::ssend, 3, 1, last, 0},
-        {Kind::collective, SendMode::isend, 1, 1, 0, last}, {Kind::copy, SendMode::isend, 1, 3, 0, last},
-        {Kind::add, SendMode::isend, 1, 3, 0, last}}) {
+  for (const Ingredient& one : {Ingredient{Kind::step, SendMode::send, 3, 2, last, 0},
+                                {Kind::step, SendMode::isend_self, 3, 2, 0, last},
+                                {Kind::step, SendMode::persistent, 1, 4, 0, last},
+                                {Kind::chain, SendMode::ssend, 3, 1, last, 0},
+                                {Kind::collective, SendMode::isend, 1, 1, 0, last},
+                                {Kind::copy, SendMode::isend, 1, 3, 0, last},
+                                {Kind::add, SendMode::isend, 1, 3, 0, last}}) {
     for (const std::size_t bytes : {0, 13, 20000}) {
       Job job(MPI_COMM_WORLD, one, bytes);
       const Timed timed = job.time({}, {0.01, 2, 2, 0});

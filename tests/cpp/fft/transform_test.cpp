@@ -56,7 +56,8 @@ void expect_transform(const FftSpec& spec, double arrays = 2.2) {
   fft.run(Direction::backward);
   const double points = static_cast<double>(d.n[0] * d.n[1] * d.n[2]);
   EXPECT_LE(check_field(MPI_COMM_WORLD, d, points, fft.data()), bound);
-  EXPECT_LE(static_cast<double>(fft.memory_bytes()), arrays * static_cast<double>(fft.array_bytes()) + 512);  // a column of a tiny array
+  EXPECT_LE(static_cast<double>(fft.memory_bytes()),
+            arrays * static_cast<double>(fft.array_bytes()) + 512);  // a column of a tiny array
 }
 
 TEST(Fft3d, TransformsEveryKindOfArrayOnEveryGrid) {
@@ -97,7 +98,11 @@ TEST(Fft3d, LongBlocksTravelInPieces) {
   for (const auto& grid : grids()) {
     for (const std::array<Index, 3>& n : {std::array<Index, 3>{9, 10, 21}, std::array<Index, 3>{3, 2, 2}}) {
       const TransposeMethod method = grid[0] == 1 ? TransposeMethod::pairwise : TransposeMethod::alltoall;
-      FftSpec spec{.decomposition = {n, true, grid}, .method = method, .planning = Planning::estimate, .may_idle = true, .piece_bytes = 100};
+      FftSpec spec{.decomposition = {n, true, grid},
+                   .method = method,
+                   .planning = Planning::estimate,
+                   .may_idle = true,
+                   .piece_bytes = 100};
       expect_transform<double>(spec);
       spec.order = Order::natural;
       expect_transform<double>(spec);
@@ -190,8 +195,9 @@ TEST(Fft3d, MatchesTheDefinitionInEveryValue) {
     // Two plane waves with different amplitudes: all else must vanish.
     const Box in = fft.input_box();
     const auto wave = [&](Index x, Index y, Index z, double kx, double ky, double kz) {
-      return std::polar(1.0, 2.0 * std::numbers::pi * (kx * static_cast<double>(x) / 8 + ky * static_cast<double>(y) / 9 +
-                                                       kz * static_cast<double>(z) / 10));
+      return std::polar(
+          1.0, 2.0 * std::numbers::pi *
+                   (kx * static_cast<double>(x) / 8 + ky * static_cast<double>(y) / 9 + kz * static_cast<double>(z) / 10));
     };
     Index at = 0;
     for (Index x = in[0].first; x < in[0].first + in[0].count; ++x) {

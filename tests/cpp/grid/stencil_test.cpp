@@ -91,7 +91,10 @@ TEST(Stencil, SaysWhatIsWrong) {
 
 TEST(Stencil, ComplaintsStayOnOneShortLine) {
   const std::string garbage = std::string(10'000, 'x') + "\n\t\x01\xff";
-  for (const std::string& text : {garbage, "\n" + garbage, std::string(10'000, '1'), std::string("1;\x00" "2", 4)}) {
+  for (const std::string& text : {garbage, "\n" + garbage, std::string(10'000, '1'),
+                                  std::string("1;\x00"
+                                              "2",
+                                              4)}) {
     const std::string message = complaint(text, 2);
     EXPECT_FALSE(message.empty());
     EXPECT_LT(message.size(), 250U);

@@ -34,7 +34,7 @@ struct View {
 struct Rank {
   Epochs<View> flags;
   std::uint64_t epoch = 0;
-  int phase = 0;     // 0: changes its elements, 1: begins, 2: exchanges, 3: in the middle of reading
+  int phase = 0;  // 0: changes its elements, 1: begins, 2: exchanges, 3: in the middle of reading
   std::size_t reading = 0;
   auto operator<=>(const Rank&) const = default;
 };

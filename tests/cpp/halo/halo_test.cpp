@@ -22,9 +22,9 @@ struct World {
   std::vector<Index> lower;
   std::vector<Index> upper;
   bool corners = true;
-  std::vector<Extents> fields;         // of each field
+  std::vector<Extents> fields;              // of each field
   std::vector<std::vector<Index>> overlap;  // of each field and axis
-  Index components = 1;                // an axis beyond the grid's
+  Index components = 1;                     // an axis beyond the grid's
 };
 
 World cube(const std::vector<Index>& dims, Index n, Index width, std::size_t fields = 1) {
@@ -236,9 +236,8 @@ TEST(Halo, PlantedFaultsAreFound) {
     finds(route, "a message to oneself", [&](Halo& halo) { sent(halo).peer = 2; });
     finds(route, "a piece not sent", [&](Halo& halo) { sent(halo).sections[0].copies.pop_back(); });
     finds(route, "a piece not taken", [&](Halo& halo) { got(halo).sections[0].copies.pop_back(); });
-    finds(route, "a piece taken twice", [&](Halo& halo) {
-      got(halo).sections[0].copies.push_back(got(halo).sections[0].copies[0]);
-    });
+    finds(route, "a piece taken twice",
+          [&](Halo& halo) { got(halo).sections[0].copies.push_back(got(halo).sections[0].copies[0]); });
     finds(route, "a shorter message", [&](Halo& halo) { sent(halo).sections[1].bytes -= 8; });
     finds(route, "fields in another order", [&](Halo& halo) { std::swap(sent(halo).sections[0], sent(halo).sections[1]); });
     finds(route, "a place beside", [&](Halo& halo) { got(halo).sections[0].copies[0].into += 8; });
@@ -248,9 +247,8 @@ TEST(Halo, PlantedFaultsAreFound) {
     finds(route, "past the message", [&](Halo& halo) { sent(halo).sections[0].copies[0].into += 1 << 20; });
     finds(route, "the way back: far away", [&](Halo& halo) { halo.back.sends[0].sections[0].copies[0].from += 1 << 20; });
     finds(route, "the way back: a piece dropped", [&](Halo& halo) { halo.back.receives[0].sections[0].copies.pop_back(); });
-    finds(route, "the way back: a piece twice", [&](Halo& halo) {
-      halo.back.receives[0].sections[0].copies.push_back(halo.back.receives[0].sections[0].copies[0]);
-    });
+    finds(route, "the way back: a piece twice",
+          [&](Halo& halo) { halo.back.receives[0].sections[0].copies.push_back(halo.back.receives[0].sections[0].copies[0]); });
     finds(route, "the way back: a message dropped", [&](Halo& halo) { halo.back.sends.pop_back(); });
   }
   const auto finds_read = [&](const char* fault, auto plant) {

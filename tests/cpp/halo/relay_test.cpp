@@ -146,8 +146,8 @@ TEST(Relay, PlantedFaultsAreFound) {
         Relay& relay = relays[at.rank];
         Step& step = relay.schedule.steps[at.step];
         Op& op = step.ops[at.op];
-        if (fault == 0) op.slots.pop_back();                         // a parcel dropped
-        if (fault == 1) op.slots.push_back(op.slots.front());        // a parcel doubled
+        if (fault == 0) op.slots.pop_back();                           // a parcel dropped
+        if (fault == 1) op.slots.push_back(op.slots.front());          // a parcel doubled
         if (fault == 2) std::swap(op.slots.front(), op.slots.back());  // another order
         if (fault == 3) op.peer = (op.peer + 1) % static_cast<Index>(relays.size());
         if (fault == 4) op.tag += 7;
@@ -158,9 +158,8 @@ TEST(Relay, PlantedFaultsAreFound) {
           // Its partner expects it then, too.
           auto& peer = relays[static_cast<std::size_t>(early.peer)].schedule;
           auto& late = peer.steps[at.step].ops;
-          const auto match = std::ranges::find_if(late, [&](const Op& other) {
-            return other.kind == Op::Kind::recv && other.peer == static_cast<Index>(at.rank);
-          });
+          const auto match = std::ranges::find_if(
+              late, [&](const Op& other) { return other.kind == Op::Kind::recv && other.peer == static_cast<Index>(at.rank); });
           ASSERT_NE(match, late.end());
           peer.steps[at.step - 1].ops.push_back(*match);
           late.erase(match);

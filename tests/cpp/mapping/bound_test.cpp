@@ -71,23 +71,23 @@ TEST(LowerBound, IsWhatIsKnown) {
     bool periodic;
     Index j_sum;
   };
-  for (const auto& [dims, n, stencil, periodic, j_sum] : std::vector<Known>{
-           {{28, 20}, 35, "moore:1", false, 740},
-           {{33, 27}, 27, "moore:1", false, 1492},
-           {{27, 25}, 25, "moore:1", true, 1458},
-           {{6, 6}, 6, "moore:1", true, 156},
-           {{30, 28}, 24, "nearest-neighbor", true, 700},
-           {{7, 6}, 6, "nearest-neighbor", true, 70},
-           {{12, 12}, 24, "nearest-neighbor", true, 6 * 20},
-           {{6, 30}, 12, "nearest-neighbor", true, 15 * 12},  // two lines all the way round
-           {{31, 31}, 31, "nearest-neighbor", true, 31 * 24},
-           {{32, 24}, 24, "2,0;-2,0;0,2;0,-2", false, 416},
-           {{256, 256}, 64, "2,0;-2,0;0,2;0,-2", false, 30720},
-           {{40, 40}, 40, "1,0;-1,0;1,4;-1,-4", false, 568},
-           {{50, 30}, 25, "1,1;-1,-1", false, 58},
-           {{48, 36}, 36, "1,1;-1,-1", false, 0},
-           {{12, 12, 12}, 27, "moore:1", true, 64 * 338},
-           {{24, 24, 24}, 48, "moore:1", true, 288 * 494}}) {  // no column leads all the way round
+  for (const auto& [dims, n, stencil, periodic, j_sum] :
+       std::vector<Known>{{{28, 20}, 35, "moore:1", false, 740},
+                          {{33, 27}, 27, "moore:1", false, 1492},
+                          {{27, 25}, 25, "moore:1", true, 1458},
+                          {{6, 6}, 6, "moore:1", true, 156},
+                          {{30, 28}, 24, "nearest-neighbor", true, 700},
+                          {{7, 6}, 6, "nearest-neighbor", true, 70},
+                          {{12, 12}, 24, "nearest-neighbor", true, 6 * 20},
+                          {{6, 30}, 12, "nearest-neighbor", true, 15 * 12},  // two lines all the way round
+                          {{31, 31}, 31, "nearest-neighbor", true, 31 * 24},
+                          {{32, 24}, 24, "2,0;-2,0;0,2;0,-2", false, 416},
+                          {{256, 256}, 64, "2,0;-2,0;0,2;0,-2", false, 30720},
+                          {{40, 40}, 40, "1,0;-1,0;1,4;-1,-4", false, 568},
+                          {{50, 30}, 25, "1,1;-1,-1", false, 58},
+                          {{48, 36}, 36, "1,1;-1,-1", false, 0},
+                          {{12, 12, 12}, 27, "moore:1", true, 64 * 338},
+                          {{24, 24, 24}, 48, "moore:1", true, 288 * 494}}) {  // no column leads all the way round
     const std::vector<bool> around(dims.size(), periodic);
     const Grid grid(dims, around);
     const std::vector<Index> sizes(static_cast<std::size_t>(grid.size() / n), n);

@@ -47,9 +47,14 @@ TEST(Isoperimetry, KnowsThe27PointStencil) {
   const Least least = least_of_moore3(pairs, Grid({100, 100, 100}), 2, 64);
   EXPECT_TRUE(pairs.empty());
   // What is known, and what the best sets send that were found.
-  for (const auto& [n, known, sent] : std::vector<std::tuple<std::size_t, Index, Index>>{
-           {1, 26, 26}, {2, 50, 50}, {8, 144, 152}, {27, 338, 378}, {32, 380, 426}, {36, 410, 456}, {48, 494, 558},
-           {64, 592, 686}}) {
+  for (const auto& [n, known, sent] : std::vector<std::tuple<std::size_t, Index, Index>>{{1, 26, 26},
+                                                                                         {2, 50, 50},
+                                                                                         {8, 144, 152},
+                                                                                         {27, 338, 378},
+                                                                                         {32, 380, 426},
+                                                                                         {36, 410, 456},
+                                                                                         {48, 494, 558},
+                                                                                         {64, 592, 686}}) {
     EXPECT_GE(least[n], known) << n;
     EXPECT_LE(least[n], sent) << n;
   }

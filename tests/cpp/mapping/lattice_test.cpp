@@ -77,12 +77,12 @@ TEST(LatticeStrips, AreKnownBestWhereCosetsTalkApart) {
     std::string_view stencil;
     Index j_sum;
   };
-  for (const auto& [dims, n, stencil, j_sum] : std::vector<Known>{
-           {{32, 24}, 24, "2,0;-2,0;0,2;0,-2", 416},  // proved optimal
-           {{48, 36}, 36, "1,1;-1,-1", 0},
-           {{50, 30}, 25, "1,1;-1,-1", 58},  // 29 lines are longer than a node, each is cut
-           {{40, 40}, 40, "1,0;-1,0;1,4;-1,-4", 632},
-           {{12, 12, 8}, 32, "2,0,0;-2,0,0;0,2,0;0,-2,0;0,0,2;0,0,-2", 1024}}) {
+  for (const auto& [dims, n, stencil, j_sum] :
+       std::vector<Known>{{{32, 24}, 24, "2,0;-2,0;0,2;0,-2", 416},  // proved optimal
+                          {{48, 36}, 36, "1,1;-1,-1", 0},
+                          {{50, 30}, 25, "1,1;-1,-1", 58},  // 29 lines are longer than a node, each is cut
+                          {{40, 40}, 40, "1,0;-1,0;1,4;-1,-4", 632},
+                          {{12, 12, 8}, 32, "2,0,0;-2,0,0;0,2,0;0,-2,0;0,0,2;0,0,-2", 1024}}) {
     const MappingProblem problem = problem_of(dims, n, stencil);
     EXPECT_LE(score_of(*mapping_algorithm("auto").prepare(problem), problem).j_sum, j_sum) << stencil;
   }
@@ -98,9 +98,9 @@ TEST(LatticeStrips, CutNoLineThatNodesCanHoldWhole) {
     Index j_sum;
   } known[] = {
       {{10, 6}, {20, 40}, "1,0;-1,0", 0},
-      {{10, 6}, {25, 35}, "1,0;-1,0", 2},             // one line of ten in halves
-      {{40, 2}, {10, 30, 25, 15}, "1,0;-1,0", 4},     // each line is two nodes
-      {{5, 5}, {12, 13}, "1,1;-1,-1", 0},             // diagonals of 1 to 5 cells
+      {{10, 6}, {25, 35}, "1,0;-1,0", 2},          // one line of ten in halves
+      {{40, 2}, {10, 30, 25, 15}, "1,0;-1,0", 4},  // each line is two nodes
+      {{5, 5}, {12, 13}, "1,1;-1,-1", 0},          // diagonals of 1 to 5 cells
       {{5, 5}, {5, 4, 4, 3, 3, 2, 2, 1, 1}, "1,1", 0},
   };
   for (const auto& [dims, nodes, stencil, j_sum] : known) {

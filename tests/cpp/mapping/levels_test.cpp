@@ -48,8 +48,9 @@ TEST(Levels, PartsLieWithinNodesAndAreNearlyEqual) {
     }
     ASSERT_EQ(held, parts.sizes);
     for (std::size_t node = 0; node < nodes.sizes.size(); ++node) {
-      const auto own = std::ranges::minmax(std::span(parts.sizes).subspan(
-          static_cast<std::size_t>(first[node]), static_cast<std::size_t>(first[node + 1] - first[node])));
+      const auto own = std::ranges::minmax(
+          std::span(parts.sizes)
+              .subspan(static_cast<std::size_t>(first[node]), static_cast<std::size_t>(first[node + 1] - first[node])));
       ASSERT_LE(own.max - own.min, 1);
     }
   }

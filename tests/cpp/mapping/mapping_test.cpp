@@ -74,8 +74,7 @@ TEST_P(EveryAlgorithm, GivesEveryNodeExactlyItsRanksAndMapsOneRankLikeAll) {
   EXPECT_GT(handled, rankwise_test::rounds(1500) / 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mapping, EveryAlgorithm,
-                         testing::ValuesIn(mapping_algorithms().begin(), mapping_algorithms().end()),
+INSTANTIATE_TEST_SUITE_P(Mapping, EveryAlgorithm, testing::ValuesIn(mapping_algorithms().begin(), mapping_algorithms().end()),
                          [](const auto& instance) {
                            std::string name(instance.param.name);
                            for (char& c : name) c = c == '-' || c == ':' ? '_' : c;
@@ -127,8 +126,7 @@ TEST(Mapping, HyperplaneIsNotMisledByRoundingInItsPreferences) {
 
 TEST(Mapping, KdTreeHalvesTheLongestAxis) {
   // 2x4 with nearest neighbours: the second axis first, then ties to the first.
-  EXPECT_EQ(cells("kd-tree", problem_of({2, 4}, {4, 4}, "nearest-neighbor")),
-            (std::vector<Index>{0, 1, 4, 5, 2, 3, 6, 7}));
+  EXPECT_EQ(cells("kd-tree", problem_of({2, 4}, {4, 4}, "nearest-neighbor")), (std::vector<Index>{0, 1, 4, 5, 2, 3, 6, 7}));
   // Nothing is sent along the second axis: it is cut to single columns first.
   EXPECT_EQ(cells("kd-tree", problem_of({3, 2}, {3, 3}, "component")), (std::vector<Index>{0, 2, 4, 1, 3, 5}));
 }
@@ -158,9 +156,9 @@ TEST(Mapping, NodecartRefusesUnequalNodes) {
 }
 
 TEST(Mapping, HyperplaneTakesANodeSizeThatDividesOrRefuses) {
-  EXPECT_EQ(refusal("hyperplane", problem_of({4, 4}, {6, 2, 4, 4}, "nearest-neighbor")), "");     // the mean, 4
-  EXPECT_EQ(refusal("hyperplane", problem_of({4, 4}, {4, 4, 8}, "nearest-neighbor")), "");        // the smallest, 4
-  EXPECT_EQ(refusal("hyperplane", problem_of({5, 4}, {10, 7, 3}, "nearest-neighbor")), "");       // the largest, 10
+  EXPECT_EQ(refusal("hyperplane", problem_of({4, 4}, {6, 2, 4, 4}, "nearest-neighbor")), "");  // the mean, 4
+  EXPECT_EQ(refusal("hyperplane", problem_of({4, 4}, {4, 4, 8}, "nearest-neighbor")), "");     // the smallest, 4
+  EXPECT_EQ(refusal("hyperplane", problem_of({5, 4}, {10, 7, 3}, "nearest-neighbor")), "");    // the largest, 10
   const std::string reason = refusal("hyperplane", problem_of({4, 4}, {7, 6, 3}, "nearest-neighbor"));
   EXPECT_NE(reason.find("smallest (3) nor the largest (7)"), std::string::npos) << reason;
 }

@@ -37,14 +37,10 @@ class RandomProblems {
   // The named stencils, and asymmetric ones of a few offsets, some of which lead further than the grid is wide.
   Stencil stencil(int ndim) {
     switch (between(0, 5)) {
-      case 0:
-        return parse_stencil("nearest-neighbor", ndim);
-      case 1:
-        return parse_stencil("nearest-neighbor-with-hops", ndim);
-      case 2:
-        return parse_stencil(ndim > 1 ? "component" : "nearest-neighbor", ndim);
-      default:
-        break;
+      case 0: return parse_stencil("nearest-neighbor", ndim);
+      case 1: return parse_stencil("nearest-neighbor-with-hops", ndim);
+      case 2: return parse_stencil(ndim > 1 ? "component" : "nearest-neighbor", ndim);
+      default: break;
     }
     std::set<Coords> offsets;
     for (Index i = between(1, 6); i > 0; --i) {

@@ -43,11 +43,8 @@ Index cut_off(const Grid& grid, const Stencil& stencil) {
 
 TEST(TubePlan, CostIsTheScore) {
   // Exact where no offset leads past a whole tube: with nearest neighbours always.
-  for (const auto& [dims, n] : std::vector<std::pair<std::vector<Index>, Index>>{{{50, 48}, 48},
-                                                                                {{31, 26}, 13},
-                                                                                {{12, 9}, 27},
-                                                                                {{13, 10, 8}, 20},
-                                                                                {{9, 9, 9}, 27}}) {
+  for (const auto& [dims, n] : std::vector<std::pair<std::vector<Index>, Index>>{
+           {{50, 48}, 48}, {{31, 26}, 13}, {{12, 9}, 27}, {{13, 10, 8}, 20}, {{9, 9, 9}, 27}}) {
     const MappingProblem problem = problem_of(dims, n, "nearest-neighbor");
     const Index missing = cut_off(problem.grid, problem.stencil);
     for (const TubeAxes& axes : tube_axes(problem)) {
@@ -220,9 +217,9 @@ TEST(Refined, WithHardlyAnySearchIsNearTheBoundOnThePapersInstances) {
     kind.bound += std::stod(fields[7]);
   }
   // Asked of 10 ms an instance; this is about 0.3 ms.
-  const std::map<std::string, double> most{{"nearest-neighbor 2", 1.015},           {"nearest-neighbor 3", 1.06},
-                                           {"nearest-neighbor-with-hops 2", 1.055}, {"nearest-neighbor-with-hops 3", 1.095},
-                                           {"component 2", 1.0},                    {"component 3", 1.095}};
+  const std::map<std::string, double> most{
+      {"nearest-neighbor 2", 1.015},           {"nearest-neighbor 3", 1.06}, {"nearest-neighbor-with-hops 2", 1.055},
+      {"nearest-neighbor-with-hops 3", 1.095}, {"component 2", 1.0},         {"component 3", 1.095}};
   ASSERT_EQ(sums.size(), most.size());
   for (const auto& [kind, sum] : sums) EXPECT_LE(sum.j_sum / sum.bound, most.at(kind)) << kind;
 }

@@ -128,8 +128,7 @@ TEST(Search, NeverLosesTheBestStart) {
     std::vector<NodeId> blocked(static_cast<std::size_t>(problem.grid.size()));
     fill_node_of_cell(*mapping_algorithm("blocked").prepare(problem), problem.nodes, blocked);
     starts.emplace_back(graph, problem.nodes, blocked);
-    const Quality least =
-        std::min(quality(starts[0], options.objective), quality(starts[1], options.objective));
+    const Quality least = std::min(quality(starts[0], options.objective), quality(starts[1], options.objective));
     const Partition found = search(starts, options, 0);
     EXPECT_LE(quality(found, options.objective), least);
     expect_exact(found, problem);

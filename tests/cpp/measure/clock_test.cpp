@@ -30,9 +30,7 @@ TEST(Clock, SkewedClocksAreBroughtTogetherWithinTheReportedError) {
   }
 }
 
-TEST(Clock, RanksOfOneHostAreSeenToShareTheirs) {
-  EXPECT_EQ(synchronise(MPI_COMM_WORLD).offset_s, 0.0);
-}
+TEST(Clock, RanksOfOneHostAreSeenToShareTheirs) { EXPECT_EQ(synchronise(MPI_COMM_WORLD).offset_s, 0.0); }
 
 TEST(Clock, AllStartAtTheSameMoment) {
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);

@@ -25,9 +25,7 @@ struct Matrix {
 
 // Ten messages of 1000 B to each nearest neighbour; rank_of_cell: empty for row-major.
 Matrix nearest(const Grid& grid, const std::vector<Index>& rank_of_cell = {}) {
-  const auto rank = [&](Index cell) {
-    return rank_of_cell.empty() ? cell : rank_of_cell[static_cast<std::size_t>(cell)];
-  };
+  const auto rank = [&](Index cell) { return rank_of_cell.empty() ? cell : rank_of_cell[static_cast<std::size_t>(cell)]; };
   std::map<std::pair<Index, Index>, std::uint64_t> flows;
   for (Index cell = 0; cell < grid.size(); ++cell) {
     for (int axis = 0; axis < grid.ndim(); ++axis) {

@@ -12,7 +12,8 @@ namespace {
 std::string curve(const std::string& model, const std::string& segments) {
   return R"("model": ")" + model + R"(", "alpha_s": 2e-6, "beta_s_per_byte": 1e-9,
     "models": {"hockney": {"segments": [{"from_bytes": 0, "alpha_s": 2e-6, "beta_s_per_byte": 1e-9}]},
-    "piecewise": {"segments": )" + segments + R"(}},
+    "piecewise": {"segments": )" +
+         segments + R"(}},
     "table": [{"size_bytes": 0, "time_s": 2e-6}, {"size_bytes": 1, "time_s": 2e-6}, {"size_bytes": 9, "time_s": 2e-6}])";
 }
 
@@ -107,7 +108,8 @@ TEST(Profile, KnowsWhatRanksShare) {
   const std::string shared = R"({"schema": 2, "shared": {
     "card": {"bytes_per_s": 3e9, "messages_per_s": 4e6, "both_ways_bytes_per_s": 3.5e9}, "memory": {"bytes_per_s": 5e10},
     "socket": {"bytes_per_s": 2e10, "messages_per_s": 2e6, "both_ways_bytes_per_s": 3e10, "pairs": [[1, 8, 2e6], [1, 64000, 2e10]]},
-    "levels": [{"nodes": 4, "up_bytes_per_s": 6e9}]}, "links": {"other-node": {)" + curve("hockney", two_lines) + "}}}";
+    "levels": [{"nodes": 4, "up_bytes_per_s": 6e9}]}, "links": {"other-node": {)" +
+                             curve("hockney", two_lines) + "}}}";
   const Machine machine = read_machine(shared);
   EXPECT_DOUBLE_EQ(machine.card->bytes_per_s, 3e9);
   EXPECT_DOUBLE_EQ(machine.card->least_s, 0.25e-6);

@@ -37,8 +37,9 @@ TEST(Check, NamesWhoWaitsForWhomWhenAllSendFirst) {
     });
   }
   const auto findings = check_schedules(spec, schedules);
-  EXPECT_TRUE(any_contains(findings, "deadlock: rank 0 waits to send to rank 1 in step 0, rank 1 waits to send to "
-                                     "rank 2 in step 0"))
+  EXPECT_TRUE(any_contains(findings,
+                           "deadlock: rank 0 waits to send to rank 1 in step 0, rank 1 waits to send to "
+                           "rank 2 in step 0"))
       << findings.front();
 }
 
@@ -115,8 +116,7 @@ TEST(Check, NamesAVisitOfABlockThatHasMadeRoomForAnother) {
   // The visit of the first step takes place at the very end.
   std::vector<Step>& steps = schedules[4].steps;
   for (Step& step : steps) {
-    const auto visit = std::find_if(step.ops.begin(), step.ops.end(),
-                                    [](const Op& op) { return op.kind == Op::Kind::visit; });
+    const auto visit = std::find_if(step.ops.begin(), step.ops.end(), [](const Op& op) { return op.kind == Op::Kind::visit; });
     if (visit == step.ops.end()) continue;
     const Op late = *visit;
     step.ops.erase(visit);

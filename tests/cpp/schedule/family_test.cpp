@@ -124,13 +124,12 @@ TEST(Combinations, RefusesWhatMakesNoSense) {
   EXPECT_NE(why_not("team-shift", SendMode::isend, Shell::eighth), "");
   EXPECT_THROW((void)why_not("sideways", SendMode::isend, Shell::full), std::invalid_argument);
   EXPECT_THROW((void)make_spec("shift", SendMode::isend, {4}, {true}, {1}, Shell::full, 2), std::invalid_argument);
-  EXPECT_THROW((void)make_spec("team-shift", SendMode::isend, {4}, {true}, {1}, Shell::full, 0),
-               std::invalid_argument);
+  EXPECT_THROW((void)make_spec("team-shift", SendMode::isend, {4}, {true}, {1}, Shell::full, 0), std::invalid_argument);
   EXPECT_THROW((void)make_spec("team-shift", SendMode::isend, {2, 3}, {true, true}, {1, 1}, Shell::full, 5),
                std::invalid_argument);
-  EXPECT_THROW((void)make_spec("team-shift", SendMode::isend, {1 << 20}, {true}, {1}, Shell::full, 1 << 20,
-                               TeamBoxes::replicated),
-               std::invalid_argument);
+  EXPECT_THROW(
+      (void)make_spec("team-shift", SendMode::isend, {1 << 20}, {true}, {1}, Shell::full, 1 << 20, TeamBoxes::replicated),
+      std::invalid_argument);
   EXPECT_THROW((void)parse_shell("half"), std::invalid_argument);
   EXPECT_THROW((void)parse_team_boxes("shared"), std::invalid_argument);
 }

@@ -87,8 +87,7 @@ TEST_P(Mutants, NoneThatIsBrokenIsCalledRight) {
       for (int k = 0; k < 4; ++k) {
         Schedules schedules = right;
         mutate(schedules, generate);
-        const std::vector<std::string> findings =
-            way_back ? check_reduces(spec, schedules) : check_schedules(spec, schedules);
+        const std::vector<std::string> findings = way_back ? check_reduces(spec, schedules) : check_schedules(spec, schedules);
         const bool plays = plays_right(spec, schedules, way_back, random);
         broken += plays ? 0 : 1;
         ASSERT_TRUE(plays || !findings.empty()) << described(spec) << " way back " << way_back << " mutant " << i << '.' << k;
@@ -98,8 +97,11 @@ TEST_P(Mutants, NoneThatIsBrokenIsCalledRight) {
   EXPECT_GT(broken, rankwise_test::rounds(250, 4));
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Mutants, testing::ValuesIn(algorithm_ids()),
-                         [](const auto& test) { std::string id = test.param; std::erase(id, '-'); return id; });
+INSTANTIATE_TEST_SUITE_P(Algorithms, Mutants, testing::ValuesIn(algorithm_ids()), [](const auto& test) {
+  std::string id = test.param;
+  std::erase(id, '-');
+  return id;
+});
 
 }  // namespace
 }  // namespace rankwise

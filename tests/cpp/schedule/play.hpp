@@ -184,11 +184,25 @@ inline void mutate(Schedules& schedules, Generator& generate) {
     case 8: op.tag += generate.pick(-1, 1); break;
     case 9: op.kind = static_cast<Op::Kind>(generate.pick(0, 4)); break;
     case 10: op.after.push_back(below(ops.size() + 2)); break;
-    case 11: if (!op.after.empty()) op.after.pop_back(); break;
-    case 12: if (has) ranges[below(ranges.size())].first += far; break;
-    case 13: if (has) ranges[below(ranges.size())].count += far; break;
-    case 14: if (has) ranges.erase(ranges.begin()); else ranges.push_back({far, 1}); break;
-    default: { const Op twice = op; ops.push_back(twice); }
+    case 11:
+      if (!op.after.empty()) op.after.pop_back();
+      break;
+    case 12:
+      if (has) ranges[below(ranges.size())].first += far;
+      break;
+    case 13:
+      if (has) ranges[below(ranges.size())].count += far;
+      break;
+    case 14:
+      if (has)
+        ranges.erase(ranges.begin());
+      else
+        ranges.push_back({far, 1});
+      break;
+    default: {
+      const Op twice = op;
+      ops.push_back(twice);
+    }
   }
 }
 

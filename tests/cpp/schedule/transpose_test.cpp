@@ -26,7 +26,8 @@ TEST(Transpose, MovesEveryBlockOnceAndStepsMatch) {
             // The peer receives from us in the same step.
             const auto& theirs = schedules[static_cast<std::size_t>(op.peer)].steps[s].ops;
             EXPECT_TRUE(std::any_of(theirs.begin(), theirs.end(), [&](const Op& other) {
-              return other.kind == Op::Kind::recv && other.peer == rank && other.slots == std::vector<SlotRange>{{ranks + rank, 1}};
+              return other.kind == Op::Kind::recv && other.peer == rank &&
+                     other.slots == std::vector<SlotRange>{{ranks + rank, 1}};
             }));
           } else if (op.kind == Op::Kind::recv) {
             EXPECT_TRUE(received.insert(op.peer).second);

@@ -55,8 +55,14 @@ static MPI_Datatype layout(int ints, int pairs, int* count, int* made) {
     return MPI_DOUBLE_INT;
   }
   switch (own(ints == 0 ? 2 : 9)) {
-    case 0: *count = ints; *made = 0; return MPI_INT;
-    case 1: *count = ints; MPI_Type_create_resized(MPI_INT, 0, 12, &type); break;
+    case 0:
+      *count = ints;
+      *made = 0;
+      return MPI_INT;
+    case 1:
+      *count = ints;
+      MPI_Type_create_resized(MPI_INT, 0, 12, &type);
+      break;
     case 2: MPI_Type_vector(ints, 1, 1 + own(3), MPI_INT, &type); break;
     case 3: {
       const int sizes[3] = {ints + 1, 3, 2}, cells[3] = {ints, 1, 1}, starts[3] = {own(2), own(3), own(2)};
@@ -72,10 +78,15 @@ static MPI_Datatype layout(int ints, int pairs, int* count, int* made) {
         at += lengths[n] + own(3);
         done += lengths[n++];
       }
-      if (own(2)) for (int i = 0, j = n - 1; i < j; ++i, --j) { /* not ascending in memory */
-        int t = places[i]; places[i] = places[j]; places[j] = t;
-        t = lengths[i]; lengths[i] = lengths[j]; lengths[j] = t;
-      }
+      if (own(2))
+        for (int i = 0, j = n - 1; i < j; ++i, --j) { /* not ascending in memory */
+          int t = places[i];
+          places[i] = places[j];
+          places[j] = t;
+          t = lengths[i];
+          lengths[i] = lengths[j];
+          lengths[j] = t;
+        }
       MPI_Type_indexed(n, lengths, places, MPI_INT, &type);
       break;
     }
@@ -169,14 +180,31 @@ static void complete(MPI_Request* request, int persistent) {
   /* MPICH 5.0.2's own Testall fails with persistent ones. */
   switch (persistent && way == 5 ? 0 : way) {
     case 0: MPI_Wait(request, MPI_STATUS_IGNORE); return;
-    case 1: while (!flag) MPI_Test(request, &flag, MPI_STATUS_IGNORE); return;
+    case 1:
+      while (!flag) MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+      return;
     case 2: MPI_Waitall(2, both, MPI_STATUSES_IGNORE); break;
-    case 3: MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE); if (index != 1) die("Waitany"); break;
-    case 4: MPI_Waitsome(2, both, &none, &index, MPI_STATUSES_IGNORE); if (none != 1 || index != 1) die("Waitsome"); break;
-    case 5: while (!flag) MPI_Testall(2, both, &flag, MPI_STATUSES_IGNORE); break;
-    case 6: while (!flag) MPI_Testany(2, both, &index, &flag, MPI_STATUS_IGNORE); break;
-    case 7: for (none = 0; none == 0;) MPI_Testsome(2, both, &none, &index, MPI_STATUSES_IGNORE); break;
-    default: while (!flag) MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE); MPI_Wait(request, MPI_STATUS_IGNORE); return;
+    case 3:
+      MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE);
+      if (index != 1) die("Waitany");
+      break;
+    case 4:
+      MPI_Waitsome(2, both, &none, &index, MPI_STATUSES_IGNORE);
+      if (none != 1 || index != 1) die("Waitsome");
+      break;
+    case 5:
+      while (!flag) MPI_Testall(2, both, &flag, MPI_STATUSES_IGNORE);
+      break;
+    case 6:
+      while (!flag) MPI_Testany(2, both, &index, &flag, MPI_STATUS_IGNORE);
+      break;
+    case 7:
+      for (none = 0; none == 0;) MPI_Testsome(2, both, &none, &index, MPI_STATUSES_IGNORE);
+      break;
+    default:
+      while (!flag) MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE);
+      MPI_Wait(request, MPI_STATUS_IGNORE);
+      return;
   }
   *request = both[1];
 }
@@ -250,10 +278,13 @@ static void call(int kind, int form, int large, struct side* s, struct side* r, 
   }
   if (form == 2 && large) { /* its lists must stay: started here */
     if (kind == ALLGATHER) code = MPI_Neighbor_allgather_init_c(SAME, comm, MPI_INFO_NULL, q);
-    if (kind == ALLGATHERV) code = MPI_Neighbor_allgatherv_init_c(out, s->count[0], s->type[0], in, rc, rp, r->type[0], comm, MPI_INFO_NULL, q);
+    if (kind == ALLGATHERV)
+      code = MPI_Neighbor_allgatherv_init_c(out, s->count[0], s->type[0], in, rc, rp, r->type[0], comm, MPI_INFO_NULL, q);
     if (kind == ALLTOALL) code = MPI_Neighbor_alltoall_init_c(SAME, comm, MPI_INFO_NULL, q);
-    if (kind == ALLTOALLV) code = MPI_Neighbor_alltoallv_init_c(out, sc, sp, s->type[0], in, rc, rp, r->type[0], comm, MPI_INFO_NULL, q);
-    if (kind == ALLTOALLW) code = MPI_Neighbor_alltoallw_init_c(out, sc, s_at, s->type, in, rc, r_at, r->type, comm, MPI_INFO_NULL, q);
+    if (kind == ALLTOALLV)
+      code = MPI_Neighbor_alltoallv_init_c(out, sc, sp, s->type[0], in, rc, rp, r->type[0], comm, MPI_INFO_NULL, q);
+    if (kind == ALLTOALLW)
+      code = MPI_Neighbor_alltoallw_init_c(out, sc, s_at, s->type, in, rc, r_at, r->type, comm, MPI_INFO_NULL, q);
     if (code == 0) {
       MPI_Start(q);
       complete(q, 1);
@@ -270,7 +301,12 @@ static MPI_Comm make_grid(struct side* s, struct side* r) {
   MPI_Comm comm;
   MPI_Dims_create(size, ndims, dims);
   for (int a = 0; a < ndims; ++a) periods[a] = pick(3, 21, a, 0) > 0;
-  if (pick(2, 22, 0, 0)) for (int a = 0, b = ndims - 1; a < b; ++a, --b) { int t = dims[a]; dims[a] = dims[b]; dims[b] = t; }
+  if (pick(2, 22, 0, 0))
+    for (int a = 0, b = ndims - 1; a < b; ++a, --b) {
+      int t = dims[a];
+      dims[a] = dims[b];
+      dims[b] = t;
+    }
   MPI_Cart_create(MPI_COMM_WORLD, ndims, dims, periods, 0, &comm);
   s->n = r->n = 2 * ndims;
   for (int a = 0; a < ndims; ++a) {
@@ -308,8 +344,8 @@ static void count_edges(struct side* s, int kind, int sends, int same) {
     int before = 0;
     for (int f = 0; f < e; ++f) before += s->peer[f] == s->peer[e];
     s->ints[e] = s->peer[e] == MPI_PROC_NULL && kind != ALLTOALL && kind != ALLGATHER ? 1
-                 : sends             ? ints_of(kind, rank, s->peer[e], before, same)
-                                     : ints_of(kind, s->peer[e], rank, before, same);
+                 : sends ? ints_of(kind, rank, s->peer[e], before, same)
+                         : ints_of(kind, s->peer[e], rank, before, same);
   }
 }
 
@@ -334,8 +370,10 @@ static void one_graph(int from_grids) {
     if (form == 2 && !large) {
       for (int again = 0; again < 2; ++again) {
         if (again) refill(&s, times + 200);
-        if (own(2)) MPI_Start(&request);
-        else MPI_Startall(1, &request);
+        if (own(2))
+          MPI_Start(&request);
+        else
+          MPI_Startall(1, &request);
         complete(&request, 1);
         add_sum(&r);
       }

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
   const int other = rank ^ 1, one = 1, seven = 7;
   MPI_Comm made;
   if (strchr(which, 'a')) {
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &made);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 1,
+                                   &made);
     check(made, 0, "adjacent");
     MPI_Comm_free(&made);
   }

@@ -8,7 +8,7 @@
 
 static char out[4096], in[4096];
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size;
   MPI_Init(&argc, &argv);
   MPI_Comm world = MPI_COMM_WORLD;
@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
   if (rank == 0) printf("ranks %d sum %.0f version %d\n", size, sum, MPI_VERSION);
   fflush(stdout);
   MPI_Barrier(world);
-  const char *how = argc > 1 ? argv[1] : "finalize";
+  const char* how = argc > 1 ? argv[1] : "finalize";
   if (strcmp(how, "exit") == 0) exit(0);
   if (strcmp(how, "abort") == 0) {
     if (rank == 1) MPI_Abort(world, 7);

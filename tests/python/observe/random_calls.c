@@ -37,13 +37,13 @@ static struct ring ring_of(MPI_Comm comm) {
   return ring;
 }
 
-static void sent(const struct ring *ring, int to, long n) {
+static void sent(const struct ring* ring, int to, long n) {
   messages[ring->world[to]]++;
   bytes[ring->world[to]] += n;
 }
 
 // A type of some bytes; the caller frees it where it was made.
-static MPI_Datatype type_of(int *n, int *made) {
+static MPI_Datatype type_of(int* n, int* made) {
   MPI_Datatype types[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE, MPI_BYTE, MPI_SHORT}, type = types[draw(5)];
   MPI_Type_size(type, n);
   int kind = draw(4), a = 1 + draw(4), b = 1 + draw(3);
@@ -60,7 +60,7 @@ static MPI_Datatype type_of(int *n, int *made) {
   return type;
 }
 
-static void exchange(const struct ring *ring, int kind) {
+static void exchange(const struct ring* ring, int kind) {
   int unit, made, n = draw(12), shift = draw(ring->size), tag = draw(3);
   int to = (ring->me + shift) % ring->size, from = (ring->me + ring->size - shift) % ring->size;
   MPI_Datatype type = type_of(&unit, &made);
@@ -76,8 +76,10 @@ static void exchange(const struct ring *ring, int kind) {
     case 1: MPI_Sendrecv_replace(in, n, type, to, tag, source, tag, comm, &statuses[0]); break;
     case 2:
       MPI_Irecv(in, n, type, source, MPI_ANY_TAG, comm, &requests[0]);
-      if (draw(2)) MPI_Send(out, n, type, to, tag, comm);
-      else MPI_Ssend(out, n, type, to, tag, comm);
+      if (draw(2))
+        MPI_Send(out, n, type, to, tag, comm);
+      else
+        MPI_Ssend(out, n, type, to, tag, comm);
       MPI_Wait(&requests[0], draw(2) ? MPI_STATUS_IGNORE : &statuses[0]);
       break;
     case 3:
@@ -88,15 +90,18 @@ static void exchange(const struct ring *ring, int kind) {
     case 4:
       MPI_Irecv(in, n, type, source, tag, comm, &requests[0]);
       MPI_Issend(out, n, type, to, tag, comm, &requests[1]);
-      for (int left = 2; left > 0; left -= done) MPI_Waitsome(2, requests, &done, indices, draw(2) ? statuses : MPI_STATUSES_IGNORE);
+      for (int left = 2; left > 0; left -= done)
+        MPI_Waitsome(2, requests, &done, indices, draw(2) ? statuses : MPI_STATUSES_IGNORE);
       break;
     case 5:
       MPI_Recv_init(in, n, type, source, tag, comm, &requests[0]);
       MPI_Send_init(out, n, type, to, tag, comm, &requests[1]);
       for (int i = 0; i < times; i++) {
         if (any && i) MPI_Barrier(comm);
-        if (draw(2)) MPI_Startall(2, requests);
-        else MPI_Start(&requests[0]), MPI_Start(&requests[1]);
+        if (draw(2))
+          MPI_Startall(2, requests);
+        else
+          MPI_Start(&requests[0]), MPI_Start(&requests[1]);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       }
       MPI_Request_free(&requests[0]);
@@ -106,8 +111,10 @@ static void exchange(const struct ring *ring, int kind) {
     case 6:
       MPI_Isend(out, n, type, to, tag, comm, &requests[0]);
       MPI_Mprobe(source, tag, comm, &message, &statuses[0]);
-      if (draw(2)) MPI_Mrecv(in, n, type, &message, MPI_STATUS_IGNORE);
-      else MPI_Imrecv(in, n, type, &message, &requests[1]), MPI_Wait(&requests[1], &statuses[1]);
+      if (draw(2))
+        MPI_Mrecv(in, n, type, &message, MPI_STATUS_IGNORE);
+      else
+        MPI_Imrecv(in, n, type, &message, &requests[1]), MPI_Wait(&requests[1], &statuses[1]);
       MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
       break;
     case 7:
@@ -136,7 +143,7 @@ static void exchange(const struct ring *ring, int kind) {
 }
 
 // One rank to another; the rest does nothing.
-static void pair(const struct ring *ring) {
+static void pair(const struct ring* ring) {
   int a = draw(ring->size), b = draw(ring->size), n = draw(MOST), tag = draw(9);
   if (a == b) {
     MPI_Send(out, n, MPI_CHAR, MPI_PROC_NULL, tag, ring->comm);
@@ -149,7 +156,7 @@ static void pair(const struct ring *ring) {
   }
 }
 
-static void one_sided(const struct ring *ring) {
+static void one_sided(const struct ring* ring) {
   MPI_Win window;
   int n = draw(100), to = (ring->me + draw(ring->size)) % ring->size;
   MPI_Win_create(window_memory, MOST, 1, MPI_INFO_NULL, ring->comm, &window);
@@ -165,7 +172,7 @@ static void one_sided(const struct ring *ring) {
   MPI_Win_free(&window);
 }
 
-static void neighbors(const struct ring *ring) {
+static void neighbors(const struct ring* ring) {
   MPI_Comm comm;
   int n = draw(9), shape[] = {ring->size}, periodic[] = {draw(2)}, shift = draw(ring->size);
   int to = (ring->me + shift) % ring->size, from = (ring->me + ring->size - shift) % ring->size;
@@ -178,8 +185,10 @@ static void neighbors(const struct ring *ring) {
     int counts[] = {n}, zeros[] = {0};
     MPI_Request request;
     MPI_Dist_graph_create_adjacent(ring->comm, 1, &from, MPI_UNWEIGHTED, 1, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
-    if (draw(2)) MPI_Neighbor_alltoallv(out, counts, zeros, MPI_SHORT, in, counts, zeros, MPI_SHORT, comm);
-    else MPI_Ineighbor_allgather(out, n, MPI_SHORT, in, n, MPI_SHORT, comm, &request), MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (draw(2))
+      MPI_Neighbor_alltoallv(out, counts, zeros, MPI_SHORT, in, counts, zeros, MPI_SHORT, comm);
+    else
+      MPI_Ineighbor_allgather(out, n, MPI_SHORT, in, n, MPI_SHORT, comm, &request), MPI_Wait(&request, MPI_STATUS_IGNORE);
     sent(ring, to, 2L * n);
   }
   MPI_Comm_free(&comm);
@@ -202,7 +211,7 @@ static void between_halves(void) {
   MPI_Comm_free(&half);
 }
 
-static void collective(const struct ring *ring) {
+static void collective(const struct ring* ring) {
   int counts[MAX_RANKS], at[MAX_RANKS];
   for (int i = 0; i < ring->size; i++) counts[i] = 3, at[i] = 3 * i;
   switch (draw(4)) {
@@ -213,7 +222,7 @@ static void collective(const struct ring *ring) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -225,15 +234,21 @@ int main(int argc, char **argv) {
     int live = 1;
     for (int call = 4 + draw(12); call > 0; call--) {
       // What is drawn must be the same on all ranks: of communicators that are split, each part goes its own way alike.
-      struct ring *ring = &rings[draw(live)];
+      struct ring* ring = &rings[draw(live)];
       unsigned long before = state;
       int kind = draw(20);
-      if (kind < 10) exchange(ring, kind);
-      else if (kind < 12) pair(ring);
-      else if (kind == 12) one_sided(ring);
-      else if (kind == 13) neighbors(ring);
-      else if (kind == 14) between_halves();
-      else if (kind == 15) collective(ring);
+      if (kind < 10)
+        exchange(ring, kind);
+      else if (kind < 12)
+        pair(ring);
+      else if (kind == 12)
+        one_sided(ring);
+      else if (kind == 13)
+        neighbors(ring);
+      else if (kind == 14)
+        between_halves();
+      else if (kind == 15)
+        collective(ring);
       else if (kind < 18 && live < LIVE) {
         MPI_Comm made;
         int way = draw(3);

@@ -14,8 +14,13 @@ _SIZE = 100_000  # takes 12 us
 
 def ring_with_a_slow_rank(slow_ns: int) -> Timeline:
     programs: list[list[Op]] = [
-        30 * [("compute", slow_ns if rank == 3 else 40_000), ("irecv", (rank - 1) % 8, 1),
-            ("isend", (rank + 1) % 8, 1, _SIZE), ("waitall",)]
+        30
+        * [
+            ("compute", slow_ns if rank == 3 else 40_000),
+            ("irecv", (rank - 1) % 8, 1),
+            ("isend", (rank + 1) % 8, 1, _SIZE),
+            ("waitall",),
+        ]
         for rank in range(8)
     ]
     events = simulate(programs)

@@ -6,7 +6,7 @@
 static MPI_Comm comms[4];
 static int rank, size;
 
-static void *exchange(void *number) {
+static void* exchange(void* number) {
   int bytes = 1 + (int)(long)number;
   char out[4] = "abc", in[4];
   MPI_Request requests[2];
@@ -18,7 +18,7 @@ static void *exchange(void *number) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int provided;
   pthread_t threads[4];
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int i = 0; i < 4; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-  for (long i = 0; i < 4; i++) pthread_create(&threads[i], NULL, exchange, (void *)i);
+  for (long i = 0; i < 4; i++) pthread_create(&threads[i], NULL, exchange, (void*)i);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
   for (int i = 0; i < 4; i++) MPI_Comm_free(&comms[i]);
   MPI_Finalize();

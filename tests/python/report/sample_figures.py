@@ -114,10 +114,12 @@ def slower(before: Profile, factor: float) -> Profile:
     """The same machine when plain sends between its farthest ranks take so many times as long."""
     name = list(before.links)[-1]
     send = before.links[name].send
-    rows = tuple(replace(p, **{key: getattr(p, key) * factor for key in ("time_s", "time_lo_s",
-        "time_hi_s")}) for p in send.table)
-    after = replace(send, table=rows, alpha_s=send.alpha_s * factor,
-        alpha_ci_s=tuple(end * factor for end in send.alpha_ci_s or ()))
+    rows = tuple(
+        replace(p, **{key: getattr(p, key) * factor for key in ("time_s", "time_lo_s", "time_hi_s")}) for p in send.table
+    )
+    after = replace(
+        send, table=rows, alpha_s=send.alpha_s * factor, alpha_ci_s=tuple(end * factor for end in send.alpha_ci_s or ())
+    )
     return replace(before, links={**before.links, name: replace(before.links[name], send=after)})
 
 

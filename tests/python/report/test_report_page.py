@@ -166,8 +166,9 @@ def test_poor_figures_give_no_advice(profile: Profile, validation: Validation, m
 
 def test_nothing_to_gain_is_an_answer() -> None:
     rows = [
-        sample_figures.comparison(mode, 2, measured_time_s=time_s, measured_time_lo_s=time_s * 0.97,
-            measured_time_hi_s=time_s * 1.03)
+        sample_figures.comparison(
+            mode, 2, measured_time_s=time_s, measured_time_lo_s=time_s * 0.97, measured_time_hi_s=time_s * 1.03
+        )
         for mode, time_s in (("send", 5.0e-6), ("isend", 4.97e-6), ("persistent", 5.1e-6))
     ]
     found = conclusion_of(Inputs(validation=validation_from_record(sample_figures.validation_record(rows), "v.json")))

@@ -5,9 +5,8 @@
 
 import os
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
-
 from spack.package import *
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 
 class Rankwise(CMakePackage):
