@@ -163,11 +163,11 @@ def _run(command: Sequence[object], more: Mapping[str, str], complain: str, prog
                 percent = int(found[1]) if found[1] else 100 * int(found[2]) // int(found[3])
                 progress.advance(max(0, percent - done))
                 done = max(done, percent)
-        code, complaint = child.wait(), child.complaint()
+        code = child.wait()
+        said += child.complaints()
     if code != 0:
-        lines = [*said, *complaint.split(" / ")]
-        errors = [line for line in lines if _COMPILERS_WORDS.search(line)]
-        errors = errors or [line for line in lines if "error" in line.lower()] or [complaint]
+        errors = [line for line in said if _COMPILERS_WORDS.search(line)]
+        errors = errors or [line for line in said if "error" in line.lower()] or said[-1:]
         why = " ".join(" / ".join(errors[:3]).split())[:300]
         raise UnusableEnvironmentError(
             f"{complain} ({why}): it must build C++20 as it is called here (Intel MPI: source its vars.sh before), or unset "

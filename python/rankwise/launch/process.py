@@ -154,12 +154,15 @@ class Child:
 
     def complaint(self) -> str:
         """Return the end of what the command said on stderr, as one line."""
-        text = self._stderr.decode("utf-8", "replace")
-        return " / ".join(line.strip() for line in text.splitlines() if line.strip())[-600:]
+        return " / ".join(self.complaints())[-600:]
+
+    def complaints(self) -> list[str]:
+        """Return the last lines that the command said on stderr."""
+        return [line.strip() for line in self._stderr.decode("utf-8", "replace").splitlines() if line.strip()]
 
     def error_line(self) -> str:
         """Return the line of stderr that tells best why a launcher gave up; empty where it said nothing."""
-        lines = [line.strip() for line in self._stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = self.complaints()
         return next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")[:300]
 
     def end(self, thoroughly: bool = True) -> None:
