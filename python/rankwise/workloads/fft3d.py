@@ -428,7 +428,7 @@ class FftWorkload(Workload):
         if not 1 <= o.chunks <= 1024:
             raise InputError(f"--chunks {o.chunks} is not a number of slices: give 1 to 1024")
         if not 1 <= o.batch <= 2**20:
-            raise InputError(f"--batch {o.batch} is not a number of fields: give 1 or more")
+            raise InputError(f"--batch {o.batch} is not a number of fields: give 1 to {2**20}")
         if by_turns and o.chunks > 1:
             raise InputError("--chunks: parts of a transform in slices overlap and cannot be timed by turns: leave it out")
         asked = None if o.grid is None else _process_grid(o.grid)

@@ -65,7 +65,7 @@ def _of_ingredients(case: FftCase, model: Pricer) -> Row:
     if made_of is None:
         raise InputError("this transform was not timed: ask by 'rankwise predict fft3d', or take --reading calibrated")
     parts = {phase: Span.point(case.batch * made_of.times_s[phase]) for phase in PHASES}
-    span = _sum([made_of.span] * case.batch)
+    span = _times(case.batch, made_of.span)
     notes = [f"timed here in {made_of.launches} launches"]
     if made_of.alone:
         parts["exchange"] = _exchanges(case, model, made_of.on_node)
@@ -106,7 +106,7 @@ def _hidden_s(case: FftCase, model: Pricer, made_of: Ingredients) -> float:
 
 def _over_groups(case: FftCase, of_group: Callable[[int], Span]) -> Span:
     """Return what the groups of fields that travel together take, one after the other."""
-    return _sum([span for groups, fields in case.groups for span in [of_group(fields)] * groups])
+    return _sum(_times(groups, of_group(fields)) for groups, fields in case.groups)
 
 
 def _exchanges(case: FftCase, model: Pricer, on_node: int) -> Span:
@@ -122,7 +122,7 @@ def _of_group(case: FftCase, model: Pricer, on_node: int, fields: int) -> Span:
     block = fields * case.bytes_per_rank / case.ranks / case.chunks
     within = model.price(case, Program(Transpose((nodes, on_node), (1,), False)), round(block * nodes)).span
     between = model.price(case, Program(Transpose((nodes, on_node), (0,), False)), round(block * on_node)).span
-    return _sum([within, between, within] * passes)
+    return _times(passes, _sum([within, between, within]))
 
 
 def modelled(case: FftCase, row: Row) -> Row:
@@ -230,12 +230,17 @@ def _walk(case: FftCase, model: Pricer, pairwise: bool, fields: int) -> Span:
         for axis, ranks in ((1, p2), (0, p1))
         if ranks > 1
     ]
-    return _sum(spans * passes)
+    return _times(passes, _sum(spans))
 
 
 def _sum(spans: Iterable[Span]) -> Span:
     spans = list(spans)
     return Span(sum(s.time_s for s in spans), sum(s.ends_s[0] for s in spans), sum(s.ends_s[1] for s in spans))
+
+
+def _times(count: int, span: Span) -> Span:
+    """Return what so many alike take, one after the other."""
+    return Span(count * span.time_s, count * span.ends_s[0], count * span.ends_s[1])
 
 
 def _notes(case: FftCase, fft3d: FftRates, rates: RankRates, network: str) -> Iterator[str]:
