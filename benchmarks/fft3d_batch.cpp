@@ -57,58 +57,44 @@ class Ours {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  fftw_mpi_init();
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 4 && argc != 5) {
-    if (rank == 0) std::fprintf(stderr, "usage: fft3d_batch N BATCH REPETITIONS [TOGETHER], as in 32 16 100\n");
-    MPI_Finalize();
-    return 2;
-  }
+  const Started all(argc, argv);
+  if (argc != 4 && argc != 5) return all.refuse("fft3d_batch N BATCH REPETITIONS [TOGETHER], as in 32 16 100");
   const Index n = std::atol(argv[1]);
   const Index batch = std::atol(argv[2]);
   const int repetitions = std::atoi(argv[3]);
   setenv("RANKWISE_FFT_KNOWLEDGE", "", 1);  // every choice anew
-  {
-    const rankwise::FftLibrary library("fftw");
-    rankwise::FftQuestion question{.n = {n, n, n}, .batch = batch};
-    if (argc == 5) question.together = std::atol(argv[4]);
-    const rankwise::FftChoice choice =
-        rankwise::choose_fft(MPI_COMM_WORLD, question, library, rankwise::default_machine(), "the default machine", true);
-    rankwise::FftQuestion one_memory = question;
-    one_memory.in_place = true;
-    const rankwise::FftChoice choice_in_place =
-        rankwise::choose_fft(MPI_COMM_WORLD, one_memory, library, rankwise::default_machine(), "the default machine", true);
-    rankwise::FftWay alone = choice.way;
-    alone.together = 1;
-    const Decomposition slabs{{n, n, n}, false, {size, 1}};
-    Ours ours(question, choice.way, library, rank);
-    ours.check("ours", rank);
-    Ours ours_in_place(one_memory, choice_in_place.way, library, rank);
-    ours_in_place.check("ours in place", rank);
-    Ours one_by_one(question, alone, library, rank);
-    one_by_one.check("ours field by field", rank);
-    Fftw in_place(n, batch, true);
-    in_place.check("FFTW in place", slabs, rank);
-    Fftw out_of_place(n, batch, false);
-    out_of_place.check("FFTW out of place", slabs, rank);
+  const rankwise::FftLibrary library("fftw");
+  rankwise::FftQuestion question{.n = {n, n, n}, .batch = batch};
+  if (argc == 5) question.together = std::atol(argv[4]);
+  const rankwise::FftChoice choice =
+      rankwise::choose_fft(MPI_COMM_WORLD, question, library, rankwise::default_machine(), "the default machine", true);
+  rankwise::FftQuestion one_memory = question;
+  one_memory.in_place = true;
+  const rankwise::FftChoice choice_in_place =
+      rankwise::choose_fft(MPI_COMM_WORLD, one_memory, library, rankwise::default_machine(), "the default machine", true);
+  rankwise::FftWay alone = choice.way;
+  alone.together = 1;
+  const Decomposition slabs{{n, n, n}, false, {all.size, 1}};
+  Ours ours(question, choice.way, library, all.rank);
+  ours.check("ours", all.rank);
+  Ours ours_in_place(one_memory, choice_in_place.way, library, all.rank);
+  ours_in_place.check("ours in place", all.rank);
+  Ours one_by_one(question, alone, library, all.rank);
+  one_by_one.check("ours field by field", all.rank);
+  Fftw in_place(n, batch, true);
+  in_place.check("FFTW in place", slabs, all.rank);
+  Fftw out_of_place(n, batch, false);
+  out_of_place.check("FFTW out of place", slabs, all.rank);
 
-    const std::vector<const char*> names{"ours_s",          "ours_in_place_s",     "one_by_one_s",
-                                         "fftw_in_place_s", "fftw_out_of_place_s", "fftw_one_field_s"};
-    const auto times = by_turns({[&] { ours.run(); }, [&] { ours_in_place.run(); }, [&] { one_by_one.run(); },
-                                 [&] { in_place.run(); }, [&] { out_of_place.run(); }, [&] { in_place.run_one(); }},
-                                repetitions);
-    if (rank == 0) {
-      std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"way\": \"%s\", \"way_in_place\": \"%s\", ",
-                  static_cast<long>(n), size, static_cast<long>(batch), to_string(choice.way).c_str(),
-                  to_string(choice_in_place.way).c_str());
-      for (size_t j = 0; j < names.size(); ++j) print(names[j], times[j], j + 1 < names.size() ? ", " : "}\n");
-    }
+  const std::vector<const char*> names{"ours_s",          "ours_in_place_s",     "one_by_one_s",
+                                       "fftw_in_place_s", "fftw_out_of_place_s", "fftw_one_field_s"};
+  const auto times = by_turns({[&] { ours.run(); }, [&] { ours_in_place.run(); }, [&] { one_by_one.run(); },
+                               [&] { in_place.run(); }, [&] { out_of_place.run(); }, [&] { in_place.run_one(); }},
+                              repetitions);
+  if (all.rank == 0) {
+    std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"way\": \"%s\", \"way_in_place\": \"%s\", ", static_cast<long>(n),
+                all.size, static_cast<long>(batch), to_string(choice.way).c_str(), to_string(choice_in_place.way).c_str());
+    for (size_t j = 0; j < names.size(); ++j) print(names[j], times[j], j + 1 < names.size() ? ", " : "}\n");
   }
-  fftw_mpi_cleanup();
-  MPI_Finalize();
   return 0;
 }

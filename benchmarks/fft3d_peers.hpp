@@ -18,6 +18,32 @@ using rankwise::Decomposition;
 using rankwise::Index;
 using Value = std::complex<double>;
 
+// MPI and FFTW for as long as a program runs.
+class Started {
+ public:
+  Started(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    fftw_mpi_init();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  ~Started() {
+    fftw_mpi_cleanup();
+    MPI_Finalize();
+  }
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+
+  // The exit code of wrong arguments.
+  [[nodiscard]] int refuse(const char* usage) const {
+    if (rank == 0) std::fprintf(stderr, "usage: %s\n", usage);
+    return 2;
+  }
+
+  int rank = 0;
+  int size = 1;
+};
+
 inline double timed(const std::function<void()>& work) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start_s = MPI_Wtime();
