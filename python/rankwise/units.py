@@ -133,6 +133,11 @@ def format_span(values: Sequence[float], write: Callable[[Any], str] = str) -> s
     return low if low == high else f"{low} to {high}"
 
 
+def format_count(number: int, what: str) -> str:
+    """Write how many: ``1 rank``, ``3 ranks``, ``no rank``."""
+    return f"{number} {what}{'s' * (number != 1)}" if number else f"no {what}"
+
+
 def format_interval(ends: tuple[float, float] | None) -> str:
     """Write an interval of times."""
     return format_ends(ends, format_time)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Plot, Result
 from rankwise.errors import InputError
-from rankwise.units import format_time
+from rankwise.units import format_count, format_time
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -98,5 +98,5 @@ def headline(record: Record) -> str:
 
     share, hosts = mpi_share(record), len(record.hosts)
     where = f" on {hosts} hosts" if hosts > 1 else ""
-    words = f"{record.ranks} ranks{where}, {format_time(record.header.get('seconds', 0.0))}"
+    words = f"{format_count(record.ranks, 'rank')}{where}, {format_time(record.header.get('seconds', 0.0))}"
     return words + (f", {share:.0%} of it in MPI" if share is not None else "")

@@ -9,7 +9,7 @@ import typer
 
 from rankwise.api.advising import Target
 from rankwise.cli.base import Json, print_json, tell, verb, writable
-from rankwise.units import format_time, format_volume
+from rankwise.units import format_count, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.findings import Advice
@@ -62,7 +62,7 @@ def _lines(advice: Advice, path: Path) -> list[str]:
     record = evidence.record
     where = f" on {len(record.hosts)} nodes" if len(record.hosts) > 1 else ""
     unit = f"step of {format_time(evidence.time_s)}" if evidence.steps else f"run of {format_time(evidence.time_s)}"
-    lines = [advice.headline, f"{path}: {record.ranks} ranks{where}, {unit}", ""]
+    lines = [advice.headline, f"{path}: {format_count(record.ranks, 'rank')}{where}, {unit}", ""]
     waiting = f", {shares.share(shares.waiting_s):.0%} waiting for late partners" if shares.split else ""
     moving = "moving bytes" if shares.split else "in MPI"
     lines.append(

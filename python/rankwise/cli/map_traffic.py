@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.cli.base import tell
 from rankwise.cli.table import Table
-from rankwise.units import format_percent, format_time, format_volume
+from rankwise.units import format_count, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.api.placing import Mapped
@@ -56,7 +56,8 @@ def show_traffic(found: Mapped) -> None:
     print(conclusion(mappings, traffic))
     start, best = _start(mappings), mappings.best
     sent, nodes = format_volume(int(traffic.bytes.sum())), len(mappings.nodes)
-    title = f"{traffic.name}: {traffic.ranks} ranks, {len(traffic.bytes)} pairs, {sent} on {nodes} node{'s' * (nodes > 1)}"
+    ranks, where = format_count(traffic.ranks, "rank"), format_count(nodes, "node")
+    title = f"{traffic.name}: {ranks}, {len(traffic.bytes)} pairs, {sent} on {where}"
     print(f"{title}:")
     timed = best.time_s is not None
     versus = f"vs {start.algorithm}"

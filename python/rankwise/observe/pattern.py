@@ -64,7 +64,7 @@ class Pattern:
         if self.kind != "grid":
             span = str(most) if least == most else f"{least}-{most}"
             doubt = f"grid uncertain (perhaps {'x'.join(map(str, self.dims))})" if self.kind == "uncertain" else "no grid"
-            return f"{doubt}; {span} neighbours, general graph"
+            return f"{doubt}; {span} neighbour{'s' * (span != '1')}, general graph"
         axes = len(self.dims)
         around = [f"{axis + 1}" for axis, wraps in enumerate(self.periodic) if wraps]
         if len(around) == axes:

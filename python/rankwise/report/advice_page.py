@@ -13,7 +13,7 @@ from rankwise.report.reproduction import Picture, Section, Table
 from rankwise.report.steps import matrix_picture, step_picture
 from rankwise.report.timeline import path_words, timeline_picture, timeline_title
 from rankwise.report.verdicts import figures_badge
-from rankwise.units import format_span, format_time, format_volume
+from rankwise.units import format_count, format_span, format_time, format_volume
 
 
 def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> str:
@@ -50,7 +50,7 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         sections.append(Section("placements", "All placements", [], [placements], best_words))
     if advice.nothing:
         said = [f"{words[0].upper()}{words[1:]}." for words in advice.nothing]
-        sections.append(Section("nothing", "What was looked at and gains nothing", said, [], _count(len(said), "change")))
+        sections.append(Section("nothing", "What was looked at and gains nothing", said, [], format_count(len(said), "change")))
     notes = [f"{note}." for note in dict.fromkeys((*advice.notes, *evidence.notes))]
     sections.append(Section(
         "sources", "Where the figures come from",
@@ -59,7 +59,7 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
             "Times of messages are the model's, from where the ranks are, in the order in which the step sends them.",
             *notes,
         ],
-        (), _count(len(notes), "remark"),
+        (), format_count(len(notes), "remark"),
     ))  # fmt: skip
     return Document(
         kind="rankwise advise",
@@ -131,7 +131,7 @@ def _figures(advice: Advice) -> list[Figure]:
 def _record_badge(evidence: Evidence) -> Badge:
     if evidence.crowded is not None:
         return Badge("bad", "Record: crowded", f"{evidence.crowded}: ranks waited for each other's turns")
-    told = f"all {evidence.record.ranks} ranks" + (
+    told = f"all {format_count(evidence.record.ranks, 'rank')}" + (
         "" if evidence.steps is None else f", a step repeats {len(evidence.steps.durations_s)} times"
     )
     if evidence.notes:
@@ -141,12 +141,8 @@ def _record_badge(evidence: Evidence) -> Badge:
 
 def _origin(evidence: Evidence) -> str:
     record = evidence.record
-    where = f"{record.ranks} ranks on {_count(len(record.hosts), 'node')}"
+    where = f"{format_count(record.ranks, 'rank')} on {format_count(len(record.hosts), 'node')}"
     return f"{evidence.name} · {where} · {record.header.get('mpi', 'unknown MPI')}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}" if number else f"no {what}"
 
 
 def _answer(advice: Advice) -> list[str]:
