@@ -309,6 +309,14 @@ Lattice::Lattice(const Stencil& stencil) {
   }
 }
 
+bool Lattice::is_whole() const {
+  if (echelon_.empty() || echelon_.size() < echelon_.front().size()) return false;
+  for (std::size_t i = 0; i < echelon_.size(); ++i) {
+    if (echelon_[i][pivots_[i]] != 1) return false;
+  }
+  return true;
+}
+
 bool Lattice::is_along_axes() const {
   if (basis_.empty() || basis_.size() != basis_.front().size()) return false;
   return std::ranges::all_of(basis_, [](const Coords& vector) {

@@ -23,6 +23,8 @@ class Lattice {
   [[nodiscard]] const std::vector<Coords>& basis() const { return basis_; }
   // Whether the basis is the axes', one step along each: the whole grid as it is.
   [[nodiscard]] bool is_along_axes() const;
+  // Whether it is all of the grid's cells.
+  [[nodiscard]] bool is_whole() const;
   // Turns a cell's coordinates into its coset's representative, and gives its coordinates in the reduced basis.
   void reduce(Coords& cell, Coords& place) const;
 

@@ -23,6 +23,7 @@
 #include "mapping/search.hpp"
 #include "mapping/score.hpp"
 #include "mapping/table_mapping.hpp"
+#include "mapping/tiles.hpp"
 #include "mapping/tube_plan.hpp"
 #include "mapping/windows.hpp"
 
@@ -55,18 +56,6 @@ std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
   std::vector<std::unique_ptr<Mapping>> result;
   result.push_back(std::move(mapping));
   return result;
-}
-
-// What is sent over a grid as traffic between any ranks, both ways together.
-WeightedGraph traffic_of(const StencilGraph& graph) {
-  WeightedGraph traffic;
-  for (std::int32_t cell = 0; cell < graph.cells(); ++cell) {
-    for (const StencilGraph::Edge& edge : graph.edges(cell)) {
-      if (edge.out + edge.in > 0) traffic.edges.push_back({edge.cell, edge.out + edge.in});
-    }
-    traffic.first.push_back(static_cast<std::uint32_t>(traffic.edges.size()));
-  }
-  return traffic;
 }
 
 // How often nodes are halved until each is alone.
@@ -175,8 +164,9 @@ class Divisions {
 };
 
 // Starts that know nothing of axes, where no strip or tube is good: with a share of the effort. None where that is too little.
+// least: the j_sum of the best start so far.
 std::vector<std::unique_ptr<Mapping>> graph_starts(const MappingProblem& problem, const AsGraph& graph, Index effort,
-                                                   MappingOptions& left) {
+                                                   std::int64_t least, MappingOptions& left) {
   std::vector<std::unique_ptr<Mapping>> starts;
   if (problem.nodes.nodes() < 2) return starts;
   const bool is_short = effort < steps_per_second / 5;
@@ -189,8 +179,8 @@ std::vector<std::unique_ptr<Mapping>> graph_starts(const MappingProblem& problem
                       left.left_s ? left.left_s() * (1 - share) : 0);
   std::vector<GraphMap> found = divisions.best();
   left.steps -= std::max<Index>(0, divisions.spent() - free);
-  // With little time what is found is better searched as a grid.
-  if (!is_short && !found.empty()) {
+  // With little time what is found is better searched as a grid, and what is far from the best will not come up to it.
+  if (!is_short && !found.empty() && found.front().cost() < least + least / 20) {
     MappingOptions further{.steps = std::min(effort, steps_per_second) / 4, .seed = left.seed};
     left.steps -= further.steps;
     if (left.left_s) further.stop = [all = left.left_s, kept = left.left_s() / 2] { return all() <= kept; };
@@ -298,6 +288,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   const Index most = problem.grid.ndim() < 3 ? options.steps / 2 : std::min(options.steps / 2, steps_per_second / 180);
   const Index strips_work = std::max(options.steps / 8, suits_strips(problem) ? most : 0);
   if (auto strips = lattice_strips(problem, options.objective, strips_work)) maps.add(std::move(strips));
+  if (auto tiles = paved(problem, options.steps / 3)) maps.add(std::move(tiles));
   // What a plan says that it costs is nearly exact.
   constexpr std::size_t plans_scored = 4;
   for (std::size_t i = 0; i < std::min(plans_scored, plans.size()); ++i) maps.add(std::move(plans[i]));
@@ -318,9 +309,9 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
       if (!Lattice(problem.stencil).is_along_axes() && problem.grid.size() * problem.grid.size() < left.steps / 8) {
         maps.add(table_mapping(problem.nodes, dealt_in_pieces(graph->traffic, graph->tree)));
       }
-      for (auto& divided : graph_starts(problem, *graph, options.steps, left)) maps.add(std::move(divided));
+      for (auto& divided : graph_starts(problem, *graph, options.steps, maps.least().j_sum, left)) maps.add(std::move(divided));
       // A long search comes further from a regular start.
-      if (options.steps < steps_per_second / 5) maps.add(smoothed(problem, *graph, maps.nodes()));
+      maps.add(smoothed(problem, *graph, maps.nodes()));
     }
   }
   by_the_clock();

@@ -131,7 +131,7 @@ Index total_edges(const Grid& grid, const Stencil& stencil) {
   return total;
 }
 
-Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell) {
+std::vector<Index> leaving_nodes(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell) {
   if (stencil.ndim() != grid.ndim()) {
     invalid("the stencil is for " + std::to_string(stencil.ndim()) + " axes but the grid has " + std::to_string(grid.ndim()) +
             ": give one component an axis");
@@ -142,8 +142,12 @@ Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> no
   } else {
     add_leaving<Index>(grid, stencil, node_of_cell, leaving);
   }
+  return leaving;
+}
+
+Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell) {
   Score result;
-  for (const Index edges : leaving) {
+  for (const Index edges : leaving_nodes(grid, stencil, node_of_cell)) {
     result.j_sum += edges;
     result.j_max = std::max(result.j_max, edges);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "grid/grid.hpp"
 #include "grid/stencil.hpp"
@@ -20,6 +21,8 @@ struct Score {
 // Takes O(cells * offsets) time, and memory for one row of cells and one number a node.
 // Throws std::invalid_argument where sizes do not fit or a node id is negative or not below the number of cells.
 Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);
+// Likewise, what leaves each node up to the one with the largest id.
+std::vector<Index> leaving_nodes(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);
 
 // The weight of all edges of the stencil, wherever they lead: the J_sum of a map with one cell a node.
 Index total_edges(const Grid& grid, const Stencil& stencil);

@@ -165,4 +165,15 @@ void StencilGraph::set_mean(std::int64_t weight, std::int64_t weighted) {
   if (weighted > 0) mean_weight_ = std::max<std::int64_t>(1, weight / weighted);
 }
 
+WeightedGraph traffic_of(const StencilGraph& graph) {
+  WeightedGraph traffic;
+  for (std::int32_t cell = 0; cell < graph.cells(); ++cell) {
+    for (const StencilGraph::Edge& edge : graph.edges(cell)) {
+      if (edge.out + edge.in > 0) traffic.edges.push_back({edge.cell, edge.out + edge.in});
+    }
+    traffic.first.push_back(static_cast<std::uint32_t>(traffic.edges.size()));
+  }
+  return traffic;
+}
+
 }  // namespace rankwise

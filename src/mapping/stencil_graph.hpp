@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "mapping/graph.hpp"
 #include "mapping/mapping.hpp"
 
 namespace rankwise {
@@ -54,5 +55,8 @@ class StencilGraph {
   std::vector<Edge> edges_;
   std::int64_t mean_weight_ = 1;
 };
+
+// What is sent over a grid as traffic between any ranks, both ways together.
+[[nodiscard]] WeightedGraph traffic_of(const StencilGraph& graph);
 
 }  // namespace rankwise

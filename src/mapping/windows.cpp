@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "mapping/annealing.hpp"
 #include "mapping/chains.hpp"
 #include "mapping/parallel.hpp"
+#include "mapping/score.hpp"
 
 namespace rankwise {
 
@@ -41,9 +43,7 @@ class WindowSearch {
     for (std::size_t cell = 0; cell < node_of_cell.size(); ++cell) {
       cells_[next[static_cast<std::size_t>(node_of_cell[cell])]++] = static_cast<Index>(cell);
     }
-    order_.resize(taken_.size());
-    std::iota(order_.begin(), order_.end(), NodeId{0});
-    next_ = order_.size();
+    order_by_need();
   }
 
   void run() {
@@ -77,6 +77,19 @@ class WindowSearch {
   [[nodiscard]] std::span<const Index> cells_of(NodeId node) const {
     const auto i = static_cast<std::size_t>(node);
     return {cells_.data() + first_[i], cells_.data() + first_[i + 1]};
+  }
+
+  // At first those around which most is sent for so many ranks: a start may be as good as can be nearly everywhere.
+  void order_by_need() {
+    const std::vector<Index> leaving = leaving_nodes(problem_.grid, problem_.stencil, node_of_cell_);
+    std::vector<double> sent(taken_.size());
+    for (std::size_t node = 0; node < sent.size(); ++node) {
+      sent[node] =
+          static_cast<double>(leaving[node]) / std::sqrt(static_cast<double>(problem_.nodes.size(static_cast<Index>(node))));
+    }
+    order_.resize(taken_.size());
+    std::iota(order_.begin(), order_.end(), NodeId{0});
+    std::ranges::stable_sort(order_, std::ranges::greater{}, [&](NodeId node) { return sent[static_cast<std::size_t>(node)]; });
   }
 
   // Windows without a common node, each around the next node of a random order.
@@ -178,7 +191,7 @@ class WindowSearch {
   std::vector<std::uint32_t> taken_;  // the last round in which a node was in a window
   std::uint32_t round_ = 0;
   std::vector<NodeId> order_;
-  std::size_t next_;
+  std::size_t next_ = 0;
   Index pass_ = 0;  // how often each node was the centre of a window, rounded up
   Index sweeps_ = first_sweeps;
   std::size_t searched_ = 0, gained_ = 0;  // windows since the sweeps were last set
