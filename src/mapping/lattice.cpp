@@ -18,8 +18,6 @@ namespace rankwise {
 
 namespace {
 
-Index floor_div(Index a, Index b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
-
 void subtract(Coords& from, const Coords& what, Index times) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] -= times * what[i];
 }

@@ -21,12 +21,12 @@ namespace rankwise {
 
 namespace {
 
-constexpr std::size_t axes = 3;  // of a grid of fewer the last ones are one cell long
+constexpr std::size_t most_axes = 3;  // of a grid of fewer the last ones are one cell long
 
-using Place = std::array<Index, axes>;
+using Place = std::array<Index, most_axes>;
 
 Place operator+(Place a, const Place& b) {
-  for (std::size_t i = 0; i < axes; ++i) a[i] += b[i];
+  for (std::size_t i = 0; i < most_axes; ++i) a[i] += b[i];
   return a;
 }
 
@@ -34,8 +34,6 @@ Place times(Index factor, Place a) {
   for (Index& x : a) x *= factor;
   return a;
 }
-
-Index floor_div(Index a, Index b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
 
 struct Reach {
   Place offset;
@@ -46,45 +44,45 @@ struct Reach {
 class Norm {
  public:
   explicit Norm(const std::vector<Reach>& reaches) {
-    std::array<std::array<double, axes>, axes> q{};
+    std::array<std::array<double, most_axes>, most_axes> q{};
     for (const auto& [o, weight] : reaches) {
-      for (std::size_t i = 0; i < axes; ++i) {
-        for (std::size_t k = 0; k < axes; ++k) q[i][k] += static_cast<double>(weight * o[i] * o[k]);
+      for (std::size_t i = 0; i < most_axes; ++i) {
+        for (std::size_t k = 0; k < most_axes; ++k) q[i][k] += static_cast<double>(weight * o[i] * o[k]);
       }
     }
-    for (std::size_t i = 0; i < axes; ++i) q[i][i] = q[i][i] == 0 ? 1 : q[i][i];  // an axis that the grid does not have
-    for (std::size_t i = 0; i < axes; ++i) {                                      // by cofactors; their scale says nothing
-      const std::size_t i1 = (i + 1) % axes, i2 = (i + 2) % axes;
-      for (std::size_t k = 0; k < axes; ++k) {
-        const std::size_t k1 = (k + 1) % axes, k2 = (k + 2) % axes;
+    for (std::size_t i = 0; i < most_axes; ++i) q[i][i] = q[i][i] == 0 ? 1 : q[i][i];  // an axis that the grid does not have
+    for (std::size_t i = 0; i < most_axes; ++i) {                                      // by cofactors; their scale says nothing
+      const std::size_t i1 = (i + 1) % most_axes, i2 = (i + 2) % most_axes;
+      for (std::size_t k = 0; k < most_axes; ++k) {
+        const std::size_t k1 = (k + 1) % most_axes, k2 = (k + 2) % most_axes;
         form_[i][k] = q[i1][k1] * q[i2][k2] - q[i1][k2] * q[i2][k1];
       }
     }
   }
   [[nodiscard]] double product(const Place& a, const Place& b) const {
     double sum = 0;
-    for (std::size_t i = 0; i < axes; ++i) {
-      for (std::size_t k = 0; k < axes; ++k) sum += form_[i][k] * static_cast<double>(a[i] * b[k]);
+    for (std::size_t i = 0; i < most_axes; ++i) {
+      for (std::size_t k = 0; k < most_axes; ++k) sum += form_[i][k] * static_cast<double>(a[i] * b[k]);
     }
     return sum;
   }
   [[nodiscard]] double of(const Place& a) const { return product(a, a); }
 
  private:
-  std::array<std::array<double, axes>, axes> form_{};
+  std::array<std::array<double, most_axes>, most_axes> form_{};
 };
 
 // A lattice by its echelon form, row i being 0 before axis i, and short vectors of it.
 struct Pattern {
-  std::array<Place, axes> rows;
-  std::array<Place, axes> basis;
+  std::array<Place, most_axes> rows;
+  std::array<Place, most_axes> basis;
   double length = 0;  // of the longest short vector
 
-  Pattern(const std::array<Place, axes>& echelon, const Norm& norm) : rows(echelon), basis(echelon) {
+  Pattern(const std::array<Place, most_axes>& echelon, const Norm& norm) : rows(echelon), basis(echelon) {
     for (bool shorter = true; shorter;) {  // each by the others
       shorter = false;
-      for (std::size_t i = 0; i < axes; ++i) {
-        for (std::size_t k = 0; k < axes; ++k) {
+      for (std::size_t i = 0; i < most_axes; ++i) {
+        for (std::size_t k = 0; k < most_axes; ++k) {
           if (i == k) continue;
           const Index factor = std::llround(norm.product(basis[i], basis[k]) / norm.of(basis[k]));
           const Place less = basis[i] + times(-factor, basis[k]);
@@ -104,9 +102,9 @@ class Tile {
   Tile(const Pattern& pattern, const std::vector<Reach>& reaches, const Norm& norm) : rows_(pattern.rows) {
     Place reach{};
     for (const auto& [offset, weight] : reaches) {
-      for (std::size_t i = 0; i < axes; ++i) reach[i] = std::max(reach[i], std::abs(offset[i]));
+      for (std::size_t i = 0; i < most_axes; ++i) reach[i] = std::max(reach[i], std::abs(offset[i]));
     }
-    for (std::size_t i = 0; i < axes; ++i) {
+    for (std::size_t i = 0; i < most_axes; ++i) {
       for (const Place& vector : pattern.basis) farthest_[i] += std::abs(vector[i]);
       half_[i] = farthest_[i] + reach[i];
     }
@@ -153,7 +151,7 @@ class Tile {
     for (const Place& cell : cells_) within += linked(spot(cell));
     return of_a_cell_ * static_cast<Index>(cells_.size()) - within / 2;
   }
-  [[nodiscard]] const std::array<Place, axes>& rows() const { return rows_; }
+  [[nodiscard]] const std::array<Place, most_axes>& rows() const { return rows_; }
   [[nodiscard]] const std::vector<Place>& cells() const { return cells_; }
 
  private:
@@ -188,7 +186,7 @@ class Tile {
     for (const Place& step : steps_) {
       const Place there = cell + step;
       bool is_near = true;
-      for (std::size_t i = 0; i < axes; ++i) is_near = is_near && std::abs(there[i]) <= farthest_[i];
+      for (std::size_t i = 0; i < most_axes; ++i) is_near = is_near && std::abs(there[i]) <= farthest_[i];
       if (!is_near) continue;
       const Index with = linked(spot(there));
       if (with > most || (with == most && random != nullptr && random->bits() >> 63 == 0)) {
@@ -201,7 +199,7 @@ class Tile {
     return most > before;
   }
 
-  std::array<Place, axes> rows_;
+  std::array<Place, most_axes> rows_;
   Place farthest_{}, half_{};                   // of a cell, of the box, from the origin
   std::vector<std::uint8_t> holds_;             // by spot in the box
   std::vector<std::pair<Index, Index>> links_;  // how many spots away, and the weight
@@ -216,12 +214,12 @@ class Pavement {
   Pavement(const Tile& tile, const Place& box) : tile_(tile) {
     low_ = high_ = tile.cells().front();
     for (const Place& cell : tile.cells()) {
-      for (std::size_t i = 0; i < axes; ++i) {
+      for (std::size_t i = 0; i < most_axes; ++i) {
         low_[i] = std::min(low_[i], cell[i]);
         high_[i] = std::max(high_[i], cell[i]);
       }
     }
-    for (std::size_t i = 0; i < axes; ++i) end_[i] = box[i] - high_[i];
+    for (std::size_t i = 0; i < most_axes; ++i) end_[i] = box[i] - high_[i];
   }
 
   // Calls visit(shift, count) for each line of copies: shifted by that, and by up to count - 1 times the pattern's last row more.
@@ -279,7 +277,7 @@ std::vector<Pattern> patterns_of(Index n, int ndim, const Norm& norm) {
   of_all([&](Index a, Index b, Index c) {
     for (Index i = 0; i < b * c * c; ++i) {
       if (number++ % stride != 0) continue;
-      patterns.emplace_back(std::array<Place, axes>{{{a, i / (c * c), i / c % c}, {0, b, i % c}, {0, 0, c}}}, norm);
+      patterns.emplace_back(std::array<Place, most_axes>{{{a, i / (c * c), i / c % c}, {0, b, i % c}, {0, 0, c}}}, norm);
     }
   });
   std::ranges::stable_sort(patterns, {}, &Pattern::length);
@@ -308,7 +306,7 @@ Tile best_tile(Index n, int ndim, const std::vector<Reach>& reaches, std::size_t
 // About how many cells the border cuts off: at each side nearly half a tile.
 Index cut_off(const Place& box, Index n) {
   double whole = 1;
-  const auto ndim = static_cast<double>(axes) - static_cast<double>(std::ranges::count(box, Index{1}));
+  const auto ndim = static_cast<double>(most_axes) - static_cast<double>(std::ranges::count(box, Index{1}));
   for (const Index length : box) {
     if (length > 1) whole *= std::max(0.0, 1 - 0.8 * std::pow(static_cast<double>(n), 1 / ndim) / static_cast<double>(length));
   }
@@ -328,7 +326,7 @@ std::unique_ptr<Mapping> paved(const MappingProblem& problem, Index most_work) {
   const Grid& grid = problem.grid;
   const NodeSizes& nodes = problem.nodes;
   const auto ndim = static_cast<std::size_t>(grid.ndim());
-  if (ndim < 2 || ndim > axes || !Lattice(problem.stencil).is_whole()) return nullptr;
+  if (ndim < 2 || ndim > most_axes || !Lattice(problem.stencil).is_whole()) return nullptr;
   const Index n = nodes.largest();
   Place box{1, 1, 1};
   std::ranges::copy(grid.dims(), box.begin());
