@@ -1,4 +1,4 @@
-"""The six additions of CONTRIBUTING, made in a copy of the sources as the page says: each in one or two files, each used."""
+"""The additions of CONTRIBUTING, made in a copy of the sources as the page says: each in one or two files, each used."""
 
 from __future__ import annotations
 
@@ -123,6 +123,11 @@ def test_a_link_model(extended: Callable[..., str]) -> None:
     link = json.loads(extended("link-model", "profile", "show", "flat.json", "--json"))["links"]["other-node"]
     assert link["model"] == "flat" and {"flat", "hockney", "pchip"} <= link["models"].keys()
     assert link["models"]["flat"]["segments"][0]["beta_s_per_byte"] == 0.0
+
+
+def test_a_paper(extended: Callable[..., str]) -> None:
+    record = json.loads(extended("paper", "reproduce", "thakur2005", "--json"))
+    assert record["holds"] is True and record["rows"][2] == [64, 63, 63, 6, 63]
 
 
 @pytest.mark.mpi
