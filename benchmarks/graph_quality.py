@@ -2,6 +2,7 @@
 
     pip install pymetis kahip kaminpar scipy        # and Scotch's scotch_gpart, where it is to be found
     python benchmarks/graph_quality.py [--graphs 100] [--seed 1] [--effort 2s]
+    python benchmarks/graph_quality.py --switches 5  # below switches, beside Scotch's tleaf
 
 Every part of a peer is made exact by the same repair. Peers are asked for the least imbalance they know and for 3 %, and the
 better of both after the repair counts (METIS: of k-way and recursive). Ties, wins and losses are of the cut.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
@@ -118,13 +120,56 @@ def write_files(graph: Rows, directory: Path) -> None:
     (directory / "graph.grf").write_text(f"0\n{count} {ends}\n0 010\n{scotch}\n")
 
 
+def compare_switches(seed: int, steps: int, cost: int) -> None:
+    """Map graphs onto 8 switches of 16 nodes of 64, and print what both maps cost (Scotch's sizes are left as they are)."""
+    from graph_families import geometric, ranks_of_mesh, renamed, triangulation
+
+    switches, below, ppn = 8, 16, 64
+    nodes, count = switches * below, switches * below * ppn
+    rng = np.random.default_rng(seed)
+    families = {
+        "triangulation": triangulation(count, rng, False), "graded triangulation": triangulation(count, rng),
+        "tetrahedra": triangulation(count, rng, False, 3), "geometric": geometric(count, rng),
+        "ranks of a mesh": ranks_of_mesh(count, rng, 20),
+    }  # fmt: skip
+    program = shutil.which("scotch_gmap") or shutil.which("gmap")
+    if program is None:
+        raise SystemExit("scotch_gmap is not here: apt install scotch")
+    ratios = []
+    for name, edges in families.items():
+        graph = Rows(*renamed(edges, rng))
+
+        def costs(parts: Parts, graph: Rows = graph) -> int:
+            return graph.cut(parts) + (cost - 1) * graph.cut(parts // below)
+
+        units = [[node // below for node in range(nodes)]]
+        arrays = (graph.first, graph.others, graph.weights)
+        own = _core.map_graph(*arrays, [ppn] * nodes, units, [1, cost], (steps, 1, 0.0, 1))
+        with tempfile.TemporaryDirectory() as folder:
+            write_files(graph, Path(folder))
+            target, out = Path(folder) / "target.tgt", Path(folder) / "scotch.map"
+            target.write_text(f"tleaf 2 {switches} {cost - 1} {below} 1\n")
+            subprocess.run([program, Path(folder) / "graph.grf", target, out, "-b0"], check=True, capture_output=True)
+            table = np.loadtxt(out, dtype=np.int64, skiprows=1)
+        theirs = np.zeros(graph.vertices, np.int32)
+        theirs[table[:, 0]] = table[:, 1]
+        ratios.append(costs(own) / costs(theirs))
+        largest = np.bincount(theirs).max()
+        print(f"{name:22} ours {costs(own):8}, Scotch {costs(theirs):8} (largest node {largest}): {ratios[-1]:.3f}")
+    print(f"mean {statistics.geometric_mean(ratios):.3f}, seed {seed}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--effort", default="2s", help="of our search: 2s")
+    parser.add_argument("--switches", type=int, help="map onto nodes below switches, between which a byte costs so much")
     given = parser.parse_args()
     steps = steps_of(parse_seconds(given.effort, "--effort"))
+    if given.switches:
+        compare_switches(given.seed, steps, given.switches)
+        return
     outcome: dict[str, Counter[str]] = defaultdict(Counter)
     ratios: dict[str, list[float]] = defaultdict(list)
     lines, missing, longest_s = [], set(), 0.0
