@@ -60,7 +60,7 @@ def show(
     machine: Annotated[str, typer.Argument(help="A name, a TOML description, or a measured profile (machine.json).")],
     as_json: Json = False,
 ) -> None:
-    """Show a machine: each figure with its kind (measured, published, projected, unverified), source and date."""
+    """Show a machine: each figure with its kind (measured, published, same-network, projected, unverified), source and date."""
     from rankwise.api.machines import describe
     from rankwise.machine.description import QUANTITIES, format_quantity
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankwise.errors import InputError
-from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure, format_quantity
+from rankwise.machine.description import PROJECTED, QUANTITIES, SAME_NETWORK, UNVERIFIED, Description, Figure, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import MOST_RANGES, Range, bounds
 from rankwise.units import format_number, format_time
@@ -367,9 +367,11 @@ class FftModel:
 
 
 def doubts(machine: Description, keys: Iterable[str]) -> list[str]:
-    """Say which of the figures that matter nobody has checked."""
-    doubtful = [key for key in keys if key in machine.unverified()]
-    return [f"unverified figures of {machine.name}: {', '.join(doubtful)}"] if doubtful else []
+    """Say which of the figures that matter nobody has checked, and which are another machine's."""
+    asked = list(keys)
+    said = {UNVERIFIED: "unverified figures of", SAME_NETWORK: "figures of another machine with the network of"}
+    found = {kind: [key for key in asked if key in machine.of_kind(kind)] for kind in said}
+    return [f"{said[kind]} {machine.name}: {', '.join(found[kind])}" for kind in said if found[kind]]
 
 
 def too_many_nodes(machine: Description, nodes: float) -> list[str]:

@@ -54,7 +54,7 @@ def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
     assert results["memory_s"]["value"] == pytest.approx(3 * 32768**3 * 16 * 6.3 / (4096 * 12.8e12))
     assert results["total_s"]["value"] == pytest.approx(results["network_s"]["value"] + results["memory_s"]["value"])
     assert record["bounded_by"] == "network" and "%" in record["reason"]
-    assert record["notes"] == ["unverified figures of frontier: cache"]
+    assert record["notes"] == []
     assert [item["parameter"] for item in record["sensitivities"]][:3] == ["n", "nodes", "link_bandwidth"]
 
 
@@ -324,11 +324,11 @@ def test_project_fft3d_starts_without_heavy_libraries() -> None:
     ],
 )
 def test_machines_beside_each_other(rankwise: Callable[..., Any], asked: list[str]) -> None:
-    command = ["project", *asked, "--machine", "fugaku", "--against", "frontier,aws-efa,keeneland"]
+    command = ["project", *asked, "--machine", "fugaku", "--against", "frontier,azure-hbv4,keeneland"]
     result = rankwise(*command, "--plot", "machines.svg", "--json")
     assert result.code == 0 and "left out: machine keeneland has no latency" in result.err
     assert len(result.json["rows"]) == 3
     picture = Path("machines.svg").read_text()
-    assert result.json["conclusion"] in picture.replace("\n", " ") and "aws-efa" in picture
+    assert result.json["conclusion"] in picture.replace("\n", " ") and "azure-hbv4" in picture
     assert rankwise(*command).out.startswith(result.json["conclusion"])
     assert rankwise(*command, "--vary", "latency=1us:2us").code == 2
