@@ -419,6 +419,33 @@ def sensitivity_labels(items: Sequence[Sensitivity], parameters: Mapping[str, Ra
     return labels
 
 
+def matters_most(items: Sequence[Sensitivity], parameters: Mapping[str, Range]) -> str:
+    """Say which parameter changes the time most, and from what to what."""
+    told = [
+        (max(times) / min(times), f"{name} matters most: {format_time(times[0])} at {low}, {format_time(times[1])} at {high}")
+        for item, (name, low, high) in zip(items, sensitivity_labels(items, parameters), strict=True)
+        for times in [(item.time_at_low_s, item.time_at_high_s)]
+        if format_time(times[0]) != format_time(times[1])
+    ]
+    return max(told)[1] if told else "no figure changes the time"
+
+
+def changed_most(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, float]]]]) -> str:
+    """Say what came of varying parameters, by the one that changes the last of the times (s) most.
+
+    ``varied``: for each parameter its values, each with its words, and the times by what takes them.
+    """
+    told = []
+    for name, found in varied.items():
+        term = list(found[0][2])[-1]
+        times = [found[0][2][term], found[-1][2][term]]
+        ends, span = [format_time(time_s) for time_s in times], f"{name} from {found[0][1]} to {found[-1][1]}"
+        same = ends[0] == ends[1]
+        words = f"{span} leaves the {term} at {ends[0]}" if same else f"{span} takes the {term} from {ends[0]} to {ends[1]}"
+        told.append((1.0 if same else max(times) / min(times), words))
+    return max(told)[1]
+
+
 def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: str) -> tuple[str, str]:
     counted = ["network_s", max(("flops_s", "memory_s"), key=lambda name: results[name].value)]
     if question.artifacts:

@@ -255,6 +255,8 @@ def set_figures(machine: Description, settings: list[str]) -> Description:
             raise InputError(f"--set '{setting}' sets nothing: write KEY=VALUE with KEY one of {', '.join(QUANTITIES)}")
         base = machine.get(key)
         low, high = parse_range(text, key, f"--set {key}", base)
+        if QUANTITIES[key].whole and any(end != round(end) for end in (low, high)):
+            raise InputError(f"--set {key} '{text}' is not a whole number: {key} are counted")
         value = base if base is not None and low <= base <= high else math.sqrt(low * high)
         value = low if low == high else value
         figure = Figure(value, low, high, QUANTITIES[key].unit, PROJECTED, "given on the command line", "now")
