@@ -178,7 +178,7 @@ class Projected(Result):
     left_out: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        told = {} if self.told is None else {"conclusion": self.told}
+        told = {} if self.told is None else {"conclusion": self.told, "left_out": list(self.left_out)}
         return {"workload": self.workload, **told, "rows": self.records()}
 
     def records(self) -> list[dict[str, Any]]:
@@ -329,19 +329,20 @@ class _Asked(Generic[Answer]):
         if self.on.vary:
             raise InputError("--vary and --against are too much for one table: leave one of the two out")
         found: dict[str, list[Answer]] = {}
-        left_out = []
+        lacking: list[InputError] = []
         for one in load_all(self.machine, against):
             try:
                 found[one.name] = self.rows_of(one)
             except InputError as error:
-                if one is self.machine:
-                    raise
-                left_out.append(str(error))
+                lacking.append(error)
+        if not found:
+            raise lacking[0]
         times = [self.time_of(name, rows[-1]) for name, rows in found.items()]
         told = conclusion(times, self.last if self.workload == "exchange" else f"a step on {self.last}")
         rows: list[tuple[str, Mapping[str, Any], Any]] = [
             (name, {}, row) for name, of_machine in found.items() for row in of_machine
         ]
+        left_out = [str(error) for error in lacking]
         return Projected(
             self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, told, left_out
         )
@@ -365,20 +366,24 @@ class _Asked(Generic[Answer]):
         return _tornado(sensitivities(time_with, ranges), ranges, time_of(self.machine), title)
 
 
-def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, title: str) -> Plot:
-    from rankwise.engines.project import sensitivity_labels
+def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, subject: str) -> Plot:
+    """Draw how much each figure matters; which does most is the title."""
+    from rankwise.engines.project import matters_most, sensitivity_labels
     from rankwise.report.tornado import tornado_picture
 
+    title = f"{subject}: {matters_most(items, parameters)}"
     return Plot(tornado_picture(items, time_s, sensitivity_labels(items, parameters), title), [title])
 
 
-def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], title: str) -> Plot:
-    """Draw times (s, by what takes them) over the values of each parameter that was varied."""
+def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subject: str) -> Plot:
+    """Draw times (s, by what takes them) over the values of each parameter that was varied; what came of it is the title."""
+    from rankwise.engines.project import changed_most
     from rankwise.report.tornado import varied_picture
 
     found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
     for key, value, times in varied:
         found.setdefault(key, []).append((value, value_words(key, value), times))
+    title = f"{subject}: {changed_most(found)}"
     return Plot(varied_picture(found, title), [title])
 
 

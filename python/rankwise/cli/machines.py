@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rankwise.cli.base import Json, group, print_json, tell, verb
-from rankwise.cli.table import Table
+from rankwise.cli.table import Table, show_list
 from rankwise.errors import EXIT_FAILURE
 from rankwise.units import format_span
 
@@ -60,7 +60,7 @@ def show(
     machine: Annotated[str, typer.Argument(help="A name, a TOML description, or a measured profile (machine.json).")],
     as_json: Json = False,
 ) -> None:
-    """Show a machine: each figure with its kind (measured, published, projected, unverified), source and date."""
+    """Show a machine: each figure with its kind (measured, published, same-network, projected, unverified), source and date."""
     from rankwise.api.machines import describe
     from rankwise.machine.description import QUANTITIES, format_quantity
 
@@ -70,18 +70,17 @@ def show(
         return
     described = found.description
     print(f"{described.name}: {described.title}")
-    table = Table("figure", "value", "kind", "source", "date", "meaning", leave=("meaning", "date", "kind"))
-    topology = described.topology
+    topology, said = described.topology, []
     if topology is not None:
-        table.add_row("topology", topology.label(), topology.kind, topology.source, topology.date, "how nodes are connected")
+        said.append(("topology", f"{topology.label()}; {topology.kind}: {topology.source} ({topology.date})"))
     for key, figure in described.figures.items():
         value = format_quantity(figure.value, figure.unit)
         if figure.low != figure.high:
             ends = format_quantity(figure.low, figure.unit), format_quantity(figure.high, figure.unit)
             value += f" ({' to '.join(ends)})"
-        source = f"{figure.source} ({figure.note})" if figure.note else figure.source
-        table.add_row(key, value, figure.kind, source, figure.date, QUANTITIES[key].meaning)
-    table.show()
+        source = f"{figure.source} ({figure.date})" + (f"; {figure.note}" if figure.note else "")
+        said.append((key, f"{value}, {QUANTITIES[key].meaning}; {figure.kind}: {source}"))
+    show_list(said)
     for note in described.notes:
         tell(f"note: {note}")
     if found.unknown:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankwise.errors import InputError
-from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure, format_quantity
+from rankwise.machine.description import PROJECTED, QUANTITIES, SAME_NETWORK, UNVERIFIED, Description, Figure, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import MOST_RANGES, Range, bounds
 from rankwise.units import format_number, format_time
@@ -367,9 +367,11 @@ class FftModel:
 
 
 def doubts(machine: Description, keys: Iterable[str]) -> list[str]:
-    """Say which of the figures that matter nobody has checked."""
-    doubtful = [key for key in keys if key in machine.unverified()]
-    return [f"unverified figures of {machine.name}: {', '.join(doubtful)}"] if doubtful else []
+    """Say which of the figures that matter nobody has checked, and which are another machine's."""
+    asked = list(keys)
+    said = {UNVERIFIED: "unverified figures of", SAME_NETWORK: "figures of another machine with the network of"}
+    found = {kind: [key for key in asked if key in machine.of_kind(kind)] for kind in said}
+    return [f"{said[kind]} {machine.name}: {', '.join(found[kind])}" for kind in said if found[kind]]
 
 
 def too_many_nodes(machine: Description, nodes: float) -> list[str]:
@@ -415,6 +417,33 @@ def sensitivity_labels(items: Sequence[Sensitivity], parameters: Mapping[str, Ra
             ends = [f"x {format_number(end / parameter.value)}" for end in (item.low, item.high)]
         labels.append((item.parameter, ends[0], ends[1]))
     return labels
+
+
+def matters_most(items: Sequence[Sensitivity], parameters: Mapping[str, Range]) -> str:
+    """Say which parameter changes the time most, and from what to what."""
+    told = [
+        (max(times) / min(times), f"{name} matters most: {format_time(times[0])} at {low}, {format_time(times[1])} at {high}")
+        for item, (name, low, high) in zip(items, sensitivity_labels(items, parameters), strict=True)
+        for times in [(item.time_at_low_s, item.time_at_high_s)]
+        if format_time(times[0]) != format_time(times[1])
+    ]
+    return max(told)[1] if told else "no figure changes the time"
+
+
+def changed_most(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, float]]]]) -> str:
+    """Say what came of varying parameters, by the one that changes the last of the times (s) most.
+
+    ``varied``: for each parameter its values, each with its words, and the times by what takes them.
+    """
+    told = []
+    for name, found in varied.items():
+        term = list(found[0][2])[-1]
+        times = [found[0][2][term], found[-1][2][term]]
+        ends, span = [format_time(time_s) for time_s in times], f"{name} from {found[0][1]} to {found[-1][1]}"
+        same = ends[0] == ends[1]
+        words = f"{span} leaves the {term} at {ends[0]}" if same else f"{span} takes the {term} from {ends[0]} to {ends[1]}"
+        told.append((1.0 if same else max(times) / min(times), words))
+    return max(told)[1]
 
 
 def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ _ORDERED = (
     ("group_nodes", "nodes"),
     ("devices", "scale_up_devices"),
     ("latency_inside", "latency"),
+    ("shared_memory_bandwidth", "memory_bandwidth"),
 )
 
 

@@ -18,7 +18,8 @@ from rankwise.errors import InputError, unreadable
 from rankwise.files import MOST_DIGITS, plain
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
-KINDS = (MEASURED, PUBLISHED, PROJECTED, UNVERIFIED)
+SAME_NETWORK = "same-network"  # measured or published, but of another machine with the same cards and switches
+KINDS = (MEASURED, PUBLISHED, SAME_NETWORK, PROJECTED, UNVERIFIED)
 PROCESSORS = ("cpu", "gpu")
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -174,10 +175,14 @@ class Description:
         devices, together = self.get("devices"), self.get("scale_up_devices")
         return max(1, int(together // devices)) if devices and together and self.has_device_links() else 1
 
+    def of_kind(self, kind: str) -> list[str]:
+        """Keys of the figures of a kind; ``topology`` among them where it is of it."""
+        topology = ["topology"] if self.topology is not None and self.topology.kind == kind else []
+        return [*topology, *(key for key, figure in self.figures.items() if figure.kind == kind)]
+
     def unverified(self) -> list[str]:
-        """Keys of the figures that nobody has checked against a source; ``topology`` among them where it is one."""
-        topology = ["topology"] if self.topology is not None and self.topology.kind == UNVERIFIED else []
-        return [*topology, *(key for key, figure in self.figures.items() if figure.kind == UNVERIFIED)]
+        """Keys of the figures that nobody has checked against a source."""
+        return self.of_kind(UNVERIFIED)
 
     def summary(self) -> dict[str, Any]:
         """Return what a list of machines says of it."""
@@ -250,6 +255,8 @@ def set_figures(machine: Description, settings: list[str]) -> Description:
             raise InputError(f"--set '{setting}' sets nothing: write KEY=VALUE with KEY one of {', '.join(QUANTITIES)}")
         base = machine.get(key)
         low, high = parse_range(text, key, f"--set {key}", base)
+        if QUANTITIES[key].whole and any(end != round(end) for end in (low, high)):
+            raise InputError(f"--set {key} '{text}' is not a whole number: {key} are counted")
         value = base if base is not None and low <= base <= high else math.sqrt(low * high)
         value = low if low == high else value
         figure = Figure(value, low, high, QUANTITIES[key].unit, PROJECTED, "given on the command line", "now")

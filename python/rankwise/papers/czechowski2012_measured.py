@@ -22,7 +22,8 @@ KEENELAND_NODES, KEENELAND_N = 64, 2048
 SHARES = {"io_bus": 0.27, "fft": 0.21, "shuffle": 0.16, "network": 0.36}
 GPU_GAIN = (1.1, 1.2)  # section 5.3: GPU over CPU on Keeneland
 BEST_FRACTION = 0.005  # section 6, Prediction 1: "about 0.5 %" of peak
-# Two six-core X5660 at 2.8 GHz (section 5.1), 4 flops a cycle, three channels of DDR3-1333 a socket: from memory, not checked.
+# Two six-core X5660 at 2.8 GHz (section 5.1); three channels of DDR3-1333 a socket (IBM, product guide of the x3550 M3), 12 MB
+# of cache (tecChannel on Xeon 5600). The 4 flops a cycle are from memory, not checked.
 XEON_FLOP_PER_S, XEON_MEMORY_BYTES_PER_S, XEON_CACHE_BYTES = 134.4e9, 64e9, 12e6
 CLOSE = 0.25  # of a share or a ratio: the figures are printed with two digits or as ranges
 
@@ -189,8 +190,8 @@ def section() -> Section:
         [
             verdict(),
             "Hopper: 4096 nodes, Eq. 5 for its torus. Keeneland: 2048³ on 64 nodes, one after the other Eq. 2 (or 1), 8, 9 "
-            "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' figures are from memory. A share or ratio "
-            "agrees within 25 %.",
+            "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' flops a cycle are from memory. A share or "
+            "ratio agrees within 25 %.",
         ],
         [
             Table(

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankwise.machine.library import load_machine
+from rankwise.machine.description import PROJECTED, format_quantity
+from rankwise.machine.library import all_machines, load_machine
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.report.chart import Chart
@@ -101,7 +102,7 @@ class LibraryRun:
 
 
 CUFFTMP = LibraryRun(
-    "cuFFTMp", 16384, 4096, 1.8e15, 25e9, 1, "NVIDIA's blog; one 200 Gb/s NIC a GPU, slabs, from memory"
+    "cuFFTMp", 16384, 4096, 1.8e15, 25e9, 1, "NVIDIA's blog of January 2022: InfiniBand HDR, 200 GB/s a node of 8 GPUs"
 )  # fmt: skip
 # One of the eight dies of a Frontier node, the counterpart of the paper's processor.
 FRONTIER_DIES = 8
@@ -271,9 +272,9 @@ def verdicts() -> list[dict[str, Any]]:
             "claim": "at equal peak a CPU-like machine is about 3.2 times as fast",
             "held": None,
             "interval": sorted([lanes["cpu_over_gpu_own_network"], lanes["cpu_over_gpu_injection"]]),
-            "why": "no CPU-like machine of that peak was built, so nobody could see; the model says that as many Fugaku nodes "
-            f"as have Frontier's peak would be {lanes['cpu_over_gpu_injection']:.0f} times as fast where injection is the "
-            f"limit and {lanes['cpu_over_gpu_own_network']:.2g} times over their own torus (printed Eq. 5)",
+            "why": f"{_cpu_machines_of(table1.TREND['machine_peak'].at('both', table1.LAST_YEAR))}; the model says that as "
+            f"many Fugaku nodes as have Frontier's peak would be {lanes['cpu_over_gpu_injection']:.0f} times as fast where "
+            f"injection is the limit and {lanes['cpu_over_gpu_own_network']:.2g} times over their own torus (printed Eq. 5)",
         },
         {
             "prediction": 3,
@@ -282,9 +283,29 @@ def verdicts() -> list[dict[str, Any]]:
             "interval": [ratio_low, ratio_high],
             "why": f"measured T_mem / T_net is {ratio_low:.2f} to {ratio_high:.2f}; links took {link['shortest']:.1f} to "
             f"{link['longest']:.1f} years to double ({link['assumed']:.2f} assumed), memory {memory['shortest']:.1f} to "
-            f"{memory['longest']:.1f} ({memory['assumed']:.1f} assumed): links fell behind, not memory",
+            f"{memory['longest']:.1f} ({memory['assumed']:.1f} assumed): {_behind({'links': link, 'memory': memory})}",
         },
     ]
+
+
+def _cpu_machines_of(peak: float) -> str:
+    """Say which machines of processors alone have a peak."""
+    built = [one for one in all_machines() if one.processor == "cpu" and one.year is not None and one.machine_peak()]
+    built = [one for one in built if one.figures["node_peak"].kind != PROJECTED]
+    most = max(built, key=lambda one: one.machine_peak() or 0.0)
+    told = format_quantity(most.machine_peak() or 0.0, "flop/s")
+    if (most.machine_peak() or 0.0) < peak:
+        return f"no machine of processors alone is known that has that peak, {most.name} has the most, {told}"
+    return f"{most.name} has that peak, {told}"
+
+
+def _behind(years: Mapping[str, Mapping[str, float]]) -> str:
+    """Say what took longer to double than was assumed, by all that was built."""
+    behind = [what for what, one in years.items() if one["shortest"] > one["assumed"]]
+    ahead = [what for what in years if what not in behind]
+    if not behind:
+        return "neither fell behind"
+    return f"{' and '.join(behind)} fell behind" + (f", not {' and '.join(ahead)}" if ahead else "")
 
 
 _HELD = {True: "held", False: "did not hold", None: "was never put to the test, or cannot be told"}
@@ -344,16 +365,18 @@ def sections() -> list[Section]:
             "What became of it",
             [
                 verdict_sentence(),
-                f"The largest runs are steps of a turbulence code of 32768³ points on 4096 nodes of Frontier. With "
+                f"The largest runs are steps of a turbulence code of {LARGEST.n}³ points on {LARGEST.nodes} nodes of Frontier. "
+                "With "
                 f"{step['assumed_transforms']} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
                 f"{step['network_connected_s']:.1f} s for the network ({step['network_tapered_s']:.1f} s over the taper, "
                 f"{step['network_torus_s']:.0f} s by Eq. 5, had it been a torus) against {step['network_measured_s']:.1f} s "
-                f"measured. Memory: A = 6.3 gives {step['memory_literal_s']:.1f} s and 72.1 gives "
+                f"measured. Memory: A = 6.3 gives {step['memory_literal_s']:.1f} s and {fft3d.EFFECTIVE_X['cpu']} gives "
                 f"{step['memory_effective_cpu_s']:.1f} s; measured are {step['memory_measured_s'][0]} to "
                 f"{step['memory_measured_s'][1]} s, an A of {fast:.0f} to {slow:.0f}.",
                 "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
                 "precision, the only one that the paper has; and a step holds more than its transforms.",
-                f"On 4096 A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at 16384³. A die "
+                f"On {CUFFTMP.processors} A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at "
+                f"{CUFFTMP.n}³. A die "
                 f"of Frontier has {ratio['frontier_die']:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives "
                 f"its GPU design {ratio['predicted_2020']:.3f}, {ratio['shortfall']:.0f} times as many.",
             ],

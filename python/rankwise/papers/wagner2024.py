@@ -322,9 +322,11 @@ def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
     dropping = [fitted for fitted in theirs if found[fitted.series.name]["bandwidth_drop"]]
     steady = [fitted for fitted in theirs if not found[fitted.series.name]["bandwidth_drop"]]
     drops = "; ".join(_drop_words(fitted) for fitted in dropping)
+    falls = f"Bandwidth falls as messages grow {'only ' if steady else ''}between {drops}." if dropping else ""
+    stays = f"Between {' and '.join(f.words for f in steady)} it does not{'' if dropping else ' fall as messages grow'}."
     return (
         f"{'; '.join(_line(fitted) for fitted in theirs)}.",
-        f"Bandwidth falls as messages grow only between {drops}. Between {' and '.join(f.words for f in steady)} it does not.",
+        " ".join(sentence for sentence in (falls, stays if steady else "") if sentence),
         *_comparisons(theirs),
     )
 
@@ -486,15 +488,16 @@ def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
         return picture
 
     runs = fitted[0].series.runs
+    what = f"mean of {runs} runs, with one standard deviation" if runs > 1 else "one run"
     return (
         Picture(
             f"{prefix}latency",
-            f"Latency by placement, mean of {runs} runs, with one standard deviation.",
+            f"Latency by placement, {what}.",
             draw("latency_picture"),
         ),
         Picture(
             f"{prefix}bandwidth",
-            f"Bandwidth by placement, mean of {runs} runs, with one standard deviation.",
+            f"Bandwidth by placement, {what}.",
             draw("bandwidth_picture"),
         ),
     )

@@ -56,7 +56,7 @@ def section(study: Study) -> Section:
     loudest = noisiest(study)
     named = len(set(loudest) & set(QUESTIONABLE))
     share = study.sigma / study.measured
-    inside = within_bound(study)
+    inside, above = within_bound(study), int(np.sum(study.published > study.measured))
     each = ", ".join(f"{format_size(s['message_bytes'])} ({s['ratio']:.2f} times T(m))" for s in slower)
     ratios = [found["ratio"] for found in sizes]
     largest = min(ratios[-2:]) > max(ratios[:-2])
@@ -78,8 +78,8 @@ def section(study: Study) -> Section:
             f"among them (over all rows {100 * share.min():.0f} to {100 * share.max():.0f} %).",
             "It reports that the smallest 20 % fit the model almost perfectly, and prints no figure of it. Whatever the "
             f"samples were, the mean of their smallest fifth lies between mean - 2 sigma and the mean: the published "
-            f"prediction does in {inside} of {len(study.rows)} rows. The others lie above the mean, so their smallest 20 % "
-            "fit worse than the mean does unless alpha and beta are filtered, too; how well cannot be said.",
+            f"prediction does in {inside} of {len(study.rows)} rows. In {above} it lies above the mean: there the smallest 20 "
+            "% fit worse than the mean does unless alpha and beta are filtered, too. How well cannot be said.",
             f"The same experiment on this machine, with ping-pong free and beside traffic, mean and smallest 20 %: "
             f"'{_COMMAND}'.",
         ),

@@ -51,8 +51,8 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
     published_error = float(np.mean(np.abs(published / measured - 1)))
     apart = {mode: _apart(simulated, predicted, mode) for mode in MODES}
     answer = (
-        f"Simulated, the synchronous Shift is off by {error:.2%} from the 50 measured times, the published prediction by "
-        f"{published_error:.2%}; the two differ by at most {float(np.max(np.abs(ssend / published - 1))):.2%}.",
+        f"Simulated, the synchronous Shift is off by {error:.2%} from the {len(rows)} measured times, the published prediction "
+        f"by {published_error:.2%}; the two differ by at most {float(np.max(np.abs(ssend / published - 1))):.2%}.",
         "Simulation and our model differ by "
         + ", ".join(f"{value:.1%} ({mode})" for mode, value in apart.items())
         + " in the mean: neither knows anything but the ping-pong.",

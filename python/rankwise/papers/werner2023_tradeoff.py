@@ -194,7 +194,7 @@ def _from(cutoffs: Sequence[int | None]) -> str:
     known = [k for k in cutoffs if k is not None]
     if not known:
         return "at no cutoff for good"
-    span = f"from k = {min(known)} on" if min(known) == max(known) else f"from k = {min(known)} to {max(known)} on, by size,"
+    span = f"from k = {min(known)} on" if min(known) == max(known) else f"from k = {min(known)} to {max(known)} on (by size)"
     return span if len(known) == len(cutoffs) else f"{span} for {len(known)} of {len(cutoffs)} sizes"
 
 

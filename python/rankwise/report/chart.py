@@ -9,11 +9,14 @@ from __future__ import annotations
 import copy
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankwise.units import format_size
+
+_TITLE_LETTERS = 96  # of a line
 
 Spec = dict[str, Any]
 
@@ -131,6 +134,11 @@ def themed(text: str) -> str:
 def rows(values: Iterable[Mapping[str, Any]]) -> Spec:
     """Return data of a spec."""
     return {"values": [dict(value) for value in values]}
+
+
+def title_lines(title: str) -> list[str]:
+    """Break a title into lines that fit a picture."""
+    return textwrap.wrap(title, _TITLE_LETTERS)
 
 
 def field_of(name: str, kind: str = "quantitative", **more: Any) -> Spec:

@@ -32,6 +32,12 @@ def test_list_json(rankwise: Callable[..., Any]) -> None:
     assert machines["h100-cluster"]["nodes"] is None and machines["fugaku"]["topology"] == "6-D torus"
 
 
+def test_show_gives_each_source_however_narrow_the_screen(rankwise: Callable[..., Any]) -> None:
+    shown = " ".join(rankwise("machines", "show", "frontier").out.split())
+    for key, figure in rankwise("machines", "show", "frontier", "--json").json["figures"].items():
+        assert f"{figure['kind']}: {figure['source']} ({figure['date']})" in shown, key
+
+
 def test_show_json(rankwise: Callable[..., Any]) -> None:
     figures = rankwise("machines", "show", "fugaku", "--json").json["figures"]
     assert figures["node_peak"] == {

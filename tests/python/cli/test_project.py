@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import time
@@ -54,7 +55,7 @@ def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
     assert results["memory_s"]["value"] == pytest.approx(3 * 32768**3 * 16 * 6.3 / (4096 * 12.8e12))
     assert results["total_s"]["value"] == pytest.approx(results["network_s"]["value"] + results["memory_s"]["value"])
     assert record["bounded_by"] == "network" and "%" in record["reason"]
-    assert record["notes"] == ["unverified figures of frontier: cache"]
+    assert record["notes"] == []
     assert [item["parameter"] for item in record["sensitivities"]][:3] == ["n", "nodes", "link_bandwidth"]
 
 
@@ -256,6 +257,8 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
         (["project", "fft3d", "--machine", "h100-cluster", "--n", "4096"], "--nodes"),
         (["project", "table", "--year", "1066"], "between 1950 and 2100"),
         (["project", "exchange", "--machine", "keeneland"], "has no latency"),
+        (["project", "exchange", "--machine", "keeneland", "--against", "vsc-4"], "machine keeneland has no latency"),
+        (["project", "exchange", "--machine", "frontier", "--set", "links=1.5"], "not a whole number"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2"], "needs a unit of latency"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "sned"], "send mode 'sned' is unknown"),
         (
@@ -286,6 +289,23 @@ def test_bad_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], argument
     assert result.out == ""
     assert len(result.err.splitlines()) == 1
     assert says in result.err
+
+
+def test_titles_of_pictures_are_conclusions_that_follow_the_figures(rankwise: Callable[..., Any]) -> None:
+    def title(*arguments: str) -> str:
+        assert rankwise("project", *arguments, "--plot", "p.svg").code == 0
+        found = re.search(r"<title[^>]*>([^<]*)", Path("p.svg").read_text())
+        assert found is not None
+        return found[1].partition(": ")[2]
+
+    exchange = ["exchange", "--machine", "archer2", "--cutoff", "1", "--bytes"]
+    assert title(*exchange, "1MB").startswith("link_bandwidth matters most: ")
+    assert title(*exchange, "8").startswith("latency matters most: ")
+    stencil = ["stencil", "--machine", "archer2", "--cells", "64x64x64", "--nodes", "8", "--vary"]
+    assert title(*stencil, "latency=1us:4us").startswith("latency from 1 us to 4 us takes the total from ")
+    assert title(*stencil, "message_rate=1G/s:9G/s", "--set", "message_rate=1G/s").startswith(
+        "message_rate from 1 G/s to 9 G/s leaves the total at "
+    )
 
 
 def test_reproduce_writes_page_tables_and_pictures(rankwise: Callable[..., Any]) -> None:
@@ -324,11 +344,14 @@ def test_project_fft3d_starts_without_heavy_libraries() -> None:
     ],
 )
 def test_machines_beside_each_other(rankwise: Callable[..., Any], asked: list[str]) -> None:
-    command = ["project", *asked, "--machine", "fugaku", "--against", "frontier,aws-efa,keeneland"]
+    command = ["project", *asked, "--machine", "fugaku", "--against", "frontier,azure-hbv4,keeneland"]
     result = rankwise(*command, "--plot", "machines.svg", "--json")
     assert result.code == 0 and "left out: machine keeneland has no latency" in result.err
     assert len(result.json["rows"]) == 3
     picture = Path("machines.svg").read_text()
-    assert result.json["conclusion"] in picture.replace("\n", " ") and "aws-efa" in picture
+    assert result.json["conclusion"] in picture.replace("\n", " ") and "azure-hbv4" in picture
     assert rankwise(*command).out.startswith(result.json["conclusion"])
+    turned = rankwise("project", *asked, "--machine", "keeneland", "--against", "fugaku,frontier,azure-hbv4", "--json")
+    assert turned.code == 0 and turned.err == result.err.replace("written: machines.svg\n", "")
+    assert turned.json["rows"] == result.json["rows"] and len(result.json["left_out"]) == 1
     assert rankwise(*command, "--vary", "latency=1us:2us").code == 2

@@ -1,0 +1,191 @@
+"""Sentences of the reproduce pages follow their figures: with other figures every claim changes.
+
+The data of each paper are disturbed at random, several times; what the page says in the same words each time stands without its
+figures. ``standing/PAPER.txt`` lists these sentences: what the paper says, what a word means, how a figure is made. A claim
+does not belong there. RANKWISE_WRITE_GOLDEN=1 writes the lists anew.
+"""
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rankwise.machine.description import Description
+from rankwise.machine.library import all_machines, load_machine
+from rankwise.models import fft3d
+from rankwise.papers import (
+    czechowski2012,
+    czechowski2012_balance,
+    czechowski2012_measured,
+    czechowski2012_table1,
+    fft_since_2012,
+    hunold2020,
+    hunold2020_measured,
+    hunold2020_simgrid,
+    wagner2024,
+    werner2023,
+    werner2023_tradeoff,
+)
+from rankwise.papers.hunold2020_times import published_times
+from rankwise.papers.osu_effects import Series
+from rankwise.report.reproduction import Reproduction, Section
+
+_WORLDS = 6
+STANDING = Path(__file__).parent / "standing"
+Patch = pytest.MonkeyPatch
+Random = np.random.Generator
+
+
+def _factor(random: Random, spread: float = 2.0) -> float:
+    return float(np.exp(random.uniform(-np.log(spread), np.log(spread))))
+
+
+def _sentences(reproduction: Reproduction) -> set[str]:
+    def of(section: Section) -> list[str]:
+        return [section.title, section.fold or "", *section.paragraphs, *(part.caption for part in section.parts)]
+
+    texts = [*reproduction.answer, *(text for section in reproduction.sections for text in of(section))]
+    end = re.compile(r"(?<=[.:])(?<!Eq\.)(?<!Eqs\.) (?=[A-Z'\d])|; ")
+    return {sentence for text in texts for sentence in end.split(text) if sentence}
+
+
+def _werner(patch: Patch, random: Random) -> Reproduction:
+    bias = random.choice([0.6, 1, 1.6])
+    rows = [
+        dataclasses.replace(
+            row, measured_s=row.measured_s * _factor(random), sigma_s=row.sigma_s * _factor(random),
+            predicted_s=row.predicted_s * bias * _factor(random, 1.1),
+        )
+        for row in werner2023.published_rows()
+    ]  # fmt: skip
+    profile = werner2023.ping_pong_profile()
+    link = profile.links[werner2023.LINK]
+    noise, spread, table = _factor(random, 10), random.choice([1, 3]), []
+    for point in link.send.table:
+        time_s = point.time_s * (random.uniform(1, spread) if point.size_bytes else 1)
+        low_s, high_s = (time_s * (1 + sign * min(0.9, 0.02 * noise)) for sign in (-1, 1))
+        table.append(dataclasses.replace(point, time_s=time_s, time_lo_s=low_s, time_hi_s=high_s))
+    send = dataclasses.replace(link.send, table=tuple(table))
+    profile = dataclasses.replace(profile, links={werner2023.LINK: dataclasses.replace(link, send=send)})
+    duel = werner2023_tradeoff.duels
+    slower = random.choice([0.1, 0.5, 2, 10])
+
+    def duels(*asked: Any) -> list[werner2023_tradeoff.Duel]:
+        return [
+            dataclasses.replace(one, team=one.team.scaled(slower * one.cutoff ** random.uniform(-1, 1))) for one in duel(*asked)
+        ]
+
+    patch.setattr(werner2023_tradeoff, "duels", duels)
+    patch.setattr(werner2023, "published_rows", lambda: rows)
+    patch.setattr(werner2023, "ping_pong_profile", lambda: profile)
+    return werner2023.reproduce()
+
+
+def _wagner(patch: Patch, random: Random) -> Reproduction:
+    def other(series: Series) -> Series:
+        scale = {
+            name: np.exp(random.uniform(-1, 1, series.sizes.size)) for name in ("latency_s", "latency_sigma_s", "bandwidth")
+        }
+        return dataclasses.replace(series, **{name: getattr(series, name) * by for name, by in scale.items()})
+
+    ten, one = [other(series) for series in wagner2024.published()], other(wagner2024.table_1())
+    patch.setattr(wagner2024, "published", lambda: ten)
+    patch.setattr(wagner2024, "table_1", lambda: one)
+    return wagner2024.reproduce()
+
+
+def _other_machine(random: Random) -> Callable[[str], Description]:
+    by: dict[tuple[str, str], float] = {}
+    memory = random.choice([1, 1e3])  # stacked memories faster, in some worlds
+
+    def load(name: str) -> Description:
+        machine = load_machine(name)
+        for key, figure in machine.figures.items():
+            if key in ("nodes", "links", "devices", "taper"):
+                continue
+            factor = by.setdefault((name, key), _factor(random, 5))
+            if key == "memory_bandwidth" and name in czechowski2012_balance.STACKED:
+                factor *= memory
+            scaled = {end: getattr(figure, end) * factor for end in ("value", "low", "high")}
+            machine = machine.with_figure(key, dataclasses.replace(figure, **scaled))
+        return machine
+
+    return load
+
+
+def _czechowski(patch: Patch, random: Random) -> Reproduction:
+    load = _other_machine(random)
+    for module in (czechowski2012_balance, czechowski2012_measured, fft_since_2012):
+        patch.setattr(module, "load_machine", load)
+    patch.setattr(fft3d, "EFFECTIVE_X", {design: round(x * _factor(random), 1) for design, x in fft3d.EFFECTIVE_X.items()})
+    for module in (fft_since_2012,):
+        parts = tuple(dataclasses.replace(part, value=part.value * _factor(random, 5)) for part in module.PARTS)
+        patch.setattr(module, "PARTS", parts)
+        largest = dataclasses.replace(
+            module.LARGEST, exchange_s=8.5 * _factor(random), fft_s=(0.2 * _factor(random), 9 * _factor(random)),
+            step_s=(4 * _factor(random), 20 * _factor(random)),
+        )  # fmt: skip
+        patch.setattr(module, "LARGEST", largest)
+        patch.setattr(module, "CUFFTMP", dataclasses.replace(module.CUFFTMP, flop_per_s=1.8e15 * _factor(random)))
+    wrong, trend = random.choice([1.001, 30]), {}
+    for key, row in czechowski2012_table1.TREND.items():
+        values = {
+            design: tuple(dataclasses.replace(end, value=end.value * _factor(random, min(wrong, 2))) for end in ends)
+            for design, ends in row.values.items()
+        }
+        factor = dataclasses.replace(row.factor, value=row.factor.value * _factor(random, wrong))
+        trend[key] = dataclasses.replace(row, values=values, factor=factor)
+    patch.setattr(czechowski2012_table1, "TREND", trend)
+    machines = [load(machine.name) for machine in all_machines()]
+    patch.setattr(fft_since_2012, "all_machines", lambda: machines)
+    return czechowski2012.reproduce()
+
+
+def _hunold(patch: Patch, random: Random) -> Reproduction:
+    def scored(instance: hunold2020.Instance) -> hunold2020.Scored:
+        names = [*hunold2020.SHOWN, *hunold2020.peers().get(instance, {}), "blocked"]
+        scores = {name: (int(least * random.uniform(1, spread)), int(random.integers(20, 90))) for name in names}
+        return hunold2020.Scored(instance, scores, int(random.integers(100, 200)))
+
+    least, spread = 200, random.choice([1.1, 2, 4])
+
+    by = _factor(random, 5)
+    times = tuple(dataclasses.replace(time, time_s=time.time_s * _factor(random, max(by, 1.01))) for time in published_times())
+    seconds = {name: [1e-3 * _factor(random, 50)] * 3 for name in hunold2020_measured.INSTANTIATED}
+    kept = [
+        dataclasses.replace(time, time_s=time.time_s * _factor(random, 20))
+        for time in hunold2020_simgrid.kept()
+        if time.message_bytes > 4096 or random.random() < 0.9
+    ]
+    whole = len(kept) if random.random() < 0.5 else 588
+    patch.setattr(hunold2020, "scored", scored)
+    for module in (hunold2020, hunold2020_simgrid):
+        patch.setattr(module, "published_times", lambda: times)
+        patch.setattr(module, "kept", lambda: kept)
+    patch.setattr(hunold2020_simgrid, "whole", lambda: whole)
+    patch.setattr(hunold2020_measured, "instantiation", lambda: seconds)
+    return hunold2020.reproduce()
+
+
+PAPERS: Mapping[str, Callable[[Patch, Random], Reproduction]] = {
+    "werner2023": _werner, "wagner2024": _wagner, "czechowski2012": _czechowski, "hunold2020": _hunold,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_stands_without_its_figures_is_no_claim(paper: str) -> None:
+    said: list[set[str]] = []
+    for seed in range(_WORLDS):
+        with pytest.MonkeyPatch.context() as patch:
+            said.append(_sentences(PAPERS[paper](patch, np.random.default_rng(seed))))
+    standing = "\n".join(sorted(set.intersection(*said))) + "\n"
+    path = STANDING / f"{paper}.txt"
+    if os.environ.get("RANKWISE_WRITE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(standing, encoding="utf-8")
+    assert standing == path.read_text(encoding="utf-8")
