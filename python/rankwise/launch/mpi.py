@@ -146,7 +146,8 @@ def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:
             )
         return _launcher_at(Path(found), library_family)
     folders = dict.fromkeys([*beside, *map(Path, os.get_exec_path())])
-    paths = [folder / "mpiexec" for folder in folders if os.access(folder / "mpiexec", os.X_OK)]
+    names = ("mpiexec", f"mpiexec.{library_family}")  # Debian has several MPIs side by side
+    paths = [folder / name for folder in folders for name in names if os.access(folder / name, os.X_OK)]
     if not paths:
         raise UnusableEnvironmentError(
             "no mpiexec beside the MPI library nor on PATH: install the default MPI with 'pip install mpich'"

@@ -16,7 +16,7 @@ from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel, trial
 from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import OpenMpi
-from rankwise.launch.mpi import describe_exit, installed_kernels
+from rankwise.launch.mpi import _find_launcher, describe_exit, installed_kernels
 
 pytestmark = pytest.mark.mpi
 
@@ -84,6 +84,13 @@ def test_a_real_foreign_launcher_is_recognised(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("RANKWISE_MPIEXEC", "mpiexec.openmpi")
     found = find_mpi()
     assert (found.launcher_family, found.library_family, found.matches) == ("openmpi", "mpich", False)
+
+
+def test_of_several_launchers_the_librarys_own_is_taken(tmp_path: Path) -> None:
+    for name, says in (("mpiexec", "mpiexec (OpenRTE) 4.1.4"), ("mpiexec.mpich", "HYDRA build details:")):
+        _script(tmp_path / name, f"echo '{says}'")
+    assert _find_launcher([tmp_path], "mpich").path == tmp_path / "mpiexec.mpich"
+    assert _find_launcher([tmp_path], "openmpi").path == tmp_path / "mpiexec"
 
 
 @pytest.mark.system_mpi
