@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -91,20 +92,29 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def append_json_line(path: Path, value: object) -> None:
-    """Add one JSON value as a line: whole, on the disk, and not amid another's, whoever else writes. Raises OSError."""
+    """Add one JSON value as a line, in a folder that is made where need be; as append_json_lines does. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_json_lines(path, [value])
+
+
+def append_json_lines(path: Path, values: Iterable[object]) -> None:
+    """Add JSON values as lines: on the disk, all or none, and not amid another's, whoever else writes. Raises OSError."""
     import fcntl
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with plain(path).open("ab+") as stream:
+    lines = b"".join(json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n" for value in values)
+    with plain(path).open("ab+", buffering=0) as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         end = stream.seek(0, os.SEEK_END)
-        cut_off = b""
         if end:
             stream.seek(end - 1)
-            cut_off = b"" if stream.read(1) == b"\n" else b"\n"  # what a full disk left in mid-line stays a line of its own
-        stream.write(cut_off + json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+            lines = (b"" if stream.read(1) == b"\n" else b"\n") + lines  # what was cut off in mid-line stays a line of its own
+        try:
+            while lines:
+                lines = lines[stream.write(lines) :]
+            os.fsync(stream.fileno())
+        except OSError:
+            stream.truncate(end)  # a full disk
+            raise
 
 
 def lock(stream: IO[Any], path: Path) -> None:

@@ -197,7 +197,7 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall or Observed; ``profile``: a file, or what ``load`` or
     ``measure`` returned. Raises InputError where the profile lacks what is needed.
     """
-    from rankwise.engines.ledger import keep_rows, machine_of
+    from rankwise.engines.ledger import Where, keep_rows, machine_of
     from rankwise.engines.placement import profile_placement
     from rankwise.engines.session import predict_rows
 
@@ -206,7 +206,8 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     machine = profile_of(profile)
     placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
     rows = predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded)
-    keep_rows("predict", machine_of(machine), rows)
+    where = Where(machine, ranks.ranks_per_node, ranks.placement, ranks.loaded, ranks.link_model or "")
+    keep_rows("predict", machine_of(machine), rows, where)
 
     def trace(row: Row) -> Timeline:
         from rankwise.engines.model import Model
@@ -229,7 +230,7 @@ def simulate(
 
     Raises InputError, RankwiseError, and UnusableEnvironmentError without SimGrid.
     """
-    from rankwise.engines.ledger import keep_rows, machine_of
+    from rankwise.engines.ledger import Where, keep_rows, machine_of
     from rankwise.engines.session import simulate_rows, trace_simulation
 
     workload = workload_of(pattern)
@@ -237,7 +238,10 @@ def simulate(
     system = platform.system()
     placed = system.placement(ranks_per_node, placement)
     rows = simulate_rows(system, cases, platform.topology, platform.nodes, placed, Path(folder), jobs)
-    keep_rows("simulate", system.name if system.profile is None else machine_of(system.profile), rows)
+    network = f"{platform.topology} of {platform.nodes or 'as many as needed'}, {platform.hop_latency} a hop"
+    profile = None if platform.machine else system.profile  # behind another network it is another machine
+    where = Where(profile, ranks_per_node, placement, ways=network)
+    keep_rows("simulate", system.name if system.profile is None else machine_of(system.profile), rows, where)
 
     def trace(row: Row) -> Timeline:
         return trace_simulation(system, row, platform.topology, platform.nodes, placed)

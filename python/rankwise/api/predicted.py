@@ -21,9 +21,10 @@ class Ledger(Result):
 
     path: Path
     groups: Mapping[str, Sequence[Held]]
+    damaged: Sequence[int] = ()  # lines that are no records
 
     def to_dict(self) -> dict[str, Any]:
-        return {"schema": 1, "ledger": str(self.path), "groups": self.records()}
+        return {"schema": 1, "ledger": str(self.path), "damaged_lines": list(self.damaged), "groups": self.records()}
 
     def records(self) -> list[dict[str, Any]]:
         return [one.to_dict() for ones in self.groups.values() for one in ones]
@@ -43,6 +44,7 @@ class Ledger(Result):
 def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mode", "size", "machine")) -> Ledger:
     """Read a ledger (None: what RANKWISE_LEDGER names) and group what it holds. Raises InputError."""
     from rankwise.engines.ledger import BY, FILE, held, read
+    from rankwise.progress import tell
 
     named = path or os.environ.get(FILE)
     if not named:
@@ -50,10 +52,13 @@ def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mo
     for name in by:
         if name not in BY:
             raise InputError(f"--by '{name}' is unknown: choose of {', '.join(BY)}")
-    pairs = read(Path(named))
+    pairs, damaged = read(Path(named))
+    if damaged:
+        lines = f"line {damaged[0]}" if len(damaged) == 1 else f"{len(damaged)} lines, the first line {damaged[0]}"
+        tell(f"warning: ledger {named}: left out what is no record of a ledger: {lines}")
     if not pairs:
         raise InputError(
             f"ledger {named} has no prediction with its outcome: 'rankwise validate' makes some, or 'predict' and 'simulate' "
-            "of the same cases"
+            "of the same cases by the same profile"
         )
-    return Ledger(Path(named), {name: held(pairs, name) for name in by})
+    return Ledger(Path(named), {name: held(pairs, name) for name in by}, tuple(damaged))

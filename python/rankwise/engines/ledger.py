@@ -7,9 +7,11 @@ by their processor and cores, not by host names, unless RANKWISE_LEDGER_HOSTS is
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +19,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import plain
+from rankwise.files import append_json_lines, load_json, plain
 from rankwise.machine.profile import Profile
 from rankwise.progress import tell
 from rankwise.workloads.base import Row
@@ -25,6 +27,9 @@ from rankwise.workloads.comparison import Comparison
 
 FILE, HOSTS = "RANKWISE_LEDGER", "RANKWISE_LEDGER_HOSTS"
 BY = ("algorithm", "mode", "size", "machine")
+SAME = ("profile", "ranks_per_node", "placement", "loaded")  # in which a prediction and a simulation of it agree
+_TIMES = ("time_s", "predicted_s", "measured_s")
+_ENDS = ("time_lo_s", "time_hi_s", "low_s", "high_s")
 _WAY = ("algorithm", "mode", "replication", "team_boxes")
 _KEYS = {"algorithm": "algorithm", "mode": "mode", "size": "message_bytes"}
 
@@ -36,6 +41,7 @@ class Pair:
     machine: str
     engine: str
     against: str
+    workload: str
     case: Mapping[str, Any]
     predicted_s: float
     low_s: float | None
@@ -53,13 +59,42 @@ class Pair:
         return self.low_s <= self.measured_s <= self.high_s
 
     def key(self, by: str) -> str:
-        return self.machine if by == "machine" else str(self.case.get(_KEYS[by], "–"))
+        return self.machine if by == "machine" else str(self.case.get(_KEYS[by]) or self.workload or "–")
 
     @property
     def question(self) -> tuple[Any, ...]:
         """All but the way: candidates of one question differ in that alone."""
         rest = {key: value for key, value in self.case.items() if key not in _WAY}
-        return self.machine, self.engine, self.against, json.dumps(rest, sort_keys=True)
+        return self.machine, self.engine, self.against, self.workload, json.dumps(rest, sort_keys=True)
+
+    @property
+    def way(self) -> str:
+        return json.dumps([self.case.get(key) for key in _WAY])
+
+
+@dataclass(frozen=True)
+class Where:
+    """What a case does not say of itself, but its time depends on.
+
+    ``profile``: what is known of the machine; ``ways``: what an engine was told besides (a network, a link model).
+    """
+
+    profile: Profile | None
+    ranks_per_node: int | None = None
+    placement: str = "blocked"
+    loaded: bool = False
+    ways: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        figures = None if self.profile is None else _digest(json.dumps(self.profile.to_dict(), sort_keys=True, default=str))
+        named = Path(self.placement)
+        placement = _digest(named.read_text(encoding="utf-8")) if named.is_file() else self.placement
+        return {"profile": figures, "ranks_per_node": self.ranks_per_node, "placement": placement, "loaded": self.loaded,
+                "as": self.ways}  # fmt: skip
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -79,13 +114,14 @@ class Held:
         return dict(vars(self))
 
 
-def keep_rows(verb: str, machine: str, rows: Iterable[Row]) -> None:
+def keep_rows(verb: str, machine: str, rows: Iterable[Row], where: Where) -> None:
     """Keep answers of an engine, where a ledger is wanted; where it cannot be written that is told, and the answers hold."""
     if _file() is None:
         return
+    told = where.to_dict()
     _append(
         {"record": "row", "verb": verb, "machine": machine, "engine": row.engine, "workload": row.case.workload,
-         "case": row.case.keys(), "time_s": row.time_s, "time_lo_s": row.time_lo_s, "time_hi_s": row.time_hi_s}
+         "case": row.case.keys(), **told, "time_s": row.time_s, "time_lo_s": row.time_lo_s, "time_hi_s": row.time_hi_s}
         for row in rows
     )  # fmt: skip
 
@@ -122,28 +158,29 @@ def machine_of(profile: Profile) -> str:
     return name
 
 
-def read(path: Path) -> list[Pair]:
-    """Return all pairs of a ledger, those of validations and those of rows that meet. Raises InputError."""
+def read(path: Path) -> tuple[list[Pair], list[int]]:
+    """Return all pairs of a ledger, of validations and of rows that meet, and lines that are no records. Raises InputError."""
     pairs: list[Pair] = []
-    predicted: dict[str, Mapping[str, Any]] = {}
-    simulated: dict[str, Mapping[str, Any]] = {}
-    for record in _records(path):
+    rows: dict[bool, dict[str, dict[str, Mapping[str, Any]]]] = {True: {}, False: {}}
+    records, damaged = _records(path)
+    for record in records:
         if record["record"] == "pair":
             pairs.append(
-                Pair(record["machine"], record["engine"], record["against"], record["case"], record["predicted_s"],
-                     record["low_s"], record["high_s"], record["measured_s"])
+                Pair(record["machine"], record["engine"], record["against"], record.get("workload", ""), record["case"],
+                     record["predicted_s"], record["low_s"], record["high_s"], record["measured_s"])
             )  # fmt: skip
         elif record["record"] == "row":
-            at = json.dumps([record["machine"], record["workload"], record["case"]], sort_keys=True)
-            (simulated if record["verb"] == "simulate" else predicted)[at] = record
-    for at, row in predicted.items():
-        if (other := simulated.get(at)) is not None:
-            pairs.append(
-                Pair(row["machine"], row["engine"], other["engine"], row["case"], row["time_s"], row["time_lo_s"],
-                    row["time_hi_s"],
-                     other["time_s"])
-            )  # fmt: skip
-    return pairs
+            at = json.dumps([record[key] for key in ("machine", "workload", "case", *SAME)], sort_keys=True)
+            rows[record["verb"] == "simulate"].setdefault(at, {})[record["as"]] = record  # asked again: the last holds
+    for at, predicted in rows[False].items():
+        for row in predicted.values():
+            for way, other in rows[True].get(at, {}).items():
+                engine, against = f"{row['engine']} {row['as']}".strip(), f"{other['engine']} {way}".strip()
+                pairs.append(
+                    Pair(row["machine"], engine, against, row["workload"], row["case"], row["time_s"], row["time_lo_s"],
+                         row["time_hi_s"], other["time_s"])
+                )  # fmt: skip
+    return pairs, damaged
 
 
 def held(pairs: Sequence[Pair], by: str) -> list[Held]:
@@ -165,15 +202,19 @@ def held(pairs: Sequence[Pair], by: str) -> list[Held]:
 
 
 def _regrets(pairs: Sequence[Pair]) -> dict[int, float]:
-    """Of each question with several ways: what the way that was predicted to be fastest loses, by that pair."""
-    questions: dict[tuple[Any, ...], list[Pair]] = {}
+    """Of each question with several ways: what the way that was predicted to be fastest loses, by a pair of it.
+
+    What was asked several times counts once, with medians: a way is no loss against another minute of itself.
+    """
+    questions: dict[tuple[Any, ...], dict[str, list[Pair]]] = {}
     for pair in pairs:
-        questions.setdefault(pair.question, []).append(pair)
+        questions.setdefault(pair.question, {}).setdefault(pair.way, []).append(pair)
     found = {}
-    for group in questions.values():
-        if len({json.dumps({key: pair.case.get(key) for key in _WAY}) for pair in group}) > 1:
-            chosen = min(group, key=lambda pair: pair.predicted_s)
-            found[id(chosen)] = chosen.measured_s / min(pair.measured_s for pair in group) - 1
+    for ways in questions.values():
+        if len(ways) > 1:
+            chosen = min(ways.values(), key=lambda ones: median(one.predicted_s for one in ones))
+            measured = [median(one.measured_s for one in ones) for ones in ways.values()]
+            found[id(chosen[0])] = median(one.measured_s for one in chosen) / min(measured) - 1
     return found
 
 
@@ -195,32 +236,49 @@ def _file() -> Path | None:
 def _append(records: Iterable[Mapping[str, Any]]) -> None:
     path = _file()
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    text = "".join(json.dumps({"schema": 1, "created": created, **record}) + "\n" for record in records)
-    if path is None or not text:
+    # What takes no time (one rank) has no error; an end that is no number is none.
+    values = [
+        {"schema": 1, "created": created, **record, **{end: None for end in _ENDS if not math.isfinite(record.get(end) or 0)}}
+        for record in records
+        if all(0 < record.get(key, 1) < math.inf for key in _TIMES)
+    ]
+    if path is None or not values:
         return
     try:
-        with plain(path).open("ab", buffering=0) as stream:  # one write of whole lines: others append, too
-            stream.write(text.encode())
+        append_json_lines(path, values)
     except OSError as error:
         tell(f"warning: {FILE} names {path}, which cannot be written ({error.strerror}): name a file, or unset it")
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+def _records(path: Path) -> tuple[list[Mapping[str, Any]], list[int]]:
+    """Return the records of a ledger and the lines that are none: a ledger outlives a line that was cut off."""
     try:
-        lines = plain(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        text = plain(path).read_bytes().decode(errors="replace")
+    except OSError as error:
         raise InputError(f"ledger {path} {unreadable(error)}: {FILE}=FILE makes one") from None
-    needed = {"row": ("machine", "verb", "engine", "workload", "case", "time_s", "time_lo_s", "time_hi_s"),
+    found: list[Mapping[str, Any]] = []
+    damaged: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            record = _record(line)
+            damaged += [number] if record is None else []
+            found += [] if record is None else [record]
+    if damaged and not found:
+        raise InputError(f"{path} is no ledger: line {damaged[0]} is no record of one; {FILE}=FILE makes one")
+    return found, damaged
+
+
+def _record(line: str) -> Mapping[str, Any] | None:
+    needed = {"row": ("machine", "verb", "engine", "workload", "case", "time_s", "time_lo_s", "time_hi_s", "as", *SAME),
               "pair": ("machine", "engine", "against", "case", "predicted_s", "low_s", "high_s", "measured_s")}  # fmt: skip
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-            known = needed.get(record["record"], ())
-            whole = all(key in record for key in known) and isinstance(record.get("case", {}), dict)
-            times = [record[key] for key in ("time_s", "predicted_s", "measured_s") if key in known]
-            whole = whole and all(isinstance(time, int | float) and time > 0 for time in times)
-        except (ValueError, TypeError, KeyError):
-            whole = False
-        if not whole:
-            raise InputError(f"ledger {path}, line {number} is no record of a ledger: mend or remove that line")
-        yield record
+    try:
+        record = load_json(line)
+        known = needed[record["record"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    words = [record.get(key) for key in ("machine", "engine", "against", "verb", "workload", "as") if key in known]
+    times = [record.get(key) for key in _TIMES if key in known]
+    ends = [record.get(key) for key in _ENDS if key in known]
+    whole = all(key in record for key in known) and isinstance(record["case"], dict) and all(isinstance(w, str) for w in words)
+    whole = whole and all(isinstance(time, int | float) and time > 0 for time in times)
+    return record if whole and all(end is None or isinstance(end, int | float) for end in ends) else None

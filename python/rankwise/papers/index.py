@@ -62,7 +62,7 @@ def _werner_models(record: Record) -> tuple[str, str]:
 
 def _werner_tradeoff(record: Record) -> tuple[str, str]:
     found = [c for c in record["tradeoff"]["crossovers"] if c["reading"] == "pooled" and c["message_bytes"] == 1000]
-    told = "; ".join(f"{c['order']} from k = {c['always']}" for c in found)
+    told = "; ".join(f"{c['order']} " + (f"from k = {c['always']}" if c["always"] else "at no cutoff") for c in found)
     return f"pooled teams win, blocks of 1000 B: {told}", f"{ELSEWHERE}: the model that the paper announces"
 
 
@@ -208,10 +208,14 @@ def items() -> list[Item]:
         Item(A, "Figure 5", "lstopo of a node", _WAGNER, _remarks("Figure 5")),
         Item(A, "Table 2, Figures 7, 8", "one run by placement", _WAGNER, _remarks("Table 2")),
         Item(A, "Table 3, Figures 9, 10", "ten runs by placement", _WAGNER, _wagner_fit),
-        Item(H, "Figures 1 to 3, Theorem "
+        Item(H, "Figures 1 to 3, Definitions IV.1, IV.2, Theorem "
                 "IV.3", "the problem, stencils, "
                         "NP-hardness", "`rankwise map --stencil "
                                        "...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
+        Item(H, "Eqs. 1, 2", "the order of the axes", "`rankwise map --algorithm hyperplane`",
+             _said("hyperplane sorts by them in each step", REPRODUCED)),
+        Item(H, "Eqs. 3 to 7", "steps of the proofs of Theorems V.1 and V.2", "`rankwise map --algorithm hyperplane`",
+             _said("nothing to compute", f"{CANNOT}: a proof is not run")),
         Item(H, "Algorithms 1 to 3, Theorems V.1, V.2, Figures 4, "
                 "5", "hyperplane, k-d tree, stencil "
                      "strips", "`rankwise map --algorithm "
@@ -231,6 +235,8 @@ def items() -> list[Item]:
                 "9", "instantiation", _HUNOLD, _said("our times beside the three published ratios and VieM's 7.95 "
                                                      "s", f"{DIFFERS}: the figure prints no numbers, and ours place all ranks "
                                                           "at once")),
+        Item(H, "Listing 1", "a communicator for any stencil", "`rankwise preload`",
+             _said("`MPIX_Cart_stencil_comm` with the arguments of the listing, in C and Fortran", REPRODUCED)),
         Item(H, "Conclusion", "future: release in MPI "
                               "implementations", "`rankwise "
                                                  "preload`", _said("Cartesian communicators of unmodified programs are "
@@ -250,6 +256,8 @@ def items() -> list[Item]:
         Item(C, "Figures 2 to 4", "P3DFFT on Hopper, DiGPUFFT on Keeneland", _CZECHOWSKI, _measured),
         *(Item(C, f"Prediction {number}" + (", Figure 5" if number == 2 else ""), what, _CZECHOWSKI, _prediction(number))
           for number, what in ((1, "0.08 % of peak"), (2, "CPU-like against GPU-like"), (3, "memory against network"))),
+        Item(C, "Section 7", "future: other computations; power, energy, cost", "`rankwise project stencil`",
+             _said("a stencil step and an exchange, with their energy where a node's power is known; no cost", ELSEWHERE)),
         Item(C, "Appendix", "announced: raw data and "
                             "code", _CZECHOWSKI, _said("recomputed from the printed Table "
                                                        "1", f"{CANNOT}: neither is with the paper")),
