@@ -17,6 +17,7 @@ Partition::Partition(const StencilGraph& graph, const NodeSizes& sizes, std::spa
     const auto own = static_cast<std::size_t>(part(cell));
     ++surplus_[own];
     ++cells_in_[own];
+    out_[own] += graph.beyond(cell);
     for (const StencilGraph::Edge& edge : graph.edges(cell)) {
       if (part(edge.cell) == part(cell)) continue;
       out_[own] += edge.out;

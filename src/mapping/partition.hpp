@@ -33,6 +33,7 @@ class Partition {
   [[nodiscard]] Index surplus(Part part) const { return surplus_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] Index cells_in(Part part) const { return cells_in_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] std::int64_t j_sum() const { return j_sum_; }
+  // What leaves a part, cells beyond the graph included; j_sum knows only of the graph's own edges.
   [[nodiscard]] std::int64_t out(Part part) const { return out_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] std::int64_t j_max() const;
 
@@ -42,7 +43,7 @@ class Partition {
     std::int64_t in_kept = 0;
     std::int64_t out_joined = 0;
     std::int64_t in_joined = 0;
-    std::int64_t out_all = 0;
+    std::int64_t out_all = graph_->beyond(cell);
     for (const StencilGraph::Edge& edge : graph_->edges(cell)) {
       const Part other = part(edge.cell);
       out_all += edge.out;

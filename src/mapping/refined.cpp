@@ -232,6 +232,9 @@ class Ranked {
     return node_of_cell_;
   }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  // Which one has the smallest j_sum, or j_max.
+  [[nodiscard]] std::size_t least_sum() const { return least_by(&Score::j_sum); }
+  [[nodiscard]] std::size_t most_even() const { return least_by(&Score::j_max); }
   std::unique_ptr<Mapping> take_best() { return std::move(entries_.front().mapping); }
 
  private:
@@ -239,6 +242,10 @@ class Ranked {
     Score score;
     std::unique_ptr<Mapping> mapping;
   };
+  [[nodiscard]] std::size_t least_by(Index Score::* count) const {
+    const auto least = std::ranges::min_element(entries_, {}, [&](const Entry& entry) { return entry.score.*count; });
+    return static_cast<std::size_t>(least - entries_.begin());
+  }
   [[nodiscard]] std::pair<Index, Index> value(const Score& found) const {
     return objective_ == Objective::j_sum ? std::pair(found.j_sum, found.j_max) : std::pair(found.j_max, found.j_sum);
   }
@@ -248,6 +255,14 @@ class Ranked {
   std::vector<NodeId> node_of_cell_;
   std::vector<Entry> entries_;
 };
+
+// What leaves half of the effort.
+MappingOptions first_half(const MappingOptions& options) {
+  MappingOptions half = options;
+  half.steps /= 2;
+  if (options.left_s) half.left_s = [all = options.left_s, kept = options.left_s() / 2] { return all() - kept; };
+  return half;
+}
 
 class Searched final : public Mapping {
  public:
@@ -315,16 +330,42 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     }
   }
   by_the_clock();
-  // Windows know of j_sum only.
   const bool is_for_sum = options.objective == Objective::j_sum && !is_front;
   const bool by_windows = prefers_windows(problem, left.steps) && (is_for_sum || problem.grid.size() > 20'000);
   if (by_windows || edges > left.steps / 16 || !graph) {
     const Index bound = quick_bound(problem, left.steps);
     Effort effort(left);
-    if (!by_windows || maps.least().j_sum == bound || effort.over()) return only(maps.take_best());
-    std::vector<NodeId> node_of_cell = std::move(maps.nodes());
-    improve_by_windows(problem, node_of_cell, left, effort);
-    return only(std::make_unique<Searched>(table_mapping(problem.nodes, node_of_cell), effort.spent() + planned));
+    if (!by_windows || (is_for_sum && maps.least().j_sum == bound) || effort.over()) return only(maps.take_best());
+    std::vector<std::vector<NodeId>> found;
+    const auto improve = [&](std::vector<NodeId> node_of_cell, Objective objective, MappingOptions given) {
+      given.objective = objective;
+      Effort own(given);
+      improve_by_windows(problem, node_of_cell, given, own);
+      effort.spend(own.spent());
+      found.push_back(std::move(node_of_cell));
+    };
+    const auto rest = [&] {
+      MappingOptions given = left;
+      given.steps = std::max<Index>(0, given.steps - effort.spent());
+      return given;
+    };
+    if (is_for_sum) {
+      improve(maps.nodes(), Objective::j_sum, left);
+    } else {  // what sends little is uneven: from it, and from what is even
+      const std::size_t even = maps.most_even();
+      improve(maps.nodes(maps.least_sum()), Objective::j_sum, first_half(left));
+      improve(found.front(), Objective::j_max, first_half(rest()));
+      improve(maps.nodes(even), Objective::j_max, rest());
+    }
+    std::vector<std::unique_ptr<Mapping>> result;
+    if (is_front) {
+      for (const auto& nodes : found) {
+        result.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, nodes), effort.spent() + planned));
+      }
+      return result;
+    }
+    for (const auto& nodes : found) maps.add(table_mapping(problem.nodes, nodes));
+    return only(std::make_unique<Searched>(maps.take_best(), effort.spent() + planned));
   }
   const StencilGraph& cells = graph->cells;
   std::vector<Partition> starts;
@@ -339,9 +380,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   } else {
     // With much time half of it is for windows, which find what a search as a whole is too slow for.
     const bool both = is_for_sum && pays_windows(problem, left.steps);
-    MappingOptions whole = left;
-    if (both) whole.steps /= 2;
-    if (both && left.left_s) whole.left_s = [all = left.left_s, kept = left.left_s() / 2] { return all() - kept; };
+    const MappingOptions whole = both ? first_half(left) : left;
     Effort first(whole);
     found.push_back(search(std::move(starts), whole, bound, first));
     effort.spend(first.spent());

@@ -119,6 +119,7 @@ void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index cou
       at = grid.coords(cell);
     }
     first_.push_back(static_cast<std::uint32_t>(edges_.size()));
+    if (cells != nullptr) beyond_.push_back(0);
     for (const Way& way : ways) {
       Index other = cell;
       bool inside = true;
@@ -130,7 +131,10 @@ void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index cou
       }
       if (!inside) continue;
       const Index index = index_of(other);
-      if (index < 0) continue;
+      if (index < 0) {
+        beyond_.back() += static_cast<std::int32_t>(way.sent.out);
+        continue;
+      }
       weight += way.sent.out + way.sent.in;
       weighted += way.sent.out + way.sent.in > 0 ? 1 : 0;
       edges_.push_back(

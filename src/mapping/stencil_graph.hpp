@@ -41,6 +41,10 @@ class StencilGraph {
     const auto c = static_cast<std::size_t>(cell);
     return {edges_.data() + first_[c], edges_.data() + first_[c + 1]};
   }
+  // What a cell sends to cells of the grid that are not part of this graph.
+  [[nodiscard]] std::int64_t beyond(std::int32_t cell) const {
+    return beyond_.empty() ? 0 : beyond_[static_cast<std::size_t>(cell)];
+  }
   // The mean of out + in over all edges, at least 1; 1 where there is no edge.
   [[nodiscard]] std::int64_t mean_weight() const { return mean_weight_; }
   [[nodiscard]] std::size_t edge_count() const { return edges_.size(); }
@@ -53,6 +57,7 @@ class StencilGraph {
 
   std::vector<std::uint32_t> first_;  // where each cell's edges begin
   std::vector<Edge> edges_;
+  std::vector<std::int32_t> beyond_;  // none where the graph is of all cells
   std::int64_t mean_weight_ = 1;
 };
 

@@ -23,6 +23,10 @@ constexpr Index first_sweeps = 25;
 constexpr Index most_sweeps = 150;
 constexpr std::array<std::int64_t, 3> heats{400, 300, 600};
 
+Index sweep_of_grid(const MappingProblem& problem) {
+  return problem.grid.size() * (static_cast<Index>(problem.stencil.offsets().size()) + 1);
+}
+
 class WindowSearch {
  public:
   WindowSearch(const MappingProblem& problem, std::vector<NodeId>& node_of_cell, const MappingOptions& options, Effort& effort)
@@ -79,14 +83,18 @@ class WindowSearch {
     return {cells_.data() + first_[i], cells_.data() + first_[i + 1]};
   }
 
-  // At first those around which most is sent for so many ranks: a start may be as good as can be nearly everywhere.
+  [[nodiscard]] bool is_for_peak() const { return options_.objective == Objective::j_max; }
+
+  // At first those that send most for so many ranks: a start may be as good as can be nearly everywhere. For the peak those that
+  // send most, again and again.
   void order_by_need() {
     const std::vector<Index> leaving = leaving_nodes(problem_.grid, problem_.stencil, node_of_cell_);
     std::vector<double> sent(taken_.size());
     for (std::size_t node = 0; node < sent.size(); ++node) {
-      sent[node] =
-          static_cast<double>(leaving[node]) / std::sqrt(static_cast<double>(problem_.nodes.size(static_cast<Index>(node))));
+      const Index size = is_for_peak() ? 1 : problem_.nodes.size(static_cast<Index>(node));
+      sent[node] = static_cast<double>(leaving[node]) / std::sqrt(static_cast<double>(size));
     }
+    effort_.spend(sweep_of_grid(problem_));
     order_.resize(taken_.size());
     std::iota(order_.begin(), order_.end(), NodeId{0});
     std::ranges::stable_sort(order_, std::ranges::greater{}, [&](NodeId node) { return sent[static_cast<std::size_t>(node)]; });
@@ -97,7 +105,11 @@ class WindowSearch {
     ++round_;
     std::vector<Window> windows;
     for (std::size_t tries = 0; windows.size() < windows_at_once && tries < 2 * windows_at_once; ++tries) {
-      if (next_ == order_.size()) {
+      if (is_for_peak() && next_ >= std::min(order_.size(), 4 * windows_at_once)) {
+        order_by_need();
+        next_ = 0;
+        sweeps_ = std::min(most_sweeps, std::max(sweeps_, first_sweeps * ++pass_));
+      } else if (next_ == order_.size()) {
         for (std::size_t i = order_.size(); i-- > 1;) {
           std::swap(order_[i], order_[static_cast<std::size_t>((random_.bits() >> 32) % (i + 1))]);
         }
@@ -155,16 +167,20 @@ class WindowSearch {
       part.insert(part.end(), static_cast<std::size_t>(sizes.back()), static_cast<NodeId>(i));
     }
     Partition trial(graph, NodeSizes(sizes), part);
-    const std::int64_t before = trial.j_sum();
+    const Quality before = quality(trial, options_.objective);
     const Index sweep = static_cast<Index>(graph.edge_count()) / 2 + graph.cells();
     Random random(window.seed);
-    const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, 0, 0, sweeps_ * sweep};
+    const std::int64_t peak_price = is_for_peak() ? 1024 : 0;
+    const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, peak_price, trial.j_max() - 1, sweeps_ * sweep};
     anneal(trial, cooling, random, effort);
     const bool is_whole = !effort.over() && repair(trial, effort);
     window.spent = effort.spent();
-    if (!is_whole || trial.j_sum() > before) return;
+    if (is_whole && is_for_peak()) polish(trial, options_.objective, effort);
+    const Quality after = quality(trial, options_.objective);
+    // What is equal in what counts first may lead on.
+    if (!is_whole || (is_for_peak() ? after > before : after[0] > before[0])) return;
     window.part.assign(trial.part_of_cell().begin(), trial.part_of_cell().end());
-    window.gains = trial.j_sum() < before;
+    window.gains = is_for_peak() ? after < before : after[0] < before[0];
   }
 
   void apply(const Window& window) {
@@ -196,10 +212,6 @@ class WindowSearch {
   Index sweeps_ = first_sweeps;
   std::size_t searched_ = 0, gained_ = 0;  // windows since the sweeps were last set
 };
-
-Index sweep_of_grid(const MappingProblem& problem) {
-  return problem.grid.size() * (static_cast<Index>(problem.stencil.offsets().size()) + 1);
-}
 
 bool has_windows(const MappingProblem& problem) { return problem.nodes.nodes() > 2 * static_cast<Index>(nodes_in_window); }
 

@@ -16,7 +16,7 @@ bool pays_windows(const MappingProblem& problem, Index steps);
 // Improves a map with exact node sizes: takes nodes around a random one, anneals their cells among them, and keeps what is not
 // worse. Edges that leave a window are cut whatever happens inside, so windows without a common node do not disturb each
 // other: they are drawn a handful at a time and given to the threads, and the map is the same for any number of them.
-// J_sum only; never raises it.
+// For a small J_sum, which is never raised; with the objective J_max around the nodes that send most.
 void improve_by_windows(const MappingProblem& problem, std::vector<NodeId>& node_of_cell, const MappingOptions& options,
                         Effort& effort);
 

@@ -66,9 +66,13 @@ TEST(StencilGraph, APartHasTheEdgesWithinIt) {
     ASSERT_EQ(part.cells(), static_cast<std::int32_t>(cells.size()));
     for (std::int32_t index = 0; index < part.cells(); ++index) {
       std::vector<std::pair<Index, std::int32_t>> expected;
+      std::int64_t beyond = 0;
       for (const auto& edge : whole.edges(static_cast<std::int32_t>(cells[static_cast<std::size_t>(index)]))) {
-        if (std::ranges::binary_search(cells, Index{edge.cell})) expected.emplace_back(edge.cell, edge.out);
+        const bool is_within = std::ranges::binary_search(cells, Index{edge.cell});
+        if (is_within) expected.emplace_back(edge.cell, edge.out);
+        beyond += is_within ? 0 : edge.out;
       }
+      ASSERT_EQ(part.beyond(index), beyond);
       std::vector<std::pair<Index, std::int32_t>> found;
       for (const auto& edge : part.edges(index)) {
         found.emplace_back(cells[static_cast<std::size_t>(edge.cell)], edge.out);

@@ -44,6 +44,18 @@ TEST(Windows, KeepSizesAndGainAlikeForAnyNumberOfThreads) {
   }
 }
 
+TEST(Windows, EaseTheBusiestNode) {
+  const MappingProblem problem = half_open({62, 48}, NodeSizes(124, 24), "moore:1");
+  MappingOptions options;
+  options.steps = 6'000'000;
+  const Score sum = score(problem.grid, problem.stencil, searched(problem, options));
+  options.objective = Objective::j_max;
+  const Score peak = score(problem.grid, problem.stencil, searched(problem, options));
+  EXPECT_LE(peak.j_max, 58);  // of 66 at first
+  EXPECT_LT(peak.j_max, sum.j_max);
+  EXPECT_GT(peak.j_sum, sum.j_sum);
+}
+
 TEST(Windows, EndByTheClock) {
   const MappingProblem problem = half_open({60, 48}, NodeSizes(120, 24), "moore:1");
   MappingOptions options;
