@@ -261,8 +261,8 @@ def function_lines(path: Path) -> set[int]:
     """The lines of a module that run when something is called."""
     import ast
 
-    functions = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef | ast.Lambda))
-    return {line for node in functions for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)}
+    functions = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef))
+    return {line for node in functions for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)}
 
 
 Part = CppPart | PythonPart

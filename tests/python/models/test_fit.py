@@ -55,14 +55,16 @@ def test_a_parameter_below_zero_leaves_the_best_line_without_it() -> None:
 
 
 def test_no_other_line_is_closer_in_the_logarithm() -> None:
-    times = _two_protocols(SIZES)
-    alpha, beta = fit_line_in_logs(SIZES, times)
+    rng = np.random.default_rng(9)
+    noisy = [(1e-6 + 1e-9 * SIZES) * np.exp(rng.uniform(-1, 1, SIZES.size)) for _ in range(20)]
+    for times in (_two_protocols(SIZES), *noisy):
+        alpha, beta = fit_line_in_logs(SIZES, times)
 
-    def error(a: float, b: float) -> float:
-        return float(np.sum(np.log((a + b * SIZES) / times) ** 2))
+        def error(a: float, b: float, times: np.ndarray = times) -> float:
+            return float(np.sum(np.log((a + b * SIZES) / times) ** 2))
 
-    for a, b in ((1.001, 1), (0.999, 1), (1, 1.001), (1, 0.999), (1.001, 0.999), (0.999, 1.001)):
-        assert error(alpha, beta) < error(a * alpha, b * beta)
+        for a, b in ((1.001, 1), (0.999, 1), (1, 1.001), (1, 0.999), (1.001, 0.999), (0.999, 1.001)):
+            assert error(alpha, beta) < error(a * alpha, b * beta)
 
 
 def test_every_piece_costs_what_the_best_line_through_it_is_off() -> None:
