@@ -19,8 +19,7 @@ _RESAMPLES = 2000  # of a ratio
 
 def _smallest_fifth_mean(values: Array, axis: int) -> Array:
     count = max(1, values.shape[axis] // 5)
-    smallest = np.partition(values, count - 1, axis=axis)
-    return np.asarray(np.take(smallest, range(count), axis=axis).mean(axis=axis), dtype=np.float64)
+    return np.asarray(np.take(np.sort(values, axis=axis), range(count), axis=axis).mean(axis=axis), dtype=np.float64)
 
 
 def _tukey_mean(values: Array, axis: int) -> Array:

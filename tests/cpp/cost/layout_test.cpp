@@ -198,11 +198,10 @@ TEST(Layout, OfManyNodesSixteenAreCountedAndOfUnitsFour) {
   nodes.clear();
   for (Index i = 0; i < 56; ++i) nodes.insert(i * 455 / 55);
   expect_counted({grid, Placement::blocked(4096, 9), partners, {}, false, alike}, "456 nodes", nodes, {});
-  // All of few, and of nodes that are dealt out.
-  expect_counted({grid, Placement::blocked(4096, 512), partners, {}, false, alike}, "8 nodes");
+  // Of nodes that are dealt out all.
   std::vector<std::int32_t> dealt;
   for (std::int32_t rank = 0; rank < 4096; ++rank) dealt.push_back(rank % 60);
-  expect_counted({grid, Placement::on_nodes(dealt), partners, {}, false, alike}, "dealt");
+  expect_counted({grid, Placement::on_nodes(dealt).with_levels({5}), partners, {}, false, alike}, "dealt");
   // Few looks: all of them.
   partners.resize(8);
   expect_counted({grid, Placement::blocked(4096, 36), partners, {}, false, alike}, "few looks");
