@@ -19,8 +19,7 @@ _RESAMPLES = 2000  # of a ratio
 
 def _smallest_fifth_mean(values: Array, axis: int) -> Array:
     count = max(1, values.shape[axis] // 5)
-    smallest = np.partition(values, count - 1, axis=axis)
-    return np.asarray(np.take(smallest, range(count), axis=axis).mean(axis=axis), dtype=np.float64)
+    return np.asarray(np.take(np.sort(values, axis=axis), range(count), axis=axis).mean(axis=axis), dtype=np.float64)
 
 
 def _tukey_mean(values: Array, axis: int) -> Array:
@@ -54,7 +53,6 @@ def interval_95(values: Array) -> tuple[float, float]:
 
 MOST_HISTORY = 9  # degrees of freedom that earlier sessions count for
 HISTORY_STEP = 0.25  # of a launch's deviation: an estimate is moved by about as much as when one launch is left out
-INDICATIVE = 10  # launches below which an interval without history is only that
 _BATCHED = 20  # launches from which on runs of neighbours are the unit
 _BATCHES = (5, 8)
 _MOST_DEPENDENCE = 0.9
@@ -224,8 +222,10 @@ def dependence(own: float | None, launches: int, history: History | None) -> flo
         return 0.0 if own is None else min(max(own + 1 / launches, 0.0), _MOST_DEPENDENCE)
     known = [(history.autocorrelation, history.df)] + ([] if own is None else [(own, float(launches - 1))])
     weight = sum(df for _, df in known)
-    r = sum(r * df for r, df in known) / weight if weight > 0 else 0.0
-    if r <= 1 / math.sqrt(max(weight, 1.0)):  # by its standard error not to be told from none
+    if weight < 1:
+        return 0.0
+    r = sum(r * df for r, df in known) / weight
+    if r <= 1 / math.sqrt(weight):  # by its standard error not to be told from none
         return 0.0
     # The bias of a series that depends on itself grows with it (Kendall 1954).
     return min(r / (1 - 3 / max(_CORRECTED, launches)), _MOST_DEPENDENCE)
@@ -234,12 +234,11 @@ def dependence(own: float | None, launches: int, history: History | None) -> flo
 def median_interval_95(samples: Array) -> tuple[float, float]:
     """Return a non-parametric 95 % interval of the median by order statistics (Hoefler & Belli 2015, rule 5).
 
-    Where a clock's grain makes its ends one, it reaches to the next values that were seen.
+    Of fewer than eight the range is all that can be said. Where a clock's grain makes its ends one, it reaches to the next
+    values that were seen.
     """
     ordered = np.sort(samples)
     n = ordered.size
-    if n < 6:  # too few for 95 %: the range is all that can be said
-        return float(ordered[0]), float(ordered[-1])
     half_width = 1.96 * np.sqrt(n) / 2
     low = max(0, int(np.floor(n / 2 - half_width)))
     high = min(n - 1, int(np.ceil(n / 2 + half_width)))

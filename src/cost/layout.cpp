@@ -177,7 +177,7 @@ std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners
 }
 
 std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners,
-                                             const std::vector<Reach>& reach, Kinds kinds, const std::vector<Index>& label,
+                                             const std::vector<Reach>& reach, bool members, const std::vector<Index>& label,
                                              const std::function<Index(Index, const Coords&)>& kind_of) const {
   std::vector<bool> periodic;
   for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
@@ -186,12 +186,12 @@ std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector
       return known.census;
     }
   }
-  auto census = std::make_shared<const Census>(count(grid, partners, reach, kinds, kind_of));
+  auto census = std::make_shared<const Census>(count(grid, partners, reach, members, kind_of));
   known_.push_back({std::move(periodic), label, partners, reach, census});
   return census;
 }
 
-Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, Kinds kinds,
+Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, bool members,
                      const std::function<Index(Index, const Coords&)>& kind_of) const {
   const std::int64_t inside_distance = Farthest::distance(LinkClass::same_socket);
   const std::int64_t outside_distance = Farthest::distance(LinkClass::other_node);
@@ -325,7 +325,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       if (census.count(unit, i, between_nodes) > 0) farthest[i] = LinkClass::other_node;
       if (!farthest[i] && census.count(unit, i, in_socket) > 0) farthest[i] = LinkClass::same_socket;
     }
-    const Index rank = kinds == Kinds::members ? -1 : lonely.rank(static_cast<std::size_t>(partners[i].kind));
+    const Index rank = members ? -1 : lonely.rank(static_cast<std::size_t>(partners[i].kind));
     Index other = -1;
     if (rank >= 0) {
       beside.stand_at(rank, grid.coords(rank));

@@ -51,9 +51,6 @@ struct Reach {
   bool operator==(const Reach&) const = default;
 };
 
-// All ranks are of one kind, of several, or of one for each member of a team.
-enum class Kinds { one, several, members };
-
 class Layout {
  public:
   // Throws std::invalid_argument when the placement is of another number of ranks, and it must outlive the layout.
@@ -62,18 +59,20 @@ class Layout {
   // kind_of: the kind of a rank, -1 where it has none of the partners. Counts every node; of nodes that are filled one after
   // the other, where there are many, 16 (of small nodes more) spread evenly over the grid, first and last included (the load
   // found is 0.97 of the busiest node's or more in nine of ten grids, 0.875 at worst).
+  // members: kinds are the members of teams, who take the farthest link of any; others those of the rank of their kind whose
+  // partners are farthest away.
   // grid: of the ranks; its borders may differ from one count to the next. reach: of each axis, where borders that messages
   // do not cross are closed; empty: they go all around. label: names kind_of, so that what was counted for
   // the same partners before is given again.
   [[nodiscard]] std::shared_ptr<const Census> census(
-      const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, Kinds kinds,
+      const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, bool members,
       const std::vector<Index>& label, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
  private:
   [[nodiscard]] Census count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach,
-                             Kinds kinds, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
+                             bool members, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
   [[nodiscard]] std::vector<Index> chosen(Index units, Index ranks, std::size_t partners, Index most) const;
 
   const Placement& placement_;

@@ -58,7 +58,6 @@ std::optional<Blocks> blocks_of(const std::vector<Location>& locations) {
            locations.begin();
   };
   const Blocks blocks{first_elsewhere(&Location::node), first_elsewhere(&Location::socket)};
-  if (blocks.per_socket > blocks.per_node) return {};
   const Index sockets = (blocks.per_node - 1) / blocks.per_socket + 1;
   for (Index rank = 0; rank < ranks; ++rank) {
     const Location& location = locations[static_cast<std::size_t>(rank)];

@@ -276,7 +276,7 @@ class Clock {
     if (!is_blocking(mode_)) return steps.step_s(part_.transfers[id].first, 1, price(id).bytes);
     return (part_.transfers[id].first ? steps.chain_start : steps.chain)->operator()(price(id).bytes);
   }
-  [[nodiscard]] double gap_s(Id id) const { return timed_ ? std::min(price(id).gap_s, alone_s(id, 0.0)) : price(id).gap_s; }
+  [[nodiscard]] double gap_s(Id id) const { return std::min(price(id).gap_s, alone_s(id, price(id).gap_s)); }
 
   // How much longer than its own time a message takes for what others send over its way, or its sender's side of it.
   [[nodiscard]] double wait_s(Id id) const { return std::max(0.0, loads_.way_s[id] - price(id).hold_s); }
@@ -294,7 +294,7 @@ class Clock {
     }
     posted_s_[id] = start_s;
     done_s_[id] = start_s + transfer.compute_s;
-    if (mode_ == SendMode::send && passage.moves && passage.sends && !(timed_ && is_together(id))) done_s_[id] += gap_s(id);
+    if (mode_ == SendMode::send && passage.sends && !is_together(id)) done_s_[id] += gap_s(id);
   }
 
   void match(Id send, Id recv) {
@@ -487,7 +487,7 @@ void Walk::check(const Placement& placement) const {
 Phases Walk::phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits) {
   return find_phases(replayed.trace, waits, [&](Trace::Id id) {
     const Passage& passage = part.passages[id];
-    return passage.moves && placement.node(passage.rank) != placement.node(passage.peer);
+    return placement.node(passage.rank) != placement.node(passage.peer);  // of a copy the same
   });
 }
 

@@ -97,10 +97,7 @@ class Few {
   [[nodiscard]] const std::vector<Reach>& reach() const { return reach_; }
   // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
   [[nodiscard]] bool are_too_many() const { return too_many_; }
-  [[nodiscard]] Kinds kinds() const {
-    if (teams_ && !all_) return Kinds::members;
-    return ranks_.size() == 1 ? Kinds::one : Kinds::several;
-  }
+  [[nodiscard]] bool are_members() const { return teams_ && !all_; }
 
   // Names which ranks stand for which.
   [[nodiscard]] std::vector<Index> label() const {
@@ -158,7 +155,7 @@ class Partners {
         offset[axis] = (offset[axis] + length) % length;
         if (offset[axis] > length / 2) offset[axis] -= length;
       }
-      code = code * (2 * length + 1) + offset[axis] + length;
+      code = code * (2 * length + 1) + offset[axis];
     }
     const auto [known, added] = number_of_.try_emplace(code, static_cast<std::uint32_t>(list_.size()));
     if (added) list_.push_back({kind, std::move(offset)});
@@ -193,7 +190,7 @@ LinkedSchedules linked(const Few& few, Partners& partners, Make&& make) {
 }
 
 std::shared_ptr<const Census> census_of(const Few& few, const Partners& partners, const Layout& layout) {
-  return layout.census(few.grid(), partners.list(), few.reach(), few.kinds(), few.label(),
+  return layout.census(few.grid(), partners.list(), few.reach(), few.are_members(), few.label(),
                        [&few](Index rank, const Coords& coords) { return few.stand_in(rank, coords); });
 }
 
@@ -270,7 +267,7 @@ std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& par
   }
   std::vector<Index> label = few.label();
   label.push_back(axis);
-  return layout.census(grid, on_grid, few.reach(), few.kinds(), label,
+  return layout.census(grid, on_grid, few.reach(), few.are_members(), label,
                        [&](Index, const Coords& coords) { return few.stand_in(coords[static_cast<std::size_t>(axis)]); });
 }
 

@@ -6,6 +6,8 @@
 
 namespace rankwise_test {
 
+inline constexpr auto near_class = static_cast<std::size_t>(rankwise::LinkClass::same_socket);
+
 // Between nodes a processor is busy with messages for longer than they follow each other, unless they are long.
 inline rankwise::LinkCost far_link() {
   const auto line = [](double ns, double ns_per_byte) { return rankwise::TimeCurve({{0, 1e-9 * ns, 1e-9 * ns_per_byte}}); };
@@ -30,7 +32,7 @@ inline rankwise::LinkCost near_link() {
 // Within a socket and between nodes; a card of unknown rate.
 inline rankwise::Machine machine() {
   rankwise::Machine machine;
-  machine.links[static_cast<std::size_t>(rankwise::LinkClass::same_socket)] = near_link();
+  machine.links[near_class] = near_link();
   machine.links[static_cast<std::size_t>(rankwise::LinkClass::other_node)] = far_link();
   return machine;
 }
@@ -48,6 +50,25 @@ inline rankwise::Machine shared_machine() {
   shared.card = rankwise::Resource{1e9 / 0.607, 89e-9, true};
   shared.levels = {{2, 1e9 / 0.433}, {6, 1e9 / 0.389}};
   return shared;
+}
+
+// A machine whose steps were timed, by each way of sending over each link in another time, and copies and additions with them.
+inline rankwise::Machine timed(rankwise::Machine machine) {
+  double times = 1.0;
+  const auto line = [&](double ns, double ns_per_byte) {
+    return rankwise::TimeCurve({{0, 1e-9 * times * ns, 1e-9 * ns_per_byte}});
+  };
+  machine.copy = line(67, 0.037);
+  machine.add = line(173, 0.041);
+  for (auto& link : machine.links) {
+    if (!link) continue;
+    for (auto& steps : link->steps) {
+      steps = rankwise::StepCosts{line(523, 0.151), line(757, 0.157),  line(1511, 0.163), line(239, 0.167),
+                                  line(379, 0.173), line(1019, 0.179), line(631, 0.181),  line(131, 0.191)};
+      times += 0.1;
+    }
+  }
+  return machine;
 }
 
 }  // namespace rankwise_test

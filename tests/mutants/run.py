@@ -7,21 +7,24 @@ reach its line. Fails where fewer than 90 % are noticed, or one stays unnoticed 
 from __future__ import annotations
 
 import argparse
+import ast
 import bisect
 import hashlib
 import importlib
 import itertools
 import os
+import pickle
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAST = 0.9
@@ -39,12 +42,11 @@ class Mutant:
     number: int
 
 
-@dataclass
-class Reach:
+class Reach(NamedTuple):
     """What a test takes, and the mutants that it reaches."""
 
     seconds: float
-    mutants: set[str] = field(default_factory=set)
+    mutants: set[str]
 
 
 def named(root: Path, path: Path, found: Sequence[tuple[range, str]], first: int = 0) -> list[Mutant]:
@@ -128,18 +130,17 @@ class CppPart:
         listed = subprocess.run([self._program, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
         tests, suite = [], ""
         for line in listed.splitlines()[1:]:
-            word = line.split("#")[0].rstrip()
-            if not word.startswith(" "):
-                suite = word
+            if line.startswith(" "):
+                tests.append(suite + line.split()[0])
             else:
-                tests.append(suite + word.strip())
+                suite = line.split()[0]
         folder = self._build / self.name / "reached"
         folder.mkdir(parents=True, exist_ok=True)
         file_of = {test: folder / str(i) for i, test in enumerate(tests)}
         name_of = {mutant.number: mutant.name for mutant in chosen}
         reached = {}
-        job = lambda test: self._exec([test], {"RANKWISE_REACHED": str(file_of[test])})  # noqa: E731
-        for test, passed, seconds in in_children(job, tests):
+        reach = lambda test: self._exec([test], {"RANKWISE_REACHED": str(file_of[test])})  # noqa: E731
+        for test, passed, seconds in in_children(reach, tests):
             if not passed:
                 raise SystemExit(f"{self.name}: {test} fails without any mutant")
             numbers = map(int, file_of[test].read_text().split())
@@ -168,8 +169,6 @@ class PythonPart:
         self.name, self._modules, self._tests, self._root, self._preload = name, modules, tests, root, preload
 
     def mutants(self) -> list[Mutant]:
-        import ast
-
         import in_python
 
         found: list[Mutant] = []
@@ -185,9 +184,6 @@ class PythonPart:
             importlib.import_module(name)
 
     def reach(self, chosen: list[Mutant]) -> dict[str, Reach]:
-        import pickle
-        import tempfile
-
         with tempfile.NamedTemporaryFile() as file:
             for _, passed, _ in in_children(lambda _: self._trace(file.name), [None]):
                 if not passed:
@@ -211,8 +207,6 @@ class PythonPart:
         self._exit_with_pytest(tests)
 
     def _trace(self, file: str) -> None:
-        import pickle
-
         import in_python
         import pytest
 
@@ -259,10 +253,8 @@ class PythonPart:
 
 def function_lines(path: Path) -> set[int]:
     """The lines of a module that run when something is called."""
-    import ast
-
-    functions = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef | ast.Lambda))
-    return {line for node in functions for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)}
+    functions = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef))
+    return {line for node in functions for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)}
 
 
 Part = CppPart | PythonPart
@@ -324,7 +316,7 @@ def main() -> int:
     sys.path.insert(0, str(Path(__file__).parent))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="*", help=", ".join(parts()))
-    parser.add_argument("--count", type=int, default=250, help="mutants of each part; 0: all")
+    parser.add_argument("--count", type=int, default=200, help="mutants of each part; 0: all")
     parser.add_argument("--verbose", action="store_true", help="the survivors, and which tests reach them")
     asked = parser.parse_args()
     known = reasons(Path(__file__).with_name("survivors.txt"))
@@ -332,13 +324,15 @@ def main() -> int:
     for name in asked.part or parts():
         begun = time.monotonic()
         chosen, left, every = measure(parts()[name], asked.count, asked.verbose)
-        rate = 1 - len(left) / len(chosen)
-        new = [mutant.name for mutant in left if mutant.name not in known]
-        seconds = time.monotonic() - begun
-        print(f"{name}: {len(chosen)} of {every} mutants, {100 * rate:.1f} % noticed, {seconds:.0f} s", flush=True)
-        noticed = {mutant.name for mutant in chosen} - {mutant.name for mutant in left}
-        for text, names in (("not noticed, and no reason given", new), ("noticed by now", sorted(noticed & known.keys()))):
-            print(*(f"{text}: {one}" for one in names), sep="\n", end="\n" if names else "", flush=True)
+        survivors = {mutant.name for mutant in left}
+        rate = 1 - len(survivors) / len(chosen)
+        print(f"{name}: {len(chosen) - len(left)} of {len(chosen)} noticed ({100 * rate:.1f} %; {every} in all), "
+              f"{time.monotonic() - begun:.0f} s", flush=True)  # fmt: skip
+        new = survivors - known.keys()
+        gone = {mutant.name for mutant in chosen} & known.keys() - survivors
+        for text, names in (("not noticed, and no reason given", new), ("noticed by now", gone)):
+            for one in sorted(names):
+                print(f"{text}: {one}", flush=True)
         failed |= rate < LEAST or bool(new)
     return int(failed)
 

@@ -31,6 +31,9 @@ def test_statistics_are_what_their_names_say() -> None:
     assert location(samples, "mean") == 5.5
     assert location(samples, "smallest-20") == 1.5
     assert location(samples[:3], "smallest-20") == 1.0
+    rng = np.random.default_rng(8)
+    for count in (1, 4, 9):
+        assert location(rng.permutation(5 * count).astype(float), "smallest-20") == (count - 1) / 2
     assert interval_95(np.arange(1001.0)) == (25.0, 975.0)
 
 
@@ -68,6 +71,8 @@ def test_the_median_interval_is_of_order_statistics() -> None:
     # Where they are one value, to the next ones that were seen.
     grains = np.repeat([1.0, 2, 3, 4, 5], [3, 3, 100, 3, 3])
     assert median_interval_95(grains) == (2.0, 4.0)
+    assert median_interval_95(np.repeat([1.0, 2, 3, 4, 5], [1, 1, 100, 1, 1])) == (2.0, 4.0)
+    assert median_interval_95(np.array([4.0, 4])) == (4.0, 4.0) and median_interval_95(np.arange(8.0)) == (1.0, 7.0)
     assert median_interval_95(np.repeat([1.0, 3], [1, 100])) == (1.0, 3.0)
     assert median_interval_95(np.repeat([3.0, 4], [100, 1])) == (3.0, 4.0)
 
@@ -105,6 +110,12 @@ def test_a_ratio_of_medians_has_an_interval_that_covers_it() -> None:
         assert low <= value <= high
         covered += low <= 2 <= high
     assert covered >= 85
+    base, times = rng.normal(2, 0.2, 60), rng.normal(1, 0.1, 50)
+    # 2000 medians of as many samples, drawn anew from either.
+    drawn = np.random.default_rng(2020)
+    ratios = np.divide(*(np.median(drawn.choice(t, (2000, t.size)), axis=1) for t in (base, times)))
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    assert ratio_interval(base, times) == pytest.approx((np.median(base) / np.median(times), low, high))
 
 
 def test_the_interval_of_three_launches_is_students_and_history_narrows_it() -> None:
@@ -169,14 +180,17 @@ def test_history_moderates_what_launches_tell() -> None:
         found = launch_interval(medians, known)
         variance = (df * 0.04 + 3 * own) / (df + 3)
         assert found.df == df + 3 and found.half_width == pytest.approx(half_width(variance, 4, df + 3), rel=1e-6)
-    assert launch_interval(medians, History(0.04, 0)).df == 3
+    assert launch_interval(medians, History(0.04, 0)).df == 3 and launch_interval(medians, History(0.04, 0.5)).df == 3.5
+    # Two that the history contradicts are left to themselves; one has nothing that it could contradict.
+    assert launch_interval(np.array([0.0, 9.0]), History(0.04, 5)).df == 1
+    assert launch_interval(np.array([9.0]), History(0.04, 5)).df == 5
     # Kept up to the 95 % point of F(3, 9) = 3.8625.
     assert launch_interval(medians, History(own / 3.85, 9)).df == 12
     assert launch_interval(medians, History(own / 3.87, 9)).df == 3
 
 
 def test_from_20_launches_on_runs_of_neighbours_are_the_unit() -> None:
-    launches = np.arange(70.0)
+    launches = np.arange(90.0)
     assert batches(launches[:19]).tolist() == launches[:19].tolist()
     assert batches(launches[:20]).tolist() == [1.5, 5.5, 9.5, 13.5, 17.5]
     assert [batches(launches[:n]).size for n in (47, 48, 56, 64, 70)] == [5, 6, 7, 8, 8]
@@ -198,6 +212,7 @@ def test_neighbouring_launches_tell_how_they_depend_on_each_other() -> None:
     launches = np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     off = launches - 5.5
     assert lag_1(launches) == pytest.approx(float(np.sum(off[1:] * off[:-1]) / np.sum(off**2)) + 0.1)
+    assert lag_1(launches / 1000) == pytest.approx(lag_1(launches))
     assert lag_1(launches[:9]) is None and lag_1(np.full(12, 3.0)) is None
     # Of a single series on the safe side; with history in the mean, where its standard error tells it from none.
     assert [dependence(own, 10, None) for own in (None, 0.2, -0.5, 0.85)] == pytest.approx([0.0, 0.3, 0.0, 0.9])
@@ -208,6 +223,7 @@ def test_neighbouring_launches_tell_how_they_depend_on_each_other() -> None:
     assert dependence(0.9, 11, History(1.0, 10, 0.9)) == 0.9
     assert dependence(None, 10, History(1.0, 16, 0.25)) == 0.0 and dependence(None, 10, History(1.0, 0, 0.9)) == 0.0
     assert dependence(None, 10, History(1.0, 0.25, 0.9)) == 0.0
+    assert dependence(None, 30, History(1.0, 1.5, 0.9)) == 0.9
 
 
 def test_leaving_launches_out_one_by_one_is_students_interval_of_their_mean() -> None:
@@ -224,13 +240,28 @@ def test_leaving_launches_out_one_by_one_is_students_interval_of_their_mean() ->
     four = left_out[~np.isnan(left_out)]
     half = half_width(3 * float(np.sum((four - four.mean()) ** 2)), 4, 3)
     assert deviations.interval(3.8, left_out, linear=True) == pytest.approx((3.8 - half, 3.8 + half))
+    # What passes 0 has no logarithm.
+    near = np.array([0.5, 0.2, -0.1, 0.3, 0.6])
+    half = half_width(4 * float(np.sum((near - near.mean()) ** 2)), 5, 4)
+    assert deviations.interval(0.3, near) == pytest.approx((0.3 - half, 0.3 + half))
+    assert deviations.interval(-0.3, near + 1) == pytest.approx((-0.3 - half, -0.3 + half))
+    logs = np.log(near + 0.2)
+    half = half_width(4 * float(np.sum((logs - logs.mean()) ** 2)), 5, 4)
+    assert deviations.interval(0.5, near + 0.2) == pytest.approx((0.5 * math.exp(-half), 0.5 * math.exp(half)))
+    two = half_width(0.5 * 0.2**2, 2, 1)
+    assert Deviations(own=2, launches=2).interval(5.0, np.array([5.1, 4.9]), linear=True) == pytest.approx((5 - two, 5 + two))
+    # Five runs of four launches each: what they are off is not moderated, and their own dependence is of runs.
+    runs = Deviations(own=5, launches=20, history=(3,), autocorrelation=0.0)
+    half = half_width(4 * float(np.sum((near - near.mean()) ** 2)), 5, 4)
+    columns = np.concatenate([near, [0.2, -0.2, 0.0]])
+    assert runs.interval(0.3, columns, linear=True) == pytest.approx((0.3 - half, 0.3 + half))
     assert deviations.interval(3.8, np.full(5, 3.8)) is None and deviations.interval(3.8, np.empty(0)) is None
     assert Deviations(own=1, launches=1).interval(3.8, np.array([3.9])) is None
 
 
 def test_earlier_sessions_and_rows_have_columns_of_their_own() -> None:
     deviations = Deviations(own=3, launches=3, history=(2, 3), history_autocorrelation=0.0)
-    assert deviations.count == 8 and Deviations(own=2, rows=4).count == 6
+    assert deviations.count == 8 and Deviations(own=2, rows=4).count == 6 and Deviations(rows=4).count == 4
     own, first, second = np.array([0.1, -0.2, 0.1]), np.array([0.03, -0.05]), np.array([0.02, 0.05, -0.04])
     squares = sum(float(np.sum((s - s.mean()) ** 2)) for s in (first, second)) / HISTORY_STEP**2
     variance = (squares + 2 * (2 * float(np.sum((own - own.mean()) ** 2)))) / (3 + 2)
@@ -238,7 +269,15 @@ def test_earlier_sessions_and_rows_have_columns_of_their_own() -> None:
     half = half_width(variance, 3, 5)
     assert found == pytest.approx((5 - half, 5 + half))
     assert Deviations(rows=2).interval(5.0, np.array([5.3, 4.6]), linear=True) == pytest.approx((5 - 0.98, 5 + 0.98))
-    # One launch, and what sessions know.
+    half = 1.96 * math.hypot(math.log(5.3 / 5), math.log(4.6 / 5))
+    assert Deviations(rows=2).interval(5.0, np.array([5.3, 4.6])) == pytest.approx((5 * math.exp(-half), 5 * math.exp(half)))
+    # A session without any spread says nothing, not even of how launches depend on each other.
+    still = np.concatenate([own, np.full(3, 0.1)])
+    expected = Deviations(own=3, launches=3, autocorrelation=0.2).interval(5.0, 5.0 + own, linear=True)
+    silent = Deviations(own=3, launches=3, history=(3,), autocorrelation=0.2, history_autocorrelation=0.9)
+    assert silent.interval(5.0, 5.0 + still, linear=True) == expected
+    # No launch of its own, or one, and what sessions know.
+    absent = Deviations(own=1, launches=1, history=(3,)).interval(5.0, 5 + np.array([np.nan, 0.01, 0.02, -0.03]), linear=True)
     alone = Deviations(own=1, launches=1, history=(3,)).interval(5.0, 5 + np.array([0.3, 0.01, 0.02, -0.03]), linear=True)
     half = half_width(16 * 14e-4 / 2, 1, 2)
-    assert alone == pytest.approx((5 - half, 5 + half))
+    assert alone == absent == pytest.approx((5 - half, 5 + half))

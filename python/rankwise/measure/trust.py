@@ -14,7 +14,7 @@ from rankwise.machine.trust import Level, Reason, Trust, worst
 from rankwise.measure.cells import Cells, cells_of, log_medians, timer_cost_s
 from rankwise.measure.samples import Campaign
 from rankwise.measure.witness import POOR, switches_per_s
-from rankwise.statistics import INDICATIVE, lag_1, launch_interval
+from rankwise.statistics import lag_1, launch_interval
 from rankwise.units import format_size, format_time
 
 # What is noticed, and what makes figures poor. Ticks of /proc/stat are 10 ms: less than this may be their grain.
@@ -23,6 +23,7 @@ _STEAL = (0.02, POOR["steal_share"])
 _SWITCHES_PER_S = (20.0, POOR["switches_per_s"])  # of each rank; a polling rank that is alone sees a handful
 _SPEED_SPREAD = (0.05, 0.25)  # 95 % of cells lie within it around the median
 _HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
+_INDICATIVE = 10  # launches below which an interval without history is only that
 _DRIFT = 0.5  # of what launches have in common: autocorrelation from one to the next
 _MOST_REASONS = 2  # beside those that are only told
 _MORE = "give it more --seconds and --launches"
@@ -101,8 +102,8 @@ def _of_launches(cells: Cells) -> list[Reason]:
     launches = sorted({launch for row in rows for launch in row})
     if len(launches) == 1:
         return [Reason("launches", 0.5, "a single launch tells nothing of how launches differ", _MORE)]
-    if 0 < len(launches) < INDICATIVE:
-        told = f"{len(launches)} launches, fewer than {INDICATIVE}: without earlier campaigns intervals are indicative"
+    if 0 < len(launches) < _INDICATIVE:
+        told = f"{len(launches)} launches, fewer than {_INDICATIVE}: without earlier campaigns intervals are indicative"
         return [Reason("few", 0.0, told, _MORE)]
     complete = [log_medians(row, "median") for row in rows if len(row) == len(launches)]
     r = lag_1(np.mean([row - row.mean() for row in complete], axis=0)) if complete else None

@@ -107,7 +107,7 @@ def _places(time_s: Callable[[float], float], low: int, high: int, halvings: int
     """Add the ends of straight lines from ``low``, which is there, to ``high``."""
     middle = round(math.sqrt(max(low, 1) * high))
     straight = (time_s(low) * (high - middle) + time_s(high) * (middle - low)) / (high - low)
-    if halvings and low < middle < high and abs(straight / time_s(middle) - 1) > _TOLERANCE:
+    if halvings and abs(straight / time_s(middle) - 1) > _TOLERANCE:
         _places(time_s, low, middle, halvings - 1, places)
         _places(time_s, middle, high, halvings - 1, places)
     else:

@@ -137,8 +137,6 @@ def _block_errors(fit: Fit, measured: Measured) -> Array:
     errors = []
     for block in (inner[i : i + _BLOCK] for i in range(max(inner.size - _BLOCK + 1, 1))):
         left = {name: way.without(block) for name, way in measured.items()}
-        if min(way.sizes.size for way in left.values()) < 2:
-            continue
         try:
             ways = fit(left)
         except ValueError:  # what cannot be fitted without a block says nothing of it

@@ -79,6 +79,9 @@ TEST(Cost, MessagesThatComeInAnyOrderArriveAGapApart) {
   const double finish_s = walk.cost(100, one_node_each(4), machine()).finish_s[0];
   // The early one at T, the late one, sent a gap later, at T + gap.
   EXPECT_NEAR(finish_s, far.exchange(100) + far.gap(100), 1e-12);
+  // Two that are sent at once come a gap apart, though they take as long.
+  const Walk at_once(SendMode::send, {gathers, early, early});
+  EXPECT_NEAR(at_once.cost(100, one_node_each(3), machine()).finish_s[0], far.exchange(100) + far.gap(100), 1e-12);
   // A card that a message holds for longer than its own time lets the late one in that much later.
   Machine slow = machine();
   slow.card = Resource{1e12, 5e-6};

@@ -20,7 +20,7 @@ struct Asked {
   Placement placement;
   std::vector<Partner> partners;
   std::vector<Reach> reach;
-  Kinds kinds;
+  bool members;
   std::function<Index(Index, const Coords&)> kind_of;
 };
 
@@ -96,7 +96,7 @@ Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vect
   }
   census.units.assign(found.begin(), found.end());
   for (std::size_t i = 0; i < asked.partners.size(); ++i) {
-    const Index lonely = asked.kinds == Kinds::members || !loneliest.contains(asked.partners[i].kind)
+    const Index lonely = asked.members || !loneliest.contains(asked.partners[i].kind)
                              ? -1
                              : loneliest[asked.partners[i].kind].second;
     const Index other = lonely < 0 ? -1 : partner_of(asked, lonely, asked.partners[i]);
@@ -117,7 +117,7 @@ void expect_counted(const Asked& asked, const std::string& what, std::set<Index>
     }
   }
   const Layout layout(asked.grid, asked.placement);
-  const auto found = layout.census(asked.grid, asked.partners, asked.reach, asked.kinds, {1}, asked.kind_of);
+  const auto found = layout.census(asked.grid, asked.partners, asked.reach, asked.members, {1}, asked.kind_of);
   const Census expected = counted(asked, nodes, units);
   EXPECT_EQ(found->spans, expected.spans) << what;
   EXPECT_TRUE(found->units == expected.units) << what << ": " << found->units.size() << " units for " << expected.units.size();
@@ -173,7 +173,7 @@ TEST(Layout, CountsWhatACountRankByRankDoes) {
     if (pick(0, 2) == 0) placement = std::move(placement).with_levels({pick(1, 2), pick(3, 4)});
     const auto kind_of = [kinds](Index rank, const Coords&) { return rank % (kinds + 1) - (kinds > 1 ? 1 : 0); };
     const auto alike = [](Index, const Coords&) { return Index{0}; };
-    Asked asked{grid, placement, partners, reach, static_cast<Kinds>(pick(0, 2)), alike};
+    Asked asked{grid, placement, partners, reach, pick(0, 2) == 2, alike};
     if (kinds > 1) asked.kind_of = kind_of;
     expect_counted(asked, std::to_string(i));
   }
@@ -190,17 +190,21 @@ TEST(Layout, OfManyNodesSixteenAreCountedAndOfUnitsFour) {
   std::set<Index> nodes;
   std::set<Index> units;
   for (Index i = 0; i < 16; ++i) nodes.insert(i * 113 / 15);
-  expect_counted({grid, Placement::blocked(4096, 36), partners, {}, Kinds::one, alike}, "114 nodes", nodes, {});
+  expect_counted({grid, Placement::blocked(4096, 36), partners, {}, false, alike}, "114 nodes", nodes, {});
   for (Index i = 0; i < 4; ++i) units.insert(i * 22 / 3);
   const Placement switched = Placement::blocked(4096, 36).with_levels({5});
-  expect_counted({grid, switched, partners, {}, Kinds::one, alike}, "levels", nodes, {units});
+  expect_counted({grid, switched, partners, {}, false, alike}, "levels", nodes, {units});
   // Of nodes of 9 ranks as many as have 512.
   nodes.clear();
   for (Index i = 0; i < 56; ++i) nodes.insert(i * 455 / 55);
-  expect_counted({grid, Placement::blocked(4096, 9), partners, {}, Kinds::one, alike}, "456 nodes", nodes, {});
+  expect_counted({grid, Placement::blocked(4096, 9), partners, {}, false, alike}, "456 nodes", nodes, {});
+  // Of nodes that are dealt out all.
+  std::vector<std::int32_t> dealt;
+  for (std::int32_t rank = 0; rank < 4096; ++rank) dealt.push_back(rank % 60);
+  expect_counted({grid, Placement::on_nodes(dealt).with_levels({5}), partners, {}, false, alike}, "dealt");
   // Few looks: all of them.
   partners.resize(8);
-  expect_counted({grid, Placement::blocked(4096, 36), partners, {}, Kinds::one, alike}, "few looks");
+  expect_counted({grid, Placement::blocked(4096, 36), partners, {}, false, alike}, "few looks");
 }
 
 TEST(Layout, WhatWasCountedIsGivenAgain) {
@@ -209,7 +213,7 @@ TEST(Layout, WhatWasCountedIsGivenAgain) {
   const Layout layout(ring, placement);
   const auto alike = [](Index, const Coords&) { return Index{0}; };
   const auto ask = [&](const Grid& grid, Index offset, const std::vector<Reach>& reach, Index label) {
-    return layout.census(grid, {{0, {offset}}}, reach, Kinds::one, {label}, alike);
+    return layout.census(grid, {{0, {offset}}}, reach, false, {label}, alike);
   };
   const auto first = ask(ring, 1, {}, 1);
   EXPECT_EQ(ask(ring, 1, {}, 1), first);

@@ -11,9 +11,8 @@
 namespace rankwise {
 namespace {
 
-constexpr std::size_t near_class = static_cast<std::size_t>(LinkClass::same_socket);
-
 using rankwise_test::error_of;
+using rankwise_test::near_class;
 
 TEST(TimeCurve, UsesTheLineOfItsSize) {
   const TimeCurve curve({{10, 1.0, 0.0}, {100, 0.0, 0.1}});
@@ -97,6 +96,11 @@ TEST(Machine, AResourceIsHeldForWhatItsRateMakesOfAMessage) {
   machine.socket->least_s = 77e-9;
   EXPECT_NEAR(held(Shared::memory), 109, 1e-9);
   EXPECT_NEAR(held(Shared::socket), 77, 1e-9);
+  // What takes as long whatever its size holds nothing, but for the least.
+  Machine flat = machine;
+  flat.links[near_class]->send = TimeCurve({{0, 1e-6, 0.0}});
+  EXPECT_EQ(flat.hold_s(static_cast<std::size_t>(Shared::memory), LinkClass::same_socket, 1000), 0.0);
+  EXPECT_EQ(flat.hold_s(static_cast<std::size_t>(Shared::socket), LinkClass::same_socket, 1000), 77e-9);
   // A class that is not known takes what stands for it.
   EXPECT_NEAR(held(Shared::sockets, LinkClass::other_socket), 1000 / 30.0, 1e-9);
   machine.links[near_class].reset();

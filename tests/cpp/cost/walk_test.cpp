@@ -93,6 +93,10 @@ TEST(Walk, PlainSendsWaitFromTheLargestThresholdOfAllLinksOn) {
   machine.links[static_cast<std::size_t>(LinkClass::same_socket)]->rendezvous_from_bytes = 2000;
   EXPECT_FALSE(waits(1999));
   EXPECT_TRUE(waits(2000));
+  for (auto& link : machine.links) {
+    if (link) link->rendezvous_from_bytes = 0;
+  }
+  EXPECT_TRUE(waits(0));
   // What could not finish if sends waited goes on without.
   const std::vector<RankSchedule> both{steps_of({{{op_of(Op::Kind::send, 1)}}, {{op_of(Op::Kind::recv, 1)}}}),
                                        steps_of({{{op_of(Op::Kind::send, 0)}}, {{op_of(Op::Kind::recv, 0)}}})};
@@ -129,6 +133,8 @@ TEST(Walk, CountsStepsAndWhatTheBusiestRankSends) {
   const Walk shift(make_spec("shift", SendMode::isend, {6, 6}, {true, true}, {2, 1}, Shell::eighth));
   EXPECT_EQ(shift.steps(), 3U);
   EXPECT_EQ(shift.message_blocks(), (std::vector<Index>{1, 2}));
+  const Walk copies(make_spec("shift", SendMode::isend, {2, 1}, {true, true}, {1, 1}));
+  EXPECT_EQ(copies.message_blocks(), (std::vector<Index>{0, 3}));
   const Cost cost = shift.cost(8, Placement::blocked(36, 1), rankwise_test::machine());
   EXPECT_EQ(cost.messages_per_rank, 6);
   EXPECT_EQ(cost.blocks_per_rank, 10);
@@ -220,6 +226,21 @@ TEST(History, OfStepsInFlightSaysWhatTheyTakeLongestFor) {
   Machine slow = machine;
   slow.card = Resource{1e9, 5e-6};
   EXPECT_EQ(of(1, 8, slow, 1), History::Term::shared);
+  // A message on its own is that, whatever the step before took longest for.
+  RankSchedule busy[2];
+  for (Index rank : {0, 1}) {
+    std::vector<Op> ops;
+    for (const Op::Kind kind : {Op::Kind::recv, Op::Kind::send}) {
+      for (int tag = 0; tag < 12; ++tag) ops.push_back(op_of(kind, 1 - rank, tag));
+    }
+    busy[rank] = steps_of({{ops}, {{op_of(rank == 0 ? Op::Kind::send : Op::Kind::recv, 1 - rank)}}});
+  }
+  History history;
+  (void)Walk(SendMode::isend, {busy[0], busy[1]}).at(Placement::blocked(2, 1)).cost(8, machine, history);
+  ASSERT_EQ(history.steps.size(), 4U);
+  for (const History::Stretch& step : history.steps) {
+    EXPECT_EQ(step.term, step.count == 1 ? History::Term::message : History::Term::messages);
+  }
   // Where steps were timed: the longest is 10 us of 1, 12 of 2, 18 of 4.
   const auto flat = [](double time_us) { return TimeCurve({{0, time_us * 1e-6, 0.0}}); };
   Machine timed = machine;

@@ -11,16 +11,7 @@
 namespace rankwise {
 namespace {
 
-// Times that tell every term apart; all link classes alike.
-Machine machine() {
-  const TimeCurve send({{0, 2e-6, 1e-9}, {4096, 5e-6, 0.7e-9}});
-  const TimeCurve ssend({{0, 3e-6, 1.1e-9}});
-  const TimeCurve exchange({{0, 2.5e-6, 1.3e-9}});
-  const TimeCurve gap({{0, 0.6e-6, 0.9e-9}});
-  Machine machine;
-  for (auto& link : machine.links) link = LinkCost{send, ssend, exchange, gap, 0.2e-6, 1.7e-6};
-  return machine;
-}
+using rankwise_test::machine;
 
 Placement on_one_node(Index ranks) { return Placement::blocked(ranks, ranks); }
 
@@ -140,15 +131,12 @@ TEST(Few, OfAShortOpenGridAreOne) {
 }
 
 TEST_P(FewStandForAll, WithTheirPartnersOnOtherNodesWhereNotAllNodesAreCounted) {
-  Machine network = machine();
-  for (auto& link : network.links) link.reset();
-  network.links.back() = machine().links.back();
   for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{16, 16, 16}, {8, 8, 16}, {16, 16, 8}}) {
     if (!why_not("shift", GetParam(), Shell::full).empty()) continue;
     const ExchangeSpec spec = make_spec("shift", GetParam(), dims, {true, true, true}, {1, 1, 1});
     const Placement apart = Placement::blocked(spec.ranks(), 1);
-    const double few = walk_of_few(spec, Layout(rank_grid(spec), apart)).cost(1000, network).time_s();
-    EXPECT_NEAR(few, Walk(spec).cost(1000, apart, network).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
+    const double few = walk_of_few(spec, Layout(rank_grid(spec), apart)).cost(1000, machine()).time_s();
+    EXPECT_NEAR(few, Walk(spec).cost(1000, apart, machine()).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
   }
 }
 
@@ -182,7 +170,7 @@ TEST_P(FewStandForAll, OnOddRingsToTheWaitAtTheSeam) {
       const ExchangeSpec spec = make_spec("shift", GetParam(), dims, periodic, std::vector<int>(dims.size(), k));
       const Both both(spec);
       const double all = both.all_s(1000);
-      const double seam = 2.5 * static_cast<double>(dims.size()) * 6e-6 * (1.0 + 10.0);
+      const double seam = 2.5 * static_cast<double>(dims.size()) * 11 * rankwise_test::near_link().ssend(1000);
       EXPECT_LE(both.few_s(1000), all + 1e-12) << dims[0] << " k=" << k;
       EXPECT_GE(both.few_s(1000), all - seam) << dims[0] << " k=" << k;
     }

@@ -49,6 +49,23 @@ TEST(FftJudge, SlicesOfASlabAreExchangedOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(exchanges_s({{1, 4}, FftMessages::at_once, 3}, 1), far_cost.exchange(6'000) + 2 * far_cost.gap(6'000));
 }
 
+TEST(FftJudge, FieldsTravelTogetherAsFarAsTheyFit) {
+  using Counts = std::vector<Index>;
+  EXPECT_EQ(fft_together(4, 10, 1e6), (Counts{1, 2, 4, 8, 10}));
+  EXPECT_EQ(fft_together(4, 16, 2e6), (Counts{1, 2, 4, 8}));
+  EXPECT_EQ(fft_together(4, 16, 2.1e6), (Counts{1, 2, 4}));
+  EXPECT_EQ(fft_together(4, 16, 8e6), (Counts{1, 2}));
+  EXPECT_EQ(fft_together(4, 16, 8.1e6), (Counts{1}));
+  EXPECT_EQ(fft_together(1, 16, 1.0), (Counts{1}));
+  EXPECT_EQ(fft_together(2, 1, 1.0), (Counts{1}));
+  using Groups = std::vector<std::pair<Index, Index>>;
+  EXPECT_EQ(fft_groups(10, 4), (Groups{{2, 4}, {1, 2}}));
+  EXPECT_EQ(fft_groups(8, 4), (Groups{{2, 4}}));
+  EXPECT_EQ(fft_groups(3, 4), (Groups{{1, 3}}));
+  EXPECT_DOUBLE_EQ(fft_hidden(3, 4, 1), 3 * 2.0 / 3 * 3 / 4);
+  EXPECT_DOUBLE_EQ(fft_hidden(3, 4, 2), 2.0);
+}
+
 TEST(FftJudge, ByNodeItGathersSendsAndHandsOut) {
   // Of 24 kB of six ranks on two nodes each has 4 kB for every other: 8 kB for each of its node, 36 kB for the other node.
   const double inside_s = near_cost.exchange(8'000) + near_cost.gap(8'000);
@@ -58,6 +75,9 @@ TEST(FftJudge, ByNodeItGathersSendsAndHandsOut) {
   // Of seven four sit on the first node: as if eight, with 3428 B for each.
   const double four_s = near_cost.exchange(6'000) + 2 * near_cost.gap(6'000);
   EXPECT_DOUBLE_EQ(exchanges_s({{7, 1}, FftMessages::by_node}, 4), 2 * four_s + far_cost.exchange(54'857));
+  // No message is empty.
+  EXPECT_DOUBLE_EQ(fft_exchanges_s({{4, 1}, FftMessages::by_node}, 0.5, Placement::blocked(4, 2), rankwise_test::machine()),
+                   2 * near_cost.exchange(1) + far_cost.exchange(1));
   // Columns of a grid whose rows have a node each: nothing to gather.
   EXPECT_DOUBLE_EQ(exchanges_s({{3, 2}, FftMessages::by_node}, 2),
                    near_cost.exchange(12'000) * 2 + far_cost.exchange(8'000) + far_cost.gap(8'000));

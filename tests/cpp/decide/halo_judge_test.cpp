@@ -94,6 +94,8 @@ TEST(HaloJudge, RelaysCarryEightBytesMoreForEachParcel) {
 TEST(HaloJudge, OnlyWhatMayBeTheFastestIsTried) {
   const std::vector<HaloCost> costs{{3.0, 2.0, 4.0}, {2.0, 1.5, 2.5}, {2.2, 2.1, 2.3}, {9.0, 5.1, 20.0}, {3.5, 3.4, 3.6}};
   EXPECT_EQ(worth_trying(costs, 4), (std::vector<std::size_t>{1, 2, 0, 4}));
+  EXPECT_EQ(worth_trying({{2.0, 1.5, 2.5}, {9.0, 4.9, 20.0}}, 2), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(worth_trying({{2.0, 1.5, 2.5}, {9.0, 5.0, 20.0}}, 2), (std::vector<std::size_t>{0, 1}));
   EXPECT_EQ(worth_trying(costs, 2), (std::vector<std::size_t>{1, 2}));
 }
 

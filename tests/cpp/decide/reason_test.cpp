@@ -1,6 +1,8 @@
 // The words in which a choice is given, word by word.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "decide/contest.hpp"
 
 namespace rankwise {
@@ -121,6 +123,11 @@ TEST(Reason, OneMessageTakesAndALittleLongerIsNoNumber) {
 
 TEST(Reason, EqualsTakeAsLong) {
   EXPECT_EQ(reason({direct(40e-6, 10e-6), shift(40e-6, 10e-6)}), "direct, isend takes 40 us; shift, isend takes as long");
+  Ranked vague = shift(40e-6, 10e-6);
+  vague.low_s = 1e-6;
+  EXPECT_EQ(reason({direct(40e-6, 10e-6), vague}), "direct, isend takes 40 us; shift, isend takes as long");
+  vague.time_s = std::nextafter(40e-6, 1.0);
+  EXPECT_EQ(reason({direct(40e-6, 10e-6), vague}), "direct, isend takes 40 us; shift, isend takes as long");
   // One that takes longer is told of first.
   Ranked comb = shift(41e-6, 11e-6);
   comb.candidate.algorithm = "comb";

@@ -29,6 +29,48 @@ TEST(Walks, SmallExchangesAreWalkedByAllTheirRanks) {
   EXPECT_EQ(of(ring("direct", SendMode::isend, 401, Shell::eighth)), 1U);
 }
 
+// Of which every rank (or one only) copies so many blocks, one by one.
+Program copies(Index ranks, Index count, Index only = -1) {
+  Program program{SendMode::isend, Grid({ranks}, {true}), {0}, {0}, {}};
+  program.import = [=](const Grid&, Index rank) {
+    RankSchedule schedule;
+    schedule.slots = 2;
+    schedule.steps.emplace_back();
+    if (only >= 0 && rank != only) return schedule;
+    schedule.steps[0].ops.assign(static_cast<std::size_t>(count), Op{Op::Kind::copy, rank, 0, {{1, 1}}, {{0, 1}}, {}});
+    return schedule;
+  };
+  return program;
+}
+
+TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
+  const auto of = [](const Program& program) {
+    return walked(walk_of(program, Layout(program.grid, Placement::blocked(program.grid.size(), 1))));
+  };
+  EXPECT_EQ(of(copies(400, 2)), 400U);
+  EXPECT_EQ(of(copies(401, 2)), 1U);
+  EXPECT_EQ(of(copies(267, 3)), 1U);
+  EXPECT_EQ(of(copies(800, 1)), 800U);
+  EXPECT_EQ(of(copies(801, 0)), 1U);
+  // The rank in the middle is asked.
+  EXPECT_EQ(of(copies(100, 9, 50)), 1U);
+  EXPECT_EQ(of(copies(100, 8, 50)), 100U);
+  EXPECT_EQ(of(copies(100, 9, 33)), 100U);
+}
+
+TEST(Walks, OfNodesAllRanksAreWalkedWhereTheyHaveLittleToDo) {
+  const auto of = [](Index nodes) {
+    ExchangeSpec spec = make_spec("leader", SendMode::isend, {nodes, 3}, {true, true}, {1, 1});
+    spec.nodes = NodeMap::blocked(3 * nodes, 3);
+    Index operations = 0;
+    for (Index rank = 0; rank < 3; ++rank) operations += make_schedule(spec, rank).operations();
+    EXPECT_EQ(operations, 20) << nodes;
+    return walked(walk_of_nodes(spec, Placement::blocked(3 * nodes, 3)));
+  };
+  EXPECT_EQ(of(300), 900U);
+  EXPECT_EQ(of(301), 3U);
+}
+
 TEST(Walks, OfTheFewSmallGridsAreWalkedWhole) {
   const auto of = [](const ExchangeSpec& spec) {
     return walked(walk_of_few(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "schedule/replay.hpp"
+
 namespace rankwise {
 namespace {
 
@@ -142,6 +144,51 @@ TEST(Check, NamesAContributionThatIsLostOrAddedTwice) {
     steps.push_back(again);
   }
   EXPECT_TRUE(any_contains(check_reduces(spec, twice), "rank 3 gets the contribution of rank 2, slot 1 2 times"));
+}
+
+// All that is found, each in one line.
+std::string all(const std::vector<std::string>& findings) {
+  std::string text;
+  for (const std::string& finding : findings) text += finding + ". ";
+  return text;
+}
+
+TEST(Check, NamesAMessageOfAnotherSizeAndWhatItLeavesOut) {
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {3, 3}, {true, true}, {1, 1});
+  std::vector<RankSchedule> schedules = make_schedules(spec);
+  // Rank 5 sends two of its three blocks down to rank 2, in the second step.
+  schedules[5].steps[1].ops[3].slots = {{3, 2}};
+  EXPECT_EQ(all(check_schedules(spec, schedules)),
+            "rank 2 in step 1 expects 3 blocks from rank 5, which sends 2. rank 2, slot 8 gets the block of rank 0, not that "
+            "of rank 3. ");
+}
+
+TEST(Check, NamesAContributionThatIsAnotherRanks) {
+  const ExchangeSpec spec = make_spec("direct", SendMode::isend, {6}, {true}, {1}, Shell::eighth);
+  std::vector<RankSchedule> schedules = make_reduces(spec);
+  for (Op& op : schedules[2].steps[0].ops) {
+    if (op.kind == Op::Kind::send) op.slots = {{0, 1}};
+  }
+  EXPECT_EQ(all(check_reduces(spec, schedules)),
+            "rank 2 in step 0 receives into place 0 while it is in use. rank 3 misses the contribution of rank 2, slot 1. "
+            "rank 3 gets the contribution of rank 1, slot 1, which is not its own. rank 3 gets the contribution of rank 2, "
+            "slot 0, which is not its own. ");
+}
+
+TEST(Check, NamesTheFirstOperationThatWaitsAndTenFindingsAtMost) {
+  const auto op = [](Op::Kind kind, Index peer) { return Op{kind, peer, 0, {{0, 1}}, {}, {}}; };
+  // Rank 0 has heard of rank 1, and never will of rank 2.
+  std::vector<RankSchedule> schedules(3);
+  for (RankSchedule& schedule : schedules) schedule.slots = 1;
+  schedules[0].steps = {{{op(Op::Kind::recv, 1), op(Op::Kind::recv, 2)}}};
+  schedules[1].steps = {{{op(Op::Kind::send, 0)}}};
+  const Trace trace = replay(schedules, /*eager=*/false);
+  ASSERT_EQ(trace.waiting.size(), 1U);
+  EXPECT_EQ(trace.waiting[0].peer, 2);
+  const ExchangeSpec spec = ring(SendMode::isend, 12);
+  RankSchedule idle;
+  idle.slots = 3;
+  EXPECT_EQ(check_schedules(spec, std::vector<RankSchedule>(12, idle)).size(), 10U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../refused.hpp"
+#include "schedule/algorithms.hpp"
 #include "schedule/form.hpp"
 #include "schedule/ingredient.hpp"
 #include "schedule/phased.hpp"
@@ -138,6 +139,9 @@ TEST(Told, ProgramsThatWereObserved) {
   EXPECT_EQ(told(made()[0]) + "/ " + told(made()[1]),
             "~ 0 0.500000 | > 1 0+5 < 1 0+7 | ~ 0 0.250000 | < 1 0+9 | / | < 0 0+5 > 0 0+7 | ~ 1 2.000000 | > 0 0+9 | ");
   EXPECT_EQ(made()[0].slots, 9);
+  const std::vector<Index> falling{5, 7, 3};
+  EXPECT_EQ(phased_schedules(2, {phase, from, to, falling}, compute_s)[0].slots, 7);
+  EXPECT_EQ(phased_schedules(2, {phase, from, to, falling}, compute_s)[1].slots, 7);
   const auto refused = [&](Index ranks, std::vector<std::int32_t> p, std::vector<std::int32_t> f, std::vector<std::int32_t> t,
                            std::vector<Index> b) {
     return error_of([&] { (void)phased_schedules(ranks, {p, f, t, b}, compute_s); });
@@ -226,6 +230,27 @@ TEST(Told, NamesAndWhatDoesNotFit) {
   const std::string teams = " needs teams, which shift does not have: choose team-shift, or replication 1";
   EXPECT_EQ(made("shift", {1, 1}, 2, TeamBoxes::pooled), "replication 2" + teams);
   EXPECT_EQ(made("shift", {1, 1}, 1, TeamBoxes::replicated), "replication 1" + teams);
+}
+
+TEST(Told, WhatAScheduleSendsAndHolds) {
+  const auto op = [](Op::Kind kind, SlotRange slots) { return Op{kind, 1, 0, {slots}, {}, {}}; };
+  RankSchedule schedule;
+  schedule.steps = {{{op(Op::Kind::send, {0, 2}), op(Op::Kind::recv, {2, 4})}},
+                    {{op(Op::Kind::send, {4, 1}), op(Op::Kind::copy, {0, 7})}}};
+  EXPECT_EQ(schedule.operations(), 4);
+  EXPECT_EQ(schedule.messages_sent(), 2);
+  EXPECT_EQ(schedule.blocks_sent(), 3);
+  const auto goes_back = [](const char* algorithm, Shell shell) {
+    return includes_reduce(make_spec(algorithm, SendMode::isend, {4}, {true}, {1}, shell));
+  };
+  EXPECT_TRUE(goes_back("direct", Shell::eighth) && goes_back("team-shift", Shell::full));
+  EXPECT_FALSE(goes_back("direct", Shell::full));
+  const auto wide = [](int k) { return error_of([=] { (void)Window({(1 << 20) - 1, k - 1}, Shell::eighth); }); };
+  EXPECT_EQ(wide(1 << 20), "");
+  EXPECT_EQ(wide((1 << 20) + 1), "the window has more than 2^40 slots: make the cutoff smaller");
+  EXPECT_EQ(error_of([] { (void)exchange_algorithm("sideways"); }),
+            "exchange algorithm 'sideways' is unknown: choose direct, neighbor-alltoall, shift, comb, team-shift, striped, "
+            "leader, two-step or shift-posted");
 }
 
 TEST(Told, NodesInTheOrderOfTheirLowestRanks) {

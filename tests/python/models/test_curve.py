@@ -1,9 +1,11 @@
 """Curves end where the card ends them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from rankwise.machine.link import Parameter
+from rankwise.machine.link import Parameter, Segment
 from rankwise.models import hockney, pchip, piecewise
 from rankwise.models.curve import curve_of, limited
 from rankwise.models.measured import Way
@@ -28,6 +30,9 @@ def test_no_message_larger_than_the_measured_ones_is_faster_than_the_card(chosen
 def test_a_link_slower_than_the_card_is_left_as_it_is() -> None:
     curve = curve_of(WAY, {"hockney": hockney.fit(WAY), "piecewise": piecewise.interpolate(WAY)}, "hockney", "median")
     assert limited(curve, Parameter(1e8)) == curve
+    exact = dataclasses.replace(hockney.fit(WAY), segments=(Segment(0, None, 1e-5, 0.5),))
+    curve = curve_of(WAY, {"hockney": exact}, "hockney", "median")
+    assert limited(curve, Parameter(2.0)) == curve and limited(curve, Parameter(1.99)) != curve
 
 
 def test_alpha_says_where_it_comes_from() -> None:

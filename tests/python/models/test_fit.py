@@ -50,19 +50,25 @@ def test_a_parameter_below_zero_leaves_the_best_line_without_it() -> None:
     assert fit_line_in_logs(np.array([1.0, 1000.0]), np.array([2.0, 1.0])) == pytest.approx((2**0.5, 0.0))
     assert fit_line_in_logs(np.array([1.0, 10.0]), np.array([1.0, 50.0])) == pytest.approx((0.0, 5**0.5))
     assert fit_line_in_logs(np.array([0.0, 1.0, 10.0]), np.array([1e-9, 1.0, 50.0]))[0] > 0
+    assert fit_line(np.array([0.0, 1.0, 10.0]), np.array([1000.0, 1.0, 50.0]))[0] == 0
+    assert fit_line_in_logs(np.array([0.0, 1.0, 10.0]), np.array([1000.0, 1.0, 50.0]))[0] > 0
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="too far apart, or too small"):
         fit_line(np.array([1.0, 2.0]), np.array([1e-320, 1.0]))
 
 
 def test_no_other_line_is_closer_in_the_logarithm() -> None:
-    times = _two_protocols(SIZES)
-    alpha, beta = fit_line_in_logs(SIZES, times)
+    rng = np.random.default_rng(9)
+    noisy = [(1e-6 + 1e-9 * SIZES) * np.exp(rng.uniform(-1, 1, SIZES.size)) for _ in range(20)]
+    for times in (_two_protocols(SIZES), *noisy):
+        alpha, beta = fit_line_in_logs(SIZES, times)
 
-    def error(a: float, b: float) -> float:
-        return float(np.sum(np.log((a + b * SIZES) / times) ** 2))
+        def error(a: float, b: float, times: np.ndarray = times) -> float:
+            return float(np.sum(np.log((a + b * SIZES) / times) ** 2))
 
-    for a, b in ((1.001, 1), (0.999, 1), (1, 1.001), (1, 0.999), (1.001, 0.999), (0.999, 1.001)):
-        assert error(alpha, beta) < error(a * alpha, b * beta)
+        for a, b in ((1.001, 1), (0.999, 1), (1, 1.001), (1, 0.999), (1.001, 0.999), (0.999, 1.001)):
+            assert error(alpha, beta) < error(a * alpha, b * beta)
+        # In whatever units.
+        assert fit_line_in_logs(SIZES, 1e15 * times) == pytest.approx((1e15 * alpha, 1e15 * beta), rel=1e-5)
 
 
 def test_every_piece_costs_what_the_best_line_through_it_is_off() -> None:

@@ -20,6 +20,13 @@ def test_exact_times_give_the_exact_parameters(truth: dict[str, float]) -> None:
         assert model.parameter_count == len(truth)
 
 
+def test_no_latency_is_below_zero() -> None:
+    truth = {**LOGGP, "latency_s": -0.1e-6}  # 0.5 us, of which both overheads would be 0.6
+    fitted = loggp.fit({name: Way.exact(SIZES, time_s) for name, time_s in loggp_times(p=truth).items()})["send"]
+    assert fitted.parameters["latency_s"].value == pytest.approx(0.0, abs=1e-15)
+    assert fitted.parameters["overhead_s"].value == pytest.approx(0.25e-6)
+
+
 def test_alpha_is_two_overheads_and_the_latency() -> None:
     fitted = loggp.fit(measure(loggp_times(), 3))["send"]
     parameters = {name: parameter.value for name, parameter in fitted.parameters.items()}

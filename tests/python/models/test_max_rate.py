@@ -1,5 +1,6 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +36,17 @@ def test_without_a_shared_limit_two_messages_take_no_longer_than_one() -> None:
     found = {name: parameter.value for name, parameter in fitted["send"].parameters.items()}
     assert found["injection_bytes_per_s"] == pytest.approx(2 / MAX_RATE["beta_s_per_byte"])
     assert "contention_factor" not in found
+
+
+def test_contention_is_seen_from_three_sizes_on() -> None:
+    times = max_rate_times()
+    for name in ("exchange", "exchange-gap"):
+        times[name] = times["send"] * np.where(SIZES >= SIZES[-2], 3.0, 1.0)
+    found = fit({name: Way.exact(SIZES, time_s) for name, time_s in times.items()})["send"].parameters
+    assert found["contention_from_bytes"].value == SIZES[-3]
+    times["exchange"][3:] *= 2  # and not before the fourth
+    found = fit({"send": Way.exact(SIZES, times["send"]), "exchange": Way.exact(SIZES, times["exchange"])})["send"].parameters
+    assert found["contention_from_bytes"].value >= SIZES[3]
 
 
 def test_several_at_once_take_the_lower_of_the_rates() -> None:

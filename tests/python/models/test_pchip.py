@@ -22,6 +22,11 @@ def test_between_rows_it_is_the_monotone_cubic_in_logarithms() -> None:
         assert exact(size) == pytest.approx(float(np.exp(theirs(np.log(size + 8)))), rel=1e-9)
 
 
+def test_the_way_between_two_rows_is_halved_six_times_at_most() -> None:
+    steep = pchip.fit(Way.exact(np.array([0.0, 8, 2e15, 4e15]), np.array([1e-6, 1e-6, 1e3, 1e6])))
+    assert sum(8 <= segment.from_bytes < 2e15 for segment in steep.segments) == 62
+
+
 def test_rows_that_fall_are_pooled() -> None:
     assert np.exp(pchip.pooled(np.log([1.0, 3, 2, 4]))) == pytest.approx([1, 6**0.5, 6**0.5, 4])
 

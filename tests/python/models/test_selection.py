@@ -58,6 +58,23 @@ def test_with_few_sizes_a_line_is_taken_only_where_it_holds_all_rows() -> None:
     assert table.send.model == "pchip" and table.send.time_s(100_000) == pytest.approx(bent[3], rel=0.1)
 
 
+def test_rows_that_say_nothing_of_their_spread_are_missed_only_where_they_are_few() -> None:
+    for sizes, misses in ((SIZES[:5], True), (SIZES, False)):
+        times = 2e-6 + 1e-9 * sizes
+        times[3] *= 1.5
+        choice = fit_link({"send": Way.exact(sizes, times)}, "median").choice
+        assert choice is not None and ("hockney, piecewise miss measured rows" in choice.reason) == misses
+
+
+def test_rows_that_fall_are_told_of() -> None:
+    times = 2e-6 + 1e-9 * SIZES
+    straight = fit_link({"send": Way.exact(SIZES, times)}, "median").choice
+    assert straight is not None and "not monotone" not in straight.reason
+    times[5] *= 9
+    choice = fit_link({"send": Way.exact(SIZES, times)}, "median").choice
+    assert choice is not None and "rows are not monotone: noise" in choice.reason
+
+
 def test_every_model_is_there_with_its_error_on_unseen_sizes() -> None:
     link = fit_link(measure(loggp_times(), 2), "median")
     for curve in (link.send, *link.variants.values()):
