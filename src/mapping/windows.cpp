@@ -170,8 +170,8 @@ class WindowSearch {
     const Quality before = quality(trial, options_.objective);
     const Index sweep = static_cast<Index>(graph.edge_count()) / 2 + graph.cells();
     Random random(window.seed);
-    const std::int64_t peak_price = is_for_peak() ? 1024 : 0;
-    const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, peak_price, trial.j_max() - 1, sweeps_ * sweep};
+    const std::int64_t price = is_for_peak() ? 1024 : 0;
+    const Cooling cooling{heats[window.seed % heats.size()], 150, 512, 1536, price, trial.j_max() - 1, sweeps_ * sweep};
     anneal(trial, cooling, random, effort);
     const bool is_whole = !effort.over() && repair(trial, effort);
     window.spent = effort.spent();
