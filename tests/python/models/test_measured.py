@@ -51,7 +51,7 @@ def test_rows_have_the_intervals_of_their_columns() -> None:
     difference = Way(SIZES[:1], np.array([0.1]), (3,), np.array([[0.4, -0.3, 0.2]]), WAY.deviations, linear=True)
     low, high = difference.intervals()[0] or (1.0, 1.0)
     assert low == 0.0 and high > 1.0
-    assert Way.exact(SIZES, SIZES + 1).intervals() == [None] * 3
+    assert Way.exact(SIZES, SIZES + 1).intervals() == [None] * 3 and Way.exact(SIZES, SIZES + 1).noise == 1e-3
 
 
 def test_refits_are_of_the_columns_that_all_ways_have() -> None:
