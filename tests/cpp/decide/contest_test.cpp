@@ -88,6 +88,9 @@ TEST(Contest, TheFastestStandsFirstAndEqualsInOrder) {
   EXPECT_EQ(shift.messages, 6);
   EXPECT_EQ(shift.bytes, 2 * (1 + 3 + 9) * 1000);
   EXPECT_EQ(shift.steps, 3);
+  const Machine timed = rankwise_test::timed(rankwise_test::machine());
+  EXPECT_EQ(contest.ranked_one({"neighbor-alltoall", SendMode::isend, 1}, 1000, timed).time_s,
+            contest.ranked_one({"direct", SendMode::persistent, 1}, 1000, timed).time_s);
   EXPECT_EQ(contest.message_blocks({"shift", SendMode::ssend, 1}), (std::vector<Index>{1, 3, 9}));
   EXPECT_THROW((void)contest.message_blocks({"shift", SendMode::ssend, 2}), std::invalid_argument);
 }

@@ -58,16 +58,19 @@ TEST(Figures, OfTheFewOfPrograms) {
   };
   const Stencil lopsided(2, {{0, 3}, {-2, 0}, {1, 1}, {0, -1}}, {5, 1, 2, 3});
   std::vector<Coords> around;
+  std::vector<Index> weights;
   for (Index i = -3; i <= 3; ++i) {
     for (Index j = -2; j <= 2; ++j) {
-      if (i != 0 || j != 0) around.push_back({i, j});
+      if (i == 0 && j == 0) continue;
+      around.push_back({i, j});
+      weights.push_back(20 + 5 * i + j);
     }
   }
   for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend}) {
     const std::string sent = " by " + to_string(mode);
     add("lopsided" + sent, stencil_program(Grid({30, 20}, {true, false}), lopsided, mode), 8);
-    add("all around" + sent, stencil_program(Grid({5, 40}, {false, true}), Stencil(2, around), mode), 7);
-    add("all around, open" + sent, stencil_program(Grid({5, 8}, {false, false}), Stencil(2, around), mode), 7);
+    add("all around" + sent, stencil_program(Grid({5, 40}, {false, true}), Stencil(2, around, weights), mode), 7);
+    add("all around, open" + sent, stencil_program(Grid({5, 5}, {false, false}), Stencil(2, around, weights), mode), 7);
     for (const bool pairwise : {false, true}) {
       add("columns" + sent, transpose_program(Grid({12, 10}, {false, false}), {0}, pairwise, mode), 6);
       add("rows" + sent, transpose_program(Grid({12, 40}, {false, false}), {1}, pairwise, mode), 6);

@@ -56,6 +56,23 @@ TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
   EXPECT_EQ(of(copies(100, 9, 50)), 1U);
   EXPECT_EQ(of(copies(100, 8, 50)), 100U);
   EXPECT_EQ(of(copies(100, 9, 33)), 100U);
+  for (const Index ranks : {Index{100}, Index{900}}) {
+    Program there_and_back = copies(ranks, 2);
+    there_and_back.reduce = there_and_back.import;
+    const Walk walk = walk_of(there_and_back, Layout(there_and_back.grid, Placement::blocked(ranks, 1)));
+    EXPECT_STREQ(walk.discrepancy().kind, "parts in flight");
+    EXPECT_EQ(walked(walk), ranks == 100 ? 100U : 1U);
+  }
+}
+
+TEST(Walks, ReplicatedTeamsHaveAnAxisOfTheirOwn) {
+  const auto of = [](TeamBoxes boxes) {
+    return rank_grid(make_spec("team-shift", SendMode::isend, {4, 3}, {true, false}, {1, 1}, Shell::full, 2, boxes));
+  };
+  EXPECT_EQ(of(TeamBoxes::pooled).dims(), (std::vector<Index>{4, 3}));
+  const Grid grid = of(TeamBoxes::replicated);
+  EXPECT_EQ(grid.dims(), (std::vector<Index>{4, 3, 2}));
+  EXPECT_TRUE(grid.periodic(0) && !grid.periodic(1) && !grid.periodic(2));
 }
 
 TEST(Walks, OfNodesAllRanksAreWalkedWhereTheyHaveLittleToDo) {
