@@ -65,6 +65,17 @@ TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
   }
 }
 
+TEST(Walks, OfTheFewOfProgramsThatReachFurtherDownThanUp) {
+  const auto of = [](const Program& program) {
+    return walked(walk_of_few(program, Layout(program.grid, Placement::blocked(program.grid.size(), 1))));
+  };
+  EXPECT_EQ(of(copies(42, 7)), 42U);
+  EXPECT_EQ(of(copies(43, 7)), 1U);
+  const Stencil down(2, {{-3, 0}, {0, 1}});
+  EXPECT_EQ(of(stencil_program(Grid({7, 40}, {false, true}), down)), 7U);
+  EXPECT_EQ(of(stencil_program(Grid({8, 40}, {false, true}), down)), 1U);
+}
+
 TEST(Walks, ReplicatedTeamsHaveAnAxisOfTheirOwn) {
   const auto of = [](TeamBoxes boxes) {
     return rank_grid(make_spec("team-shift", SendMode::isend, {4, 3}, {true, false}, {1, 1}, Shell::full, 2, boxes));
