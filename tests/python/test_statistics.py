@@ -193,7 +193,7 @@ def test_from_20_launches_on_runs_of_neighbours_are_the_unit() -> None:
     launches = np.arange(90.0)
     assert batches(launches[:19]).tolist() == launches[:19].tolist()
     assert batches(launches[:20]).tolist() == [1.5, 5.5, 9.5, 13.5, 17.5]
-    assert [batches(launches[:n]).size for n in (47, 48, 56, 64, 70)] == [5, 6, 7, 8, 8]
+    assert [batches(launches[:n]).size for n in (47, 48, 56, 64, 90)] == [5, 6, 7, 8, 8]
     assert batches(np.stack([launches[:20], launches[20:40]])).shape == (2, 5)
     noise = np.random.default_rng(6).normal(size=20)
     runs = noise.reshape(5, 4).mean(axis=1)
