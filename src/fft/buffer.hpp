@@ -11,6 +11,7 @@ class Buffer {
  public:
   explicit Buffer(std::size_t bytes);                // zeros; throws std::bad_alloc
   Buffer(std::size_t bytes, const std::nothrow_t&);  // is_there() says whether there was memory
+  Buffer(std::size_t bytes, std::byte* lent) : bytes_(bytes), data_(lent), is_own_(false) {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -25,6 +26,7 @@ class Buffer {
  private:
   std::size_t bytes_;
   std::byte* data_;
+  bool is_own_ = true;
 };
 
 }  // namespace rankwise

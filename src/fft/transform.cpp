@@ -35,7 +35,27 @@ const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t val
   return decomposition;
 }
 
+// Rounded up to lines of cache, so that what follows is as well placed.
+std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+std::size_t array_bytes_of(const FftSpec& spec, int rank, const Decomposition& decomposition, std::size_t value_bytes) {
+  return static_cast<std::size_t>(decomposition.local_values(rank) * spec.fields) * value_bytes;
+}
+
 }  // namespace
+
+// Of arrays, for this one and the buffer beside it.
+template <typename Real>
+std::unique_ptr<SharedMemory> Fft3d<Real>::shared(std::size_t array_bytes) const {
+  const bool is_of_use = spec_.shares_memory && spec_.method == TransposeMethod::alltoall && spec_.piece_bytes == 0 &&
+                         spec_.ranks_per_node == 0 && !spec_.alone && p1_ * p2_ > 1 && !is_sliced();
+  return is_of_use ? SharedMemory::among(comm_, 2 * whole_lines(array_bytes)) : nullptr;
+}
+
+template <typename Real>
+Buffer Fft3d<Real>::buffer(std::size_t behind, std::size_t bytes) const {
+  return shared_ ? Buffer(bytes, shared_->own() + whole_lines(behind)) : Buffer(bytes, std::nothrow);
+}
 
 template <typename Real>
 Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library)
@@ -47,9 +67,9 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
       n0_(spec.decomposition.n[0]),
       n1_(spec.decomposition.n[1]),
       n2_(spec.decomposition.complex_points()),
-      array_(static_cast<std::size_t>(checked(comm, spec, sizeof(Value)).local_values(rank_) * spec.fields) * sizeof(Value),
-             std::nothrow),
-      work_(p1_ * p2_ == 1 ? 0 : array_.bytes(), std::nothrow),
+      shared_(shared(array_bytes_of(spec, rank_, checked(comm, spec, sizeof(Value)), sizeof(Value)))),
+      array_(buffer(0, array_bytes_of(spec, rank_, spec_.decomposition, sizeof(Value)))),
+      work_(p1_ * p2_ == 1 ? Buffer(0) : buffer(array_.bytes(), array_.bytes())),
       late_(is_sliced() ? array_.bytes() : 0, std::nothrow),
       panel_(sizeof(Value) *
                  static_cast<std::size_t>(std::max(n0_ * whole_panel(n0_, most_columns, sizeof(Value), field_bytes()),
@@ -203,7 +223,7 @@ void Fft3d<Real>::progress() const {
 // The first rank has the most of everything, so that its largest blocks say it for all.
 template <typename Real>
 Way Fft3d<Real>::way() {
-  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &node_memory_};
+  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &node_memory_, shared_.get()};
   const Decomposition& d = spec_.decomposition;
   constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
   const Box natural = d.natural(0);

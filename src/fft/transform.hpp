@@ -38,13 +38,15 @@ struct FftSpec {
   Order order = Order::transposed;
   TransposeMethod method = TransposeMethod::alltoall;
   Planning planning = Planning::measure;
-  bool may_idle = false;        // ranks that hold nothing are served
-  Index chunks = 1;             // of slabs: slices of planes whose exchange is under way while the next ones are transformed
-  Index fields = 1;             // that are transformed together
-  Index last_fields = 0;        // fewer of them, where some runs have fewer; 0: none has
-  bool by_turns = false;        // another transform's exchange is under way meanwhile: it is made to get on
-  int ranks_per_node = 0;       // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
-  bool alone = false;           // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
+  bool may_idle = false;   // ranks that hold nothing are served
+  Index chunks = 1;        // of slabs: slices of planes whose exchange is under way while the next ones are transformed
+  Index fields = 1;        // that are transformed together
+  Index last_fields = 0;   // fewer of them, where some runs have fewer; 0: none has
+  bool by_turns = false;   // another transform's exchange is under way meanwhile: it is made to get on
+  int ranks_per_node = 0;  // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
+  bool shares_memory =
+      true;            // within a node blocks of small arrays are read where they lie (alltoall); false: MPI carries them
+  bool alone = false;  // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
   std::string knowledge = {};   // a file: what planning finds out is read from it and kept in it; none: not kept
   std::size_t piece_bytes = 0;  // 0: messages travel in pieces only where MPI could not count them
 };
@@ -148,6 +150,8 @@ class Fft3d {
     Index row, step;
   };
 
+  [[nodiscard]] std::unique_ptr<SharedMemory> shared(std::size_t array_bytes) const;
+  [[nodiscard]] Buffer buffer(std::size_t behind, std::size_t bytes) const;
   void plan(const FftLibrary& library);
   void plan_all(const FftLibrary& library);
   [[nodiscard]] Planned plan_planes(const FftLibrary& library);
@@ -187,8 +191,9 @@ class Fft3d {
   MPI_Comm row_ = MPI_COMM_NULL;     // ranks that divide axis 1 (natural) or 2 among them
   MPI_Comm column_ = MPI_COMM_NULL;  // ranks that divide axis 0 or 1
   Index p1_, p2_;
-  Index n0_, n1_, n2_;                // n2: complex points
-  Index own0_, own1_, own2_, late1_;  // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
+  Index n0_, n1_, n2_;                    // n2: complex points
+  Index own0_, own1_, own2_, late1_;      // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
+  std::unique_ptr<SharedMemory> shared_;  // that holds array_ and work_; null: they are this rank's own
   Buffer array_;
   Buffer work_;
   Buffer late_;  // what arrives in slices, for the array is still in use

@@ -72,10 +72,12 @@ TEST(Fft3d, TransformsEveryKindOfArrayOnEveryGrid) {
         for (const Order order : {Order::natural, Order::transposed}) {
           // Method and precision take turns: all pairs occur, not all combinations.
           const TransposeMethod method = runs % 4 < 2 ? TransposeMethod::alltoall : TransposeMethod::pairwise;
+          FftSpec spec{d, order, method, Planning::estimate};
+          spec.shares_memory = runs % 8 < 4;
           if ((runs + runs / 4) % 2 == 0) {
-            expect_transform<double>({d, order, method, Planning::estimate});
+            expect_transform<double>(spec);
           } else {
-            expect_transform<float>({d, order, method, Planning::estimate});
+            expect_transform<float>(spec);
           }
           ++runs;
         }
@@ -91,6 +93,46 @@ TEST(Fft3d, CutsLargeArraysIntoPanels) {
     const Decomposition d{{24, 270, 75}, false, grid};
     if (fits(d)) expect_transform<double>({d, Order::transposed, TransposeMethod::alltoall, Planning::estimate});
   }
+}
+
+TEST(Fft3d, ReadsOfItsNodeWhatMpiWouldCarry) {
+  for (const auto& grid : grids()) {
+    FftSpec spec{.decomposition = {{12, 10, 14}, true, grid}, .planning = Planning::estimate, .may_idle = true, .fields = 2};
+    Fft3d<double> read(MPI_COMM_WORLD, spec, library());
+    spec.shares_memory = false;
+    Fft3d<double> carried(MPI_COMM_WORLD, spec, library());
+    const auto values = static_cast<std::ptrdiff_t>(read.array_bytes() / sizeof(std::complex<double>));
+    for (const Direction direction : {Direction::forward, Direction::backward, Direction::forward}) {
+      if (direction == Direction::forward) {
+        for (Fft3d<double>* fft : {&read, &carried}) {
+          fill_field(spec.decomposition, world_rank(), fft->data());
+          fill_field(spec.decomposition, world_rank(), fft->data() + values / 2);
+        }
+      }
+      // Left alone between beginning and end, which ranks reach at other times.
+      Stages stages;
+      read.add(stages, direction, {});
+      stages.begin();
+      for (int i = 0; i < world_rank(); ++i) static_cast<void>(stages.test());
+      stages.end();
+      carried.run(direction);
+      EXPECT_TRUE(std::equal(read.data(), read.data() + values, carried.data()));
+    }
+  }
+}
+
+// Who waits in a transform must let the messages of others get on, too long to be sent before they are received.
+TEST(Fft3d, LetsMessagesGetOnWhileItWaits) {
+  if (world_size() < 2) return;
+  std::vector<char> message(std::size_t{4} << 20);
+  Fft3d<double> fft(MPI_COMM_WORLD, {.decomposition = {{8, 8, 8}, false, {1, world_size()}}, .planning = Planning::estimate},
+                    library());
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto bytes = static_cast<int>(message.size());
+  if (world_rank() == 0) MPI_Irecv(message.data(), bytes, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &request);
+  if (world_rank() == 1) MPI_Send(message.data(), bytes, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+  fft.run(Direction::forward);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 // As messages do that MPI cannot count; by both methods, and ranks that hold nothing.
