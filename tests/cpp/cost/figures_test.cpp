@@ -52,8 +52,8 @@ TEST(Figures, OfExchanges) {
       for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
         const std::string id(algorithm.id);
         if (algorithm.needs_nodes || !why_not(id, mode, where.shell).empty()) continue;
-        const ExchangeSpec spec = make_spec(id, mode, where.dims, where.periodic, where.cutoff, where.shell,
-                                            algorithm.has_teams ? 2 : 1);
+        const ExchangeSpec spec =
+            make_spec(id, mode, where.dims, where.periodic, where.cutoff, where.shell, algorithm.has_teams ? 2 : 1);
         const Walk walk(spec);
         const Cost all = walk.cost(where.bytes, where.placement, where.machine);
         text += id + " " + to_string(mode) + ", " + std::to_string(all.messages_per_rank) + " of " +

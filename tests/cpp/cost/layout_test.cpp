@@ -96,9 +96,8 @@ Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vect
   }
   census.units.assign(found.begin(), found.end());
   for (std::size_t i = 0; i < asked.partners.size(); ++i) {
-    const Index lonely = asked.members || !loneliest.contains(asked.partners[i].kind)
-                             ? -1
-                             : loneliest[asked.partners[i].kind].second;
+    const Index lonely =
+        asked.members || !loneliest.contains(asked.partners[i].kind) ? -1 : loneliest[asked.partners[i].kind].second;
     const Index other = lonely < 0 ? -1 : partner_of(asked, lonely, asked.partners[i]);
     census.links.push_back(other < 0 ? farthest[i] : link_between(placement[lonely], placement[other]));
   }

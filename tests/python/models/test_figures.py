@@ -71,9 +71,7 @@ LINKS: dict[str, Callable[[], Link]] = {
     "loggp": _sampled,
     "limited": _limited,
     "stalling": _stalling,
-    "max-rate": lambda: fit_link(
-        measure(max_rate_times(), 3, 5, common=0.05), "minimum", injection=Parameter(7e9, (6e9, 8e9))
-    ),
+    "max-rate": lambda: fit_link(measure(max_rate_times(), 3, 5, common=0.05), "minimum", injection=Parameter(7e9, (6e9, 8e9))),
     "table": lambda: fit_link(measure(loggp_times(EIGHT), 4, 3, sizes=EIGHT), "median", "piecewise", "table"),
     "five-sizes": lambda: _line(5),
     "four-sizes": lambda: _line(4, "hockney"),
