@@ -63,6 +63,23 @@ def drawn(seed: int, number: int, most_ranks: int) -> Drawn:
     return Drawn(family, grid, sizes, both, [weight for weight in weights for _ in range(2)], periodic)
 
 
+def tiny(seed: int, number: int) -> Drawn:
+    """Draw a problem whose optimum can be proved: a family's stencil on up to 16 ranks and 2 to 4 nodes of any sizes."""
+    problem = drawn(seed, number, 200)
+    rng = np.random.default_rng([seed, number, 1])
+    axes = len(problem.grid)
+    grid = [1] * axes
+    while math.prod(grid) < 4 or rng.random() < 0.7:
+        axis = int(rng.integers(axes))
+        if math.prod(grid) // grid[axis] * (grid[axis] + 1) > 16:
+            break
+        grid[axis] += 1
+    cells = math.prod(grid)
+    cuts = sorted(rng.choice(np.arange(1, cells), size=int(rng.integers(1, min(4, cells))), replace=False).tolist())
+    sizes = [end - begin for begin, end in zip([0, *cuts], [*cuts, cells], strict=True)]
+    return Drawn(problem.family, grid, sizes, problem.offsets, problem.weights, problem.periodic)
+
+
 def _half(family: str, axes: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """One offset of each pair."""
     unit = [tuple(int(i == axis) for i in range(axes)) for axis in range(axes)]

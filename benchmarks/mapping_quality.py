@@ -2,6 +2,7 @@
 
     python benchmarks/mapping_quality.py [--effort 10ms] [--objective j_sum]
     python benchmarks/mapping_quality.py --families 90 [--effort 1s] [--seed 7] [--most-ranks 20000]
+    python benchmarks/mapping_quality.py --prove 200 [--seed 7]       # tiny problems of the same families, beside proven optima
 
 With --families: auto on stencils and grids drawn at random (a new seed each run, unless given), beside METIS, KaHIP, KaMinPar
 and Scotch where they are installed, each made exactly balanced; ties, wins and losses counted.
@@ -65,14 +66,38 @@ def compare_families(count: int, seed: int, most_ranks: int, effort_s: float) ->
         print(f"  {line}")
 
 
+def compare_with_optima(count: int, seed: int) -> None:
+    from mapping_families import own_map, tiny
+
+    from rankwise.mapping.optimum import proven_optimum
+
+    optimal = 0
+    with meter("problems", count) as bar:
+        for number in range(count):
+            problem = tiny(seed, number)
+            least = proven_optimum(problem.grid, problem.sizes, problem.offsets, problem.weights, problem.periodic)
+            j_sum, _, bound = own_map(problem, 0.1)
+            if least is None or bound > least:
+                raise SystemExit(f"the bound {bound} is above the optimum {least}, or that was not proved: {problem}")
+            optimal += j_sum == least
+            if j_sum != least:
+                print(f"  {problem}: {j_sum}, optimum {least}")
+            bar.advance()
+    print(f"{optimal} of {count} tiny problems of seed {seed} are optimal, no bound is above an optimum")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--effort", default="10ms", help="as for rankwise map: 10ms, 1s")
     parser.add_argument("--objective", default="j_sum", choices=["j_sum", "j_max"])
     parser.add_argument("--families", type=int, default=0, help="problems to draw")
+    parser.add_argument("--prove", type=int, default=0, help="tiny problems to draw")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     parser.add_argument("--most-ranks", type=int, default=20_000)
     given = parser.parse_args()
+    if given.prove:
+        compare_with_optima(given.prove, given.seed)
+        return
     if given.families:
         compare_families(given.families, given.seed, given.most_ranks, parse_seconds(given.effort, "--effort"))
         return
