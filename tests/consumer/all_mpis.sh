@@ -7,10 +7,10 @@ cd "$(dirname "$0")/../.."
 python=${PYTHON:-.venv/bin/python}
 core=$($python -c 'from rankwise.launch.mpi import package_folder; print(package_folder() / "lib" / "librankwise_core.a")')
 
-try() {  # name, mpicc, mpicxx, mpiexec, the mpicc of another MPI
+try() {  # name, mpicc, mpicxx, mpiexec, the mpicc of another MPI, whether with Fortran
   [ -x "$2" ] || { echo "$1: not here"; return; }
   echo "== $1"
-  cmake -S . -B "build/consumer/$1" -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=ON -DRANKWISE_CORE="$core" -DMPI_CXX_COMPILER="$3" > "build/consumer/$1.txt"
+  cmake -S . -B "build/consumer/$1" -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=ON -DRANKWISE_FORTRAN="${6:-ON}" -DRANKWISE_CORE="$core" -DMPI_CXX_COMPILER="$3" > "build/consumer/$1.txt"
   cmake --build "build/consumer/$1" --parallel 2 >> "build/consumer/$1.txt"
   RANKWISE_MPI="$3" $python tests/consumer/use.py "$2" "$4"
   $python tests/consumer/build_and_run.py --build "build/consumer/$1" --cmake cmake --mpicc "$2" --mpiexec "$4" --other "$5"
@@ -25,4 +25,5 @@ try openmpi5-pip "$five/bin/mpicc" "$five/bin/mpicxx" "$five/bin/mpiexec" /usr/b
 unset OPAL_PREFIX
 export I_MPI_ROOT=$PWD/build/mpis/intel
 export LD_LIBRARY_PATH=$I_MPI_ROOT/lib
-try intel-pip "$I_MPI_ROOT/bin/mpicc" "$I_MPI_ROOT/bin/mpicxx" "$I_MPI_ROOT/bin/mpiexec" /usr/bin/mpicc.openmpi
+# Pip's has no mpifort.
+try intel-pip "$I_MPI_ROOT/bin/mpicc" "$I_MPI_ROOT/bin/mpicxx" "$I_MPI_ROOT/bin/mpiexec" /usr/bin/mpicc.openmpi OFF
