@@ -331,7 +331,7 @@ std::unique_ptr<Mapping> paved(const MappingProblem& problem, Index most_work) {
   Place box{1, 1, 1};
   std::ranges::copy(grid.dims(), box.begin());
   const Index rest = cut_off(box, n);
-  if (2 * rest > grid.size()) return nullptr;
+  if (5 * rest > grid.size()) return nullptr;
   constexpr Index farthest = 64;  // an offset; each tile is held in a box with room for it
   std::vector<Reach> reaches;
   for (std::size_t k = 0; k < problem.stencil.offsets().size(); ++k) {

@@ -44,7 +44,7 @@ TEST(Tiles, BeatStripsWhereNeighboursAreDiagonalToo) {
 TEST(Tiles, KeepEverySizeWhateverTheGrid) {
   RandomProblems random(5);
   int paved_ones = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     const Grid grid = random.grid();
     std::vector<Index> sizes(static_cast<std::size_t>(grid.size() / random.between(2, 9)) + 1, random.between(2, 9));
     Index left = grid.size();
