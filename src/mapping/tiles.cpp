@@ -222,7 +222,7 @@ class Pavement {
     for (std::size_t i = 0; i < most_axes; ++i) end_[i] = box[i] - high_[i];
   }
 
-  // Calls visit(shift, count) for each line of copies: shifted by that, and by up to count - 1 times the pattern's last row more.
+  // Calls visit(shift, count) for each line of copies: shifted by that, and by up to count - 1 times the last row more.
   template <typename Visit>
   void lines(const Place& phase, const Visit& visit) const {
     const auto& rows = tile_.rows();
