@@ -1,7 +1,5 @@
 #include "exchange/halo_window.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,12 +17,6 @@ namespace {
 constexpr int window_tag = 6;
 constexpr int accepted_tag = 7;
 
-void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
 // What partners tell each other.
 struct Introduction {
   SegmentName flags;
@@ -37,7 +29,7 @@ struct Introduction {
 
 HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vector<int>& from,
                        const std::vector<BoxSteps>& steps, std::span<std::byte* const> fields)
-    : flags_(sizeof(WindowFlags)), fields_(fields.begin(), fields.end()), places_(fields.size()) {
+    : comm_(comm), flags_(sizeof(WindowFlags)), fields_(fields.begin(), fields.end()), places_(fields.size()) {
   memory_.own = new (flags_.data()) WindowFlags;
   std::vector<int> partners = to;
   partners.insert(partners.end(), from.begin(), from.end());
@@ -48,7 +40,7 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
   own->flags = flags_.name();
   own->is_shared = 1;
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    own->field[f] = memory_.own->field[f] = places_[f] = place_of(fields[f]);
+    own->field[f] = this->own().field[f] = places_[f] = place_of(fields[f]);
     own->steps[f] = steps[f];
     if (own->field[f].segment.descriptor < 0) own->is_shared = 0;
   }
@@ -115,13 +107,13 @@ void HaloWindow::start(std::span<const HaloMessage> pulls, std::span<std::byte* 
       places_[f] = place_of(fields[f]);
     }
     // Written only where it has changed: what is written has to come across to every reader.
-    if (memory_.own->field[f] != places_[f]) memory_.own->field[f] = places_[f];
+    if (own().field[f] != places_[f]) own().field[f] = places_[f];
   }
   epochs_->begin(memory_);
 }
 
 const std::byte* HaloWindow::address(std::size_t source, std::size_t f) {
-  const SharedPlace place = memory_.sources[source]->field[f];
+  const SharedPlace place = static_cast<const WindowFlags*>(memory_.sources[source])->field[f];
   std::vector<Known>& known = known_[source];
   auto segment = std::ranges::find(known, place.segment.token, &Known::token);
   if (segment == known.end()) {
@@ -144,29 +136,7 @@ void HaloWindow::read(std::size_t source) {
 }
 
 bool HaloWindow::advance(bool wait) {
-  // Never sleeps: a call takes longer than most exchanges.
-  constexpr int most_pauses = 3000;
-  int pauses = 0;
-  std::size_t left = epochs_->left();
-  std::size_t idle = 0;
-  while (!epochs_->is_over()) {
-    static_cast<void>(epochs_->step(memory_, [&](std::size_t source) { read(source); }));
-    if (const std::size_t now = epochs_->left(); now != left) {
-      left = now;
-      idle = 0;
-      continue;
-    }
-    // One look at every source without anything new.
-    if (++idle < epochs_->sources()) continue;
-    if (!wait) return epochs_->is_over();
-    idle = 0;
-    if (++pauses < most_pauses) {
-      pause();
-    } else {
-      sched_yield();
-    }
-  }
-  return true;
+  return rankwise::advance(*epochs_, memory_, comm_, wait, [&](std::size_t source) { read(source); });
 }
 
 }  // namespace rankwise

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "mpi/wait.hpp"
 #include "schedule/transpose.hpp"
@@ -104,25 +105,27 @@ void BlockExchange::find_reads(SharedMemory& shared, const BlocksOfRanks& sends,
   const std::size_t ranks = sends.sizes.size();
   std::vector<std::uint64_t> here(ranks), there(ranks);
   for (std::size_t peer = 0; peer < ranks; ++peer) {
-    here[peer] = static_cast<std::uint64_t>(from_ - shared.own()) + sends.offsets[peer];
+    here[peer] = static_cast<std::uint64_t>(from_ - shared.data()) + sends.offsets[peer];
   }
   mpi(MPI_Alltoall(here.data(), 1, MPI_UINT64_T, there.data(), 1, MPI_UINT64_T, comm_));
-  party_.emplace(shared, comm_);
+  SharedMemory::Part part = shared.part(comm_);
   for (std::size_t i = 0; i < ranks; ++i) {  // everyone begins elsewhere
     const std::size_t peer = (static_cast<std::size_t>(rank) + i) % ranks;
-    reads_.push_back({party_->memory_of(peer) + there[peer], into_ + receives.offsets[peer], receives.sizes[peer]});
+    reads_.push_back({part.data[peer] + there[peer], into_ + receives.offsets[peer], receives.sizes[peer]});
   }
+  flags_ = std::move(part.flags);
+  epochs_.emplace(ranks, ranks);
 }
 
-// Everyone's blocks are there; afterwards others may be reading still.
-void BlockExchange::read() {
-  for (const Read& one : reads_) std::memcpy(one.into, one.from, one.bytes);
-  is_read_ = true;
-  party_->arrive();
+bool BlockExchange::advance(bool wait) {
+  return rankwise::advance(*epochs_, flags_, comm_, wait, [this](std::size_t source) {
+    const Read& one = reads_[source];
+    std::memcpy(one.into, one.from, one.bytes);
+  });
 }
 
 void BlockExchange::run() {
-  if (party_) {
+  if (epochs_) {
     start();
     return wait();
   }
@@ -135,22 +138,14 @@ void BlockExchange::run() {
 
 void BlockExchange::start() {
   if (pieces_) return pieces_->start();
-  if (party_) {
-    is_read_ = false;
-    return party_->arrive();
-  }
+  if (epochs_) return epochs_->begin(flags_);
   mpi(MPI_Ialltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(), recv_offsets_.data(),
                      value_, comm_, &request_));
 }
 
 bool BlockExchange::test() {
   if (pieces_) return pieces_->test();
-  if (party_) {
-    if (!party_->is_complete()) return false;
-    if (is_read_) return true;
-    read();
-    return party_->is_complete();
-  }
+  if (epochs_) return advance(false);
   int done = 0;
   mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
   return done != 0;
@@ -158,11 +153,9 @@ bool BlockExchange::test() {
 
 void BlockExchange::wait() {
   if (pieces_) return pieces_->wait();
-  if (party_) {
-    party_->wait();
-    if (is_read_) return;
-    read();
-    return party_->wait();
+  if (epochs_) {
+    advance(true);
+    return;
   }
   wait_all(1, &request_);
 }

@@ -71,7 +71,7 @@ class BlockExchange final : public Transfer {
     std::size_t bytes;
   };
   void find_reads(SharedMemory& shared, const BlocksOfRanks& sends, const BlocksOfRanks& receives);
-  void read();
+  bool advance(bool wait);  // of reads
 
   MPI_Comm comm_;
   std::byte* from_;
@@ -79,9 +79,9 @@ class BlockExchange final : public Transfer {
   MPI_Datatype value_ = MPI_DATATYPE_NULL;
   std::vector<int> send_counts_, send_offsets_, recv_counts_, recv_offsets_;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::optional<SharedMemory::Party> party_;
-  std::vector<Read> reads_;
-  bool is_read_ = false;  // and others may be reading still
+  std::optional<Epochs<FlagsOfRanks>> epochs_;  // where ranks read each other's memory
+  FlagsOfRanks flags_;
+  std::vector<Read> reads_;  // by source
   RankSchedule schedule_;
   std::unique_ptr<Executor> pairwise_;
   std::unique_ptr<NodeExchange> nodes_;

@@ -1,13 +1,14 @@
-// Memory that the ranks of a node read of each other, so that what moves between them is copied once.
+// Arrays of the ranks of a node, which all of them read: what moves between them is copied once.
 #pragma once
 
 #include <mpi.h>
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "exchange/epoch_flags.hpp"
+#include "exchange/shared_memory.hpp"
 
 namespace rankwise {
 
@@ -18,48 +19,26 @@ class SharedMemory {
   [[nodiscard]] static std::unique_ptr<SharedMemory> among(MPI_Comm comm, std::size_t bytes);
   static constexpr std::size_t most_bytes = std::size_t{8} << 20;
 
-  ~SharedMemory();
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-
-  [[nodiscard]] std::byte* own() const { return ranks_[static_cast<std::size_t>(rank_)]; }
-  // Some of the ranks that meet again and again, all of them in the same order of meetings.
-  class Party {
-   public:
-    // part: ranks of the communicator that shares the memory.
-    Party(SharedMemory& memory, MPI_Comm part);
-    // What they have here, in their order.
-    [[nodiscard]] std::byte* memory_of(std::size_t rank) const { return memory_->ranks_[ranks_[rank]]; }
-    // Says that this rank has come to the next meeting. What it wrote before can be read by those that see it there.
-    void arrive();
-    // Whether all of them have come to this rank's last meeting.
-    [[nodiscard]] bool is_complete() const;
-    // Waits for that; meanwhile MPI gets on, and so do other processes on this core. Throws MpiError.
-    void wait() const;
-
-   private:
-    SharedMemory* memory_;
-    MPI_Comm part_;
-    std::vector<std::size_t> ranks_;
+  // Of a communicator that this one's ranks make up a part of: where its ranks' bytes begin, and flags for one exchange among
+  // them. Exchanges ask in the same order on all ranks.
+  struct Part {
+    std::vector<const std::byte*> data;  // by rank
+    FlagsOfRanks flags;                  // this rank first, then those after it, as sources and as readers
   };
+  [[nodiscard]] Part part(MPI_Comm comm);
+  [[nodiscard]] std::byte* data() const { return own_->data() + flags_bytes; }
 
  private:
-  // In a line of cache of its own.
-  struct alignas(64) Meetings {
-    std::atomic<std::uint64_t> count;
-  };
-  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  static constexpr std::size_t most_exchanges = 8;
+  static constexpr std::size_t flags_bytes = most_exchanges * sizeof(EpochFlags);
 
-  SharedMemory(MPI_Comm comm, std::byte* all, std::size_t bytes, std::vector<std::byte*> ranks, int rank)
-      : comm_(comm), all_(all), bytes_(bytes), ranks_(std::move(ranks)), rank_(rank) {}
-  // Of a rank, behind the first line.
-  [[nodiscard]] Meetings& meetings(std::size_t rank) const { return reinterpret_cast<Meetings*>(all_)[1 + rank]; }
+  SharedMemory(MPI_Comm comm, std::unique_ptr<SharedSegment> own, std::vector<std::shared_ptr<const MappedSegment>> ranks)
+      : comm_(comm), own_(std::move(own)), ranks_(std::move(ranks)) {}
 
   MPI_Comm comm_;
-  std::byte* all_;
-  std::size_t bytes_;
-  std::vector<std::byte*> ranks_;
-  int rank_;
+  std::unique_ptr<SharedSegment> own_;
+  std::vector<std::shared_ptr<const MappedSegment>> ranks_;  // all of them, this one, too
+  std::size_t exchanges_ = 0;                                // that have asked for flags
 };
 
 }  // namespace rankwise

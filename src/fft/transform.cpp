@@ -54,7 +54,7 @@ std::unique_ptr<SharedMemory> Fft3d<Real>::shared(std::size_t array_bytes) const
 
 template <typename Real>
 Buffer Fft3d<Real>::buffer(std::size_t behind, std::size_t bytes) const {
-  return shared_ ? Buffer(bytes, shared_->own() + whole_lines(behind)) : Buffer(bytes, std::nothrow);
+  return shared_ ? Buffer(bytes, shared_->data() + whole_lines(behind)) : Buffer(bytes, std::nothrow);
 }
 
 template <typename Real>

@@ -44,9 +44,9 @@ struct FftSpec {
   Index last_fields = 0;   // fewer of them, where some runs have fewer; 0: none has
   bool by_turns = false;   // another transform's exchange is under way meanwhile: it is made to get on
   int ranks_per_node = 0;  // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
-  bool shares_memory =
-      true;            // within a node blocks of small arrays are read where they lie (alltoall); false: MPI carries them
-  bool alone = false;  // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
+  // Within a node blocks of small arrays are read where they lie (alltoall); false: MPI carries them.
+  bool shares_memory = true;
+  bool alone = false;           // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
   std::string knowledge = {};   // a file: what planning finds out is read from it and kept in it; none: not kept
   std::size_t piece_bytes = 0;  // 0: messages travel in pieces only where MPI could not count them
 };

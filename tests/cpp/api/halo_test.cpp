@@ -227,6 +227,24 @@ TEST(ApiHalo, RandomBoxesHoldTheirNeighboursElements) {
   }
 }
 
+// Who reads others' memory must let messages get on, too long to be sent before they are received.
+TEST(ApiHalo, LetsMessagesGetOnWhileItWaitsOrIsAsked) {
+  if (world_size() < 2) return;
+  Halo halo(cube(6, 1, 1), RANKWISE_HALO_WINDOW, true);
+  ASSERT_EQ(halo.result, RANKWISE_SUCCESS) << rankwise_last_error();
+  std::vector<char> message(std::size_t{4} << 20);
+  const auto bytes = static_cast<int>(message.size());
+  for (const bool asks : {false, true}) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (world_rank() == 0) MPI_Irecv(message.data(), bytes, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &request);
+    if (world_rank() == 1) MPI_Send(message.data(), bytes, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+    ok(rankwise_halo_start(halo.handle, 0, nullptr, nullptr));
+    for (int done = 0; asks && done == 0;) ok(rankwise_halo_test(halo.handle, &done));
+    ok(rankwise_halo_wait(halo.handle));
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
 TEST(ApiHalo, AutoIsRightWhileItTriesAndSaysWhatItFound) {
   for (const bool shared : {false, true}) {
     for (unsigned seed = 40; seed < 40 + static_cast<unsigned>(rounds(4, 2)); ++seed) {
