@@ -144,9 +144,12 @@ void HaloBoxes::make_ways() {
     use.reach(comm_.get());
     if (algorithm == RANKWISE_HALO_WINDOW && use.largest(reads) == 0) {
       if (open) continue;
-      throw Failure(RANKWISE_ERROR_UNSUPPORTED,
-                    "no two ranks that are neighbours can read each other's fields: take all fields from rankwise_halo_alloc, "
-                    "on ranks of one node, or another algorithm");
+      if (!is_observed()) {
+        throw Failure(
+            RANKWISE_ERROR_UNSUPPORTED,
+            "no two ranks that are neighbours can read each other's fields: take all fields from rankwise_halo_alloc, "
+            "on ranks of one node, or another algorithm");
+      }
     }
     reads_ = reads_ || way->reads();
     ways_.push_back(std::move(way));

@@ -8,6 +8,9 @@
 
 namespace rankwise {
 
+// Under `rankwise observe` no rank reads another's memory: it would not see what passes so.
+[[nodiscard]] bool is_observed();
+
 // What another process needs to find a segment.
 struct SegmentName {
   std::int64_t process = 0;
@@ -35,7 +38,7 @@ class SharedSegment {
 // Another process's segment, to be read.
 class MappedSegment {
  public:
-  // Null where this process cannot (another container, say).
+  // Null where this process cannot (another container, say), and where is_observed().
   [[nodiscard]] static std::shared_ptr<const MappedSegment> map(const SegmentName& name);
   MappedSegment(const std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
   ~MappedSegment();
