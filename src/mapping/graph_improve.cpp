@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -134,8 +133,8 @@ constexpr Index least_slow_sweeps = 300;
 constexpr Index sweeps_of_a_probe = 4;
 
 Index steps_of(const Round& round, Index sweep) {
-  const Index halvings = round.anew ? std::bit_width(round.window_nodes) : 0;
-  return sweep * (round.sweeps * (Index{round.continued} + Index{round.anew}) + 20 * halvings + 2);
+  const Index times = round.anew ? halvings(static_cast<Index>(round.window_nodes)) : 0;
+  return sweep * (round.sweeps * (Index{round.continued} + Index{round.anew}) + 20 * times + 2);
 }
 
 // The best map of a window by a round: where its vertices are to go, by its own numbers; empty: where they are.

@@ -12,6 +12,7 @@
 
 #include "mapping/groups.hpp"
 #include "mapping/score.hpp"
+#include "mapping/stencil_norm.hpp"
 #include "mapping/table_mapping.hpp"
 
 namespace rankwise {
@@ -20,39 +21,6 @@ namespace {
 
 void subtract(Coords& from, const Coords& what, Index times) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] -= times * what[i];
-}
-
-using Matrix = std::vector<std::vector<double>>;
-
-// By Gauss and Jordan; the matrix is symmetric and positive.
-Matrix inverse(Matrix a) {
-  const std::size_t d = a.size();
-  Matrix result(d, std::vector<double>(d, 0));
-  for (std::size_t i = 0; i < d; ++i) result[i][i] = 1;
-  for (std::size_t i = 0; i < d; ++i) {
-    const double pivot = a[i][i];
-    for (std::size_t k = 0; k < d; ++k) {
-      a[i][k] /= pivot;
-      result[i][k] /= pivot;
-    }
-    for (std::size_t j = 0; j < d; ++j) {
-      if (j == i) continue;
-      const double factor = a[j][i];
-      for (std::size_t k = 0; k < d; ++k) {
-        a[j][k] -= factor * a[i][k];
-        result[j][k] -= factor * result[i][k];
-      }
-    }
-  }
-  return result;
-}
-
-double product(const Coords& x, const Matrix& form, const Coords& y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    for (std::size_t k = 0; k < y.size(); ++k) sum += static_cast<double>(x[i]) * form[i][k] * static_cast<double>(y[k]);
-  }
-  return sum;
 }
 
 // How the cells of each coset are walked: across axis order[i] in strips of width[i], within them along order.back().
@@ -274,37 +242,11 @@ Lattice::Lattice(const Stencil& stencil) {
   echelon_ = rows;
   basis_ = rows;
 
-  Matrix reach(d, std::vector<double>(d, 0));
-  double trace = 0;
-  for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
-    const Coords& offset = stencil.offsets()[k];
-    for (std::size_t i = 0; i < d; ++i) {
-      for (std::size_t j = 0; j < d; ++j) {
-        reach[i][j] += static_cast<double>(stencil.weights()[k] * offset[i]) * static_cast<double>(offset[j]);
-      }
-    }
-  }
-  for (std::size_t i = 0; i < d; ++i) trace += reach[i][i];
-  for (std::size_t i = 0; i < d; ++i) reach[i][i] += 1e-6 * trace / static_cast<double>(d);
-  const Matrix form = inverse(reach);
   change_.assign(done, Coords(done, 0));
   for (std::size_t i = 0; i < done; ++i) change_[i][i] = 1;
-  for (bool shorter = true; shorter;) {
-    shorter = false;
-    for (std::size_t i = 0; i < done; ++i) {
-      for (std::size_t j = 0; j < done; ++j) {
-        if (j == i) continue;
-        const double times = std::nearbyint(product(basis_[i], form, basis_[j]) / product(basis_[j], form, basis_[j]));
-        if (times == 0 || std::abs(times) > 1e9) continue;
-        Coords trial = basis_[i];
-        subtract(trial, basis_[j], static_cast<Index>(times));
-        if (product(trial, form, trial) >= product(basis_[i], form, basis_[i]) * (1 - 1e-9)) continue;
-        basis_[i] = std::move(trial);
-        for (Coords& row : change_) row[j] += static_cast<Index>(times) * row[i];
-        shorter = true;
-      }
-    }
-  }
+  StencilNorm(stencil).shorten(basis_, [&](std::size_t i, std::size_t k, Index times) {
+    for (Coords& row : change_) row[k] += times * row[i];
+  });
 }
 
 bool Lattice::is_whole() const {

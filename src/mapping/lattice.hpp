@@ -17,9 +17,7 @@ namespace rankwise {
 // A basis of the lattice that some vectors span.
 class Lattice {
  public:
-  // echelon: in row echelon form (Hermite), pivots positive. Reduced: short under the norm x^T Q^-1 x, Q = sum of
-  // weight * o o^T, so that what counts as short is what the stencil itself reaches: each vector is shortened by the
-  // others until none becomes shorter (in the plane that is Lagrange's reduction).
+  // echelon: in row echelon form (Hermite), pivots positive. Reduced: short under the stencil's own norm (stencil_norm.hpp).
   explicit Lattice(const Stencil& stencil);
 
   [[nodiscard]] std::size_t rank() const { return echelon_.size(); }

@@ -461,6 +461,11 @@ std::vector<NodeId> within(const WeightedGraph& graph, const NodeTree& tree, con
 
 }  // namespace multisection
 
+Index multisect_steps(Index vertices, Index edges, Index nodes, Index done) {
+  const Index of_a_vertex = nodes > 100 ? 40 : 100;
+  return of_a_vertex * (vertices + edges / 20) * (halvings(nodes) - done) + 1000 * nodes;
+}
+
 std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options) {
   using namespace multisection;
   if (graph.vertices() < large || tree.nodes() < 4 * nodes_in_group) {

@@ -5,7 +5,6 @@
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -58,9 +57,6 @@ std::vector<std::unique_ptr<Mapping>> only(std::unique_ptr<Mapping> mapping) {
   return result;
 }
 
-// How often nodes are halved until each is alone.
-Index halvings(const MappingProblem& problem) { return std::bit_width(static_cast<std::uint64_t>(problem.nodes.nodes())); }
-
 // The grid as any graph, made once.
 struct AsGraph {
   explicit AsGraph(const MappingProblem& problem) : cells(problem.grid, problem.stencil), traffic(traffic_of(cells)) {
@@ -106,7 +102,7 @@ class Divisions {
 
   // Some found, the best first; none where there was no time for any.
   std::vector<GraphMap> best() {
-    const Index deepest = halvings(problem_);
+    const Index deepest = halvings(problem_.nodes.nodes());
     bool made = false;
     // Groups of about eight nodes are often best, or no planes at all, or a few; what leads far crosses many planes.
     const bool is_near = reach(problem_) <= 3;
@@ -125,10 +121,8 @@ class Divisions {
 
  private:
   bool attempt(Index planes) {
-    // For few nodes more is tried.
-    const Index of_a_cell = problem_.nodes.nodes() > 100 ? 40 : 100;
-    const Index of_a_level = of_a_cell * (problem_.grid.size() + static_cast<Index>(graph_.cells.edge_count()) / 20);
-    const Index cost = of_a_level * (halvings(problem_) - planes) + 1000 * problem_.nodes.nodes();
+    const Index cost =
+        multisect_steps(problem_.grid.size(), static_cast<Index>(graph_.cells.edge_count()), problem_.nodes.nodes(), planes);
     const double begun_s = options_.left_s ? options_.left_s() : 0;
     const double needed_s = slowness_ * static_cast<double>(cost) / static_cast<double>(steps_per_second);
     if (options_.left_s ? begun_s - needed_s < until_left_s_ : spent_ + cost > most_steps_) return false;
@@ -308,7 +302,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   constexpr std::size_t plans_scored = 4;
   for (std::size_t i = 0; i < std::min(plans_scored, plans.size()); ++i) maps.add(std::move(plans[i]));
   // Tubes are one cell thick along further axes than three.
-  if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem) < options.steps / 2) {
+  if (problem.grid.ndim() > 3 && problem.grid.size() * 10 * halvings(problem.nodes.nodes()) < options.steps / 2) {
     maps.add(halved_by_planes(problem));
   }
   const Index planned = options.steps - left.steps;

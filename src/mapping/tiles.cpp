@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "mapping/multisect.hpp"
 #include "mapping/random.hpp"
 #include "mapping/stencil_graph.hpp"
+#include "mapping/stencil_norm.hpp"
 #include "mapping/table_mapping.hpp"
 
 namespace rankwise {
@@ -40,58 +40,14 @@ struct Reach {
   Index weight;
 };
 
-// The stencil's own norm, x^T Q^-1 x with Q = sum of weight * o o^T: a shape that is round by it sends little.
-class Norm {
- public:
-  explicit Norm(const std::vector<Reach>& reaches) {
-    std::array<std::array<double, most_axes>, most_axes> q{};
-    for (const auto& [o, weight] : reaches) {
-      for (std::size_t i = 0; i < most_axes; ++i) {
-        for (std::size_t k = 0; k < most_axes; ++k) q[i][k] += static_cast<double>(weight * o[i] * o[k]);
-      }
-    }
-    for (std::size_t i = 0; i < most_axes; ++i) q[i][i] = q[i][i] == 0 ? 1 : q[i][i];  // an axis that the grid does not have
-    for (std::size_t i = 0; i < most_axes; ++i) {                                      // by cofactors; their scale says nothing
-      const std::size_t i1 = (i + 1) % most_axes, i2 = (i + 2) % most_axes;
-      for (std::size_t k = 0; k < most_axes; ++k) {
-        const std::size_t k1 = (k + 1) % most_axes, k2 = (k + 2) % most_axes;
-        form_[i][k] = q[i1][k1] * q[i2][k2] - q[i1][k2] * q[i2][k1];
-      }
-    }
-  }
-  [[nodiscard]] double product(const Place& a, const Place& b) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < most_axes; ++i) {
-      for (std::size_t k = 0; k < most_axes; ++k) sum += form_[i][k] * static_cast<double>(a[i] * b[k]);
-    }
-    return sum;
-  }
-  [[nodiscard]] double of(const Place& a) const { return product(a, a); }
-
- private:
-  std::array<std::array<double, most_axes>, most_axes> form_{};
-};
-
 // A lattice by its echelon form, row i being 0 before axis i, and short vectors of it.
 struct Pattern {
   std::array<Place, most_axes> rows;
   std::array<Place, most_axes> basis;
   double length = 0;  // of the longest short vector
 
-  Pattern(const std::array<Place, most_axes>& echelon, const Norm& norm) : rows(echelon), basis(echelon) {
-    for (bool shorter = true; shorter;) {  // each by the others
-      shorter = false;
-      for (std::size_t i = 0; i < most_axes; ++i) {
-        for (std::size_t k = 0; k < most_axes; ++k) {
-          if (i == k) continue;
-          const Index factor = std::llround(norm.product(basis[i], basis[k]) / norm.of(basis[k]));
-          const Place less = basis[i] + times(-factor, basis[k]);
-          if (factor == 0 || norm.of(less) >= norm.of(basis[i]) * (1 - 1e-9)) continue;
-          basis[i] = less;
-          shorter = true;
-        }
-      }
-    }
+  Pattern(const std::array<Place, most_axes>& echelon, const StencilNorm& norm) : rows(echelon), basis(echelon) {
+    norm.shorten(basis, [](std::size_t, std::size_t, Index) {});
     for (const Place& vector : basis) length = std::max(length, norm.of(vector));
   }
 };
@@ -99,7 +55,7 @@ struct Pattern {
 // One cell of each class: at first the nearest to the origin. It is held in a box in which the origin lies in the middle.
 class Tile {
  public:
-  Tile(const Pattern& pattern, const std::vector<Reach>& reaches, const Norm& norm) : rows_(pattern.rows) {
+  Tile(const Pattern& pattern, const std::vector<Reach>& reaches, const StencilNorm& norm) : rows_(pattern.rows) {
     Place reach{};
     for (const auto& [offset, weight] : reaches) {
       for (std::size_t i = 0; i < most_axes; ++i) reach[i] = std::max(reach[i], std::abs(offset[i]));
@@ -159,7 +115,7 @@ class Tile {
     return ((p[0] + half_[0]) * (2 * half_[1] + 1) + p[1] + half_[1]) * (2 * half_[2] + 1) + p[2] + half_[2];
   }
 
-  [[nodiscard]] Place nearest(Place p, const Norm& norm) const {
+  [[nodiscard]] Place nearest(Place p, const StencilNorm& norm) const {
     for (bool nearer = true; nearer;) {
       nearer = false;
       for (const Place& step : steps_) {
@@ -258,7 +214,7 @@ class Pavement {
 };
 
 // All lattices of so many classes, or many of them.
-std::vector<Pattern> patterns_of(Index n, int ndim, const Norm& norm) {
+std::vector<Pattern> patterns_of(Index n, int ndim, const StencilNorm& norm) {
   constexpr Index most = 4000;
   const auto of_all = [&](const auto& visit) {
     for (Index a = 1; a <= n; ++a) {
@@ -285,10 +241,10 @@ std::vector<Pattern> patterns_of(Index n, int ndim, const Norm& norm) {
 }
 
 // The shape that sends least, of so many that are settled.
-Tile best_tile(Index n, int ndim, const std::vector<Reach>& reaches, std::size_t tries) {
+Tile best_tile(Index n, const Stencil& stencil, const std::vector<Reach>& reaches, std::size_t tries) {
   constexpr std::size_t looks = 8;  // at shapes as they begin, for each that is settled
-  const Norm norm(reaches);
-  std::vector<Pattern> patterns = patterns_of(n, ndim, norm);
+  const StencilNorm norm(stencil, most_axes);
+  const std::vector<Pattern> patterns = patterns_of(n, stencil.ndim(), norm);
   std::vector<std::pair<Index, std::size_t>> begun;
   for (std::size_t i = 0; i < std::min(patterns.size(), looks * tries); ++i) {
     begun.emplace_back(Tile(patterns[i], reaches, norm).sent(), i);
@@ -313,13 +269,6 @@ Index cut_off(const Place& box, Index n) {
   return static_cast<Index>((1 - whole) * static_cast<double>(box[0] * box[1] * box[2]));
 }
 
-// What dividing so many cells as a graph takes.
-Index work_of_rest(const MappingProblem& problem, Index cells) {
-  const auto offsets = static_cast<Index>(problem.stencil.offsets().size());
-  const auto halvings = static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(cells / problem.nodes.largest())));
-  return 60 * (cells + cells * offsets / 10) * halvings;
-}
-
 }  // namespace
 
 std::unique_ptr<Mapping> paved(const MappingProblem& problem, Index most_work) {
@@ -341,12 +290,12 @@ std::unique_ptr<Mapping> paved(const MappingProblem& problem, Index most_work) {
     std::ranges::copy(offset, reaches.back().offset.begin());
   }
   const Index of_a_tile = n * static_cast<Index>(reaches.size()) * (ndim == 2 ? 100 : 150);
-  const Index of_the_rest =
-      (ndim == 2 ? 20 * grid.size() : 100 * grid.size() + n * box[0] * box[1]) + work_of_rest(problem, rest);
+  const Index of_the_rest = (ndim == 2 ? 20 * grid.size() : 100 * grid.size() + n * box[0] * box[1]) +
+                            multisect_steps(rest, rest * static_cast<Index>(reaches.size()), rest / n);
   constexpr Index most_tries = 60;
   const Index tries = std::min(most_tries, (most_work - of_the_rest) / of_a_tile);
   if (tries < 4) return nullptr;
-  const Tile tile = best_tile(n, grid.ndim(), reaches, static_cast<std::size_t>(tries));
+  const Tile tile = best_tile(n, problem.stencil, reaches, static_cast<std::size_t>(tries));
 
   std::vector<NodeId> whole, others;
   for (Index node = 0; node < nodes.nodes(); ++node) {
