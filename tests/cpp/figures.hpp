@@ -8,8 +8,12 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cost/walk.hpp"
+#include "decide/few.hpp"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise_test {
 
@@ -26,6 +30,31 @@ inline std::string figures(const rankwise::Cost& cost) {
   std::snprintf(text, sizeof text, " | %.1f %.1f %zu@%d %.1f %.0f", 1e9 * cost.time_s(), 1e9 * sum_s / weights, most.resource,
                 static_cast<int>(most.unit), 1e9 * most.held_s, most.bytes);
   return text;
+}
+
+struct Where {
+  std::vector<rankwise::Index> dims;
+  std::vector<bool> periodic;
+  std::vector<int> cutoff;
+  rankwise::Shell shell;
+  rankwise::Placement placement;
+  rankwise::Index bytes;
+};
+
+// Calls visit(name, spec) for each exchange that there can be, by each way of sending.
+template <typename Visit>
+void each_exchange(const Where& where, Visit visit) {
+  using rankwise::SendMode;
+  for (const rankwise::ExchangeAlgorithm& algorithm : rankwise::exchange_algorithms()) {
+    for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
+      const std::string id(algorithm.id);
+      if (!rankwise::why_not(id, mode, where.shell).empty()) continue;
+      rankwise::ExchangeSpec spec =
+          rankwise::make_spec(id, mode, where.dims, where.periodic, where.cutoff, where.shell, algorithm.has_teams ? 2 : 1);
+      if (algorithm.needs_nodes) spec.nodes = rankwise::nodes_of(where.placement);
+      visit(id + " " + to_string(mode), spec);
+    }
+  }
 }
 
 // Compares with a file of tests/data; RANKWISE_WRITE_GOLDEN=1 in the environment writes it.

@@ -2,23 +2,13 @@
 #include "../figures.hpp"
 
 #include "../machine.hpp"
-#include "decide/few.hpp"
-#include "schedule/algorithms.hpp"
 
 namespace rankwise {
 namespace {
 
-struct Where {
-  std::vector<Index> dims;
-  std::vector<bool> periodic;
-  std::vector<int> cutoff;
-  Shell shell;
-  Placement placement;
-  Machine machine;
-  Index bytes;
-};
+using rankwise_test::Where;
 
-std::vector<Where> places() {
+std::vector<std::pair<Where, Machine>> places() {
   // Nodes of one to eight ranks, dealt unevenly, of two sockets each; switches above two and six of them.
   const std::vector<std::int32_t> nodes{0, 0, 3, 0, 1, 2, 2, 5, 2, 2, 2, 3, 4, 4, 4, 6, 4, 4, 7, 4};
   std::vector<std::int32_t> sockets;
@@ -34,36 +24,24 @@ std::vector<Where> places() {
   crowded.socket = Resource{1e9 / 0.107};
   crowded.memory = Resource{1e9 / 0.101};
   crowded.card.reset();
-  return {{{5, 4}, {true, false}, {1, 2}, Shell::full, uneven, shared, 700},
-          {{21}, {false}, {3}, Shell::full, Placement::blocked(21, 4, 3, 2).with_levels({2, 6}), duplex, 90},
-          {{7, 4, 3},
-           {false, true, true},
-           {1, 1, 1},
-           Shell::eighth,
-           Placement::blocked(84, 28, 11).with_levels({2}),
-           crowded,
-           9000}};
+  return {{{{5, 4}, {true, false}, {1, 2}, Shell::full, uneven, 700}, shared},
+          {{{21}, {false}, {3}, Shell::full, Placement::blocked(21, 4, 3, 2).with_levels({2, 6}), 90}, duplex},
+          {{{7, 4, 3}, {false, true, true}, {1, 1, 1}, Shell::eighth, Placement::blocked(84, 28, 11).with_levels({2}), 9000},
+           crowded}};
 }
 
 TEST(Figures, OfExchanges) {
   std::string text;
-  for (const Where& where : places()) {
-    for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
-      for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
-        const std::string id(algorithm.id);
-        if (algorithm.needs_nodes || !why_not(id, mode, where.shell).empty()) continue;
-        const ExchangeSpec spec =
-            make_spec(id, mode, where.dims, where.periodic, where.cutoff, where.shell, algorithm.has_teams ? 2 : 1);
-        const Walk walk(spec);
-        const Cost all = walk.cost(where.bytes, where.placement, where.machine);
-        text += id + " " + to_string(mode) + ", " + std::to_string(all.messages_per_rank) + " of " +
-                std::to_string(all.blocks_per_rank) + rankwise_test::figures(all) +
-                rankwise_test::figures(walk.cost(where.bytes, where.placement, rankwise_test::timed(where.machine))) +
-                rankwise_test::figures(
-                    walk_of_few(spec, Layout(rank_grid(spec), where.placement)).cost(where.bytes, where.machine)) +
-                "\n";
-      }
-    }
+  for (const auto& [where, machine] : places()) {
+    rankwise_test::each_exchange(where, [&](const std::string& name, const ExchangeSpec& spec) {
+      const Walk walk(spec);
+      const Cost all = walk.cost(where.bytes, where.placement, machine);
+      text += name + ", " + std::to_string(all.messages_per_rank) + " of " + std::to_string(all.blocks_per_rank) +
+              rankwise_test::figures(all) +
+              rankwise_test::figures(walk.cost(where.bytes, where.placement, rankwise_test::timed(machine))) +
+              rankwise_test::figures(walk_of_few(spec, Layout(rank_grid(spec), where.placement)).cost(where.bytes, machine)) +
+              "\n";
+    });
   }
   rankwise_test::expect_golden("figures_of_exchanges.txt", text);
 }

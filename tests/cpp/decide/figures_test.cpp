@@ -4,19 +4,9 @@
 #include "../machine.hpp"
 #include "decide/few.hpp"
 #include "decide/few_nodes.hpp"
-#include "schedule/algorithms.hpp"
 
 namespace rankwise {
 namespace {
-
-struct Where {
-  std::vector<Index> dims;
-  std::vector<bool> periodic;
-  std::vector<int> cutoff;
-  Shell shell;
-  Placement placement;
-  Index bytes;
-};
 
 std::string told(const Walk& walk, Index bytes) {
   const Cost cost = walk.cost(bytes, rankwise_test::shared_machine());
@@ -28,24 +18,16 @@ std::string told(const Walk& walk, Index bytes) {
 TEST(Figures, OfTheFewOfExchanges) {
   std::vector<std::int32_t> dealt;
   for (std::int32_t rank = 0; rank < 279; ++rank) dealt.push_back(rank % 23);
-  const std::vector<Where> places{
+  const std::vector<rankwise_test::Where> places{
       {{40, 30}, {true, false}, {1, 2}, Shell::full, Placement::blocked(1200, 12, 5).with_levels({4, 20}), 800},
       {{3, 24, 4}, {false, true, false}, {1, 2, 2}, Shell::full, Placement::blocked(288, 9, 4), 500},
       {{5, 24, 4}, {false, true, false}, {2, 1, 3}, Shell::eighth, Placement::blocked(480, 17), 500},
       {{9, 31}, {true, true}, {1, 2}, Shell::full, Placement::on_nodes(dealt), 3000}};
   std::string text;
-  for (const Where& where : places) {
-    for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
-      for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
-        const std::string id(algorithm.id);
-        if (!why_not(id, mode, where.shell).empty()) continue;
-        ExchangeSpec spec =
-            make_spec(id, mode, where.dims, where.periodic, where.cutoff, where.shell, algorithm.has_teams ? 2 : 1);
-        if (algorithm.needs_nodes) spec.nodes = nodes_of(where.placement);
-        const Walk walk = walk_of_few(spec, Layout(rank_grid(spec), where.placement));
-        text += id + " " + to_string(mode) + ": " + told(walk, where.bytes);
-      }
-    }
+  for (const rankwise_test::Where& where : places) {
+    rankwise_test::each_exchange(where, [&](const std::string& name, const ExchangeSpec& spec) {
+      text += name + ": " + told(walk_of_few(spec, Layout(rank_grid(spec), where.placement)), where.bytes);
+    });
   }
   rankwise_test::expect_golden("figures_of_the_few.txt", text);
 }
