@@ -32,25 +32,18 @@ struct FlagsOfRanks {
   void tell_done(std::uint64_t epoch) const { own->done.store(epoch, std::memory_order_release); }
 };
 
-// True when all is read (read(i): source i), and all that read this rank have done so. wait: returns only then. Meanwhile MPI
-// gets on: another rank may be sending to this one before it comes here. Throws MpiError.
-template <class Read>
-bool advance(Epochs<FlagsOfRanks>& epochs, FlagsOfRanks& flags, MPI_Comm comm, bool wait, Read read) {
+enum class Seen { nothing, some, all };
+
+// Calls look() until it has seen all: true. Not wait: only until it has seen nothing new. Meanwhile MPI gets on: another rank may
+// be sending to this one before it comes here. Throws MpiError.
+template <class Look>
+bool look_until_all(MPI_Comm comm, bool wait, Look look) {
   // Never sleeps: a call takes longer than most exchanges.
   constexpr int most_pauses = 3000;
-  int pauses = 0;
-  std::size_t left = epochs.left();
-  std::size_t idle = 0;
-  while (!epochs.is_over()) {
-    static_cast<void>(epochs.step(flags, read));
-    if (const std::size_t now = epochs.left(); now != left) {
-      left = now;
-      idle = 0;
-      continue;
-    }
-    // One look at every source without anything new.
-    if (++idle < epochs.sources()) continue;
-    idle = 0;
+  for (int pauses = 0;;) {
+    const Seen seen = look();
+    if (seen == Seen::all) return true;
+    if (seen == Seen::some) continue;
     if (wait && ++pauses < most_pauses) {
 #if defined(__x86_64__) || defined(__i386__)
       __builtin_ia32_pause();
@@ -62,7 +55,17 @@ bool advance(Epochs<FlagsOfRanks>& epochs, FlagsOfRanks& flags, MPI_Comm comm, b
     if (!wait) return false;
     sched_yield();
   }
-  return true;
+}
+
+// True when all is read (read(i): source i), and all that read this rank have done so. wait: returns only then.
+template <class Read>
+bool advance(Epochs<FlagsOfRanks>& epochs, FlagsOfRanks& flags, MPI_Comm comm, bool wait, Read read) {
+  return look_until_all(comm, wait, [&] {
+    const std::size_t left = epochs.left();
+    // One look at every source.
+    for (std::size_t i = 0; i <= epochs.sources() && !epochs.is_over(); ++i) static_cast<void>(epochs.step(flags, read));
+    return epochs.is_over() ? Seen::all : epochs.left() != left ? Seen::some : Seen::nothing;
+  });
 }
 
 }  // namespace rankwise

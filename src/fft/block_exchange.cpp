@@ -1,10 +1,7 @@
 #include "fft/block_exchange.hpp"
 
-#include <cstdint>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
-#include <utility>
 
 #include "mpi/wait.hpp"
 #include "schedule/transpose.hpp"
@@ -71,10 +68,6 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks&
     if (!nodes_->is_of_use()) nodes_.reset();
     return;
   }
-  if (way.method == TransposeMethod::alltoall && way.shared != nullptr) {
-    find_reads(*way.shared, sends, receives);
-    return;
-  }
   if (way.method == TransposeMethod::alltoall) {
     lay_out(sends, way.value_bytes, send_counts_, send_offsets_);
     lay_out(receives, way.value_bytes, recv_counts_, recv_offsets_);
@@ -99,36 +92,7 @@ BlockExchange::~BlockExchange() {
   if (value_ != MPI_DATATYPE_NULL) MPI_Type_free(&value_);
 }
 
-void BlockExchange::find_reads(SharedMemory& shared, const BlocksOfRanks& sends, const BlocksOfRanks& receives) {
-  int rank = 0;
-  mpi(MPI_Comm_rank(comm_, &rank));
-  const std::size_t ranks = sends.sizes.size();
-  std::vector<std::uint64_t> here(ranks), there(ranks);
-  for (std::size_t peer = 0; peer < ranks; ++peer) {
-    here[peer] = static_cast<std::uint64_t>(from_ - shared.data()) + sends.offsets[peer];
-  }
-  mpi(MPI_Alltoall(here.data(), 1, MPI_UINT64_T, there.data(), 1, MPI_UINT64_T, comm_));
-  SharedMemory::Part part = shared.part(comm_);
-  for (std::size_t i = 0; i < ranks; ++i) {  // everyone begins elsewhere
-    const std::size_t peer = (static_cast<std::size_t>(rank) + i) % ranks;
-    reads_.push_back({part.data[peer] + there[peer], into_ + receives.offsets[peer], receives.sizes[peer]});
-  }
-  flags_ = std::move(part.flags);
-  epochs_.emplace(ranks, ranks);
-}
-
-bool BlockExchange::advance(bool wait) {
-  return rankwise::advance(*epochs_, flags_, comm_, wait, [this](std::size_t source) {
-    const Read& one = reads_[source];
-    std::memcpy(one.into, one.from, one.bytes);
-  });
-}
-
 void BlockExchange::run() {
-  if (epochs_) {
-    start();
-    return wait();
-  }
   if (pairwise_) return pairwise_->run();
   if (nodes_) return nodes_->run();
   if (pieces_) return pieces_->run();
@@ -138,14 +102,12 @@ void BlockExchange::run() {
 
 void BlockExchange::start() {
   if (pieces_) return pieces_->start();
-  if (epochs_) return epochs_->begin(flags_);
   mpi(MPI_Ialltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(), recv_offsets_.data(),
                      value_, comm_, &request_));
 }
 
 bool BlockExchange::test() {
   if (pieces_) return pieces_->test();
-  if (epochs_) return advance(false);
   int done = 0;
   mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
   return done != 0;
@@ -153,10 +115,6 @@ bool BlockExchange::test() {
 
 void BlockExchange::wait() {
   if (pieces_) return pieces_->wait();
-  if (epochs_) {
-    advance(true);
-    return;
-  }
   wait_all(1, &request_);
 }
 

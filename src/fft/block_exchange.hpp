@@ -5,14 +5,13 @@
 #include <mpi.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "exchange/executor.hpp"
 #include "fft/long_blocks.hpp"
 #include "fft/node_exchange.hpp"
-#include "fft/shared_memory.hpp"
+#include "fft/stages.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -32,8 +31,6 @@ struct Way {
   std::size_t piece_bytes = 0;
   int ranks_per_node = 0;        // 0: as MPI tells
   NodeMemory* memory = nullptr;  // of node_aware
-  // Of alltoall: where the buffers that are sent from lie, if ranks reach each other's: everyone reads what is for it.
-  SharedMemory* shared = nullptr;
 };
 
 // Blocks of a buffer, one a rank.
@@ -64,24 +61,12 @@ class BlockExchange final : public Transfer {
   void wait() override;
 
  private:
-  // A block that lies with another rank, or here.
-  struct Read {
-    const std::byte* from;
-    std::byte* into;
-    std::size_t bytes;
-  };
-  void find_reads(SharedMemory& shared, const BlocksOfRanks& sends, const BlocksOfRanks& receives);
-  bool advance(bool wait);  // of reads
-
   MPI_Comm comm_;
   std::byte* from_;
   std::byte* into_;
   MPI_Datatype value_ = MPI_DATATYPE_NULL;
   std::vector<int> send_counts_, send_offsets_, recv_counts_, recv_offsets_;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::optional<Epochs<FlagsOfRanks>> epochs_;  // where ranks read each other's memory
-  FlagsOfRanks flags_;
-  std::vector<Read> reads_;  // by source
   RankSchedule schedule_;
   std::unique_ptr<Executor> pairwise_;
   std::unique_ptr<NodeExchange> nodes_;

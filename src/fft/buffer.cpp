@@ -21,8 +21,6 @@ Buffer::Buffer(std::size_t bytes, const std::nothrow_t&) : bytes_(bytes) {
   std::memset(data_, 0, bytes);
 }
 
-Buffer::~Buffer() {
-  if (is_own_) std::free(data_);
-}
+Buffer::~Buffer() { std::free(data_); }
 
 }  // namespace rankwise

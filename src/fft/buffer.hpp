@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace rankwise {
 
@@ -11,10 +12,14 @@ class Buffer {
  public:
   explicit Buffer(std::size_t bytes);                // zeros; throws std::bad_alloc
   Buffer(std::size_t bytes, const std::nothrow_t&);  // is_there() says whether there was memory
-  Buffer(std::size_t bytes, std::byte* lent) : bytes_(bytes), data_(lent), is_own_(false) {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
 
   [[nodiscard]] bool is_there() const { return data_ != nullptr; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -26,7 +31,6 @@ class Buffer {
  private:
   std::size_t bytes_;
   std::byte* data_;
-  bool is_own_ = true;
 };
 
 }  // namespace rankwise

@@ -96,7 +96,9 @@ class PlannedFft : public LocalFft<Real> {
   PlannedFft(const PlannedFft&) = delete;
   PlannedFft& operator=(const PlannedFft&) = delete;
 
-  void run(std::complex<Real>* data) const override { execute_(plan_, data, data); }
+  void run(const std::complex<Real>* from, std::complex<Real>* into) const override {
+    execute_(plan_, const_cast<std::complex<Real>*>(from), into);  // which does not write there
+  }
 
  private:
   void* plan_;
@@ -142,7 +144,7 @@ const FftLibrary::Interface& FftLibrary::interface() const {
 
 template <typename Real>
 std::unique_ptr<LocalFft<Real>> FftLibrary::plan(const LocalBatch& batch, Direction direction, Planning planning,
-                                                 std::complex<Real>* data) const {
+                                                 std::complex<Real>* data, std::complex<Real>* into) const {
   const Interface& with = interface<Real>();
   const int rank = static_cast<int>(batch.n.size());
   // A complex value of single precision may lie between the boundaries that vector instructions like.
@@ -152,8 +154,8 @@ std::unique_ptr<LocalFft<Real>> FftLibrary::plan(const LocalBatch& batch, Direct
   Execute execute = with.execute;
   if (!batch.real) {
     const int sign = direction == Direction::forward ? -1 : 1;
-    planned = with.plan_complex(rank, batch.n.data(), batch.count, data, nullptr, batch.stride, batch.distance, data, nullptr,
-                                batch.stride, batch.distance, sign, flags);
+    planned = with.plan_complex(rank, batch.n.data(), batch.count, data, nullptr, batch.stride, batch.distance,
+                                into == nullptr ? data : into, nullptr, batch.stride, batch.distance, sign, flags);
   } else {
     std::vector<int> complex_n = batch.n;
     complex_n.back() = complex_n.back() / 2 + 1;
@@ -191,9 +193,10 @@ void FftLibrary::take_wisdom(const std::string& text) const {
   if (name_ == "fftw" && with.import_wisdom != nullptr && !text.empty()) with.import_wisdom(text.c_str());
 }
 
-template std::unique_ptr<LocalFft<double>> FftLibrary::plan(const LocalBatch&, Direction, Planning,
+template std::unique_ptr<LocalFft<double>> FftLibrary::plan(const LocalBatch&, Direction, Planning, std::complex<double>*,
                                                             std::complex<double>*) const;
-template std::unique_ptr<LocalFft<float>> FftLibrary::plan(const LocalBatch&, Direction, Planning, std::complex<float>*) const;
+template std::unique_ptr<LocalFft<float>> FftLibrary::plan(const LocalBatch&, Direction, Planning, std::complex<float>*,
+                                                           std::complex<float>*) const;
 template std::string FftLibrary::wisdom<double>() const;
 template std::string FftLibrary::wisdom<float>() const;
 template void FftLibrary::take_wisdom<double>(const std::string&) const;

@@ -1,4 +1,4 @@
-// FFTs within one rank, behind one small interface: plan an in-place batch of transforms, run it.
+// FFTs within one rank, behind one small interface: plan a batch of transforms, run it.
 //
 // The library is loaded when it is first asked for, through the FFTW3 interface that several libraries speak: FFTW
 // itself, or Intel's MKL. Nothing of them is compiled in or shipped: whoever installs one chooses its licence. Another
@@ -41,8 +41,10 @@ template <typename Real>
 class LocalFft {
  public:
   virtual ~LocalFft() = default;
-  // Transforms in place. Any address that is a multiple of the size of a complex value.
-  virtual void run(std::complex<Real>* data) const = 0;
+  // Transforms as planned: in place, or from one memory into another, which do not overlap. Any addresses that are multiples of the
+  // size of a complex value.
+  virtual void run(const std::complex<Real>* from, std::complex<Real>* into) const = 0;
+  void run(std::complex<Real>* data) const { run(data, data); }
 };
 
 class FftLibrary {
@@ -57,11 +59,12 @@ class FftLibrary {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string version() const;
 
-  // data: memory of the batch's size, overwritten unless planning is an estimate. Throws FftUnavailable when the
+  // data: memory of the batch's size, overwritten unless planning is an estimate; into: likewise, for plans out of place, of complex
+  // values on both sides, which leave what they read as it is; null: in place. Throws FftUnavailable when the
   // library has no single precision (it is a separate file with FFTW) or cannot plan the batch.
   template <typename Real>
   [[nodiscard]] std::unique_ptr<LocalFft<Real>> plan(const LocalBatch& batch, Direction direction, Planning planning,
-                                                     std::complex<Real>* data) const;
+                                                     std::complex<Real>* data, std::complex<Real>* into = nullptr) const;
 
   // What planning has found out, as text that another process of the same library can take instead of measuring; empty
   // where the library keeps none.

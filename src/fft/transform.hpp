@@ -11,6 +11,9 @@
 // Besides the array one buffer of the same size is needed. The first stage can read a caller's memory and the last one write
 // it: lines go to cache and from there to the blocks anyway.
 //
+// Where the ranks share a node, small arrays are not sent: each stage writes its box into memory that all ranks see, and the next
+// one takes what it needs from there (shared_turns.hpp). Planes of complex values are then transformed on their way into it.
+//
 // Several fields can be transformed together: their blocks for a rank lie side by side and travel as one message. Between the
 // stages a field then is what another axis would be: [axis 0][field][axis 1][axis 2] in transposed order, one field after the
 // other in natural order.
@@ -29,6 +32,7 @@
 #include "fft/buffer.hpp"
 #include "fft/decomposition.hpp"
 #include "fft/library.hpp"
+#include "fft/shared_turns.hpp"
 #include "fft/stages.hpp"
 
 namespace rankwise {
@@ -135,43 +139,66 @@ class Fft3d {
     std::array<std::unique_ptr<LocalFft<Real>>, 2> whole;
     std::array<std::unique_ptr<LocalFft<Real>>, 2> rest;
     Index step = 1;  // planes or columns of a whole batch
-    void run(Value* data, Index count, Direction direction) const;
+    void run(const Value* from, Value* into, Index count, Direction direction) const;
   };
   class Lap;
-  // The exchanges of so many fields at a time; none where a stage has none.
-  struct Exchanges {
-    std::optional<BlockExchange> row_forward, row_backward, column_forward, column_backward;
-    std::vector<std::unique_ptr<BlockExchange>> slices_forward, slices_backward;
-  };
-  // Lines along axis 0: point x of column c of a field lies at at[x * row + field * step + c].
+  // Values of so many points of an axis that is divided there. Those of point x of axis 0 and y of axis 1, both counted from the
+  // first that are there, begin at at[field * field + x * x + y * y]; what is not divided lies in a row.
   template <class Values>
-  struct Columns {
+  struct Piece {
     Values* at;
-    Index row, step;
+    Share share;
+    Index field, x, y;
+  };
+  // A piece that lies with a rank, so many values behind the beginning of what that has written.
+  struct Part {
+    Share share;
+    Index rank, offset, field, x, y;
+  };
+  // How the values of one stage become those of the next.
+  struct Between {
+    std::vector<Part> written, read;
+    Value* write_at = nullptr;
+    Value* read_at = nullptr;
+    std::unique_ptr<BlockExchange> blocks = {};  // from the one to the other
+    SharedTurns* turns = nullptr;                // in place of all three
+    [[nodiscard]] std::vector<Piece<Value>> to_write() const;
+    [[nodiscard]] std::vector<Piece<const Value>> to_read() const;
+    [[nodiscard]] Transfer* transfer() const { return turns != nullptr ? static_cast<Transfer*>(turns) : blocks.get(); }
+  };
+  // The exchanges of so many fields at a time, by direction.
+  struct Exchanges {
+    std::array<Between, 2> row, column;
+    std::array<std::vector<std::unique_ptr<BlockExchange>>, 2> slices;
   };
 
-  [[nodiscard]] std::unique_ptr<SharedMemory> shared(std::size_t array_bytes) const;
-  [[nodiscard]] Buffer buffer(std::size_t behind, std::size_t bytes) const;
+  void share_memory();
   void plan(const FftLibrary& library);
   void plan_all(const FftLibrary& library);
-  [[nodiscard]] Planned plan_planes(const FftLibrary& library);
+  [[nodiscard]] Planned plan_planes(const FftLibrary& library, Value* into);  // null: in place
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
   void connect(Index fields);
+  void connect_row(Exchanges& exchanges, Index fields);
+  void connect_column(Exchanges& exchanges, Index fields);
   void connect_slices(Exchanges& exchanges, Index fields);
+  void join(MPI_Comm comm, std::array<Between, 2>& both, const BlocksOfRanks& blocks, const BlocksOfRanks& lines,
+            const Buffer& from, const Buffer& into);
   [[nodiscard]] Exchanges& exchanges_of(Index fields);
   [[nodiscard]] bool is_sliced() const { return spec_.chunks > 1 && p1_ > 1 && p2_ == 1; }
   [[nodiscard]] Share chunk_of(Index planes, Index plane, Index chunk) const;
   void progress() const;
   void close();
 
-  void forward(Stages& stages, bool transforms, const Ends& ends);
-  void backward(Stages& stages, bool transforms, const Ends& ends);
-  void scatter_planes(bool transforms, const Ends& ends, Index chunk);  // natural order -> blocks
-  void gather_planes(bool transforms, const Ends& ends, Index chunk);   // blocks -> natural order
-  void scatter_middle(bool transforms, Index fields);                   // lines along axis 1 -> blocks
-  void gather_middle(bool transforms, Index fields);                    // blocks -> lines along axis 1
-  void transform_first(Columns<const Value> from, Columns<Value> into, Direction direction, bool transforms, const Ends& ends);
-  [[nodiscard]] Columns<Value> own_columns(Value* at, Index fields) const;
+  void go(Stages& stages, bool transforms, const Ends& ends);    // until lines along axis 0 are whole
+  void come(Stages& stages, bool transforms, const Ends& ends);  // back from there
+  void scatter_planes(bool transforms, const Ends& ends, const Between& next, Index chunk);   // from natural order
+  void gather_planes(bool transforms, const Ends& ends, const Between& before, Index chunk);  // into natural order
+  void transform_middle(bool transforms, Direction direction, Index fields, const Between& before, const Between& next);
+  void transform_first(const std::vector<Piece<const Value>>& from, const std::vector<Piece<Value>>& into, Direction direction,
+                       const Ends& ends);
+  // Whole lines along axis 0, as so many fields take turns; step: values from one field to the next, 0: as they do.
+  template <class Values>
+  [[nodiscard]] Piece<Values> columns(Values* at, Index fields, std::size_t stride = 0) const;
   void run_alone(Direction direction, const Ends& ends);  // one rank
   void run_field_alone(Direction direction, const Ends& ends, Value* array);
   // Runs a stage's units (planes or panels), or a share of them, and adds what they took, scaled. total: of what `work` counts.
@@ -179,7 +206,10 @@ class Fft3d {
   void in_units(Index units, Index total, Work work);
   template <class Work>
   Index in_some_units(Index units, PhaseTimes& own, Work work);
-  void transform(const Planned& planned, Value* data, Index count, Index values, Direction direction) const;
+  // from may be into.
+  void transform(const Planned& planned, const Value* from, Value* into, Index count, Index values, Direction direction) const;
+  // Whether planes can go straight from the caller's memory or into it.
+  [[nodiscard]] bool is_straight(const void* memory) const;
   // Lines along axis 2 from and to the caller's memory; those of real data may lie apart there.
   void load_lines(const Ends& ends, Index first, Index count, Value* into) const;
   void store_lines(const Value* from, Index first, Index count, const Ends& ends) const;
@@ -191,15 +221,16 @@ class Fft3d {
   MPI_Comm row_ = MPI_COMM_NULL;     // ranks that divide axis 1 (natural) or 2 among them
   MPI_Comm column_ = MPI_COMM_NULL;  // ranks that divide axis 0 or 1
   Index p1_, p2_;
-  Index n0_, n1_, n2_;                    // n2: complex points
-  Index own0_, own1_, own2_, late1_;      // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
-  std::unique_ptr<SharedMemory> shared_;  // that holds array_ and work_; null: they are this rank's own
+  Index n0_, n1_, n2_;                // n2: complex points
+  Index own0_, own1_, own2_, late1_;  // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)
   Buffer array_;
   Buffer work_;
   Buffer late_;  // what arrives in slices, for the array is still in use
   Buffer panel_;
   std::unique_ptr<LocalFft<Real>> all_[2];  // one rank, where it is faster than planes and panels: the whole transform
   Planned planes_, middle_, first_;
+  Planned apart_;                                          // planes from one memory into another, where these are shared
+  std::unique_ptr<SharedTurns> row_turns_, column_turns_;  // in place of messages
   NodeMemory node_memory_;
   std::array<Exchanges, 2> exchanges_;  // of FftSpec::fields and of last_fields
   PhaseTimes phases_;

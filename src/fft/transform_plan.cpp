@@ -26,14 +26,16 @@ Index planes_at_a_time(Index planes, Index plane, std::size_t value_bytes, Index
 }
 
 template <typename Real>
-void Fft3d<Real>::Planned::run(Value* data, Index count, Direction direction) const {
+void Fft3d<Real>::Planned::run(const Value* from, Value* into, Index count, Direction direction) const {
   const auto which = static_cast<std::size_t>(direction);
-  if (const auto& fft = count == step ? whole[which] : rest[which]) fft->run(data);  // none where planes have no points
+  if (const auto& fft = count == step ? whole[which] : rest[which]) fft->run(from, into);  // none where planes have no points
 }
 
 template <typename Real>
 void Fft3d<Real>::plan(const FftLibrary& library) {
-  planes_ = plan_planes(library);
+  planes_ = plan_planes(library, nullptr);
+  const SharedTurns* const turns = p2_ > 1 ? row_turns_.get() : column_turns_.get();
+  if (turns != nullptr && !spec_.decomposition.real) apart_ = plan_planes(library, reinterpret_cast<Value*>(turns->own()));
   if (p2_ > 1) middle_ = plan_panels(library, n1_, own2_);
   first_ = plan_panels(library, n0_, late1_ * own2_);
   if (p1_ * p2_ == 1 && spec_.planning != Planning::estimate) plan_all(library);
@@ -65,7 +67,7 @@ void Fft3d<Real>::plan_all(const FftLibrary& library) {
 
 // Planes of the natural order (fixed point of axis 0): lines along axis 2, or both axes where axis 1 is whole, too.
 template <typename Real>
-typename Fft3d<Real>::Planned Fft3d<Real>::plan_planes(const FftLibrary& library) {
+typename Fft3d<Real>::Planned Fft3d<Real>::plan_planes(const FftLibrary& library, Value* into) {
   Planned planned;
   const Index plane = own1_ * n2_;
   if (own0_ * plane == 0) return planned;
@@ -74,7 +76,7 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_planes(const FftLibrary& library
     const auto points = static_cast<int>(spec_.decomposition.n[2]);
     LocalBatch batch{{points}, static_cast<int>(planes * own1_), 1, static_cast<int>(n2_), spec_.decomposition.real};
     if (p2_ == 1) batch = {{static_cast<int>(n1_), points}, static_cast<int>(planes), 1, static_cast<int>(plane), batch.real};
-    return library.plan<Real>(batch, direction, spec_.planning, data());
+    return library.plan<Real>(batch, direction, spec_.planning, data(), into);
   };
   for (const Direction d : {Direction::forward, Direction::backward}) {
     const auto which = static_cast<std::size_t>(d);
@@ -102,8 +104,8 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library
   return planned;
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                         \
-  template void Fft3d<Real>::Planned::run(Value*, Index, Direction) const; \
+#define RANKWISE_INSTANTIATE(Real)                                                       \
+  template void Fft3d<Real>::Planned::run(const Value*, Value*, Index, Direction) const; \
   template void Fft3d<Real>::plan(const FftLibrary&);
 RANKWISE_INSTANTIATE(double)
 RANKWISE_INSTANTIATE(float)

@@ -1,7 +1,6 @@
 // The local work of a 3-D transform, stage by stage.
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
+#include <cstdint>
 
 #include "fft/transform.hpp"
 #include "mpi/error.hpp"
@@ -80,13 +79,12 @@ void Fft3d<Real>::run_field_alone(Direction direction, const Ends& ends, Value* 
       const Index count = std::min(planes_.step, n0_ - x);
       Value* const plane = array + x * n1_ * n2_;
       load_lines(load, x * n1_, count * n1_, plane);
-      transform(planes_, plane, count, count * n1_ * n2_, direction);
+      transform(planes_, plane, plane, count, count * n1_ * n2_, direction);
       store_lines(plane, x * n1_, count * n1_, store);
       lap.to(own.compute_s);
       return count;
     });
   };
-  const auto columns = [this](auto* at) { return Columns<std::remove_pointer_t<decltype(at)>>{at, n1_ * n2_, 0}; };
   const bool is_forward = direction == Direction::forward;
   auto* const spectrum = static_cast<Value*>(ends.into);
   if (const auto& all = all_[static_cast<int>(direction)]) {
@@ -101,11 +99,10 @@ void Fft3d<Real>::run_field_alone(Direction direction, const Ends& ends, Value* 
     lap.to(phases_.compute_s);
   } else if (is_forward) {
     planes(ends, {});
-    transform_first(columns(static_cast<const Value*>(array)), columns(spectrum == nullptr ? array : spectrum), direction, true,
-                    ends);
+    transform_first({columns<const Value>(array, 1)}, {columns(spectrum == nullptr ? array : spectrum, 1)}, direction, ends);
   } else {
     const auto* const from = static_cast<const Value*>(ends.from);
-    transform_first(columns(from == nullptr ? array : from), columns(array), direction, true, ends);
+    transform_first({columns(from == nullptr ? array : from, 1)}, {columns(array, 1)}, direction, ends);
     planes({}, ends);
   }
 }
@@ -155,56 +152,62 @@ Index Fft3d<Real>::in_some_units(Index units, PhaseTimes& own, Work work) {
 
 // FFTs of planes or of a panel; of units that are only moved, a write to every line of memory.
 template <typename Real>
-void Fft3d<Real>::transform(const Planned& planned, Value* data, Index count, Index values, Direction direction) const {
-  if (!is_moved_only_) return planned.run(data, count, direction);
+void Fft3d<Real>::transform(const Planned& planned, const Value* from, Value* into, Index count, Index values,
+                            Direction direction) const {
+  if (!is_moved_only_) return planned.run(from, into, count, direction);
+  if (from != into) {
+    std::copy_n(from, values, into);
+    return;
+  }
   constexpr Index step = 64 / sizeof(Value);
-  for (Index i = 0; i < values; i += step) data[i] = -data[i];
+  for (Index i = 0; i < values; i += step) into[i] = -into[i];
 }
 
-// Blocks for the row: [axis 1][field][axis 0][points of axis 2 of the peer]; for the column of a slab: [axis 0][field][lines of
-// axis 1 of the peer][axis 2].
 template <typename Real>
-void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, Index chunk) {
+bool Fft3d<Real>::is_straight(const void* memory) const {
+  return apart_.whole[0] != nullptr && reinterpret_cast<std::uintptr_t>(memory) % sizeof(Value) == 0;
+}
+
+template <typename Real>
+void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Between& next, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
-  const Index fields = ends.fields;
-  in_units(fields * batches, fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
+  const auto pieces = next.to_write();
+  in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
     const Index field = unit / batches;
     const Ends theirs = ends.of_field(field);
     const Index x0 = planes_here.first + unit % batches * planes_.step;
     const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
-    Value* const own_planes = data() + (field * own0_ + x0) * own1_ * n2_;
-    const Value* planes = own_planes;
+    const Index plane = own1_ * n2_;
+    Value* const own_planes = data() + (field * own0_ + x0) * plane;
+    const Value* planes = ends.from == nullptr ? own_planes : nullptr;
+    if (ends.from != nullptr && !spec_.decomposition.real) planes = static_cast<const Value*>(theirs.from) + x0 * plane;
+    if (transforms && planes != nullptr && is_straight(planes)) {
+      transform(apart_, planes, pieces[0].at + field * pieces[0].field + x0 * plane, count, count * plane, Direction::forward);
+      lap.to(own.compute_s);
+      return count;
+    }
     if (transforms) {
       // The caller's planes are transformed at the same place every time: it stays in cache.
       Value* const place = ends.from == nullptr ? own_planes : data();
       load_lines(theirs, x0 * own1_, count * own1_, place);
       lap.to(own.shuffle_s);
-      transform(planes_, place, count, count * own1_ * n2_, Direction::forward);
+      transform(planes_, place, place, count, count * plane, Direction::forward);
+      lap.to(own.compute_s);
       planes = place;
-    } else if (ends.from != nullptr) {
-      planes = static_cast<const Value*>(theirs.from) + x0 * own1_ * n2_;
     }
-    lap.to(own.compute_s);
-    Value* block = work_.as<Value>();
-    for (Index peer = 0; peer < (p2_ > 1 ? p2_ : p1_); ++peer) {
-      if (p2_ > 1) {
-        const Share points = share_of(n2_, p2_, peer);
-        for (Index x = 0; x < count; ++x) {
-          for (Index y = 0; y < own1_; ++y) {
-            std::copy_n(planes + (x * own1_ + y) * n2_ + points.first, points.count,
-                        block + ((y * fields + field) * own0_ + x0 + x) * points.count);
-          }
+    for (const Piece<Value>& piece : pieces) {
+      Value* const at = piece.at + field * piece.field + x0 * piece.x;
+      const Index first = piece.share.first, part = piece.share.count;
+      for (Index x = 0; x < count; ++x) {
+        if (p2_ == 1) {  // so many lines
+          std::copy_n(planes + x * plane + first * n2_, part * n2_, at + x * piece.x);
+          continue;
         }
-        block += own1_ * fields * own0_ * points.count;
-      } else {
-        const Share lines = share_of(n1_, p1_, peer);
-        for (Index x = 0; x < count; ++x) {
-          std::copy_n(planes + (x * n1_ + lines.first) * n2_, lines.count * n2_,
-                      block + ((x0 + x) * fields + field) * lines.count * n2_);
+        for (Index y = 0; y < own1_; ++y) {
+          std::copy_n(planes + x * plane + y * n2_ + first, part, at + x * piece.x + y * piece.y);
         }
-        block += own0_ * fields * lines.count * n2_;
       }
     }
     lap.to(own.shuffle_s);
@@ -213,70 +216,73 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, Index chunk)
 }
 
 template <typename Real>
-void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, Index chunk) {
+void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between& before, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
-  const Index fields = ends.fields;
-  in_units(fields * batches, fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
+  const auto pieces = before.to_read();
+  in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
     const Index field = unit / batches;
     const Ends theirs = ends.of_field(field);
     const Index x0 = planes_here.first + unit % batches * planes_.step;
     const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
-    Value* planes = data() + (ends.into == nullptr ? (field * own0_ + x0) * own1_ * n2_ : 0);
-    if (!transforms && ends.into != nullptr) planes = static_cast<Value*>(theirs.into) + x0 * own1_ * n2_;
-    const Value* block = work_.as<Value>();
-    for (Index peer = 0; peer < (p2_ > 1 ? p2_ : p1_); ++peer) {
-      if (p2_ > 1) {
-        const Share points = share_of(n2_, p2_, peer);
-        for (Index x = 0; x < count; ++x) {
-          for (Index y = 0; y < own1_; ++y) {
-            std::copy_n(block + ((y * fields + field) * own0_ + x0 + x) * points.count, points.count,
-                        planes + (x * own1_ + y) * n2_ + points.first);
-          }
+    const Index plane = own1_ * n2_;
+    Value* target = nullptr;  // the caller's, where its planes are as ours
+    if (ends.into != nullptr && !spec_.decomposition.real) target = static_cast<Value*>(theirs.into) + x0 * plane;
+    Value* planes = data() + (ends.into == nullptr ? (field * own0_ + x0) * plane : 0);
+    if (!transforms && target != nullptr) planes = target;
+    for (const Piece<const Value>& piece : pieces) {
+      const Value* const at = piece.at + field * piece.field + x0 * piece.x;
+      const Index first = piece.share.first, part = piece.share.count;
+      for (Index x = 0; x < count; ++x) {
+        if (p2_ == 1) {  // so many lines
+          std::copy_n(at + x * piece.x, part * n2_, planes + x * plane + first * n2_);
+          continue;
         }
-        block += own1_ * fields * own0_ * points.count;
-      } else {
-        const Share lines = share_of(n1_, p1_, peer);
-        for (Index x = 0; x < count; ++x) {
-          std::copy_n(block + ((x0 + x) * fields + field) * lines.count * n2_, lines.count * n2_,
-                      planes + (x * n1_ + lines.first) * n2_);
+        for (Index y = 0; y < own1_; ++y) {
+          std::copy_n(at + x * piece.x + y * piece.y, part, planes + x * plane + y * n2_ + first);
         }
-        block += own0_ * fields * lines.count * n2_;
       }
     }
     lap.to(own.shuffle_s);
-    if (transforms) transform(planes_, planes, count, count * own1_ * n2_, Direction::backward);
+    if (!transforms) return count;
+    const bool goes_straight = target != nullptr && is_straight(target);
+    transform(goes_straight ? apart_ : planes_, planes, goes_straight ? target : planes, count, count * plane,
+              Direction::backward);
     lap.to(own.compute_s);
-    if (transforms) store_lines(planes, x0 * own1_, count * own1_, theirs);
+    if (!goes_straight) store_lines(planes, x0 * own1_, count * own1_, theirs);
     lap.to(own.shuffle_s);
     return count;
   });
 }
 
-// The array is [axis 1][field][axis 0][axis 2]; blocks for the column are [axis 0][field][lines of axis 1 of the peer][axis 2].
+// Lines along axis 1, panel by panel.
 template <typename Real>
-void Fft3d<Real>::scatter_middle(bool transforms, Index fields) {
+void Fft3d<Real>::transform_middle(bool transforms, Direction direction, Index fields, const Between& before,
+                                   const Between& next) {
   auto* const panel = panel_.as<Value>();
   const Index panels = (own2_ + middle_.step - 1) / middle_.step;
   const Index all = fields * own0_;
+  const auto from = before.to_read();
+  const auto into = next.to_write();
   in_units(all * panels, all * own2_, [&](Index unit, PhaseTimes& own) {
     Lap lap;
-    const Index x = unit / panels;  // of all fields
+    const Index field = unit / panels / own0_;
+    const Index x = unit / panels % own0_;
     const Index z = unit % panels * middle_.step;
     const Index width = std::min(middle_.step, own2_ - z);
-    for (Index y = 0; y < n1_; ++y) std::copy_n(data() + (y * all + x) * own2_ + z, width, panel + y * width);
+    const auto lines = [&](const auto& piece, const auto& copy) {
+      auto* const at = piece.at + field * piece.field + x * piece.x + z;
+      for (Index y = 0; y < piece.share.count; ++y) copy(at + y * piece.y, panel + (piece.share.first + y) * width);
+    };
+    for (const auto& piece : from) {
+      lines(piece, [width](const Value* at, Value* line) { std::copy_n(at, width, line); });
+    }
     lap.to(own.shuffle_s);
-    if (transforms) transform(middle_, panel, width, width * n1_, Direction::forward);
+    if (transforms) transform(middle_, panel, panel, width, width * n1_, direction);
     lap.to(own.compute_s);
-    Value* block = work_.as<Value>();
-    for (Index peer = 0; peer < p1_; ++peer) {
-      const Share lines = share_of(n1_, p1_, peer);
-      const Index line = (x % own0_ * fields + x / own0_) * lines.count;
-      for (Index y = 0; y < lines.count; ++y) {
-        std::copy_n(panel + (lines.first + y) * width, width, block + (line + y) * own2_ + z);
-      }
-      block += fields * own0_ * lines.count * own2_;
+    for (const auto& piece : into) {
+      lines(piece, [width](Value* at, const Value* line) { std::copy_n(line, width, at); });
     }
     lap.to(own.shuffle_s);
     return width;
@@ -284,38 +290,16 @@ void Fft3d<Real>::scatter_middle(bool transforms, Index fields) {
 }
 
 template <typename Real>
-void Fft3d<Real>::gather_middle(bool transforms, Index fields) {
-  auto* const panel = panel_.as<Value>();
-  const Index panels = (own2_ + middle_.step - 1) / middle_.step;
-  const Index all = fields * own0_;
-  in_units(all * panels, all * own2_, [&](Index unit, PhaseTimes& own) {
-    Lap lap;
-    const Index x = unit / panels;  // of all fields
-    const Index z = unit % panels * middle_.step;
-    const Index width = std::min(middle_.step, own2_ - z);
-    const Value* block = work_.as<Value>();
-    for (Index peer = 0; peer < p1_; ++peer) {
-      const Share lines = share_of(n1_, p1_, peer);
-      const Index line = (x % own0_ * fields + x / own0_) * lines.count;
-      for (Index y = 0; y < lines.count; ++y) {
-        std::copy_n(block + (line + y) * own2_ + z, width, panel + (lines.first + y) * width);
-      }
-      block += fields * own0_ * lines.count * own2_;
-    }
-    lap.to(own.shuffle_s);
-    if (transforms) transform(middle_, panel, width, width * n1_, Direction::backward);
-    lap.to(own.compute_s);
-    for (Index y = 0; y < n1_; ++y) std::copy_n(panel + y * width, width, data() + (y * all + x) * own2_ + z);
-    lap.to(own.shuffle_s);
-    return width;
-  });
+template <class Values>
+auto Fft3d<Real>::columns(Values* at, Index fields, std::size_t stride) const -> Piece<Values> {
+  const Index step = late1_ * own2_;
+  return {at, {0, n0_}, stride == 0 ? step : static_cast<Index>(stride / sizeof(Value)), fields * step, own2_};
 }
 
-// Lines along axis 0, panel by panel, from one array into another or the same.
+// Lines along axis 0, panel by panel.
 template <typename Real>
-void Fft3d<Real>::transform_first(Columns<const Value> from, Columns<Value> into, Direction direction, bool transforms,
-                                  const Ends& ends) {
-  if (!transforms && from.at == into.at) return;
+void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>& from, const std::vector<Piece<Value>>& into,
+                                  Direction direction, const Ends& ends) {
   auto* const panel = panel_.as<Value>();
   const Index columns = late1_ * own2_;
   const Index panels = (columns + first_.step - 1) / first_.step;
@@ -324,26 +308,34 @@ void Fft3d<Real>::transform_first(Columns<const Value> from, Columns<Value> into
     const Index field = unit / panels;
     const Index c = unit % panels * first_.step;
     const Index width = std::min(first_.step, columns - c);
-    const Value* const source = from.at + field * from.step + c;
-    for (Index x = 0; x < n0_; ++x) std::copy_n(source + x * from.row, width, panel + x * width);
+    for (const auto& piece : from) {
+      const Value* const at = piece.at + field * piece.field + c;
+      Value* const rows = panel + piece.share.first * width;
+      for (Index x = 0; x < piece.share.count; ++x) std::copy_n(at + x * piece.x, width, rows + x * width);
+    }
     lap.to(own.shuffle_s);
-    if (transforms) transform(first_, panel, width, width * n0_, direction);
+    transform(first_, panel, panel, width, width * n0_, direction);
     lap.to(own.compute_s);
-    Value* const target = into.at + field * into.step + c;
-    for (Index x = 0; x < n0_; ++x) copy_scaled(panel + x * width, width, target + x * into.row, ends.scale);
+    for (const auto& piece : into) {
+      Value* const at = piece.at + field * piece.field + c;
+      const Value* const rows = panel + piece.share.first * width;
+      for (Index x = 0; x < piece.share.count; ++x) copy_scaled(rows + x * width, width, at + x * piece.x, ends.scale);
+    }
     lap.to(own.shuffle_s);
     return width;
   });
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                            \
-  template void Fft3d<Real>::run_alone(Direction, const Ends&);               \
-  template void Fft3d<Real>::scatter_planes(bool, const Ends&, Index);        \
-  template void Fft3d<Real>::gather_planes(bool, const Ends&, Index);         \
-  template void Fft3d<Real>::scatter_middle(bool, Index);                     \
-  template void Fft3d<Real>::gather_middle(bool, Index);                      \
-  template void Fft3d<Real>::run_field_alone(Direction, const Ends&, Value*); \
-  template void Fft3d<Real>::transform_first(Columns<const Value>, Columns<Value>, Direction, bool, const Ends&);
+#define RANKWISE_INSTANTIATE(Real)                                                                                     \
+  template void Fft3d<Real>::run_alone(Direction, const Ends&);                                                        \
+  template void Fft3d<Real>::scatter_planes(bool, const Ends&, const Between&, Index);                                 \
+  template void Fft3d<Real>::gather_planes(bool, const Ends&, const Between&, Index);                                  \
+  template void Fft3d<Real>::transform_middle(bool, Direction, Index, const Between&, const Between&);                 \
+  template void Fft3d<Real>::run_field_alone(Direction, const Ends&, Value*);                                          \
+  template auto Fft3d<Real>::columns(Value*, Index, std::size_t) const -> Piece<Value>;                                \
+  template auto Fft3d<Real>::columns(const Value*, Index, std::size_t) const -> Piece<const Value>;                    \
+  template void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>&, const std::vector<Piece<Value>>&, \
+                                             Direction, const Ends&);
 RANKWISE_INSTANTIATE(double)
 RANKWISE_INSTANTIATE(float)
 #undef RANKWISE_INSTANTIATE

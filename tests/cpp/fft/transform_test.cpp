@@ -39,7 +39,7 @@ const FftLibrary& library() {
   return loaded;
 }
 
-// arrays: of memory, beside what a column of a tiny array takes.
+// arrays: of memory, beside what a column of a tiny array takes, and what shared memory takes more.
 template <typename Real>
 void expect_transform(const FftSpec& spec, double arrays = 2.2) {
   const Decomposition& d = spec.decomposition;
@@ -56,8 +56,9 @@ void expect_transform(const FftSpec& spec, double arrays = 2.2) {
   fft.run(Direction::backward);
   const double points = static_cast<double>(d.n[0] * d.n[1] * d.n[2]);
   EXPECT_LE(check_field(MPI_COMM_WORLD, d, points, fft.data()), bound);
+  if (spec.shares_memory && (spec.chunks == 1 || d.grid[1] > 1)) arrays += 1 + (d.grid[0] > 1 && d.grid[1] > 1 ? 2 : 0);
   EXPECT_LE(static_cast<double>(fft.memory_bytes()),
-            arrays * static_cast<double>(fft.array_bytes()) + 512);  // a column of a tiny array
+            arrays * static_cast<double>(fft.array_bytes()) + 1024);  // a column of a tiny array
 }
 
 TEST(Fft3d, TransformsEveryKindOfArrayOnEveryGrid) {
@@ -95,28 +96,38 @@ TEST(Fft3d, CutsLargeArraysIntoPanels) {
   }
 }
 
+// Left alone between beginning and end, which ranks reach at other times; again and again, so that memory is written anew.
 TEST(Fft3d, ReadsOfItsNodeWhatMpiWouldCarry) {
   for (const auto& grid : grids()) {
-    FftSpec spec{.decomposition = {{12, 10, 14}, true, grid}, .planning = Planning::estimate, .may_idle = true, .fields = 2};
-    Fft3d<double> read(MPI_COMM_WORLD, spec, library());
-    spec.shares_memory = false;
-    Fft3d<double> carried(MPI_COMM_WORLD, spec, library());
-    const auto values = static_cast<std::ptrdiff_t>(read.array_bytes() / sizeof(std::complex<double>));
-    for (const Direction direction : {Direction::forward, Direction::backward, Direction::forward}) {
-      if (direction == Direction::forward) {
-        for (Fft3d<double>* fft : {&read, &carried}) {
-          fill_field(spec.decomposition, world_rank(), fft->data());
-          fill_field(spec.decomposition, world_rank(), fft->data() + values / 2);
-        }
+    for (const bool real : {false, true}) {
+      FftSpec spec{.decomposition = {{12, 10, 14}, real, grid}, .planning = Planning::estimate, .may_idle = true, .fields = 2};
+      Fft3d<double> read(MPI_COMM_WORLD, spec, library());
+      spec.shares_memory = false;
+      Fft3d<double> carried(MPI_COMM_WORLD, spec, library());
+      const Index field = volume(spec.decomposition.natural(world_rank()));
+      for (Fft3d<double>* fft : {&read, &carried}) {
+        fill_field(spec.decomposition, world_rank(), fft->data());
+        fill_field(spec.decomposition, world_rank(), fft->data() + field);
       }
-      // Left alone between beginning and end, which ranks reach at other times.
-      Stages stages;
-      read.add(stages, direction, {});
-      stages.begin();
-      for (int i = 0; i < world_rank(); ++i) static_cast<void>(stages.test());
-      stages.end();
-      carried.run(direction);
-      EXPECT_TRUE(std::equal(read.data(), read.data() + values, carried.data()));
+      for (int turn = 0; turn < 6; ++turn) {
+        const Direction direction = turn % 2 == 0 ? Direction::forward : Direction::backward;
+        const Ends ends{.scale = 1.0 / 12};
+        Stages stages;
+        read.add(stages, direction, ends);
+        stages.begin();
+        for (int i = 0; i < world_rank() * (turn % 3); ++i) static_cast<void>(stages.test());
+        stages.end();
+        carried.run(direction, ends);
+        const Index values = 2 * (direction == Direction::forward ? volume(read.output_box()) : field);
+        double largest = 0.0;
+        double difference = 0.0;
+        for (Index i = 0; i < values; ++i) {
+          largest = std::max(largest, std::abs(carried.data()[i]));
+          difference = std::max(difference, std::abs(read.data()[i] - carried.data()[i]));
+        }
+        EXPECT_LE(difference, 1e-13 * largest) << grid[0] << "x" << grid[1] << " turn " << turn;
+        EXPECT_EQ(largest > 0.0, values > 0);
+      }
     }
   }
 }
