@@ -24,6 +24,8 @@ constexpr int most_rounds = 50;
 constexpr double least_s = 0.3;  // of trials in all, rounds permitting
 constexpr double most_s = 1.0;   // beyond the least rounds
 constexpr Index usual_chunks = 8;
+// Fields of a node share memory, and what one waits for another is nothing beside so much work.
+constexpr double most_shared_bytes = 256e3;
 constexpr double guessed_flop_per_s = 4e9;  // of a core's FFTs: only weighs slices against none before any is tried
 constexpr double gain = 0.97;               // another than the judge's first must be as much quicker
 
@@ -72,13 +74,19 @@ std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placem
   if (placement.nodes() > 1 && placement.most_on_a_node() > 1) methods.push_back(TransposeMethod::node_aware);
   if (question.method) methods = {*question.method};
   if (ranks == 1) methods.resize(1);
-  std::vector<Index> together = fft_together(ranks, question.batch, field_bytes_of(question, ranks));
+  const double field_bytes = field_bytes_of(question, ranks);
+  std::vector<Index> together = fft_together(ranks, question.batch, field_bytes);
   if (question.together != 0 && ranks > 1) together = {std::min(question.together, question.batch)};
   std::vector<FftWay> ways;
   for (const auto& grid : grids) {
     for (const TransposeMethod method : methods) {
       for (const Index fields : together) {
         const bool in_groups = fields < question.batch;
+        const bool are_sent = placement.nodes() > 1 || method != TransposeMethod::alltoall;
+        if (!are_sent && fields > 1 && question.together == 0 &&
+            field_bytes * static_cast<double>(fields) > most_shared_bytes) {
+          continue;
+        }
         for (const Index in_flight : {Index{1}, Index{2}}) {
           const bool is_asked = question.in_flight == 0 ? in_flight == 1 || (in_groups && placement.nodes() > 1)
                                                         : in_flight == (in_groups ? question.in_flight : 1);

@@ -58,7 +58,7 @@ class Engine final : public FftEngine {
     }
     fft_.add(stages, direction,
              {first ? nullptr : memory.from, behind ? nullptr : memory.into, memory.line, memory.scale, fields,
-              memory.from_stride, memory.into_stride});
+              memory.from_stride, memory.into_stride, memory.next});
     for (Index field = 0; behind && field < fields; ++field) {
       const auto own = own_memory(!is_forward, field, fields);
       behind->add(stages, {own.at, own.line, own.plane}, {memory.of_field(field).into}, nullptr);
@@ -116,7 +116,9 @@ void FftBatch::add(Stages& stages, Direction direction, const FftMemory& memory)
   std::vector<Stages> streams(engines_.size());
   for (Index first = 0; first < batch_; first += together_) {
     const auto turn = static_cast<std::size_t>(first / together_) % engines_.size();
-    engines_[turn]->add(streams[turn], direction, memory.of_field(first), std::min(together_, batch_ - first));
+    FftMemory now = memory.of_field(first);
+    if (first + together_ < batch_ && engines_.size() == 1) now.next = memory.of_field(first + together_).from;
+    engines_[turn]->add(streams[turn], direction, now, std::min(together_, batch_ - first));
   }
   stages.append(streams.size() == 1 ? std::move(streams.front()) : Stages::by_turns(std::move(streams)));
 }

@@ -50,9 +50,10 @@ struct FftMemory {
   std::size_t from_stride = 0, into_stride = 0;
   Index line = 0;  // reals from one line of real data to the next, of no bricks
   double scale = 1.0;
+  const std::byte* next = nullptr;  // read soon
   [[nodiscard]] FftMemory of_field(Index field) const {
     const auto fields = static_cast<std::size_t>(field);
-    return {from + fields * from_stride, into + fields * into_stride, from_stride, into_stride, line, scale};
+    return {from + fields * from_stride, into + fields * into_stride, from_stride, into_stride, line, scale, nullptr};
   }
 };
 

@@ -64,6 +64,7 @@ struct Ends {
   double scale = 1.0;                            // a factor for every value
   Index fields = 0;                              // as FftSpec says; 0: FftSpec::fields
   std::size_t from_stride = 0, into_stride = 0;  // bytes from one field to the next
+  const void* next = nullptr;                    // what the next run reads, if that is known: it is fetched meanwhile
   [[nodiscard]] Ends of_field(Index field) const {
     const auto at = [field](auto* memory, std::size_t stride) {
       return memory == nullptr ? nullptr : memory + static_cast<std::size_t>(field) * stride;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "fft/transform.hpp"
+#include "fft/upcoming.hpp"
 #include "mpi/error.hpp"
 
 namespace rankwise {
@@ -220,6 +221,8 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
   const auto pieces = before.to_read();
+  Upcoming upcoming(transforms ? ends.next : nullptr, array_.bytes(),
+                    ends.fields * planes_here.count * static_cast<Index>(pieces.size()));
   in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
     const Index field = unit / batches;
@@ -235,6 +238,7 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
       const Value* const at = piece.at + field * piece.field + x0 * piece.x;
       const Index first = piece.share.first, part = piece.share.count;
       for (Index x = 0; x < count; ++x) {
+        upcoming.some();
         if (p2_ == 1) {  // so many lines
           std::copy_n(at + x * piece.x, part * n2_, planes + x * plane + first * n2_);
           continue;
@@ -303,6 +307,7 @@ void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>& from, c
   auto* const panel = panel_.as<Value>();
   const Index columns = late1_ * own2_;
   const Index panels = (columns + first_.step - 1) / first_.step;
+  Upcoming upcoming(direction == Direction::forward ? ends.next : nullptr, array_.bytes(), ends.fields * panels * n0_);
   in_units(ends.fields * panels, ends.fields * columns, [&](Index unit, PhaseTimes& own) {
     Lap lap;
     const Index field = unit / panels;
@@ -319,7 +324,10 @@ void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>& from, c
     for (const auto& piece : into) {
       Value* const at = piece.at + field * piece.field + c;
       const Value* const rows = panel + piece.share.first * width;
-      for (Index x = 0; x < piece.share.count; ++x) copy_scaled(rows + x * width, width, at + x * piece.x, ends.scale);
+      for (Index x = 0; x < piece.share.count; ++x) {
+        copy_scaled(rows + x * width, width, at + x * piece.x, ends.scale);
+        upcoming.some();
+      }
     }
     lap.to(own.shuffle_s);
     return width;
