@@ -25,7 +25,7 @@ constexpr double least_s = 0.3;  // of trials in all, rounds permitting
 constexpr double most_s = 1.0;   // beyond the least rounds
 constexpr Index usual_chunks = 8;
 // Fields of a node share memory, and what one waits for another is nothing beside so much work.
-constexpr double most_shared_bytes = 256e3;
+constexpr double most_joined_bytes = 256e3;
 constexpr double guessed_flop_per_s = 4e9;  // of a core's FFTs: only weighs slices against none before any is tried
 constexpr double gain = 0.97;               // another than the judge's first must be as much quicker
 
@@ -84,7 +84,7 @@ std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placem
         const bool in_groups = fields < question.batch;
         const bool are_sent = placement.nodes() > 1 || method != TransposeMethod::alltoall;
         if (!are_sent && fields > 1 && question.together == 0 &&
-            field_bytes * static_cast<double>(fields) > most_shared_bytes) {
+            field_bytes * static_cast<double>(fields) > most_joined_bytes) {
           continue;
         }
         for (const Index in_flight : {Index{1}, Index{2}}) {

@@ -45,6 +45,12 @@ void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size
           std::to_string(static_cast<long long>(both[1])) + " available: take fewer points or more nodes");
 }
 
+bool is_little(MPI_Comm comm, std::size_t bytes) {
+  auto needed = static_cast<double>(bytes);
+  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, comm);
+  return by_all(comm, needed <= static_cast<double>(available_bytes()) / 2);
+}
+
 bool by_all(MPI_Comm comm, bool done) {
   int all = done ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);

@@ -23,7 +23,6 @@ void touch(const std::byte* data, std::size_t bytes) {
 }  // namespace
 
 std::unique_ptr<SharedTurns> SharedTurns::among(MPI_Comm comm, std::size_t bytes) {
-  if (!by_all(comm, bytes <= most_bytes)) return nullptr;
   std::unique_ptr<SharedTurns> turns;
   try {
     turns.reset(new SharedTurns(comm, bytes));

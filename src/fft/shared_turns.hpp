@@ -20,9 +20,8 @@ namespace rankwise {
 class SharedTurns final : public Transfer {
  public:
   // Collective. Room for so many bytes of this rank; null on all ranks where these do not all reach each other's memory, or where
-  // any asks for more than most_bytes: beyond that large pages are worth more, which shared memory seldom has.
+  // there is none.
   [[nodiscard]] static std::unique_ptr<SharedTurns> among(MPI_Comm comm, std::size_t bytes);
-  static constexpr std::size_t most_bytes = std::size_t{4} << 20;
 
   // Where this rank writes, before the turn is started.
   [[nodiscard]] std::byte* own() const { return own_.data() + flag_bytes + area(turn_ + 1) * bytes_of(own_.name().bytes); }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cart/nodes.hpp"
+#include "fft/memory.hpp"
 #include "fft/transform.hpp"
 #include "mpi/simulated.hpp"
 
@@ -27,12 +28,16 @@ auto Fft3d<Real>::Between::to_read() const -> std::vector<Piece<const Value>> {
   return pieces;
 }
 
-// What is sent to nobody is read where it lies.
+// Memory that is shared is twice an array for each exchange, in place of a buffer of one.
+constexpr std::size_t most_array_bytes = std::size_t{64} << 20;
+
 template <typename Real>
 void Fft3d<Real>::share_memory() {
   const bool is_of_use = spec_.shares_memory && spec_.method == TransposeMethod::alltoall && spec_.piece_bytes == 0 &&
                          spec_.ranks_per_node == 0 && !is_sliced() && !is_simulated;
   if (!is_of_use || RankNodes(comm_).sizes().nodes() > 1) return;
+  const std::size_t exchanges = (p1_ > 1 ? 1 : 0) + (p2_ > 1 ? 1 : 0);
+  if (!by_all(comm_, array_.bytes() <= most_array_bytes) || !is_little(comm_, 2 * exchanges * array_.bytes())) return;
   if (p2_ > 1) row_turns_ = SharedTurns::among(row_, array_.bytes());
   if (p1_ > 1) column_turns_ = SharedTurns::among(column_, array_.bytes());
 }

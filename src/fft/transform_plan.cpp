@@ -11,6 +11,9 @@ namespace {
 // What is transformed at a time should stay in the cache of a core.
 constexpr std::size_t in_cache_bytes = std::size_t{192} << 10;
 
+// Larger planes take less time where they lie, and to be copied then, than from one memory into another.
+constexpr std::size_t most_apart_bytes = std::size_t{768} << 10;
+
 }  // namespace
 
 Index whole_panel(Index points, Index columns, std::size_t value_bytes, std::size_t array_bytes) {
@@ -35,7 +38,9 @@ template <typename Real>
 void Fft3d<Real>::plan(const FftLibrary& library) {
   planes_ = plan_planes(library, nullptr);
   const SharedTurns* const turns = p2_ > 1 ? row_turns_.get() : column_turns_.get();
-  if (turns != nullptr && !spec_.decomposition.real) apart_ = plan_planes(library, reinterpret_cast<Value*>(turns->own()));
+  const bool is_small = static_cast<std::size_t>(own1_ * n2_) * sizeof(Value) <= most_apart_bytes;
+  if (turns != nullptr && is_small && !spec_.decomposition.real)
+    apart_ = plan_planes(library, reinterpret_cast<Value*>(turns->own()));
   if (p2_ > 1) middle_ = plan_panels(library, n1_, own2_);
   first_ = plan_panels(library, n0_, late1_ * own2_);
   if (p1_ * p2_ == 1 && spec_.planning != Planning::estimate) plan_all(library);
