@@ -173,6 +173,7 @@ template <typename Real>
 void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Between& next, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
+  const bool are_real = transforms && spec_.decomposition.real;  // on the caller's side
   const auto pieces = next.to_write();
   in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
@@ -183,7 +184,7 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Betwee
     const Index plane = own1_ * n2_;
     Value* const own_planes = data() + (field * own0_ + x0) * plane;
     const Value* planes = ends.from == nullptr ? own_planes : nullptr;
-    if (ends.from != nullptr && !spec_.decomposition.real) planes = static_cast<const Value*>(theirs.from) + x0 * plane;
+    if (ends.from != nullptr && !are_real) planes = static_cast<const Value*>(theirs.from) + x0 * plane;
     if (transforms && planes != nullptr && is_straight(planes)) {
       transform(apart_, planes, pieces[0].at + field * pieces[0].field + x0 * plane, count, count * plane, Direction::forward);
       lap.to(own.compute_s);
@@ -220,6 +221,7 @@ template <typename Real>
 void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between& before, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
+  const bool are_real = transforms && spec_.decomposition.real;  // on the caller's side
   const auto pieces = before.to_read();
   Upcoming upcoming(transforms ? ends.next : nullptr, array_.bytes(),
                     ends.fields * planes_here.count * static_cast<Index>(pieces.size()));
@@ -231,7 +233,7 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
     const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
     const Index plane = own1_ * n2_;
     Value* target = nullptr;  // the caller's, where its planes are as ours
-    if (ends.into != nullptr && !spec_.decomposition.real) target = static_cast<Value*>(theirs.into) + x0 * plane;
+    if (ends.into != nullptr && !are_real) target = static_cast<Value*>(theirs.into) + x0 * plane;
     Value* planes = data() + (ends.into == nullptr ? (field * own0_ + x0) * plane : 0);
     if (!transforms && target != nullptr) planes = target;
     for (const Piece<const Value>& piece : pieces) {
