@@ -43,6 +43,8 @@ SECONDS = 0.5  # a launch, planning apart
 _TERMS = (*PHASES, "imbalance")
 _MOST_KEPT = 40  # samples of a launch
 _PRIOR = 4  # launches that the spread of all lengths counts for in that of one
+_BETWEEN_MINUTES = 0.1  # standard deviation in logs that is expected between minutes, and the minutes that it counts for
+_PRIOR_MINUTES = 2
 _LEAST_WIDTH = 0.03  # what transforms of one launch repeat to
 _MOST_TIMED = 5  # candidates for one question, those whose exchanges take least
 
@@ -100,29 +102,38 @@ class Lengths:
         ages_s = [(at - datetime.fromisoformat(launch.created)).total_seconds() for launch in of_key]
         return 0 < len(of_key) < MOST_LAUNCHES and min(ages_s) > _LATER_S
 
-    def spread(self, key: str) -> tuple[float, int]:
-        """Return the standard deviation between the launches of a length, in logs, and its degrees of freedom.
+    def further(self, key: str) -> float | None:
+        """Return how far from the mean of a length's launches a further one lies, in logs, with 95 %; None: nothing is known.
 
+        Launches that followed each other differ by where memory lies, launches of other minutes by what else the machine does.
         Few launches say little of their own spread, and not all lengths scatter alike: what those of all lengths do on average
-        counts as so many launches more (Smyth, Stat. Appl. Genet. Mol. Biol. 3(1), 2004).
+        counts as so many launches more (Smyth, Stat. Appl. Genet. Mol. Biol. 3(1), 2004). What minutes differ by is expected
+        until it is known.
         """
-        squares = {
-            name: float(np.sum((logs - logs.mean()) ** 2))
-            for name, of_key in self.launches.items()
-            if (logs := np.log([launch.median_s for launch in of_key])).size > 1
-        }
-        all_of_them = sum(len(self.launches[name]) - 1 for name in squares)
-        if all_of_them == 0:
-            return 0.0, 0
-        own = len(self.launches[key]) - 1
-        prior = min(_PRIOR, all_of_them - own)
-        variance = (prior * sum(squares.values()) / all_of_them + squares.get(key, 0.0)) / (prior + own)
-        return math.sqrt(variance), prior + own
+        logs = {name: _by_minutes(of_key) for name, of_key in self.launches.items()}
+        squares = {name: sum(float(np.sum((turn - turn.mean()) ** 2)) for turn in turns) for name, turns in logs.items()}
+        freedom = {name: sum(len(turn) - 1 for turn in turns) for name, turns in logs.items()}
+        prior = min(_PRIOR, sum(freedom.values()) - freedom[key])
+        if prior + freedom[key] == 0:
+            return None
+        mean = sum(squares.values()) / sum(freedom.values())
+        within = (prior * mean + squares[key]) / (prior + freedom[key])
+        # All lengths share their minutes, so that many of them know no more of these than one.
+        means = [np.array([turn.mean() for turn in turns]) for turns in logs.values() if len(turns) > 1]
+        known = max((len(of_key) - 1 for of_key in means), default=0)
+        seen = sum(float(np.var(of_key, ddof=1)) for of_key in means) / max(1, len(means))
+        between = (_PRIOR_MINUTES * _BETWEEN_MINUTES**2 + known * seen) / (_PRIOR_MINUTES + known)
+        turns = len(logs[key])
+        of_mean = sum(1 / len(turn) for turn in logs[key]) / turns**2
+        return math.sqrt(
+            t_quantile(0.975, prior + freedom[key]) ** 2 * within * (1 + of_mean)
+            + t_quantile(0.975, _PRIOR + _PRIOR_MINUTES + known) ** 2 * between * (1 + 1 / turns)
+        )
 
     def ingredients(self, key: str) -> Ingredients:
         """Return the terms of a transform and the interval of a further launch's."""
         launches = self.launches[key]
-        middle = math.exp(float(np.mean([math.log(launch.median_s) for launch in launches])))
+        middle = math.exp(float(np.mean([turn.mean() for turn in _by_minutes(launches)])))
         parts = {name: float(np.mean([np.median(launch.times_s[name]) for launch in launches])) for name in _TERMS}
         scale = middle / sum(parts.values())
         rng = np.random.default_rng(0)
@@ -130,14 +141,26 @@ class Lengths:
             np.log(np.median(rng.choice(launch.totals_s, (500, len(launch.totals_s))), axis=1) / middle) for launch in launches
         ])  # fmt: skip
         low, high = np.quantile(within, (0.025, 0.975))
-        spread, freedom = self.spread(key)
-        further = t_quantile(0.975, freedom) * spread * math.sqrt(1 + 1 / len(launches)) if freedom > 0 else math.log(1.3)
+        further = self.further(key) or math.log(1.3)
         width = math.log1p(_LEAST_WIDTH)
         span = Span(middle, middle * math.exp(min(low, -further, -width)), middle * math.exp(max(high, further, width)))
         return Ingredients(
             {name: scale * time_s for name, time_s in parts.items()}, span, launches[0].library, len(launches),
             any(launch.disturbed for launch in launches),
         )  # fmt: skip
+
+
+def _by_minutes(launches: Sequence[Launch]) -> list[NDArray[np.float64]]:
+    """Return the logs of the launches' medians, those together that followed each other."""
+    turns: list[list[float]] = []
+    before = datetime.min.replace(tzinfo=UTC)
+    for launch in sorted(launches, key=lambda one: one.created):
+        at = datetime.fromisoformat(launch.created)
+        if not turns or (at - before).total_seconds() > _LATER_S:
+            turns.append([])
+        turns[-1].append(math.log(launch.median_s))
+        before = at
+    return [np.array(turn) for turn in turns]
 
 
 @cache
