@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +18,7 @@ from rankwise.units import format_percent, parse_ints, parse_periodic, parse_sec
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
-    from rankwise.mapping import How, Mappings, MapResult
+    from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoices
     from rankwise.mapping.levels import Above
     from rankwise.mapping.slots import Slots
@@ -94,19 +95,19 @@ class Placing(Options):
 
 @dataclass(frozen=True)
 class Mapped(Result):
-    """Placements, scored; ``mappings`` has all of them. ``hosts``: the nodes' names; ``traffic`` and ``above``: of a program,
-    and the levels above its nodes; ``choices``: the grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells
-    beside."""
+    """Placements, scored; ``mappings`` has all that were asked for. ``hosts``: the nodes' names; ``unplaced`` scores ranks
+    where they are when nobody chooses; ``traffic`` and ``above``: of a program, and levels above its nodes; ``choices``: the
+    grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells beside."""
 
     asked: Placing
     mappings: Mappings
     hosts: Sequence[str]
+    unplaced: Callable[[], MapResult]
     traffic: Traffic | None = None
     above: Sequence[Above] = ()
     choices: GridChoices | None = None
     room: Slots | None = None
     shape: Sequence[int] = ()
-    how: How | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -124,25 +125,26 @@ class Mapped(Result):
 
     @property
     def conclusion(self) -> str:
-        from rankwise.mapping.traffic import OBSERVED
+        from rankwise.mapping import best_of
 
-        best, results = self.best, self.mappings.results
-        start = next((one for name in (OBSERVED, "blocked") for one in results if one.algorithm == name), results[0])
+        start, best = self.start, best_of(self.shown, self.mappings.objective)
         sent = f"J_sum {best.j_sum}"
         if best is start or start.j_sum == 0:
             return f"{best.algorithm}: {sent}, no other placement here is better."
         return f"Take {best.algorithm}: {sent}, {format_percent(best.j_sum / start.j_sum - 1)} against {start.algorithm}."
 
-    def beside_blocked(self) -> list[MapResult]:
-        """Return all results of a grid, and what ranks do when nobody chooses, which they are held against."""
-        from rankwise.mapping import map_grid
+    @cached_property
+    def start(self) -> MapResult:
+        """Where the ranks are when nobody chooses, which all else is held against: observed, or blocked."""
+        from rankwise.mapping.traffic import unchosen
 
+        return unchosen(self.mappings.results) or self.unplaced()
+
+    @property
+    def shown(self) -> list[MapResult]:
+        """All results, and the start where no algorithm asked for gives it."""
         results = list(self.mappings.results)
-        if self.how is not None and all(result.algorithm != "blocked" for result in results):
-            plain = replace(self.how, keep_maps=False, front=False, prove=False, given=None, sharp=False)
-            of = self.mappings
-            results[:0] = map_grid(self.shape, of.nodes, self.asked.stencil, of.periodic, ["blocked"], plain).results
-        return results
+        return results if self.start in results else [self.start, *results]
 
     def between(self, level: Above) -> dict[str, int]:
         """Return the bytes between the units of a level by each algorithm's placement of a program."""
@@ -257,6 +259,11 @@ def _map_grid(
         sharp=True,
     )
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
+    plain = replace(how, keep_maps=False, front=False, prove=False, given=None, sharp=False)
+
+    def unplaced() -> MapResult:
+        return map_grid(shape, sizes, asked.stencil, of.flags, ["blocked"], plain).results[0]
+
     more |= trust_record(known)
     if levels.are_above:
         from rankwise.mapping.node_order import order_hosts
@@ -267,21 +274,22 @@ def _map_grid(
         more["choice"] = choices.to_dict()
     if room is not None:
         more["left_out"] = room.to_dict()
-    return Mapped(asked, mappings, names, choices=choices, room=room, shape=shape, how=how, more=more)
+    return Mapped(asked, mappings, names, unplaced, choices=choices, room=room, shape=shape, more=more)
 
 
 def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | None, known: Profile | None) -> Mapped:
     """Read the traffic and place it. Raises InputError."""
     from rankwise.engines.step import traffic_pricer
     from rankwise.mapping.reading import read_mapping
-    from rankwise.mapping.traffic import place_traffic
+    from rankwise.mapping.traffic import place_traffic, unplaced
 
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
     given = None if asked.compare is None else read_mapping(asked.compare, sizes)
     above = levels.above(names, on)
     price = None if on is None else traffic_pricer(on, seats_of(above, on))
-    mappings = place_traffic(traffic, sizes, asked.algorithms, replace(search, above=above), price, given)
+    search = replace(search, above=above)
+    mappings = place_traffic(traffic, sizes, asked.algorithms, search, price, given)
     more: dict[str, Any] = {
         "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
     }  # fmt: skip
@@ -298,7 +306,8 @@ def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | No
     if asked.check:
         assert mappings.best.node_of_cell is not None
         more["checked"] = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
-    return Mapped(asked, mappings, names, traffic, above, shape=[traffic.ranks], more=more)
+    start = partial(unplaced, traffic, sizes, search, price)
+    return Mapped(asked, mappings, names, start, traffic, above, shape=[traffic.ranks], more=more)
 
 
 def _parse_slots(text: str) -> list[int]:

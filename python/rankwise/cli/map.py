@@ -78,7 +78,7 @@ def map_ranks(
     else:
         if found.choices is not None:
             show_grids(found.choices, found.mappings.message_bytes)
-        show(found.mappings, found.beside_blocked())
+        show(found.mappings, found.shown)
         if "hosts" in found.more:
             names = ", ".join(found.hosts) if len(found.hosts) <= _HOSTS_SHOWN else "--json or --format tells their order"
             print(f"Hosts in the order of the nodes, for least between switches: {names}")
@@ -98,7 +98,7 @@ def _print_format(found: Mapped, file_format: str) -> None:
     else:
         from rankwise.cli.map_traffic import conclusion
 
-        words = conclusion(found.mappings, found.traffic)
+        words = conclusion(found)
     tell(f"{words} Use it with: {use_of(file_format, placed)}")
     if FORMATS[file_format].warning:
         tell(f"beware: {FORMATS[file_format].warning}")

@@ -10,20 +10,15 @@ from rankwise.units import format_count, format_percent, format_time, format_vol
 
 if TYPE_CHECKING:
     from rankwise.api.placing import Mapped
-    from rankwise.mapping import Mappings, MapResult
-    from rankwise.mapping.traffic import Traffic
 
 
-def _start(mappings: Mappings) -> MapResult:
-    """The placement to compare with: the observed one, else the first."""
-    return next((result for result in mappings.results if result.algorithm == "observed"), mappings.results[0])
-
-
-def conclusion(mappings: Mappings, traffic: Traffic) -> str:
-    from rankwise.mapping import hardly_better, quicker
+def conclusion(found: Mapped) -> str:
+    from rankwise.mapping import best_of, hardly_better, quicker
     from rankwise.mapping.mapper import LEAST_GAIN
 
-    best, start = mappings.best, _start(mappings)
+    mappings, traffic, start = found.mappings, found.traffic, found.start
+    assert traffic is not None
+    best = best_of(found.shown, mappings.objective)
     if len(mappings.nodes) == 1:
         return "Nothing to gain between nodes: all ranks are on one."
     if best is start or (best.j_sum, best.j_max, best.time_s) == (start.j_sum, start.j_max, start.time_s):
@@ -51,10 +46,12 @@ def _change(value: float, start: float) -> str:
 
 def show_traffic(found: Mapped) -> None:
     """Print the placements of a program's ranks, and which to take."""
+    from rankwise.mapping import best_of
+
     mappings, traffic, above = found.mappings, found.traffic, found.above
     assert traffic is not None
-    print(conclusion(mappings, traffic))
-    start, best = _start(mappings), mappings.best
+    print(conclusion(found))
+    start, best = found.start, best_of(found.shown, mappings.objective)
     sent, nodes = format_volume(int(traffic.bytes.sum())), len(mappings.nodes)
     ranks, where = format_count(traffic.ranks, "rank"), format_count(nodes, "node")
     title = f"{traffic.name}: {ranks}, {len(traffic.bytes)} pairs, {sent} on {where}"
@@ -66,7 +63,7 @@ def show_traffic(found: Mapped) -> None:
     rounds = ("a round", versus) if timed else ()
     heads = ("placement", "", "between nodes", versus, *outer, "busiest node", *rounds, "to map")
     table = Table(*heads, leave=("to map", *outer, "busiest node"))
-    for result in mappings.results:
+    for result in found.shown:
         times = [format_time(result.time_s or 0), _change(result.time_s or 0, start.time_s or 0)] if timed else []
         table.add_row(
             result.algorithm, "best" if result is best else "", format_volume(result.j_sum), _change(result.j_sum, start.j_sum),

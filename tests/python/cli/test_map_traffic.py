@@ -87,8 +87,36 @@ def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
         (["--algorithm", "kd-tree"], "not for a program's traffic"),
         (["--graph", "g"], "two programs"),
         (["--hosts", "a,b,c,d,e,f,g,h,i"], "at most one a rank"),
+        (["--threads", "0"], "0 threads are out of range"),
+        (["--threads", "5000"], "5000 threads are out of range"),
+        (["--steps", "-1"], "-1 steps are out of range"),
+        (["--effort", "1s", "--steps", "10"], "give one of them"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(rankwise: Rankwise, record: Path, words: list[str], why: str) -> None:
     done = rankwise("map", "--observed", str(record), *words)
     assert done.code == 2 and why in done.err and done.err.count("\n") == 1
+
+
+@pytest.fixture
+def four() -> tuple[str, ...]:
+    """Four ranks on two nodes: blocked 42 B cross, best 30 B."""
+    Path("g.metis").write_text("4 4 001\n2 10 4 1\n1 10 3 20\n2 20 4 5\n3 5 1 1\n")
+    return ("map", "--graph", "g.metis", "--nodes", "2", "--ppn", "2")
+
+
+@pytest.mark.parametrize(
+    "words", [["--levels=switch:1"], ["--levels=switch:2*5"], ["--algorithm", "refined,cyclic"], ["--machine", "frontier"]]
+)
+def test_every_placement_is_held_against_what_launchers_do(rankwise: Rankwise, four: tuple[str, ...], words: list[str]) -> None:
+    out = rankwise(*four, *words).out
+    assert out.startswith("Take refined: 30 B between nodes instead of 42 B as blocked (-28.6 %)")
+    assert any(line.startswith("blocked ") and "best" not in line for line in out.splitlines())
+
+
+def test_where_no_placement_asked_for_is_better_the_ranks_stay(rankwise: Rankwise, four: tuple[str, ...], record: Path) -> None:
+    out = rankwise(*four, "--algorithm", "cyclic").out
+    assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
+    assert rankwise(*four, "--algorithm", "cyclic", "--json").json["recommended"] == "cyclic"
+    out = rankwise("map", "--observed", str(record), "--algorithm", "refined").out
+    assert "as observed (-99.9 %)" in out.splitlines()[0]
