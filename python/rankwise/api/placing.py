@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
     from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoices
-    from rankwise.mapping.levels import Above
     from rankwise.mapping.slots import Slots
     from rankwise.mapping.traffic import Search, Traffic
 
@@ -96,15 +95,14 @@ class Placing(Options):
 @dataclass(frozen=True)
 class Mapped(Result):
     """Placements, scored; ``mappings`` has all that were asked for. ``hosts``: the nodes' names; ``unplaced`` scores ranks
-    where they are when nobody chooses; ``traffic`` and ``above``: of a program, and levels above its nodes; ``choices``: the
-    grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells beside."""
+    where they are when nobody chooses; ``traffic``: of a program; ``choices``: the grids of a mesh; ``room``: which slots stay
+    free; ``more``: what JSON tells beside."""
 
     asked: Placing
     mappings: Mappings
     hosts: Sequence[str]
     unplaced: Callable[[], MapResult]
     traffic: Traffic | None = None
-    above: Sequence[Above] = ()
     choices: GridChoices | None = None
     room: Slots | None = None
     shape: Sequence[int] = ()
@@ -145,11 +143,6 @@ class Mapped(Result):
         """All results, and the start where no algorithm asked for gives it."""
         results = list(self.mappings.results)
         return results if self.start in results else [self.start, *results]
-
-    def between(self, level: Above) -> dict[str, int]:
-        """Return the bytes between the units of a level by each algorithm's placement of a program."""
-        assert self.traffic is not None
-        return bytes_between(self.traffic, self.mappings, level)
 
     def plot(self) -> Plot:
         """Draw the node of every cell. Raises InputError for grids of more than three axes."""
@@ -213,7 +206,9 @@ def _grid_of(asked: Placing) -> _Grid:
         sizes, shape = _parse_slots(asked.slots), parse_shape(asked.grid, "--grid")
     flags = parse_periodic(asked.periodic, len(shape))
     names = default_hosts(len(sizes)) if asked.hosts is None else parse_hosts(asked.hosts)
-    return _Grid(shape, sizes, list(names), flags)
+    if len(names) < len(sizes):
+        raise InputError(f"--hosts names {len(names)} nodes but the mapping has {len(sizes)}: name one for each node")
+    return _Grid(shape, sizes, names[: len(sizes)], flags)
 
 
 def _map_grid(
@@ -236,13 +231,16 @@ def _map_grid(
         room = choose_slots(shape, sizes, asked.stencil, of.flags, heavy, size_bytes, price)
         sizes, names = [room.ranks[node] for node in room.kept], [names[node] for node in room.kept]
     choices: GridChoices | None = None
+    above = levels.above(names, None)
+    if on is not None and above:
+        price = step_pricer(on, size_bytes, seats_of(above, on))
     if asked.mesh is not None:
         if heavy is not None:
             raise InputError("--mesh weighs the stencil by its halos: leave --weights out, or write them in --stencil")
         choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
     how = How(
-        keep_maps=keep_maps or levels.are_above,
+        keep_maps=keep_maps,
         weights=heavy,
         effort_s=asked.effort_s,
         steps=asked.steps,
@@ -251,12 +249,13 @@ def _map_grid(
         objective=asked.objective,
         seed=asked.seed,
         prove=asked.prove,
-        given=read_mapping(asked.compare, sizes) if asked.compare is not None else None,
+        given=read_mapping(asked.compare, sizes, hosts=names) if asked.compare is not None else None,
         levels=levels.inner,
         message_bytes=size_bytes,
         price=price,
         int64=asked.int64,
         sharp=True,
+        above=above,
     )
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
     plain = replace(how, keep_maps=False, front=False, prove=False, given=None, sharp=False)
@@ -265,11 +264,8 @@ def _map_grid(
         return map_grid(shape, sizes, asked.stencil, of.flags, ["blocked"], plain).results[0]
 
     more |= trust_record(known)
-    if levels.are_above:
-        from rankwise.mapping.node_order import order_hosts
-
-        names = order_hosts(mappings, names, levels.above(names[: len(sizes)], None))
-        more["hosts"] = names
+    if above:
+        more["hosts"] = list(names)
     if choices is not None:
         more["choice"] = choices.to_dict()
     if room is not None:
@@ -285,7 +281,7 @@ def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | No
 
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
-    given = None if asked.compare is None else read_mapping(asked.compare, sizes)
+    given = None if asked.compare is None else read_mapping(asked.compare, sizes, hosts=names)
     above = levels.above(names, on)
     price = None if on is None else traffic_pricer(on, seats_of(above, on))
     search = replace(search, above=above)
@@ -293,21 +289,11 @@ def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | No
     more: dict[str, Any] = {
         "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
     }  # fmt: skip
-    if above:
-        more["above"] = [
-            {
-                "level": level.name,
-                "units": len(set(level.unit_of_node)),
-                "cost": level.cost,
-                "bytes": bytes_between(traffic, mappings, level),
-            }
-            for level in above
-        ]
     if asked.check:
         assert mappings.best.node_of_cell is not None
         more["checked"] = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
     start = partial(unplaced, traffic, sizes, search, price)
-    return Mapped(asked, mappings, names, start, traffic, above, shape=[traffic.ranks], more=more)
+    return Mapped(asked, mappings, names, start, traffic, shape=[traffic.ranks], more=more)
 
 
 def _parse_slots(text: str) -> list[int]:
@@ -433,17 +419,6 @@ def nodes_asked(
             f"{len(sizes)} nodes are more than the {traffic.ranks} ranks of {traffic.name}: give at most one a rank"
         )
     return sizes, names[: len(sizes)]
-
-
-def bytes_between(traffic: Traffic, mappings: Mappings, level: Above) -> dict[str, int]:
-    """Return the bytes between the units of a level by each algorithm's placement."""
-    import numpy as np
-
-    unit = np.array(level.unit_of_node, np.int32)
-    return {
-        result.algorithm: int(traffic.bytes[traffic.crossing(unit[result.node_of_cell])].sum())
-        for result in mappings.results if result.node_of_cell is not None
-    }  # fmt: skip
 
 
 def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:

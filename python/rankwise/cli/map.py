@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rankwise.api.placing import Mapped
     from rankwise.mapping.slots import Slots
 
-_HOSTS_SHOWN = 16
-
 
 @verb(
     "map",
@@ -79,9 +77,6 @@ def map_ranks(
         if found.choices is not None:
             show_grids(found.choices, found.mappings.message_bytes)
         show(found.mappings, found.shown)
-        if "hosts" in found.more:
-            names = ", ".join(found.hosts) if len(found.hosts) <= _HOSTS_SHOWN else "--json or --format tells their order"
-            print(f"Hosts in the order of the nodes, for least between switches: {names}")
 
 
 def _print_format(found: Mapped, file_format: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Above, Inner, LevelScore
+from rankwise.mapping.levels import Above, Inner, LevelScore, crossings
 from rankwise.mapping.mapper import ALL, GRAPH, Effort, Mappings, MapResult, Skipped, StepTime, best_of, steps_of
 
 if TYPE_CHECKING:
@@ -209,12 +209,10 @@ def place_traffic(
         work.add(name, found, begun_s)
     for name, nodes in (given or {}).items():
         work.add(name, np.array(nodes, dtype=np.int32), None)
-    if search.above:  # refined alone knows of them: of equals it is the best
-        work.results.sort(key=lambda result: result.algorithm != REFINED)
     return Mappings(
         grid=(traffic.ranks,), nodes=tuple(sizes), stencil=traffic.name, periodic=(False,), results=tuple(work.results),
         skipped=tuple(skipped), offsets=(), weights=(), objective=search.objective, bound=0, bound_kind="none",
-        message_bytes=1, levels=tuple(search.levels),
+        message_bytes=1, levels=tuple(search.levels), above=tuple(search.above),
     )  # fmt: skip
 
 
@@ -310,8 +308,6 @@ class _Work:
             found += [blocked(self.sizes), cyclic(self.sizes)]
             if self._was_here():
                 found.append(self._observed())
-        elif self.search.above:
-            return found[0]
         scored = [self._result("", nodes, self._parts(nodes, None), 0.0) for nodes in found]
         best = best_of(scored, objective)
         assert best.node_of_cell is not None
@@ -348,7 +344,9 @@ class _Work:
 
     def _result(self, name: str, nodes: Nodes, parts: dict[str, Nodes], seconds: float) -> MapResult:
         step = None if self.price is None else self.price(self.traffic, nodes, parts)
-        return MapResult(name, *self.traffic.score(nodes), seconds, nodes, "", self._levels(nodes, parts), parts, step)
+        farther = crossings(self.search.above, nodes, lambda unit: self.traffic.score(unit)[0])
+        levels = self._levels(nodes, parts)
+        return MapResult(name, *self.traffic.score(nodes), seconds, nodes, "", levels, parts, step, above=farther)
 
     def _levels(self, nodes: Nodes, parts: Mapping[str, Nodes]) -> tuple[LevelScore, ...]:
         scores, counted = [], np.zeros(len(self.traffic.bytes), bool)

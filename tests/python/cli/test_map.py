@@ -81,7 +81,9 @@ def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise:
 
 
 def test_ranks_that_are_well_placed_stay(rankwise: Rankwise) -> None:
-    assert "leave the ranks as they are" in rankwise("map", "--grid", "64", "--nodes", "4", "--ppn", "16").out
+    row = ("map", "--grid", "64", "--nodes", "4", "--ppn", "16")
+    assert "leave the ranks as they are" in rankwise(*row).out
+    assert "leave the ranks as they are" in rankwise(*row, "--algorithm", "refined,blocked").out
     assert "no message crosses" in rankwise("map", "--grid", "4x4", "--nodes", "1", "--ppn", "16").out
 
 
@@ -285,13 +287,35 @@ def test_hosts_of_a_grid_are_ordered_by_levels_above_the_node(rankwise: Rankwise
     """A ring of eight nodes, whichever way it is numbered: the switches of two hold neighbours."""
     asked = ("map", "--grid", "8x2", "--nodes", "8", "--ppn", "2", "--periodic", "1,0", "--algorithm", "kd-tree")
     record = rankwise(*asked, "--hosts", "n[0-7]", "--levels", "switch:2,group:2", "--json").json
-    switches = [int(host[1:]) // 2 for host in record["hosts"]]
-    assert sorted(switches) == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert sum(a != b for a, b in zip(switches, switches[1:] + switches[:1], strict=True)) == 4
-    assert "Hosts in the order of the nodes" in rankwise(*asked, "--levels", "switch:4").out
+    assert record["hosts"] == [f"n{i}" for i in range(8)]
+    told = [(level["level"], level["units"], level["cost"]) for level in record["above"]]
+    assert told == [("switch", 4, 5), ("group", 2, 10)]
+    assert [level["bytes"]["kd-tree"] for level in record["above"]] == [8 * 4 * 4, 8 * 2 * 4]
+    out = rankwise(*asked, "--levels", "switch:4").out
+    assert "switches" in out and "What is sent between nodes of one switch costs 1, between switches 5." in out
     uneven = rankwise("map", "--grid", "4x2", "--node-sizes", "3,5", "--levels", "switch:2")
     assert uneven.code == 2 and "of one size" in uneven.err and uneven.err.count("\n") == 1
     assert "does not divide" in rankwise(*asked, "--levels", "switch:3").err
+
+
+def test_switches_decide_before_the_busiest_node_and_are_shown(rankwise: Rankwise) -> None:
+    Path("topology.conf").write_text("SwitchName=a Nodes=n[0-2]\nSwitchName=b Nodes=n3\nSwitchName=top Switches=a,b\n")
+    asked = ("map", "--grid", "16x8", "--nodes", "4", "--ppn", "32", "--hosts", "n[0-3]", "--topology", "topology.conf")
+    record = rankwise(*asked, "--json").json
+    between = record["above"][0]["bytes"]
+    assert (between["blocked"], between[record["recommended"]], between["nodecart"]) == (8 * 16, 8 * 16, 8 * 24)
+    out = rankwise(*asked).out
+    assert "between switches" in " ".join(out.split()) and not out.startswith("Recommended: nodecart")
+    hosts = "n[0,3,1-2]"
+    out = rankwise(*asked, "--hosts", hosts, "--algorithm", "blocked,refined").out
+    assert out.splitlines()[0] == (
+        "Recommended: refined costs least by the switches (-36.4 %): 48 instead of 48 are sent between nodes, 16 between "
+        "switches instead of 32."
+    )
+    written = rankwise(*asked, "--hosts", hosts, "--algorithm", "refined", "--format", "openmpi-seq").out
+    Path("seq").write_text(written)
+    record = rankwise(*asked, "--hosts", hosts, "--algorithm", "refined", "--compare", "seq", "--json").json
+    assert record["above"][0]["bytes"] == {"refined": 8 * 16, "seq": 8 * 16}
 
 
 def test_levels_divide_each_node_and_count_what_crosses_where(rankwise: Rankwise) -> None:

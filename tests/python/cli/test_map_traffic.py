@@ -114,6 +114,22 @@ def test_every_placement_is_held_against_what_launchers_do(rankwise: Rankwise, f
     assert any(line.startswith("blocked ") and "best" not in line for line in out.splitlines())
 
 
+def test_a_placement_that_sends_more_between_switches_is_not_taken(rankwise: Rankwise) -> None:
+    """Two rings of four ranks, linked a little, on nodes of two: a ring shares a switch, or the link does."""
+    ring = [(4 * half + i, 4 * half + (i + 1) % 4) for half in (0, 1) for i in range(4)]
+    lines = [f"{a + 1} {b + 1} 8" for a, b in ring] + ["1 5 1"]
+    Path("g.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n8 8 9\n" + "\n".join(lines) + "\n")
+    Path("other").write_text("rank,node\n" + "".join(f"{rank},{node}\n" for rank, node in enumerate([0, 0, 2, 2, 1, 1, 3, 3])))
+    asked = ("map", "--graph", "g.mtx", "--nodes", "4", "--ppn", "2", "--levels", "switch:2*5", "--compare", "other")
+    record = rankwise(*asked, "--json").json
+    between = record["above"][0]["bytes"]
+    assert {row["algorithm"]: row["j_sum"] for row in record["results"]}["other"] == 33
+    assert (between["refined"], between["other"]) == (1, 32)
+    out = rankwise(*asked, "--algorithm", "cyclic").out
+    assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
+    assert "A byte between nodes of one switch costs 1, between switches 5." in out
+
+
 def test_where_no_placement_asked_for_is_better_the_ranks_stay(rankwise: Rankwise, four: tuple[str, ...], record: Path) -> None:
     out = rankwise(*four, "--algorithm", "cyclic").out
     assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
