@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.cli.base import tell
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_percent, format_span, format_time, format_volume
+from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
         return [shape, block, *(format_volume(cell_bytes * count) for count in sent), f"{100 * choice.imbalance:.1f} %"]
 
     for choice in shown:
-        notes = [*(["best"] if choice is best else []), *(["as MPI_Dims_create"] if choice.grid == usual.grid else [])]
+        notes = [*(["best"] if choice is best else []), *(["most cubic"] if choice.grid == usual.grid else [])]
         table.add_row(*cells(choice), ", ".join(notes), bold=choice is best)
     assert best.j_sum is not None and usual.j_sum is not None
     shape = "x".join(map(str, best.grid))
@@ -99,6 +99,8 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
         )
     print(f"Grids for a mesh of {mesh} cells, halo {choices.halo}:")
     table.show()
+    if choices.too_thin:
+        print(f"Left out: {format_count(choices.too_thin, 'grid')} whose blocks are thinner than the halo.")
 
 
 def between(level: str) -> str:
@@ -148,6 +150,8 @@ def why_so_long(step: StepTime) -> str:
     name, _, level = step.resource.partition("link-")
     shared = _SHARED[f"{name}link"].format(int(level) + 1) if level else _SHARED[step.resource]
     share = min(1.0, step.held_s / step.time_s)
+    if step.bytes == 0:
+        return f"What takes the time: {'the messages themselves' if share < 0.5 else shared}; they carry no bytes."
     itself = "" if share >= 0.5 else "the messages themselves; of what they share, "
     rate = format_bandwidth(step.bytes / step.held_s)
     return f"What takes the time: {itself}{shared}: {format_volume(step.bytes)} at {rate}, {100 * share:.0f} % of the time."

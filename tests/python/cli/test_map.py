@@ -174,6 +174,8 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         (["--mesh", "4x4", "--ranks", "13", "--ppn", "13"], "no grid of 13 ranks"),
         (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--weights", "1,1,2,2"], "leave --weights out"),
         (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--halo", "0"], "--halo 0 is too small"),
+        (["--mesh", "10x10", "--ranks", "4", "--ppn", "2", "--halo", "100"], "--halo 100 is deeper than the blocks"),
+        (["--mesh", "10x10", "--ranks", "4", "--ppn", "2", "--halo", "6"], "give at most 5, a larger --mesh or fewer --ranks"),
         (["--mesh", "x".join(["90"] * 8), "--ranks", "720720", "--ppn", "720720"], "too many to try"),
         ([*FITTING, "--levels", "socket"], "write it as socket:2"),
         ([*FITTING, "--levels", "core:2"], "write it as socket:2"),
@@ -441,6 +443,26 @@ def test_a_mesh_has_its_grid_chosen_together_with_the_mapping(rankwise: Rankwise
     assert "Recommended grid: 24x1" in out or "Recommended grid: 8x3" in out or "Recommended grid: 12x2" in out
     deep = rankwise(*mesh, "--halo", "3", "--json").json["choice"]["candidates"][0]
     assert deep["j_sum"] == 3 * best["j_sum"]
+
+
+def test_a_grid_whose_blocks_are_thinner_than_the_halo_is_no_choice(rankwise: Rankwise) -> None:
+    mesh = ("map", "--mesh", "100x100", "--ranks", "4", "--ppn", "2", "--algorithm", "refined")
+    choice = rankwise(*mesh, "--halo", "25", "--json").json["choice"]
+    assert choice["too_thin"] == 0 and len(choice["candidates"]) + choice["ruled_out"] == 3
+    choice = rankwise(*mesh, "--halo", "26", "--json").json["choice"]
+    assert [one["grid"] for one in choice["candidates"]] == [[2, 2]] and choice["too_thin"] == 2
+    assert "Left out: 2 grids whose blocks are thinner than the halo." in rankwise(*mesh, "--halo", "26").out
+    along = rankwise(*mesh, "--halo", "60", "--stencil", "1,0;-1,0", "--json").json["choice"]  # axis 1 sends nothing
+    assert along["candidates"][0]["grid"] == [1, 4] == along["usual"]["grid"] and along["too_thin"] == 2
+    uneven = ("map", "--mesh", "103x7", "--ranks", "4", "--ppn", "2", "--halo", "3", "--algorithm", "refined", "--json")
+    assert rankwise(*uneven).json["choice"]["too_thin"] == 1  # 7 cells on 4 ranks
+
+
+def test_messages_without_bytes_have_no_rate(rankwise: Rankwise) -> None:
+    grid = ("map", "--grid", "12x12", "--nodes", "4", "--ppn", "36", "--machine", "frontier", "--bytes")
+    (line,) = (line for line in rankwise(*grid, "0").out.splitlines() if line.startswith("What takes"))
+    assert line == "What takes the time: the messages themselves; they carry no bytes."
+    assert "/s, " in rankwise(*grid, "8").out
 
 
 def test_the_front_lies_between_the_least_j_sum_and_the_least_j_max(rankwise: Rankwise) -> None:
