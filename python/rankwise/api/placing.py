@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -92,6 +92,29 @@ class Placing(Options):
         return None if self.effort is None else parse_seconds(self.effort, "--effort")
 
 
+_PROGRAMS = ("observed", "graph")
+_GRIDS = ("grid", "mesh")
+_ONLY_FOR: Mapping[str, Sequence[str]] = {  # options that not every kind of input has a meaning for
+    "ranks": ("mesh",), "halo": ("mesh",), "slots": ("grid",), "weights": ("grid",), "check": _PROGRAMS,
+    **dict.fromkeys(("stencil", "periodic", "message_bytes", "front", "prove", "int64"), _GRIDS),
+}  # fmt: skip
+
+
+def _require_input(asked: Placing) -> None:
+    """Raise InputError where there is not one input, or an option is not for it."""
+    given = [name for name in (*_GRIDS, *_PROGRAMS) if getattr(asked, name) is not None]
+    if set(given) & set(_PROGRAMS) and set(given) & set(_GRIDS):
+        raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
+    if set(given) >= set(_PROGRAMS):
+        raise InputError("--observed and --graph are two programs: give one of them")
+    if len(given) != 1:
+        raise InputError("give either --grid (50x48) or --mesh (1000x800x400) with --ranks")
+    for name, kinds in _ONLY_FOR.items():
+        if given[0] not in kinds and asked.differs(name):
+            option, meant = asked.called(name), " and ".join(f"--{kind}" for kind in kinds)
+            raise InputError(f"{option} is for {meant}: leave {option} out with --{given[0]}")
+
+
 @dataclass(frozen=True)
 class Mapped(Result):
     """Placements, scored; ``mappings`` has all that were asked for. ``hosts``: the nodes' names; ``unplaced`` scores ranks
@@ -145,11 +168,11 @@ class Mapped(Result):
         return results if self.start in results else [self.start, *results]
 
     def plot(self) -> Plot:
-        """Draw the node of every cell. Raises InputError for grids of more than three axes."""
+        """Draw the node of every cell, or of every rank of a program. Raises InputError for grids of more than three axes."""
         from rankwise.report.inputs import mappings_from_record
         from rankwise.report.nodemaps import can_draw, node_map_picture
 
-        (instance,) = mappings_from_record(self.mappings.to_dict(), "to draw")
+        (instance,) = mappings_from_record({**self.mappings.to_dict(), **self.more}, "to draw")
         if not can_draw(instance):
             raise InputError(
                 f"--plot draws grids of up to three axes, and this one has {len(self.mappings.grid)}: leave it out"
@@ -164,12 +187,8 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     """
     if not 0 <= asked.seed < 2**64:
         raise InputError(f"--seed {asked.seed} is out of range: give 0 to 2^64 - 1")
-    of_traffic = asked.observed is not None or asked.graph is not None
-    grid: _Grid | None = None
-    if not of_traffic:
-        grid = _grid_of(asked)
-    elif asked.grid is not None or asked.mesh is not None:
-        raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
+    _require_input(asked)
+    grid = _grid_of(asked) if asked.observed is None and asked.graph is None else None
     size_bytes = parse_size(asked.message_bytes, "--bytes")
     on, known = _machine(asked)
     levels = Levels.read(asked.levels, asked.topology, known)
@@ -196,13 +215,12 @@ def _grid_of(asked: Placing) -> _Grid:
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping.formats import default_hosts
 
-    if asked.check:
-        raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
     if asked.slots is None:
         sizes, shape = _sizes(asked)
-    elif asked.grid is None or (asked.nodes, asked.ppn, asked.node_sizes) != (None, None, None):
-        raise InputError("--slots is for --grid, instead of --nodes, --ppn and --node-sizes")
+    elif (asked.nodes, asked.ppn, asked.node_sizes) != (None, None, None):
+        raise InputError("--slots stands for --nodes, --ppn and --node-sizes: give either the one or the others")
     else:
+        assert asked.grid is not None
         sizes, shape = _parse_slots(asked.slots), parse_shape(asked.grid, "--grid")
     flags = parse_periodic(asked.periodic, len(shape))
     names = default_hosts(len(sizes)) if asked.hosts is None else parse_hosts(asked.hosts)
@@ -235,8 +253,6 @@ def _map_grid(
     if on is not None and above:
         price = step_pricer(on, size_bytes, seats_of(above, on))
     if asked.mesh is not None:
-        if heavy is not None:
-            raise InputError("--mesh weighs the stencil by its halos: leave --weights out, or write them in --stencil")
         choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
     how = How(
@@ -336,11 +352,7 @@ def _machine(asked: Placing) -> tuple[Priced | None, Profile | None]:
 def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
     """Return the ranks of each node, and the shape of the grid or of the mesh."""
     grid, mesh, ranks, nodes, ppn, node_sizes = asked.grid, asked.mesh, asked.ranks, asked.nodes, asked.ppn, asked.node_sizes
-    if (grid is None) == (mesh is None):
-        raise InputError("give either --grid (50x48) or --mesh (1000x800x400) with --ranks")
     if grid is not None:
-        if ranks is not None:
-            raise InputError("--ranks is for --mesh: --grid says how many there are")
         shape = parse_shape(grid, "--grid")
         from rankwise.mapping.node_sizes import parse_node_sizes
 
@@ -373,8 +385,6 @@ def read_traffic(observed: Path | None, graph: Path | None) -> Traffic:
     """Read what a program sent from its record or from a graph. Raises InputError."""
     from rankwise.mapping.graph_files import read_graph, traffic_of
 
-    if observed is not None and graph is not None:
-        raise InputError("--observed and --graph are two programs: give one of them")
     if observed is None:
         assert graph is not None
         return read_graph(graph)

@@ -37,7 +37,7 @@ def map_ranks(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the node of every cell into this SVG file.", callback=writable)
+        Path | None, typer.Option(help="Draw the node of every cell (or rank) into this SVG file.", callback=writable)
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
@@ -63,7 +63,7 @@ def map_ranks(
         _tell_left_out(found.room)
     if output is not None:
         write_json(output, found.to_dict())
-    if plot is not None and found.traffic is None:
+    if plot is not None:
         write_whole(plot, found.plot().svg())
     if file_format is not None:
         _print_format(found, file_format)

@@ -318,6 +318,11 @@ def map_grid(
     import numpy as np  # the core imports it for its first array, which must not count as time to map
 
     chosen = _choose(algorithms)
+    if how.front and (how.objective != "j_sum" or "refined" not in chosen):
+        raise InputError(
+            "--front shows what refined finds between the least J_sum and the least J_max: name refined with --algorithm and "
+            "leave --objective out"
+        )
     search = Effort.of(how.effort_s, how.steps, how.threads)
     problem = problem_of(grid, node_sizes, stencil, periodic, how.weights, how.int64)
     if how.above:

@@ -91,6 +91,11 @@ def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
         (["--threads", "5000"], "5000 threads are out of range"),
         (["--steps", "-1"], "-1 steps are out of range"),
         (["--effort", "1s", "--steps", "10"], "give one of them"),
+        *(([option, value], f"{option} is for --mesh: leave") for option, value in (("--halo", "2"), ("--ranks", "8"))),
+        *(([option, value], f"{option} is for --grid: leave") for option, value in (("--slots", "8x2"), ("--weights", "1,1"))),
+        *(([option, value], f"{option} is for --grid and --mesh: leave {option} out with --observed") for option, value in
+            (("--stencil", "moore:1"), ("--periodic", "all"), ("--bytes", "64"))),
+        *(([option], f"{option} is for --grid and --mesh: leave") for option in ("--prove", "--front", "--int64")),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(rankwise: Rankwise, record: Path, words: list[str], why: str) -> None:
@@ -128,6 +133,12 @@ def test_a_placement_that_sends_more_between_switches_is_not_taken(rankwise: Ran
     out = rankwise(*asked, "--algorithm", "cyclic").out
     assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
     assert "A byte between nodes of one switch costs 1, between switches 5." in out
+
+
+def test_the_nodes_of_a_program_s_ranks_can_be_drawn(rankwise: Rankwise, four: tuple[str, ...]) -> None:
+    assert rankwise(*four, "--plot", "g.svg").code == 0
+    picture = Path("g.svg").read_text()
+    assert "Nodes of the 4 ranks of g.metis" in picture and "30 B between nodes, 15 B of the busiest" in picture
 
 
 def test_where_no_placement_asked_for_is_better_the_ranks_stay(rankwise: Rankwise, four: tuple[str, ...], record: Path) -> None:
