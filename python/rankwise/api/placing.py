@@ -232,6 +232,7 @@ def _grid_of(asked: Placing) -> _Grid:
 def _map_grid(
     asked: Placing, of: _Grid, levels: Levels, machine: tuple[Priced | None, Profile | None], size_bytes: int, keep_maps: bool
 ) -> Mapped:
+    from rankwise.api.proving import prove
     from rankwise.engines.step import step_pricer
     from rankwise.mapping import How, map_grid
     from rankwise.mapping.mapper import DEFAULT_EFFORT_S
@@ -264,7 +265,7 @@ def _map_grid(
         front=asked.front,
         objective=asked.objective,
         seed=asked.seed,
-        prove=asked.prove,
+        prove=prove if asked.prove else None,
         given=read_mapping(asked.compare, sizes, hosts=names) if asked.compare is not None else None,
         levels=levels.inner,
         message_bytes=size_bytes,
@@ -274,7 +275,7 @@ def _map_grid(
         above=above,
     )
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
-    plain = replace(how, keep_maps=False, front=False, prove=False, given=None, sharp=False)
+    plain = replace(how, keep_maps=False, front=False, prove=None, given=None, sharp=False)
 
     def unplaced() -> MapResult:
         return map_grid(shape, sizes, asked.stencil, of.flags, ["blocked"], plain).results[0]

@@ -9,7 +9,7 @@ import typer
 
 from rankwise.api.placing import Placing
 from rankwise.cli.base import Json, print_json, tell, verb, writable
-from rankwise.errors import InputError
+from rankwise.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
     from rankwise.api.placing import Mapped
@@ -77,6 +77,8 @@ def map_ranks(
         if found.choices is not None:
             show_grids(found.choices, found.mappings.message_bytes)
         show(found.mappings, found.shown)
+    if found.mappings.unproved == "interrupted":
+        raise InterruptedWorkError("interrupted: no optimum is proved, the best mapping so far is told")
 
 
 def _print_format(found: Mapped, file_format: str) -> None:

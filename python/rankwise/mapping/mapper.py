@@ -54,6 +54,8 @@ class StepTime:
 if TYPE_CHECKING:
     # Prices a map: the node of every cell, and its part at each level below the node.
     StepPricer = Callable[[Problem, NDArray[np.int32], Mapping[str, NDArray[np.int32]]], StepTime]
+    # Returns the least J_sum of a tiny problem, or None and why it is not known.
+    Prover = Callable[[Problem], tuple[int | None, str]]
 
 
 _UNTIMED = dict.fromkeys(("time_s", "time_lo_s", "time_hi_s", "busiest"))
@@ -143,6 +145,7 @@ class Mappings:
     bound: int
     bound_kind: str
     optimum: int | None = None
+    unproved: str = ""  # why the optimum that was asked for is not known
     message_bytes: int = DEFAULT_BYTES
     levels: tuple[Inner, ...] = ()
     front: tuple[MapResult, ...] = ()
@@ -155,8 +158,9 @@ class Mappings:
 
     @property
     def notes(self) -> list[str]:
-        """What weakens the times."""
-        return list(dict.fromkeys(note for result in self.results if result.step for note in result.step.notes))
+        """What weakens the times, and that no optimum was proved where that was asked for."""
+        notes = dict.fromkeys(note for result in self.results if result.step for note in result.step.notes)
+        return [*notes, *([f"the optimum is not proved: {self.unproved}"] if self.unproved else [])]
 
     @property
     def least(self) -> int:
@@ -260,7 +264,7 @@ class How:
     ``effort_s`` ends the search of refined after that time. Otherwise it takes ``steps`` steps (by default about
     DEFAULT_EFFORT_S's worth), and the map is the same on every machine and for any number of ``threads``. ``objective``
     (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
-    tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
+    tiny problem (None: nobody does). ``given`` holds maps to score beside the others: the node of every cell, by name.
 
     ``front``, or ``price``, gives half of refined's search to a small J_max and keeps the maps of which none is better than
     another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least
@@ -281,7 +285,7 @@ class How:
     effort_s: float | None = None
     objective: str = "j_sum"
     seed: int = 1
-    prove: bool = False
+    prove: Prover | None = None
     given: Mapping[str, Sequence[int]] | None = None
     levels: Sequence[Inner] = ()
     message_bytes: int = DEFAULT_BYTES
@@ -376,8 +380,10 @@ def map_grid(
     except ValueError as error:
         raise InputError(str(error)) from None
     optimum = bound if min(result.j_sum for result in results) == bound else None
-    if how.prove and optimum is None:
-        optimum = _prove(problem)
+    unproved = ""
+    if how.prove is not None and optimum is None:
+        _require_tiny(problem)
+        optimum, unproved = how.prove(problem)
     return Mappings(
         grid=tuple(problem.dims),
         nodes=tuple(problem.nodes),
@@ -391,6 +397,7 @@ def map_grid(
         bound=bound,
         bound_kind=bound_kind,
         optimum=optimum,
+        unproved=unproved,
         message_bytes=how.message_bytes,
         levels=tuple(how.levels),
         front=tuple(between) if how.front else (),
@@ -456,15 +463,14 @@ def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[li
     return found, picked, taken
 
 
-def _prove(problem: Problem) -> int | None:
-    from rankwise.mapping.optimum import MOST_CELLS, is_tiny, proven_optimum
+def _require_tiny(problem: Problem) -> None:
+    from rankwise.mapping.optimum import MOST_CELLS, is_tiny
 
     if not is_tiny(problem.cells, len(problem.nodes), len(problem.offsets)):
         raise InputError(
             f"the optimum of {problem.cells} cells on {len(problem.nodes)} nodes cannot be proved in reasonable time: "
             f"leave --prove out, or give a grid of at most {MOST_CELLS} cells and fewer nodes"
         )
-    return proven_optimum(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
 
 
 def _choose(algorithms: Iterable[str]) -> dict[str, bool]:

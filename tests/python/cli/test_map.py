@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from rankwise.api import proving
+from rankwise.mapping import optimum
 from rankwise.report.inputs import load_mappings
 
 Rankwise = Callable[..., Any]
@@ -248,10 +250,32 @@ def test_auto_says_what_it_picked_and_random_follows_its_seed(rankwise: Rankwise
 
 def test_a_tiny_grid_has_its_optimum_proved(rankwise: Rankwise) -> None:
     grid = ("map", "--grid", "4x3", "--nodes", "3", "--ppn", "4", "--stencil", "moore:1")
-    record = rankwise(*grid, "--prove", "--json").json
+    assert "is optimal (proved by trying)" in rankwise(*grid, "--prove", "-o", "map.json").out
+    record = json.loads(Path("map.json").read_text())
     assert record["bound"] < record["optimum"] == min(row["j_sum"] for row in record["results"])
-    assert "is optimal (proved by trying)" in rankwise(*grid, "--prove").out
     assert "within" in rankwise(*grid).out
+
+
+def test_a_proof_that_does_not_end_is_told_and_leaves_the_best_so_far(
+    rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = ("map", "--grid", "7x5", "--nodes", "5", "--ppn", "7", "--stencil", "moore:1", "--algorithm", "refined", "--prove")
+    monkeypatch.setattr(optimum, "MOST_SECONDS", 0.1)
+    result = rankwise(*grid)
+    assert result.code == 0 and "note: the optimum is not proved: 0.1 s were too short" in result.err
+    assert result.out.startswith("Recommended: refined") and "is within" in result.out
+
+    def interrupted(*_: Any) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(proving.Child, "lines", interrupted)
+    result = rankwise(*grid, "-o", "map.json")
+    assert result.code == 130 and result.out.startswith("Recommended: refined")
+    assert result.err.splitlines() == [
+        "note: the optimum is not proved: interrupted",
+        "rankwise: interrupted: no optimum is proved, the best mapping so far is told",
+    ]
+    assert json.loads(Path("map.json").read_text())["optimum"] is None
 
 
 @pytest.mark.parametrize("kind", ["slurm-hostfile", "openmpi-rankfile", "hydra-hostfile", "cray-rank-order", "json", "csv"])
