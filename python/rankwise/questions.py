@@ -61,6 +61,14 @@ class Options:
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return type(self)(**{**values, **{name: value for name, value in defaults.items() if name not in self.given}})
 
+    def called(self, name: str) -> str:
+        """Return how the command line calls a field."""
+        return _called(type(self).__dataclass_fields__[name])
+
+    def differs(self, name: str) -> bool:
+        """Whether a field has another value than where nobody names it."""
+        return bool(getattr(self, name) != type(self).__dataclass_fields__[name].default)
+
     if TYPE_CHECKING:
 
         @property

@@ -19,7 +19,7 @@ from rankwise.advise.sending import ways_of_sending
 from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
 from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, hardly_better, quicker
-from rankwise.mapping.traffic import OBSERVED, Search, place_traffic
+from rankwise.mapping.traffic import OBSERVED, Search, place_traffic, unchosen
 from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
@@ -207,8 +207,10 @@ def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pr
 
 
 def start_of(mappings: Mappings) -> MapResult:
-    """Return the placement that the program had, or the first one where it ran on other nodes."""
-    return next((result for result in mappings.results if result.algorithm == OBSERVED), mappings.results[0])
+    """Return the placement that the program had, or where it ran on other nodes the one that nobody has to ask for."""
+    start = unchosen(mappings.results)
+    assert start is not None  # all algorithms were run
+    return start
 
 
 def _headroom(evidence: Evidence, question: Question, mappings: Mappings) -> Headroom:

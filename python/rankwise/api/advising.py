@@ -174,7 +174,7 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
             f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many"
         )
     sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
-    given = None if asked.placement is None else read_mapping(asked.placement, sizes, "--placement")
+    given = None if asked.placement is None else read_mapping(asked.placement, sizes, "--placement", names)
     known = None if asked.profile is None else open_profile(asked.profile)
     on = None if known is None else Model(known)
     wanted = Levels.read(asked.levels, asked.topology, known)

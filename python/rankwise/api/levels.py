@@ -42,11 +42,6 @@ class Levels:
         inner, units = ([] if known is None else levels_of(known), []) if levels is None else parse_levels(levels)
         return cls(inner, units, None if topology is None else _switches(topology))
 
-    @property
-    def are_above(self) -> bool:
-        """Whether any above the node were asked for."""
-        return self.switches is not None or bool(self.units)
-
     def above(self, names: Sequence[str], on: Priced | None) -> list[Above]:
         """Return the levels above these nodes: those asked for, else the machine's. Raises InputError."""
         from rankwise.mapping.levels import levels_above, levels_asked, levels_read

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,9 +18,8 @@ from rankwise.units import format_percent, parse_ints, parse_periodic, parse_sec
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
-    from rankwise.mapping import How, Mappings, MapResult
+    from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoices
-    from rankwise.mapping.levels import Above
     from rankwise.mapping.slots import Slots
     from rankwise.mapping.traffic import Search, Traffic
 
@@ -92,21 +92,43 @@ class Placing(Options):
         return None if self.effort is None else parse_seconds(self.effort, "--effort")
 
 
+_PROGRAMS = ("observed", "graph")
+_GRIDS = ("grid", "mesh")
+_ONLY_FOR: Mapping[str, Sequence[str]] = {  # options that not every kind of input has a meaning for
+    "ranks": ("mesh",), "halo": ("mesh",), "slots": ("grid",), "weights": ("grid",), "check": _PROGRAMS,
+    **dict.fromkeys(("stencil", "periodic", "message_bytes", "front", "prove", "int64"), _GRIDS),
+}  # fmt: skip
+
+
+def _require_input(asked: Placing) -> None:
+    """Raise InputError where there is not one input, or an option is not for it."""
+    given = [name for name in (*_GRIDS, *_PROGRAMS) if getattr(asked, name) is not None]
+    if set(given) & set(_PROGRAMS) and set(given) & set(_GRIDS):
+        raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
+    if set(given) >= set(_PROGRAMS):
+        raise InputError("--observed and --graph are two programs: give one of them")
+    if len(given) != 1:
+        raise InputError("give either --grid (50x48) or --mesh (1000x800x400) with --ranks")
+    for name, kinds in _ONLY_FOR.items():
+        if given[0] not in kinds and asked.differs(name):
+            option, meant = asked.called(name), " and ".join(f"--{kind}" for kind in kinds)
+            raise InputError(f"{option} is for {meant}: leave {option} out with --{given[0]}")
+
+
 @dataclass(frozen=True)
 class Mapped(Result):
-    """Placements, scored; ``mappings`` has all of them. ``hosts``: the nodes' names; ``traffic`` and ``above``: of a program,
-    and the levels above its nodes; ``choices``: the grids of a mesh; ``room``: which slots stay free; ``more``: what JSON tells
-    beside."""
+    """Placements, scored; ``mappings`` has all that were asked for. ``hosts``: the nodes' names; ``unplaced`` scores ranks
+    where they are when nobody chooses; ``traffic``: of a program; ``choices``: the grids of a mesh; ``room``: which slots stay
+    free; ``more``: what JSON tells beside."""
 
     asked: Placing
     mappings: Mappings
     hosts: Sequence[str]
+    unplaced: Callable[[], MapResult]
     traffic: Traffic | None = None
-    above: Sequence[Above] = ()
     choices: GridChoices | None = None
     room: Slots | None = None
     shape: Sequence[int] = ()
-    how: How | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -124,37 +146,33 @@ class Mapped(Result):
 
     @property
     def conclusion(self) -> str:
-        from rankwise.mapping.traffic import OBSERVED
+        from rankwise.mapping import best_of
 
-        best, results = self.best, self.mappings.results
-        start = next((one for name in (OBSERVED, "blocked") for one in results if one.algorithm == name), results[0])
+        start, best = self.start, best_of(self.shown, self.mappings.objective)
         sent = f"J_sum {best.j_sum}"
         if best is start or start.j_sum == 0:
             return f"{best.algorithm}: {sent}, no other placement here is better."
         return f"Take {best.algorithm}: {sent}, {format_percent(best.j_sum / start.j_sum - 1)} against {start.algorithm}."
 
-    def beside_blocked(self) -> list[MapResult]:
-        """Return all results of a grid, and what ranks do when nobody chooses, which they are held against."""
-        from rankwise.mapping import map_grid
+    @cached_property
+    def start(self) -> MapResult:
+        """Where the ranks are when nobody chooses, which all else is held against: observed, or blocked."""
+        from rankwise.mapping.traffic import unchosen
 
+        return unchosen(self.mappings.results) or self.unplaced()
+
+    @property
+    def shown(self) -> list[MapResult]:
+        """All results, and the start where no algorithm asked for gives it."""
         results = list(self.mappings.results)
-        if self.how is not None and all(result.algorithm != "blocked" for result in results):
-            plain = replace(self.how, keep_maps=False, front=False, prove=False, given=None, sharp=False)
-            of = self.mappings
-            results[:0] = map_grid(self.shape, of.nodes, self.asked.stencil, of.periodic, ["blocked"], plain).results
-        return results
-
-    def between(self, level: Above) -> dict[str, int]:
-        """Return the bytes between the units of a level by each algorithm's placement of a program."""
-        assert self.traffic is not None
-        return bytes_between(self.traffic, self.mappings, level)
+        return results if self.start in results else [self.start, *results]
 
     def plot(self) -> Plot:
-        """Draw the node of every cell. Raises InputError for grids of more than three axes."""
+        """Draw the node of every cell, or of every rank of a program. Raises InputError for grids of more than three axes."""
         from rankwise.report.inputs import mappings_from_record
         from rankwise.report.nodemaps import can_draw, node_map_picture
 
-        (instance,) = mappings_from_record(self.mappings.to_dict(), "to draw")
+        (instance,) = mappings_from_record({**self.mappings.to_dict(), **self.more}, "to draw")
         if not can_draw(instance):
             raise InputError(
                 f"--plot draws grids of up to three axes, and this one has {len(self.mappings.grid)}: leave it out"
@@ -169,12 +187,8 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     """
     if not 0 <= asked.seed < 2**64:
         raise InputError(f"--seed {asked.seed} is out of range: give 0 to 2^64 - 1")
-    of_traffic = asked.observed is not None or asked.graph is not None
-    grid: _Grid | None = None
-    if not of_traffic:
-        grid = _grid_of(asked)
-    elif asked.grid is not None or asked.mesh is not None:
-        raise InputError("--observed and --graph say who sends to whom: leave --grid and --mesh out")
+    _require_input(asked)
+    grid = _grid_of(asked) if asked.observed is None and asked.graph is None else None
     size_bytes = parse_size(asked.message_bytes, "--bytes")
     on, known = _machine(asked)
     levels = Levels.read(asked.levels, asked.topology, known)
@@ -201,22 +215,24 @@ def _grid_of(asked: Placing) -> _Grid:
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping.formats import default_hosts
 
-    if asked.check:
-        raise InputError("--check is for --observed and --graph: 'rankwise run stencil' places a grid's ranks")
     if asked.slots is None:
         sizes, shape = _sizes(asked)
-    elif asked.grid is None or (asked.nodes, asked.ppn, asked.node_sizes) != (None, None, None):
-        raise InputError("--slots is for --grid, instead of --nodes, --ppn and --node-sizes")
+    elif (asked.nodes, asked.ppn, asked.node_sizes) != (None, None, None):
+        raise InputError("--slots stands for --nodes, --ppn and --node-sizes: give either the one or the others")
     else:
+        assert asked.grid is not None
         sizes, shape = _parse_slots(asked.slots), parse_shape(asked.grid, "--grid")
     flags = parse_periodic(asked.periodic, len(shape))
     names = default_hosts(len(sizes)) if asked.hosts is None else parse_hosts(asked.hosts)
-    return _Grid(shape, sizes, list(names), flags)
+    if len(names) < len(sizes):
+        raise InputError(f"--hosts names {len(names)} nodes but the mapping has {len(sizes)}: name one for each node")
+    return _Grid(shape, sizes, names[: len(sizes)], flags)
 
 
 def _map_grid(
     asked: Placing, of: _Grid, levels: Levels, machine: tuple[Priced | None, Profile | None], size_bytes: int, keep_maps: bool
 ) -> Mapped:
+    from rankwise.api.proving import prove
     from rankwise.engines.step import step_pricer
     from rankwise.mapping import How, map_grid
     from rankwise.mapping.mapper import DEFAULT_EFFORT_S
@@ -234,13 +250,14 @@ def _map_grid(
         room = choose_slots(shape, sizes, asked.stencil, of.flags, heavy, size_bytes, price)
         sizes, names = [room.ranks[node] for node in room.kept], [names[node] for node in room.kept]
     choices: GridChoices | None = None
+    above = levels.above(names, None)
+    if on is not None and above:
+        price = step_pricer(on, size_bytes, seats_of(above, on))
     if asked.mesh is not None:
-        if heavy is not None:
-            raise InputError("--mesh weighs the stencil by its halos: leave --weights out, or write them in --stencil")
         choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
     how = How(
-        keep_maps=keep_maps or levels.are_above,
+        keep_maps=keep_maps,
         weights=heavy,
         effort_s=asked.effort_s,
         steps=asked.steps,
@@ -248,57 +265,52 @@ def _map_grid(
         front=asked.front,
         objective=asked.objective,
         seed=asked.seed,
-        prove=asked.prove,
-        given=read_mapping(asked.compare, sizes) if asked.compare is not None else None,
+        prove=prove if asked.prove else None,
+        given=read_mapping(asked.compare, sizes, hosts=names) if asked.compare is not None else None,
         levels=levels.inner,
         message_bytes=size_bytes,
         price=price,
         int64=asked.int64,
         sharp=True,
+        above=above,
     )
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
-    more |= trust_record(known)
-    if levels.are_above:
-        from rankwise.mapping.node_order import order_hosts
+    plain = replace(how, keep_maps=False, front=False, prove=None, given=None, sharp=False)
 
-        names = order_hosts(mappings, names, levels.above(names[: len(sizes)], None))
-        more["hosts"] = names
+    def unplaced() -> MapResult:
+        return map_grid(shape, sizes, asked.stencil, of.flags, ["blocked"], plain).results[0]
+
+    more |= trust_record(known)
+    if above:
+        more["hosts"] = list(names)
     if choices is not None:
         more["choice"] = choices.to_dict()
     if room is not None:
         more["left_out"] = room.to_dict()
-    return Mapped(asked, mappings, names, choices=choices, room=room, shape=shape, how=how, more=more)
+    return Mapped(asked, mappings, names, unplaced, choices=choices, room=room, shape=shape, more=more)
 
 
 def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | None, known: Profile | None) -> Mapped:
     """Read the traffic and place it. Raises InputError."""
     from rankwise.engines.step import traffic_pricer
     from rankwise.mapping.reading import read_mapping
-    from rankwise.mapping.traffic import place_traffic
+    from rankwise.mapping.traffic import place_traffic, unplaced
 
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
-    given = None if asked.compare is None else read_mapping(asked.compare, sizes)
+    given = None if asked.compare is None else read_mapping(asked.compare, sizes, hosts=names)
     above = levels.above(names, on)
     price = None if on is None else traffic_pricer(on, seats_of(above, on))
-    mappings = place_traffic(traffic, sizes, asked.algorithms, replace(search, above=above), price, given)
+    search = replace(search, above=above)
+    mappings = place_traffic(traffic, sizes, asked.algorithms, search, price, given)
     more: dict[str, Any] = {
         "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
     }  # fmt: skip
-    if above:
-        more["above"] = [
-            {
-                "level": level.name,
-                "units": len(set(level.unit_of_node)),
-                "cost": level.cost,
-                "bytes": bytes_between(traffic, mappings, level),
-            }
-            for level in above
-        ]
     if asked.check:
         assert mappings.best.node_of_cell is not None
         more["checked"] = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
-    return Mapped(asked, mappings, names, traffic, above, shape=[traffic.ranks], more=more)
+    start = partial(unplaced, traffic, sizes, search, price)
+    return Mapped(asked, mappings, names, start, traffic, shape=[traffic.ranks], more=more)
 
 
 def _parse_slots(text: str) -> list[int]:
@@ -341,11 +353,7 @@ def _machine(asked: Placing) -> tuple[Priced | None, Profile | None]:
 def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
     """Return the ranks of each node, and the shape of the grid or of the mesh."""
     grid, mesh, ranks, nodes, ppn, node_sizes = asked.grid, asked.mesh, asked.ranks, asked.nodes, asked.ppn, asked.node_sizes
-    if (grid is None) == (mesh is None):
-        raise InputError("give either --grid (50x48) or --mesh (1000x800x400) with --ranks")
     if grid is not None:
-        if ranks is not None:
-            raise InputError("--ranks is for --mesh: --grid says how many there are")
         shape = parse_shape(grid, "--grid")
         from rankwise.mapping.node_sizes import parse_node_sizes
 
@@ -378,8 +386,6 @@ def read_traffic(observed: Path | None, graph: Path | None) -> Traffic:
     """Read what a program sent from its record or from a graph. Raises InputError."""
     from rankwise.mapping.graph_files import read_graph, traffic_of
 
-    if observed is not None and graph is not None:
-        raise InputError("--observed and --graph are two programs: give one of them")
     if observed is None:
         assert graph is not None
         return read_graph(graph)
@@ -424,17 +430,6 @@ def nodes_asked(
             f"{len(sizes)} nodes are more than the {traffic.ranks} ranks of {traffic.name}: give at most one a rank"
         )
     return sizes, names[: len(sizes)]
-
-
-def bytes_between(traffic: Traffic, mappings: Mappings, level: Above) -> dict[str, int]:
-    """Return the bytes between the units of a level by each algorithm's placement."""
-    import numpy as np
-
-    unit = np.array(level.unit_of_node, np.int32)
-    return {
-        result.algorithm: int(traffic.bytes[traffic.crossing(unit[result.node_of_cell])].sum())
-        for result in mappings.results if result.node_of_cell is not None
-    }  # fmt: skip
 
 
 def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:

@@ -9,13 +9,11 @@ import typer
 
 from rankwise.api.placing import Placing
 from rankwise.cli.base import Json, print_json, tell, verb, writable
-from rankwise.errors import InputError
+from rankwise.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
     from rankwise.api.placing import Mapped
     from rankwise.mapping.slots import Slots
-
-_HOSTS_SHOWN = 16
 
 
 @verb(
@@ -39,7 +37,7 @@ def map_ranks(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the node of every cell into this SVG file.", callback=writable)
+        Path | None, typer.Option(help="Draw the node of every cell (or rank) into this SVG file.", callback=writable)
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
@@ -65,7 +63,7 @@ def map_ranks(
         _tell_left_out(found.room)
     if output is not None:
         write_json(output, found.to_dict())
-    if plot is not None and found.traffic is None:
+    if plot is not None:
         write_whole(plot, found.plot().svg())
     if file_format is not None:
         _print_format(found, file_format)
@@ -78,10 +76,9 @@ def map_ranks(
     else:
         if found.choices is not None:
             show_grids(found.choices, found.mappings.message_bytes)
-        show(found.mappings, found.beside_blocked())
-        if "hosts" in found.more:
-            names = ", ".join(found.hosts) if len(found.hosts) <= _HOSTS_SHOWN else "--json or --format tells their order"
-            print(f"Hosts in the order of the nodes, for least between switches: {names}")
+        show(found.mappings, found.shown)
+    if found.mappings.unproved == "interrupted":
+        raise InterruptedWorkError("interrupted: no optimum is proved, the best mapping so far is told")
 
 
 def _print_format(found: Mapped, file_format: str) -> None:
@@ -98,7 +95,7 @@ def _print_format(found: Mapped, file_format: str) -> None:
     else:
         from rankwise.cli.map_traffic import conclusion
 
-        words = conclusion(found.mappings, found.traffic)
+        words = conclusion(found)
     tell(f"{words} Use it with: {use_of(file_format, placed)}")
     if FORMATS[file_format].warning:
         tell(f"beware: {FORMATS[file_format].warning}")

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from rankwise.cli.base import tell
 from rankwise.cli.table import Table
-from rankwise.units import format_bandwidth, format_percent, format_span, format_time, format_volume
+from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoice, GridChoices
+    from rankwise.mapping.levels import Above
     from rankwise.mapping.mapper import StepTime
 
 
@@ -18,14 +21,16 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
     """Print the results, blocked among them, and what to make of them."""
     from rankwise.mapping import best_of
 
-    best = best_of(results, mappings.objective)
     blocked = next(result for result in results if result.algorithm == "blocked")
+    best = best_of([blocked, *results], mappings.objective)  # of equals, what needs nothing to be done
     print(f"Recommended: {_reason(best, blocked, mappings)}")
     print(f"{_title(mappings)}:")
-    inner = [_between(level.name) for level in mappings.levels]
+    outer = [between(level.name) for level in mappings.above]
+    inner = [between(level.name) for level in mappings.levels]
     timed = ["one step", "vs blocked"] if best.time_s is not None else []
-    heads = ("algorithm", "", "J_sum", "vs blocked", "gap", "J_max", "vs blocked", "bytes", *inner, "within", *timed, "to map")
-    table = Table(*heads, leave=("within", *inner, "bytes", "gap", "to map"))
+    sums = ("J_sum", "vs blocked", "gap", *outer, "J_max", "vs blocked")
+    heads = ("algorithm", "", *sums, "bytes", *inner, "within", *timed, "to map")
+    table = Table(*heads, leave=("within", *inner, "bytes", "gap", "to map", *reversed(outer)))
     for result in results:
         table.add_row(
             f"{result.algorithm} ({result.picked})" if result.picked else result.algorithm,
@@ -33,6 +38,7 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
             str(result.j_sum),
             _change(result.j_sum, blocked.j_sum),
             _gap(mappings, result),
+            *(str(crossing.sent) for crossing in result.above),
             str(result.j_max),
             _change(result.j_max, blocked.j_max),
             format_volume(result.levels[0].bytes),
@@ -42,6 +48,8 @@ def show(mappings: Mappings, results: list[MapResult]) -> None:
             bold=result is best,
         )
     table.show()
+    if mappings.above:
+        print(costs(mappings.above, "What is sent"))
     if best.step is not None:
         print(why_so_long(best.step))
     if mappings.levels:
@@ -77,7 +85,7 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
         return [shape, block, *(format_volume(cell_bytes * count) for count in sent), f"{100 * choice.imbalance:.1f} %"]
 
     for choice in shown:
-        notes = [*(["best"] if choice is best else []), *(["as MPI_Dims_create"] if choice.grid == usual.grid else [])]
+        notes = [*(["best"] if choice is best else []), *(["most cubic"] if choice.grid == usual.grid else [])]
         table.add_row(*cells(choice), ", ".join(notes), bold=choice is best)
     assert best.j_sum is not None and usual.j_sum is not None
     shape = "x".join(map(str, best.grid))
@@ -91,17 +99,34 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
         )
     print(f"Grids for a mesh of {mesh} cells, halo {choices.halo}:")
     table.show()
+    if choices.too_thin:
+        print(f"Left out: {format_count(choices.too_thin, 'grid')} whose blocks are thinner than the halo.")
 
 
-def _between(level: str) -> str:
-    return f"between {'NUMA domains' if level == 'numa' else f'{level}s'}"
+def between(level: str) -> str:
+    return f"between {_PLURALS.get(level, f'{level}s')}"
+
+
+_PLURALS = {"numa": "NUMA domains", "switch": "switches"}
+
+
+def farther(best: MapResult, start: MapResult, told: Callable[[int], str]) -> str:
+    """Say what two results send between the units of each level above the node, to stand after what they do between nodes."""
+    pairs = zip(best.above, start.above, strict=True)
+    return "".join(f", {told(mine.sent)} {between(mine.level.name)} instead of {told(its.sent)}" for mine, its in pairs)
+
+
+def costs(above: Sequence[Above], what: str) -> str:
+    """Say what counts how much where there are levels above the node."""
+    beyond = ", ".join(f"{between(level.name)} {level.cost}" for level in above)
+    return f"{what} between nodes of one {above[0].name} costs 1, {beyond}."
 
 
 def _where(best: MapResult) -> str:
     """Say at which level the messages of a mapping stay."""
     parts = []
     for level in best.levels:
-        place = "the rest" if level.level == "core" else _between(level.level)
+        place = "the rest" if level.level == "core" else between(level.level)
         parts.append(f"{level.edges} {place} ({format_volume(level.bytes)})")
     return f"Its messages: {', '.join(parts)}."
 
@@ -125,6 +150,8 @@ def why_so_long(step: StepTime) -> str:
     name, _, level = step.resource.partition("link-")
     shared = _SHARED[f"{name}link"].format(int(level) + 1) if level else _SHARED[step.resource]
     share = min(1.0, step.held_s / step.time_s)
+    if step.bytes == 0:
+        return f"What takes the time: {'the messages themselves' if share < 0.5 else shared}; they carry no bytes."
     itself = "" if share >= 0.5 else "the messages themselves; of what they share, "
     rate = format_bandwidth(step.bytes / step.held_s)
     return f"What takes the time: {itself}{shared}: {format_volume(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
@@ -207,7 +234,8 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
             )
         if blocked.j_sum == 0:
             return "leave the ranks as they are (blocked): no message crosses nodes."
-        return "leave the ranks as they are (blocked): no other mapping here sends less between nodes."
+        less = "costs less by the switches" if best.above else "sends less between nodes"
+        return f"leave the ranks as they are (blocked): no other mapping here {less}."
     if mappings.objective == "j_max":
         return (
             f"{best.algorithm} has the busiest node send least, {sent(best.j_max)} instead of {sent(blocked.j_max)} "
@@ -215,8 +243,8 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
         )
     if best.time_s is not None and blocked.time_s is not None:
         scores = (
-            f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes, {sent(best.j_max)} instead of "
-            f"{sent(blocked.j_max)} by the busiest one."
+            f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes{farther(best, blocked, sent)}, "
+            f"{sent(best.j_max)} instead of {sent(blocked.j_max)} by the busiest one."
         )
         times = (
             f"{format_time(best.time_s)} instead of {format_time(blocked.time_s)} "
@@ -227,6 +255,11 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
         if any((result.time_s or 0.0) < best.time_s for result in mappings.results):
             return f"{best.algorithm}, which sends {sent.fewest} of those whose step takes least as far as can be told, {times}"
         return f"with {best.algorithm} one step of messages takes least, {times}"
+    if best.cost != blocked.cost and best.above:
+        return (
+            f"{best.algorithm} costs least by the switches ({_change(best.cost, blocked.cost)}): {sent(best.j_sum)} instead of "
+            f"{sent(blocked.j_sum)} are sent between nodes{farther(best, blocked, sent)}."
+        )
     if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
         return (
             f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but its busiest node "
@@ -236,7 +269,7 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
         level = next(i for i, own in enumerate(best.levels) if own.bytes != blocked.levels[i].bytes)
         return (
             f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but "
-            f"{_between(best.levels[level].level)} {best.levels[level].edges} instead of {blocked.levels[level].edges}."
+            f"{between(best.levels[level].level)} {best.levels[level].edges} instead of {blocked.levels[level].edges}."
         )
     return (
         f"{best.algorithm} sends {sent.fewest} between nodes, {sent(best.j_sum)} instead of {sent(blocked.j_sum)} "

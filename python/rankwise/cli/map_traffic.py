@@ -10,30 +10,26 @@ from rankwise.units import format_count, format_percent, format_time, format_vol
 
 if TYPE_CHECKING:
     from rankwise.api.placing import Mapped
-    from rankwise.mapping import Mappings, MapResult
-    from rankwise.mapping.traffic import Traffic
 
 
-def _start(mappings: Mappings) -> MapResult:
-    """The placement to compare with: the observed one, else the first."""
-    return next((result for result in mappings.results if result.algorithm == "observed"), mappings.results[0])
-
-
-def conclusion(mappings: Mappings, traffic: Traffic) -> str:
-    from rankwise.mapping import hardly_better, quicker
+def conclusion(found: Mapped) -> str:
+    from rankwise.cli.map_table import farther
+    from rankwise.mapping import alike, best_of, hardly_better, quicker
     from rankwise.mapping.mapper import LEAST_GAIN
 
-    best, start = mappings.best, _start(mappings)
+    mappings, traffic, start = found.mappings, found.traffic, found.start
+    assert traffic is not None
+    best = best_of(found.shown, mappings.objective)
     if len(mappings.nodes) == 1:
         return "Nothing to gain between nodes: all ranks are on one."
-    if best is start or (best.j_sum, best.j_max, best.time_s) == (start.j_sum, start.j_max, start.time_s):
+    if best is start or alike(best, start):
         return f"Nothing to gain: no other placement here is better than {start.algorithm}."
     if hardly_better(best, start):
         return f"Nothing to gain: {best.algorithm}, the best here, is less than {LEAST_GAIN:.0%} better than {start.algorithm}."
     sent, before = format_volume(best.j_sum), format_volume(start.j_sum)
     text = (
         f"Take {best.algorithm}: {sent} between nodes instead of {before} as {start.algorithm} "
-        f"({_change(best.j_sum, start.j_sum)})"
+        f"({_change(best.j_sum, start.j_sum)}){farther(best, start, format_volume)}"
     )
     if best.time_s is not None and start.time_s is not None:
         step = "one round of messages" if traffic.rounds > 1 else "its messages"
@@ -51,29 +47,33 @@ def _change(value: float, start: float) -> str:
 
 def show_traffic(found: Mapped) -> None:
     """Print the placements of a program's ranks, and which to take."""
-    mappings, traffic, above = found.mappings, found.traffic, found.above
+    from rankwise.cli.map_table import between, costs
+    from rankwise.mapping import best_of
+
+    mappings, traffic = found.mappings, found.traffic
     assert traffic is not None
-    print(conclusion(mappings, traffic))
-    start, best = _start(mappings), mappings.best
+    print(conclusion(found))
+    start, best = found.start, best_of(found.shown, mappings.objective)
     sent, nodes = format_volume(int(traffic.bytes.sum())), len(mappings.nodes)
     ranks, where = format_count(traffic.ranks, "rank"), format_count(nodes, "node")
     title = f"{traffic.name}: {ranks}, {len(traffic.bytes)} pairs, {sent} on {where}"
     print(f"{title}:")
     timed = best.time_s is not None
     versus = f"vs {start.algorithm}"
-    farther = [found.between(level) for level in above]
-    outer = [f"between {level.name}{'es' if level.name == 'switch' else 's'}" for level in above]
+    outer = [between(level.name) for level in mappings.above]
     rounds = ("a round", versus) if timed else ()
     heads = ("placement", "", "between nodes", versus, *outer, "busiest node", *rounds, "to map")
-    table = Table(*heads, leave=("to map", *outer, "busiest node"))
-    for result in mappings.results:
+    table = Table(*heads, leave=("to map", "busiest node", *reversed(outer)))
+    for result in found.shown:
         times = [format_time(result.time_s or 0), _change(result.time_s or 0, start.time_s or 0)] if timed else []
         table.add_row(
             result.algorithm, "best" if result is best else "", format_volume(result.j_sum), _change(result.j_sum, start.j_sum),
-            *(format_volume(sent_between[result.algorithm]) for sent_between in farther), format_volume(result.j_max), *times,
+            *(format_volume(crossing.sent) for crossing in result.above), format_volume(result.j_max), *times,
             format_time(result.seconds), bold=result is best,
         )  # fmt: skip
     table.show()
+    if mappings.above:
+        print(costs(mappings.above, "A byte"))
     if best.step is not None:
         from rankwise.cli.map_table import why_so_long
 

@@ -49,13 +49,17 @@ class Described:
         return price_of(cost, block_bytes, (cost.low_s, cost.high_s), self.notes)
 
 
-def step_pricer(on: Priced, message_bytes: int) -> StepPricer:
-    """Return what prices mappings: all messages of a step are sent at once, from where the map puts the cells."""
+def step_pricer(on: Priced, message_bytes: int, seats: Sequence[int] = ()) -> StepPricer:
+    """Return what prices mappings: all messages of a step are sent at once, from where the map puts the cells.
+
+    ``seats``: the number of each node on the machine, where they do not follow each other.
+    """
 
     def price(problem: Problem, node_of_cell: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
         offsets = tuple(map(tuple, problem.offsets))
         halo = Halo(tuple(problem.dims), tuple(problem.periodic), offsets, tuple(problem.weights))
-        return _priced(on, Program(halo), max(problem.weights, default=1), message_bytes, _placed(on, node_of_cell, parts))
+        placement = _placed(on, _seated(node_of_cell, seats), parts)
+        return _priced(on, Program(halo), max(problem.weights, default=1), message_bytes, placement)
 
     return price
 
@@ -63,7 +67,7 @@ def step_pricer(on: Priced, message_bytes: int) -> StepPricer:
 def traffic_pricer(on: Priced, seats: Sequence[int] = ()) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
     """Return what prices placements of a program: of each pair one message is sent, all at once, of its bytes a round.
 
-    ``seats``: the number of each node on the machine, where they do not follow each other.
+    ``seats``: as for :func:`step_pricer`.
     """
 
     def price(traffic: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:
@@ -79,7 +83,7 @@ def program_pricer(
 ) -> Callable[[Traffic, Nodes, Mapping[str, Nodes]], StepTime]:
     """Return what prices placements of a program whose step is known: its own schedule, whatever the traffic adds up to.
 
-    ``seats``: as for :func:`traffic_pricer`.
+    ``seats``: as for :func:`step_pricer`.
     """
 
     def price(_: Traffic, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> StepTime:

@@ -6,10 +6,13 @@ from rankwise.mapping.mapper import (
     MapResult,
     Skipped,
     algorithm_names,
+    alike,
     best_of,
     hardly_better,
     map_grid,
     quicker,
 )
 
-__all__ = ["How", "MapResult", "Mappings", "Skipped", "algorithm_names", "best_of", "hardly_better", "map_grid", "quicker"]
+__all__ = [
+    "How", "MapResult", "Mappings", "Skipped", "algorithm_names", "alike", "best_of", "hardly_better", "map_grid", "quicker",
+]  # fmt: skip

@@ -54,12 +54,14 @@ class GridChoice:
 
 @dataclass(frozen=True)
 class GridChoices:
-    """All grids that were mapped, the best first, how many were ruled out by their bound alone, and the usual grid."""
+    """All grids that were mapped, the best first, how many were ruled out by their bound alone, how many have blocks thinner
+    than the halo, and the most cubic one of the others, which is usual."""
 
     mesh: tuple[int, ...]
     halo: int
     candidates: tuple[GridChoice, ...]
     ruled_out: int
+    too_thin: int
     usual: GridChoice
 
     @property
@@ -72,6 +74,7 @@ class GridChoices:
             "halo": self.halo,
             "candidates": [choice.to_dict() for choice in self.candidates],
             "ruled_out": self.ruled_out,
+            "too_thin": self.too_thin,
             "usual": self.usual.to_dict(),
         }
 
@@ -138,8 +141,9 @@ def choose_grid(
     """Choose the process grid for a mesh together with its mapping by refined.
 
     A message along an offset holds, along each axis, ``halo`` mesh cells where the offset leads somewhere and the whole
-    block where it does not; a stencil's own weights multiply that. The grid with the fewest such cells between nodes is
-    best, of equals the one that sends least in all, then the most balanced one. Raises InputError.
+    block where it does not; a stencil's own weights multiply that. Blocks must be as thick as that: a deeper halo would reach
+    beyond the neighbour. The grid with the fewest such cells between nodes is best, of equals the one that sends least in all,
+    then the most balanced one. Raises InputError.
     """
     mesh, node_sizes, stencil, periodic, halo = asked.mesh, asked.node_sizes, asked.stencil, asked.periodic, asked.halo
     ranks, ndim = sum(node_sizes), len(mesh)
@@ -149,12 +153,18 @@ def choose_grid(
         raise InputError(f"--mesh has {math.prod(mesh)} cells for {ranks} ranks: give at least one cell a rank")
     if (ways := count_factorisations(ranks, ndim)) > _MOST_GRIDS:
         raise InputError(f"{ranks} ranks make {ways} grids of {ndim} axes, too many to try: name one with --grid and --weights")
-    choices: list[tuple[GridChoice, Problem]] = []
-    for grid in factorisations(ranks, ndim):
-        if all(size <= cells for size, cells in zip(grid, mesh, strict=True)):
-            choices.append(_unmapped(grid, mesh, node_sizes, stencil, periodic, halo))
-    if not choices:
+    possible = [grid for grid in factorisations(ranks, ndim) if _thinnest(grid, mesh) >= 1]
+    if not possible:
         raise InputError(f"no grid of {ranks} ranks has at most one rank a cell along each axis of --mesh")
+    grids = [grid for grid in possible if _thinnest(grid, mesh, _axes_sent_along(stencil, ndim)) >= halo]
+    if not grids:
+        most = max(_thinnest(grid, mesh, _axes_sent_along(stencil, ndim)) for grid in possible)
+        raise InputError(
+            f"--halo {halo} is deeper than the blocks of every grid of {ranks} ranks: give at most {most}, a larger --mesh or "
+            "fewer --ranks"
+        )
+    choices = [_unmapped(grid, mesh, node_sizes, stencil, periodic, halo) for grid in grids]
+    even = min(grids, key=lambda grid: (max(grid) - min(grid), list(grid) != sorted(grid, reverse=True), grid))
     choices.sort(key=lambda choice: (choice[0].bound, choice[0].total, choice[0].imbalance, choice[0].grid))
 
     def value(choice: GridChoice) -> tuple[float, ...]:
@@ -186,14 +196,31 @@ def choose_grid(
         bar.advance()
     quick.sort(key=lambda entry: value(entry[0]))
     final = [mapped(choice, problem, steps) for choice, problem in quick[:_FINALISTS]]
-    usual, problem = _unmapped(balanced_dims(ranks, ndim), mesh, node_sizes, stencil, periodic, halo)
+    usual, problem = _unmapped(even, mesh, node_sizes, stencil, periodic, halo)
     return GridChoices(
         mesh=tuple(mesh),
         halo=halo,
         candidates=(*sorted(final, key=value), *(choice for choice, _ in quick[_FINALISTS:])),
         ruled_out=len(choices) - len(quick),
+        too_thin=len(possible) - len(grids),
         usual=mapped(usual, problem, steps),
     )
+
+
+def _axes_sent_along(stencil: str | Sequence[Sequence[int]], ndim: int) -> list[bool]:
+    """Tell along which axes any message goes. Raises InputError."""
+    try:
+        offsets, _ = offsets_of(stencil, ndim)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return [any(offset[axis] for offset in offsets) for axis in range(ndim)]
+
+
+def _thinnest(grid: Sequence[int], mesh: Sequence[int], axes: Sequence[bool] | None = None) -> float:
+    """Return the cells along the shortest side of a block, of the axes that are divided and, where given, among ``axes``."""
+    sides = [cells // size for cells, size in zip(mesh, grid, strict=True)]
+    sent = [size > 1 and (axes is None or axes[axis]) for axis, size in enumerate(grid)]
+    return min((side for side, counts in zip(sides, sent, strict=True) if counts), default=math.inf)
 
 
 def _unmapped(

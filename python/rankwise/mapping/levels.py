@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,14 @@ class Above:
     name: str
     unit_of_node: tuple[int, ...]
     cost: int
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What a placement sends between the units of a level above the node, in the unit of J_sum."""
+
+    level: Above
+    sent: int
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,17 @@ def _priced(found: Sequence[tuple[str, tuple[int, ...]]], costs: Sequence[int | 
             raise InputError(f"--levels {name} costs {cost}: give {least} to 1024, what lies farther out costs no less")
         above.append(Above(name, unit, max(least, _COSTS[min(i, 1)]) if cost is None else cost))
     return above
+
+
+def crossings(
+    above: Sequence[Above], node_of_cell: NDArray[np.int32], sent_between: Callable[[NDArray[np.int32]], int]
+) -> tuple[Crossing, ...]:
+    """Return what a placement sends between the units of each level; ``sent_between`` tells it by the part of every cell."""
+    import numpy as np
+
+    return tuple(
+        Crossing(level, sent_between(np.array(level.unit_of_node, dtype=np.int32)[node_of_cell])) for level in above
+    )
 
 
 def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:

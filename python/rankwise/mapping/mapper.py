@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Inner, LevelScore, divide_levels, score_levels
+from rankwise.mapping.levels import Above, Crossing, Inner, LevelScore, crossings, divide_levels, score_levels
 from rankwise.mapping.problem import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class StepTime:
 if TYPE_CHECKING:
     # Prices a map: the node of every cell, and its part at each level below the node.
     StepPricer = Callable[[Problem, NDArray[np.int32], Mapping[str, NDArray[np.int32]]], StepTime]
+    # Returns the least J_sum of a tiny problem, or None and why it is not known.
+    Prover = Callable[[Problem], tuple[int | None, str]]
 
 
 _UNTIMED = dict.fromkeys(("time_s", "time_lo_s", "time_hi_s", "busiest"))
@@ -66,9 +68,10 @@ class MapResult:
     ``j_sum`` counts the directed stencil edges between nodes, ``j_max`` those that leave the node with most of them.
     ``node_of_cell`` holds the node of every grid cell in row-major order (None: not kept), ``parts`` its part at each
     level below the node by the level's name, numbered node by node (empty: no such level, or not kept). ``levels`` counts the
-    messages between nodes, between the parts of each level below, and between cores. ``step`` is what the messages take on
-    a machine (None: on none). ``picked`` is the algorithm that auto has chosen, ``steps`` the length of a search that gives
-    about the same without a clock (0: none).
+    messages between nodes, between the parts of each level below, and between cores; ``above`` what crosses each level above
+    the node, the inner first (empty: none asked for). ``step`` is what the messages take on a machine (None: on none).
+    ``picked`` is the algorithm that auto has chosen, ``steps`` the length of a search that gives about the same without a clock
+    (0: none).
     """
 
     algorithm: str
@@ -81,6 +84,16 @@ class MapResult:
     parts: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     step: StepTime | None = None
     steps: int = 0
+    above: tuple[Crossing, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """J_sum, with what crosses switches by the costs of the levels above the node."""
+        cost, inner = self.j_sum, 1
+        for crossing in self.above:
+            cost += (crossing.level.cost - inner) * crossing.sent
+            inner = crossing.level.cost
+        return cost
 
     @property
     def time_s(self) -> float | None:
@@ -132,9 +145,11 @@ class Mappings:
     bound: int
     bound_kind: str
     optimum: int | None = None
+    unproved: str = ""  # why the optimum that was asked for is not known
     message_bytes: int = DEFAULT_BYTES
     levels: tuple[Inner, ...] = ()
     front: tuple[MapResult, ...] = ()
+    above: tuple[Above, ...] = ()
 
     @property
     def best(self) -> MapResult:
@@ -143,8 +158,9 @@ class Mappings:
 
     @property
     def notes(self) -> list[str]:
-        """What weakens the times."""
-        return list(dict.fromkeys(note for result in self.results if result.step for note in result.step.notes))
+        """What weakens the times, and that no optimum was proved where that was asked for."""
+        notes = dict.fromkeys(note for result in self.results if result.step for note in result.step.notes)
+        return [*notes, *([f"the optimum is not proved: {self.unproved}"] if self.unproved else [])]
 
     @property
     def least(self) -> int:
@@ -174,9 +190,14 @@ class Mappings:
             "recommended": self.best.algorithm,
             "notes": self.notes,
             "results": [self._row(result, with_maps) for result in self.results],
+            **({"above": [self._crossed(i, level) for i, level in enumerate(self.above)]} if self.above else {}),
             **({"front": [self._row(result, with_maps) for result in self.front]} if self.front else {}),
             "skipped": [{"algorithm": skipped.algorithm, "reason": skipped.reason} for skipped in self.skipped],
         }
+
+    def _crossed(self, number: int, level: Above) -> dict[str, Any]:
+        sent = {result.algorithm: self.message_bytes * result.above[number].sent for result in self.results}
+        return {"level": level.name, "units": len(set(level.unit_of_node)), "cost": level.cost, "bytes": sent}
 
     def _row(self, result: MapResult, with_map: bool) -> dict[str, Any]:
         shown = result if with_map else replace(result, node_of_cell=None, parts={})
@@ -186,6 +207,7 @@ class Mappings:
 def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult:
     """Return the result with the least J_sum, then the least J_max, then least at each level below; of equals, the first.
 
+    Where there are levels above the node, what crosses them counts in J_sum by their costs.
     On a machine it is the best of those that take least time: of the quickest and all that the judge cannot tell from it,
     whose intervals meet its own. So nothing more is sent between nodes for a gain within the judge's error. With the objective
     ``j_max`` the least J_max comes before all.
@@ -196,8 +218,8 @@ def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult
     quickest = min(results, key=lambda result: result.time_s or 0.0)
     alike = [result for result in results if not quicker(quickest, result)]
     slower = [result for result in results if quicker(quickest, result)]
-    sound = [one for one in alike if all(one.j_sum <= other.j_sum or quicker(one, other) for other in slower)]
-    return min(sound, key=lambda one: (one.j_sum, one.j_max, *(level.bytes for level in one.levels[1:]), one.time_s or 0.0))
+    sound = [one for one in alike if all(one.cost <= other.cost or quicker(one, other) for other in slower)]
+    return min(sound, key=lambda one: (one.cost, one.j_max, *(level.bytes for level in one.levels[1:]), one.time_s or 0.0))
 
 
 def quicker(one: MapResult, other: MapResult) -> bool:
@@ -214,10 +236,18 @@ def quicker(one: MapResult, other: MapResult) -> bool:
 
 
 def hardly_better(one: MapResult, other: MapResult) -> bool:
-    """Tell whether one result gains less than LEAST_GAIN of another's J_sum, J_max
+    """Tell whether one result gains less than LEAST_GAIN of another's J_sum, J_max, cost by switches
     and time: to move ranks for it is not worth while."""
-    figures = ((one.j_sum, other.j_sum), (one.j_max, other.j_max), (one.time_s or 0.0, other.time_s or 0.0))
-    return all(mine >= (1 - LEAST_GAIN) * its for mine, its in figures)
+    return all(mine >= (1 - LEAST_GAIN) * its for mine, its in zip(_figures(one), _figures(other), strict=True))
+
+
+def alike(one: MapResult, other: MapResult) -> bool:
+    """Tell whether nothing tells two results apart but their levels below the node."""
+    return _figures(one) == _figures(other)
+
+
+def _figures(one: MapResult) -> tuple[float, ...]:
+    return (one.j_sum, one.j_max, one.cost, one.time_s or 0.0)
 
 
 def algorithm_names() -> list[str]:
@@ -234,15 +264,17 @@ class How:
     ``effort_s`` ends the search of refined after that time. Otherwise it takes ``steps`` steps (by default about
     DEFAULT_EFFORT_S's worth), and the map is the same on every machine and for any number of ``threads``. ``objective``
     (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
-    tiny problem. ``given`` holds maps to score beside the others: the node of every cell, by name.
+    tiny problem (None: nobody does). ``given`` holds maps to score beside the others: the node of every cell, by name.
 
     ``front``, or ``price``, gives half of refined's search to a small J_max and keeps the maps of which none is better than
     another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least
     J_sum first.
 
     ``levels`` are those below the node, the outer first: each map's nodes are divided among them (blocked in the order
-    of ranks, the others by a search of the same effort). ``message_bytes`` is the size of a message of weight 1; ``price``
-    says how long one step of messages takes on a machine, by which results are then compared (see engines/step.py).
+    of ranks, the others by a search of the same effort). ``above`` are those above it, the inner first: what crosses them
+    counts by their costs, and whole nodes change places for that, but not those of blocked or of ``given``.
+    ``message_bytes`` is the size of a message of weight 1; ``price`` says how long one step of messages takes on a machine, by
+    which results are then compared (see engines/step.py).
     ``int64`` allows more than 2^31 - 1 ranks.
 
     ``sharp`` takes eigenvalues for the bound, too, where that may help: on small grids, some 100 ms.
@@ -253,7 +285,7 @@ class How:
     effort_s: float | None = None
     objective: str = "j_sum"
     seed: int = 1
-    prove: bool = False
+    prove: Prover | None = None
     given: Mapping[str, Sequence[int]] | None = None
     levels: Sequence[Inner] = ()
     message_bytes: int = DEFAULT_BYTES
@@ -263,6 +295,7 @@ class How:
     threads: int = 1
     front: bool = False
     sharp: bool = False
+    above: Sequence[Above] = ()
 
 
 _USUAL = How()
@@ -289,13 +322,25 @@ def map_grid(
     import numpy as np  # the core imports it for its first array, which must not count as time to map
 
     chosen = _choose(algorithms)
+    if how.front and (how.objective != "j_sum" or "refined" not in chosen):
+        raise InputError(
+            "--front shows what refined finds between the least J_sum and the least J_max: name refined with --algorithm and "
+            "leave --objective out"
+        )
     search = Effort.of(how.effort_s, how.steps, how.threads)
     problem = problem_of(grid, node_sizes, stencil, periodic, how.weights, how.int64)
+    if how.above:
+        from rankwise.mapping.node_order import require_alike
+
+        require_alike(problem.nodes)
     maps = (len(chosen) if how.keep_maps else 1) * (1 + len(how.levels))
     _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if how.price is None else _BYTES_OF_A_PLACED_CELL))
     results: list[MapResult] = []
     skipped: list[Skipped] = []
     between: list[MapResult] = []
+
+    def sent_between(part_of_cell: NDArray[np.int32]) -> int:
+        return _core.score(problem.dims, problem.periodic, problem.offsets, part_of_cell, problem.weights)[0]
 
     def scored(
         name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int, taken: int = 0
@@ -307,28 +352,24 @@ def map_grid(
         parts = {level.name: part for level, part in zip(how.levels, inner, strict=True)}
         step = None if how.price is None else how.price(problem, node_of_cell, parts)
         kept, kept_parts = (node_of_cell, parts) if how.keep_maps else (None, {})
-        return MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken)
+        farther = crossings(how.above, node_of_cell, sent_between)
+        return MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken, farther)
 
     try:
         for algorithm, is_named in chosen.items():
             start_s = time.perf_counter()
-            if algorithm == "refined" and how.objective == "j_sum" and (how.front or how.price is not None):
-                found = _core.map_front(
-                    problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, how.seed,
-                    search.seconds,
-                )  # fmt: skip
-                between = [scored(algorithm, map_found, "", start_s, search.steps) for map_found in found]
-                results.append(best_of(between, how.objective))
-                continue
             try:
-                node_of_cell, picked, taken = _run(algorithm, problem, search, how.objective, how.seed)
-            except (ValueError, InputError) as error:
+                found, picked, taken = _run(algorithm, problem, search, how)
+            except ValueError as error:
                 if is_named:
                     raise
                 skipped.append(Skipped(algorithm, str(error)))
                 continue
             inner_steps = 0 if algorithm == "blocked" else search.steps
-            results.append(scored(algorithm, node_of_cell, picked, start_s, inner_steps, taken))
+            made = [scored(algorithm, map_found, picked, start_s, inner_steps, taken) for map_found in found]
+            results.append(best_of(made, how.objective))
+            if algorithm == "refined":
+                between = made
         for name, map_given in (how.given or {}).items():
             results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
         bound, bound_kind = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
@@ -339,8 +380,10 @@ def map_grid(
     except ValueError as error:
         raise InputError(str(error)) from None
     optimum = bound if min(result.j_sum for result in results) == bound else None
-    if how.prove and optimum is None:
-        optimum = _prove(problem)
+    unproved = ""
+    if how.prove is not None and optimum is None:
+        _require_tiny(problem)
+        optimum, unproved = how.prove(problem)
     return Mappings(
         grid=tuple(problem.dims),
         nodes=tuple(problem.nodes),
@@ -354,9 +397,11 @@ def map_grid(
         bound=bound,
         bound_kind=bound_kind,
         optimum=optimum,
+        unproved=unproved,
         message_bytes=how.message_bytes,
         levels=tuple(how.levels),
         front=tuple(between) if how.front else (),
+        above=tuple(how.above),
     )
 
 
@@ -391,27 +436,41 @@ class Effort:
         return cls(steps, 0.0, threads)
 
 
-def _run(algorithm: str, problem: Problem, search: Effort, objective: str, seed: int) -> tuple[NDArray[np.int32], str, int]:
-    """Return the node of every cell, what auto picked, and the steps of a search that a clock has ended."""
+def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[list[NDArray[np.int32]], str, int]:
+    """Return maps, of which the best is to be taken, what auto picked, and the steps of a search that a clock has ended."""
+    picked, taken = "", 0
     if algorithm == GRAPH:
         from rankwise.mapping.graph import map_graph
 
-        return map_graph(problem, seed), "", 0
-    return _core.map_grid(
-        algorithm, problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, objective,
-        seed, search.seconds, search.threads,
-    )  # fmt: skip
+        found = [map_graph(problem, how.seed)]
+    elif algorithm == "refined" and how.objective == "j_sum" and (how.front or how.price is not None):
+        found = _core.map_front(
+            problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, how.seed,
+            search.seconds,
+        )  # fmt: skip
+    else:
+        one, picked, taken = _core.map_grid(
+            algorithm, problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps,
+            how.objective, how.seed, search.seconds, search.threads,
+        )  # fmt: skip
+        found = [one]
+    if how.above and algorithm != "blocked":
+        from rankwise.mapping.node_order import seat_nodes
+
+        if algorithm == "refined" and not how.front:
+            found = [*found, *_run("blocked", problem, search, how)[0]]
+        found = [seat_nodes(problem, one, how.above) for one in found]
+    return found, picked, taken
 
 
-def _prove(problem: Problem) -> int | None:
-    from rankwise.mapping.optimum import MOST_CELLS, is_tiny, proven_optimum
+def _require_tiny(problem: Problem) -> None:
+    from rankwise.mapping.optimum import MOST_CELLS, is_tiny
 
     if not is_tiny(problem.cells, len(problem.nodes), len(problem.offsets)):
         raise InputError(
             f"the optimum of {problem.cells} cells on {len(problem.nodes)} nodes cannot be proved in reasonable time: "
             f"leave --prove out, or give a grid of at most {MOST_CELLS} cells and fewer nodes"
         )
-    return proven_optimum(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
 
 
 def _choose(algorithms: Iterable[str]) -> dict[str, bool]:

@@ -10,13 +10,16 @@ from rankwise.errors import InputError
 from rankwise.files import load_json, read_text
 
 
-def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare") -> dict[str, list[int]]:
+def read_mapping(
+    path: Path, node_sizes: Sequence[int], option: str = "--compare", hosts: Sequence[str] = ()
+) -> dict[str, list[int]]:
     """Read mappings from a file of another program or of this one: the node of every cell under each mapping's name.
 
     Takes JSON (``rankwise map --json --with-mapping``, or an object with ``node_of_cell``), CSV with a column ``node``
     in the order of cells, a rank order (ranks separated by commas, node by node), an Open MPI rankfile, or hosts in the
     order of ranks (one a line, ``host:count`` for several ranks in a row; or in the order that a comment's -rankmap says).
-    Hosts become nodes in the order of their first ranks. ``option`` named the file. Raises InputError.
+    Hosts are the nodes of these names; of other names they become nodes in the order of their first ranks. ``option`` named the
+    file. Raises InputError.
     """
     mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
     text = read_text(path, option, mend)
@@ -34,12 +37,12 @@ def read_mapping(path: Path, node_sizes: Sequence[int], option: str = "--compare
         elif re.fullmatch(r"[0-9,\s-]+", "".join(lines)) and ("," in text or len(lines) == 1):
             found = {name: _from_rank_order("".join(f"{line.strip(',')}," for line in lines), node_sizes)}
         elif lines[0].startswith("rank"):
-            found = {name: _numbered(_from_rankfile(numbered, sum(node_sizes)))}
+            found = {name: _numbered(_from_rankfile(numbered, sum(node_sizes)), hosts)}
         elif (rankmap := re.search(r"^#.*-rankmap ([\d,]+) ", text, re.MULTILINE)) is not None:
-            hosts = [line.partition(":")[0] for line in lines]
-            found = {name: _numbered([hosts[int(word)] for word in rankmap[1].split(",")])}
+            listed = [line.partition(":")[0] for line in lines]
+            found = {name: _numbered([listed[int(word)] for word in rankmap[1].split(",")], hosts)}
         else:
-            found = {name: _numbered(_from_hosts(numbered, sum(node_sizes)))}
+            found = {name: _numbered(_from_hosts(numbered, sum(node_sizes)), hosts)}
     except KeyError as error:
         raise InputError(f"{option} {path} is no mapping ({error} is missing): {mend}") from None
     except (ValueError, TypeError, IndexError, RecursionError) as error:
@@ -134,8 +137,9 @@ def _from_hosts(lines: Sequence[tuple[int, str]], ranks: int) -> list[str]:
     return hosts
 
 
-def _numbered(hosts: Sequence[str]) -> list[int]:
-    node_of_host: dict[str, int] = {}
+def _numbered(hosts: Sequence[str], names: Sequence[str]) -> list[int]:
+    known = {name: node for node, name in enumerate(names)}
+    node_of_host = known if known.keys() >= set(hosts) else {}
     return [node_of_host.setdefault(host, len(node_of_host)) for host in hosts]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Above, Inner, LevelScore
+from rankwise.mapping.levels import Above, Inner, LevelScore, crossings
 from rankwise.mapping.mapper import ALL, GRAPH, Effort, Mappings, MapResult, Skipped, StepTime, best_of, steps_of
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ class Traffic:
         out = np.zeros(int(node_of_rank.max()) + 1, np.int64)
         np.add.at(out, node_of_rank[self.source[cut]], self.bytes[cut])
         return int(out.sum()), int(out.max())
+
+
+class UnsuitedError(InputError):
+    """An algorithm has no placement for this input, whatever the options: where it comes from "all" it is left out."""
 
 
 @dataclass(frozen=True)
@@ -189,14 +193,15 @@ def place_traffic(
             f"{traffic.name} has {traffic.ranks} ranks and the nodes hold {sum(sizes)}: give as many with --nodes and --ppn, "
             "or --node-sizes"
         )
+    chosen = _chosen(algorithms)
     graph = _Graph.of(traffic)
-    work = _Work(traffic, sizes, search, graph, price)
+    work = _Work(traffic, sizes, search, graph, _effort_of(graph, search), price)
     skipped: list[Skipped] = []
-    for name, named in _chosen(algorithms).items():
+    for name, named in chosen.items():
         begun_s = time.perf_counter()
         try:
             found = work.run(name)
-        except InputError as error:
+        except UnsuitedError as error:
             if named:
                 raise
             skipped.append(Skipped(name, str(error)))
@@ -204,13 +209,34 @@ def place_traffic(
         work.add(name, found, begun_s)
     for name, nodes in (given or {}).items():
         work.add(name, np.array(nodes, dtype=np.int32), None)
-    if search.above:  # refined alone knows of them: of equals it is the best
-        work.results.sort(key=lambda result: result.algorithm != REFINED)
     return Mappings(
         grid=(traffic.ranks,), nodes=tuple(sizes), stencil=traffic.name, periodic=(False,), results=tuple(work.results),
         skipped=tuple(skipped), offsets=(), weights=(), objective=search.objective, bound=0, bound_kind="none",
-        message_bytes=1, levels=tuple(search.levels),
+        message_bytes=1, levels=tuple(search.levels), above=tuple(search.above),
     )  # fmt: skip
+
+
+def _effort_of(graph: _Graph, search: Search) -> Effort:
+    """Return how long all searches together may be. Raises InputError."""
+    steps, threads = search.steps, search.threads
+    if steps is None and search.effort_s is None:
+        steps = min(_WORTH_SWEEPS * (len(graph.others) // 2 + len(graph.first) - 1), steps_of(_MOST_S))
+    if threads is None:
+        threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    return Effort.of(search.effort_s, steps, threads)
+
+
+def unchosen(results: Sequence[MapResult]) -> MapResult | None:
+    """Return where the ranks are when nobody chooses: where they were, else blocked (None: neither is among them)."""
+    return next((result for name in (OBSERVED, BLOCKED) for result in results if result.algorithm == name), None)
+
+
+def unplaced(traffic: Traffic, node_sizes: Sequence[int], search: Search, price: Pricer | None = None) -> MapResult:
+    """Score where the ranks are when nobody chooses. Raises InputError."""
+    try:
+        return place_traffic(traffic, node_sizes, [OBSERVED], search, price).results[0]
+    except UnsuitedError:
+        return place_traffic(traffic, node_sizes, [BLOCKED], search, price).results[0]
 
 
 @dataclass
@@ -221,18 +247,14 @@ class _Work:
     sizes: list[int]
     search: Search
     graph: _Graph
+    effort: Effort  # of all searches together
     price: Pricer | None
     results: list[MapResult] = field(default_factory=list)
     inner: Effort | None = None  # for the levels below the node
 
     def shares(self) -> Iterator[Effort]:
         """Yield what each search may take, one after the other: by the clock an equal part of what is left."""
-        steps, threads = self.search.steps, self.search.threads
-        if steps is None and self.search.effort_s is None:
-            steps = min(_WORTH_SWEEPS * (len(self.graph.others) // 2 + self.traffic.ranks), steps_of(_MOST_S))
-        if threads is None:
-            threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-        effort = Effort.of(self.search.effort_s, steps, threads)
+        effort = self.effort
         end_s = time.perf_counter() + effort.seconds
         count = 1 + self.for_peak + (self.price is not None and bool(self.search.above)) + bool(self.search.levels)
         for left in range(count, 0, -1):
@@ -264,16 +286,16 @@ class _Work:
     def _was_here(self) -> bool:
         try:
             self._observed()
-        except InputError:
+        except UnsuitedError:
             return False
         return True
 
     def _observed(self) -> Nodes:
         nodes = self.traffic.node_of_rank
         if nodes is None or (nodes < 0).any():
-            raise InputError(f"{self.traffic.name} does not tell where its ranks were")
+            raise UnsuitedError(f"{self.traffic.name} does not tell where its ranks were")
         if np.bincount(nodes, minlength=len(self.sizes)).tolist() != self.sizes:
-            raise InputError("it ran on other nodes than those asked for")
+            raise UnsuitedError("it ran on other nodes than those asked for")
         return nodes.astype(np.int32)
 
     def _refined(self, shares: Iterator[Effort]) -> Nodes:
@@ -286,8 +308,6 @@ class _Work:
             found += [blocked(self.sizes), cyclic(self.sizes)]
             if self._was_here():
                 found.append(self._observed())
-        elif self.search.above:
-            return found[0]
         scored = [self._result("", nodes, self._parts(nodes, None), 0.0) for nodes in found]
         best = best_of(scored, objective)
         assert best.node_of_cell is not None
@@ -324,7 +344,9 @@ class _Work:
 
     def _result(self, name: str, nodes: Nodes, parts: dict[str, Nodes], seconds: float) -> MapResult:
         step = None if self.price is None else self.price(self.traffic, nodes, parts)
-        return MapResult(name, *self.traffic.score(nodes), seconds, nodes, "", self._levels(nodes, parts), parts, step)
+        farther = crossings(self.search.above, nodes, lambda unit: self.traffic.score(unit)[0])
+        levels = self._levels(nodes, parts)
+        return MapResult(name, *self.traffic.score(nodes), seconds, nodes, "", levels, parts, step, above=farther)
 
     def _levels(self, nodes: Nodes, parts: Mapping[str, Nodes]) -> tuple[LevelScore, ...]:
         scores, counted = [], np.zeros(len(self.traffic.bytes), bool)

@@ -46,7 +46,7 @@ class MappingResult:
 
 @dataclass(frozen=True)
 class MappingInstance:
-    """All mappings of one process grid with one stencil; ``nodes`` holds the ranks of each node."""
+    """All mappings of one process grid with one stencil, or of one program; ``nodes`` holds the ranks of each node."""
 
     grid: tuple[int, ...]
     nodes: tuple[int, ...]
@@ -55,6 +55,7 @@ class MappingInstance:
     skipped: tuple[tuple[str, str], ...]
     recommended: str | None = None
     example: bool = False  # a grid chosen by us, not by who asks
+    of_program: bool = False  # its cells are the ranks of a program, J_sum and J_max bytes
 
     @property
     def blocked(self) -> MappingResult | None:
@@ -94,6 +95,7 @@ def _instance(item: Record, example: bool) -> MappingInstance:
         skipped=tuple((record.name("algorithm"), record.text("reason")) for record in skipped),
         recommended=item.name("recommended") if "recommended" in item.value else None,
         example=example,
+        of_program="rounds" in item.value,
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.report.chart import MUTED, SERIES, WIDE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
+from rankwise.units import format_volume
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +100,7 @@ def node_map_picture(instance: MappingInstance, name: str, results: Sequence[Map
     panels = [drawn.panel(f"; shown: {part}" if part else "", wide, stops) for drawn in maps]
     return Chart(
         name,
-        f"Nodes on the {grid} grid, {instance.stencil}",
+        f"Nodes {f'of the {grid} ranks of' if instance.of_program else f'on the {grid} grid,'} {instance.stencil}",
         "One map for each mapping; a number is a node's, cells of one colour that touch lie on one node. "
         + " ".join(f"{result.algorithm}: J_sum {result.j_sum}, J_max {result.j_max}." for result in kept),
         panels, stops, {"resolve": {"scale": {"x": "independent", "y": "independent", "color": "independent"}}},
@@ -119,6 +120,7 @@ class NodeMap:
     colours: dict[int, int]
     whole: Cells
     outgoing: Mapping[int, int] | None
+    of_program: bool = False
 
     @staticmethod
     def of(instance: MappingInstance, result: MappingResult) -> NodeMap:
@@ -128,7 +130,7 @@ class NodeMap:
         whole = np.array(result.node_of_cell, dtype=np.int64).reshape(instance.grid)
         cells = whole[tuple(slice(most) for most in _most(whole.ndim))]
         cells = cells.reshape((1,) * (_MOST_AXES - cells.ndim) + cells.shape)
-        return NodeMap(result, cells, colour_nodes(cells), whole, _outgoing(instance, whole, result))
+        return NodeMap(result, cells, colour_nodes(cells), whole, _outgoing(instance, whole, result), instance.of_program)
 
     @property
     def extent(self) -> tuple[float, int]:
@@ -189,9 +191,12 @@ class NodeMap:
         x_of = field_of("x", axis=None, scale={"domain": [0, across], "nice": False})
         y_of = field_of("y", axis=None, scale={"domain": [0, down], "nice": False, "reverse": True})
         fits = f"datum.wide*{WIDE}/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
+        sent, busiest = f"{self.result.j_sum} messages", str(self.result.j_max)
+        if self.of_program:
+            sent, busiest = format_volume(self.result.j_sum), format_volume(self.result.j_max)
         return {
             "title": {"text": self.result.algorithm,
-                "subtitle": f"{self.result.j_sum} messages between nodes, {self.result.j_max} of the busiest{note}",
+                "subtitle": f"{sent} between nodes, {busiest} of the busiest{note}",
                     "subtitleColor": MUTED, "subtitleFontSize": 11.5},
             "height": height_px,
             "layer": [

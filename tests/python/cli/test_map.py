@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from rankwise.api import proving
+from rankwise.mapping import optimum
 from rankwise.report.inputs import load_mappings
 
 Rankwise = Callable[..., Any]
@@ -81,7 +83,9 @@ def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise:
 
 
 def test_ranks_that_are_well_placed_stay(rankwise: Rankwise) -> None:
-    assert "leave the ranks as they are" in rankwise("map", "--grid", "64", "--nodes", "4", "--ppn", "16").out
+    row = ("map", "--grid", "64", "--nodes", "4", "--ppn", "16")
+    assert "leave the ranks as they are" in rankwise(*row).out
+    assert "leave the ranks as they are" in rankwise(*row, "--algorithm", "refined,blocked").out
     assert "no message crosses" in rankwise("map", "--grid", "4x4", "--nodes", "1", "--ppn", "16").out
 
 
@@ -159,6 +163,12 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         ([*FITTING, "--periodic", "1"], "does not fit 2 axes"),
         ([*FITTING, "--algorithm", "kdtree"], "did you mean kd-tree?"),
         ([*FITTING, "--algorithm", "blocked,"], "is unknown"),
+        ([*FITTING, "--halo", "3"], "--halo is for --mesh: leave --halo out with --grid"),
+        ([*FITTING, "--check"], "--check is for --observed and --graph: leave --check out"),
+        ([*FITTING, "--front", "--objective", "j_max"], "leave --objective out"),
+        ([*FITTING, "--front", "--algorithm", "kd-tree"], "name refined with --algorithm"),
+        ([*FITTING, "--front", "--algorithm", "auto"], "name refined with --algorithm"),
+        (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--slots", "4x5"], "--slots is for --grid: leave --slots out"),
         (["--nodes", "4", "--ppn", "4"], "either --grid"),
         ([*FITTING, "--mesh", "40x40"], "either --grid"),
         ([*FITTING, "--ranks", "16"], "--ranks is for --mesh"),
@@ -172,6 +182,8 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         (["--mesh", "4x4", "--ranks", "13", "--ppn", "13"], "no grid of 13 ranks"),
         (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--weights", "1,1,2,2"], "leave --weights out"),
         (["--mesh", "40x40", "--ranks", "16", "--ppn", "4", "--halo", "0"], "--halo 0 is too small"),
+        (["--mesh", "10x10", "--ranks", "4", "--ppn", "2", "--halo", "100"], "--halo 100 is deeper than the blocks"),
+        (["--mesh", "10x10", "--ranks", "4", "--ppn", "2", "--halo", "6"], "give at most 5, a larger --mesh or fewer --ranks"),
         (["--mesh", "x".join(["90"] * 8), "--ranks", "720720", "--ppn", "720720"], "too many to try"),
         ([*FITTING, "--levels", "socket"], "write it as socket:2"),
         ([*FITTING, "--levels", "core:2"], "write it as socket:2"),
@@ -238,10 +250,32 @@ def test_auto_says_what_it_picked_and_random_follows_its_seed(rankwise: Rankwise
 
 def test_a_tiny_grid_has_its_optimum_proved(rankwise: Rankwise) -> None:
     grid = ("map", "--grid", "4x3", "--nodes", "3", "--ppn", "4", "--stencil", "moore:1")
-    record = rankwise(*grid, "--prove", "--json").json
+    assert "is optimal (proved by trying)" in rankwise(*grid, "--prove", "-o", "map.json").out
+    record = json.loads(Path("map.json").read_text())
     assert record["bound"] < record["optimum"] == min(row["j_sum"] for row in record["results"])
-    assert "is optimal (proved by trying)" in rankwise(*grid, "--prove").out
     assert "within" in rankwise(*grid).out
+
+
+def test_a_proof_that_does_not_end_is_told_and_leaves_the_best_so_far(
+    rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = ("map", "--grid", "7x5", "--nodes", "5", "--ppn", "7", "--stencil", "moore:1", "--algorithm", "refined", "--prove")
+    monkeypatch.setattr(optimum, "MOST_SECONDS", 0.1)
+    result = rankwise(*grid)
+    assert result.code == 0 and "note: the optimum is not proved: 0.1 s were too short" in result.err
+    assert result.out.startswith("Recommended: refined") and "is within" in result.out
+
+    def interrupted(*_: Any) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(proving.Child, "lines", interrupted)
+    result = rankwise(*grid, "-o", "map.json")
+    assert result.code == 130 and result.out.startswith("Recommended: refined")
+    assert result.err.splitlines() == [
+        "note: the optimum is not proved: interrupted",
+        "rankwise: interrupted: no optimum is proved, the best mapping so far is told",
+    ]
+    assert json.loads(Path("map.json").read_text())["optimum"] is None
 
 
 @pytest.mark.parametrize("kind", ["slurm-hostfile", "openmpi-rankfile", "hydra-hostfile", "cray-rank-order", "json", "csv"])
@@ -285,13 +319,35 @@ def test_hosts_of_a_grid_are_ordered_by_levels_above_the_node(rankwise: Rankwise
     """A ring of eight nodes, whichever way it is numbered: the switches of two hold neighbours."""
     asked = ("map", "--grid", "8x2", "--nodes", "8", "--ppn", "2", "--periodic", "1,0", "--algorithm", "kd-tree")
     record = rankwise(*asked, "--hosts", "n[0-7]", "--levels", "switch:2,group:2", "--json").json
-    switches = [int(host[1:]) // 2 for host in record["hosts"]]
-    assert sorted(switches) == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert sum(a != b for a, b in zip(switches, switches[1:] + switches[:1], strict=True)) == 4
-    assert "Hosts in the order of the nodes" in rankwise(*asked, "--levels", "switch:4").out
+    assert record["hosts"] == [f"n{i}" for i in range(8)]
+    told = [(level["level"], level["units"], level["cost"]) for level in record["above"]]
+    assert told == [("switch", 4, 5), ("group", 2, 10)]
+    assert [level["bytes"]["kd-tree"] for level in record["above"]] == [8 * 4 * 4, 8 * 2 * 4]
+    out = rankwise(*asked, "--levels", "switch:4").out
+    assert "switches" in out and "What is sent between nodes of one switch costs 1, between switches 5." in out
     uneven = rankwise("map", "--grid", "4x2", "--node-sizes", "3,5", "--levels", "switch:2")
     assert uneven.code == 2 and "of one size" in uneven.err and uneven.err.count("\n") == 1
     assert "does not divide" in rankwise(*asked, "--levels", "switch:3").err
+
+
+def test_switches_decide_before_the_busiest_node_and_are_shown(rankwise: Rankwise) -> None:
+    Path("topology.conf").write_text("SwitchName=a Nodes=n[0-2]\nSwitchName=b Nodes=n3\nSwitchName=top Switches=a,b\n")
+    asked = ("map", "--grid", "16x8", "--nodes", "4", "--ppn", "32", "--hosts", "n[0-3]", "--topology", "topology.conf")
+    record = rankwise(*asked, "--json").json
+    between = record["above"][0]["bytes"]
+    assert (between["blocked"], between[record["recommended"]], between["nodecart"]) == (8 * 16, 8 * 16, 8 * 24)
+    out = rankwise(*asked).out
+    assert "between switches" in " ".join(out.split()) and not out.startswith("Recommended: nodecart")
+    hosts = "n[0,3,1-2]"
+    out = rankwise(*asked, "--hosts", hosts, "--algorithm", "blocked,refined").out
+    assert out.splitlines()[0] == (
+        "Recommended: refined costs least by the switches (-36.4 %): 48 instead of 48 are sent between nodes, 16 between "
+        "switches instead of 32."
+    )
+    written = rankwise(*asked, "--hosts", hosts, "--algorithm", "refined", "--format", "openmpi-seq").out
+    Path("seq").write_text(written)
+    record = rankwise(*asked, "--hosts", hosts, "--algorithm", "refined", "--compare", "seq", "--json").json
+    assert record["above"][0]["bytes"] == {"refined": 8 * 16, "seq": 8 * 16}
 
 
 def test_levels_divide_each_node_and_count_what_crosses_where(rankwise: Rankwise) -> None:
@@ -417,6 +473,26 @@ def test_a_mesh_has_its_grid_chosen_together_with_the_mapping(rankwise: Rankwise
     assert "Recommended grid: 24x1" in out or "Recommended grid: 8x3" in out or "Recommended grid: 12x2" in out
     deep = rankwise(*mesh, "--halo", "3", "--json").json["choice"]["candidates"][0]
     assert deep["j_sum"] == 3 * best["j_sum"]
+
+
+def test_a_grid_whose_blocks_are_thinner_than_the_halo_is_no_choice(rankwise: Rankwise) -> None:
+    mesh = ("map", "--mesh", "100x100", "--ranks", "4", "--ppn", "2", "--algorithm", "refined")
+    choice = rankwise(*mesh, "--halo", "25", "--json").json["choice"]
+    assert choice["too_thin"] == 0 and len(choice["candidates"]) + choice["ruled_out"] == 3
+    choice = rankwise(*mesh, "--halo", "26", "--json").json["choice"]
+    assert [one["grid"] for one in choice["candidates"]] == [[2, 2]] and choice["too_thin"] == 2
+    assert "Left out: 2 grids whose blocks are thinner than the halo." in rankwise(*mesh, "--halo", "26").out
+    along = rankwise(*mesh, "--halo", "60", "--stencil", "1,0;-1,0", "--json").json["choice"]  # axis 1 sends nothing
+    assert along["candidates"][0]["grid"] == [1, 4] == along["usual"]["grid"] and along["too_thin"] == 2
+    uneven = ("map", "--mesh", "103x7", "--ranks", "4", "--ppn", "2", "--halo", "3", "--algorithm", "refined", "--json")
+    assert rankwise(*uneven).json["choice"]["too_thin"] == 1  # 7 cells on 4 ranks
+
+
+def test_messages_without_bytes_have_no_rate(rankwise: Rankwise) -> None:
+    grid = ("map", "--grid", "12x12", "--nodes", "4", "--ppn", "36", "--machine", "frontier", "--bytes")
+    (line,) = (line for line in rankwise(*grid, "0").out.splitlines() if line.startswith("What takes"))
+    assert line == "What takes the time: the messages themselves; they carry no bytes."
+    assert "/s, " in rankwise(*grid, "8").out
 
 
 def test_the_front_lies_between_the_least_j_sum_and_the_least_j_max(rankwise: Rankwise) -> None:

@@ -87,8 +87,63 @@ def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
         (["--algorithm", "kd-tree"], "not for a program's traffic"),
         (["--graph", "g"], "two programs"),
         (["--hosts", "a,b,c,d,e,f,g,h,i"], "at most one a rank"),
+        (["--threads", "0"], "0 threads are out of range"),
+        (["--threads", "5000"], "5000 threads are out of range"),
+        (["--steps", "-1"], "-1 steps are out of range"),
+        (["--effort", "1s", "--steps", "10"], "give one of them"),
+        *(([option, value], f"{option} is for --mesh: leave") for option, value in (("--halo", "2"), ("--ranks", "8"))),
+        *(([option, value], f"{option} is for --grid: leave") for option, value in (("--slots", "8x2"), ("--weights", "1,1"))),
+        *(([option, value], f"{option} is for --grid and --mesh: leave {option} out with --observed") for option, value in
+            (("--stencil", "moore:1"), ("--periodic", "all"), ("--bytes", "64"))),
+        *(([option], f"{option} is for --grid and --mesh: leave") for option in ("--prove", "--front", "--int64")),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(rankwise: Rankwise, record: Path, words: list[str], why: str) -> None:
     done = rankwise("map", "--observed", str(record), *words)
     assert done.code == 2 and why in done.err and done.err.count("\n") == 1
+
+
+@pytest.fixture
+def four() -> tuple[str, ...]:
+    """Four ranks on two nodes: blocked 42 B cross, best 30 B."""
+    Path("g.metis").write_text("4 4 001\n2 10 4 1\n1 10 3 20\n2 20 4 5\n3 5 1 1\n")
+    return ("map", "--graph", "g.metis", "--nodes", "2", "--ppn", "2")
+
+
+@pytest.mark.parametrize(
+    "words", [["--levels=switch:1"], ["--levels=switch:2*5"], ["--algorithm", "refined,cyclic"], ["--machine", "frontier"]]
+)
+def test_every_placement_is_held_against_what_launchers_do(rankwise: Rankwise, four: tuple[str, ...], words: list[str]) -> None:
+    out = rankwise(*four, *words).out
+    assert out.startswith("Take refined: 30 B between nodes instead of 42 B as blocked (-28.6 %)")
+    assert any(line.startswith("blocked ") and "best" not in line for line in out.splitlines())
+
+
+def test_a_placement_that_sends_more_between_switches_is_not_taken(rankwise: Rankwise) -> None:
+    """Two rings of four ranks, linked a little, on nodes of two: a ring shares a switch, or the link does."""
+    ring = [(4 * half + i, 4 * half + (i + 1) % 4) for half in (0, 1) for i in range(4)]
+    lines = [f"{a + 1} {b + 1} 8" for a, b in ring] + ["1 5 1"]
+    Path("g.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n8 8 9\n" + "\n".join(lines) + "\n")
+    Path("other").write_text("rank,node\n" + "".join(f"{rank},{node}\n" for rank, node in enumerate([0, 0, 2, 2, 1, 1, 3, 3])))
+    asked = ("map", "--graph", "g.mtx", "--nodes", "4", "--ppn", "2", "--levels", "switch:2*5", "--compare", "other")
+    record = rankwise(*asked, "--json").json
+    between = record["above"][0]["bytes"]
+    assert {row["algorithm"]: row["j_sum"] for row in record["results"]}["other"] == 33
+    assert (between["refined"], between["other"]) == (1, 32)
+    out = rankwise(*asked, "--algorithm", "cyclic").out
+    assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
+    assert "A byte between nodes of one switch costs 1, between switches 5." in out
+
+
+def test_the_nodes_of_a_program_s_ranks_can_be_drawn(rankwise: Rankwise, four: tuple[str, ...]) -> None:
+    assert rankwise(*four, "--plot", "g.svg").code == 0
+    picture = Path("g.svg").read_text()
+    assert "Nodes of the 4 ranks of g.metis" in picture and "30 B between nodes, 15 B of the busiest" in picture
+
+
+def test_where_no_placement_asked_for_is_better_the_ranks_stay(rankwise: Rankwise, four: tuple[str, ...], record: Path) -> None:
+    out = rankwise(*four, "--algorithm", "cyclic").out
+    assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
+    assert rankwise(*four, "--algorithm", "cyclic", "--json").json["recommended"] == "cyclic"
+    out = rankwise("map", "--observed", str(record), "--algorithm", "refined").out
+    assert "as observed (-99.9 %)" in out.splitlines()[0]

@@ -9,7 +9,8 @@ from rankwise.errors import InputError
 from rankwise.machine.switches import parse_switches
 from rankwise.mapping import How, map_grid
 from rankwise.mapping.levels import Above, Inner, Unit, levels_asked, levels_read, parse_levels, seats
-from rankwise.mapping.node_order import order_hosts
+from rankwise.mapping.node_order import seat_nodes
+from rankwise.mapping.problem import problem_of
 
 
 def test_levels_are_read_above_and_below() -> None:
@@ -47,10 +48,26 @@ def test_uneven_switches_keep_their_places_on_the_machine() -> None:
 
 def test_hosts_are_ordered_so_that_neighbouring_nodes_share_a_switch() -> None:
     """A ring of eight nodes on two switches whose nodes alternate: two of its edges must lie between them, not all."""
-    mappings = map_grid([8, 4], [4] * 8, "component", [True, False], ["blocked"], how=How(keep_maps=True, weights=[1, 1]))
+    problem = problem_of([8, 4], [4] * 8, "component", [True, False], [1, 1])
     hosts = [f"n{i}" for i in range(8)]
     switches = parse_switches("SwitchName=a Nodes=n[0,2,4,6]\nSwitchName=b Nodes=n[1,3,5,7]\n", "file")
-    found = order_hosts(mappings, hosts, levels_read(switches, hosts, []))
-    assert sorted(found) == hosts
-    parity = np.array([int(host[1:]) % 2 for host in found])
-    assert (parity != np.roll(parity, 1)).sum() == 2
+    plain = np.repeat(np.arange(8, dtype=np.int32), 4)
+    seats = seat_nodes(problem, plain, levels_read(switches, hosts, []))[::4]
+    assert sorted(seats.tolist()) == list(range(8))
+    assert (seats % 2 != np.roll(seats, 1) % 2).sum() == 2
+
+
+def test_what_crosses_switches_counts_by_its_cost_before_the_busiest_node() -> None:
+    """Three nodes on one switch, one on another: a row of slabs leaves it at one place, a square of blocks at two."""
+    above = [Above("switch", (0, 0, 0, 1), 5)]
+    found = map_grid([16, 8], [32] * 4, "nearest-neighbor", how=How(above=above))
+    cost = {result.algorithm: (result.j_sum, result.above[0].sent, result.cost) for result in found.results}
+    assert cost["blocked"] == (48, 16, 48 + 4 * 16) and cost["nodecart"] == (48, 24, 48 + 4 * 24)
+    assert found.best.cost == 112
+    assert map_grid([16, 8], [32] * 4, "nearest-neighbor").best.j_max == 12
+    alternating = [Above("switch", (0, 1, 0, 1), 5)]
+    slabs = map_grid([16, 8], [32] * 4, "nearest-neighbor", algorithms=["blocked", "refined"], how=How(above=alternating))
+    assert [result.above[0].sent for result in slabs.results] == [48, 16]
+    two = [Above("switch", (0, 0, 1, 1), 5), Above("group", (0, 0, 0, 1), 10)]
+    (result,) = map_grid([4], [1] * 4, "nearest-neighbor", algorithms=["blocked"], how=How(above=two)).results
+    assert (result.j_sum, [crossing.sent for crossing in result.above], result.cost) == (6, [2, 2], 2 * 1 + 2 * 1 + 2 * 10)

@@ -92,3 +92,9 @@ def test_what_does_not_fit_says_why(tmp_path: Path, lines: list[str], says: str)
     path.write_text("\n".join(lines))
     with pytest.raises(InputError, match=says):
         read_mapping(path, SIZES)
+
+
+def test_hosts_are_the_nodes_of_their_names(tmp_path: Path) -> None:
+    (tmp_path / "seq").write_text("b\nb\na\nc\n")
+    assert read_mapping(tmp_path / "seq", [1, 2, 1], hosts=["a", "b", "c"]) == {"seq": [1, 1, 0, 2]}
+    assert read_mapping(tmp_path / "seq", [2, 1, 1], hosts=["x", "y", "z"]) == {"seq": [0, 0, 1, 2]}

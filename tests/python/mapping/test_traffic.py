@@ -65,6 +65,20 @@ def test_levels_below_the_node_and_switches_above_are_filled() -> None:
     assert best.levels[0].bytes == best.j_sum == 16 * 2 * 10
 
 
+@pytest.mark.parametrize("above", [(), (Above("switch", (0, 0, 1, 1), 5),)])
+def test_the_objective_reaches_the_search(above: tuple[Above, ...]) -> None:
+    drawn = np.random.default_rng(3)
+    pairs = (drawn.integers(0, 32, 300), drawn.integers(0, 32, 300), drawn.pareto(1, 300) * 100)
+    traffic = Traffic.of_pairs("random", 32, pairs)
+
+    def found(objective: str) -> tuple[int, int]:
+        (result,) = place_traffic(traffic, [8] * 4, ["refined"], Search(objective, above=above, steps=200_000)).results
+        return result.cost, result.j_max
+
+    (cost, j_max), (cost_of_least, least) = found("j_sum"), found("j_max")
+    assert cost < cost_of_least and least < j_max
+
+
 def test_messages_of_gigabytes_are_placed_too() -> None:
     traffic = _torus((2, 8), (1, 2**50))
     best = place_traffic(traffic, [8, 8]).best
