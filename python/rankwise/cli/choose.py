@@ -61,7 +61,7 @@ verb("exchange", _EXAMPLE, under=GROUPS["choose"])(flattened(choose, ExchangeOpt
 
 
 def _show(choice: Choice) -> None:
-    from rankwise.decide.ranking import meet
+    from rankwise.decide.ranking import meet, times_as_long
 
     if choice.doubt is not None:
         print(f"{choice.doubt[:1].upper()}{choice.doubt[1:]}.")
@@ -83,7 +83,7 @@ def _show(choice: Choice) -> None:
     table = Table(*heads, leave=("of it at 0 B", "sent"))
     rows = _rows(choice.candidates)
     for modes, candidate in rows[:_MOST_SHOWN]:
-        ratio = f"{candidate.time_s / best.time_s:.2f}"
+        ratio = f"{times_as_long(candidate.time_s, best.time_s):.2f}"
         table.add_row(
             candidate.case.algorithm + (f" c={candidate.case.replication}" if candidate.case.replication > 1 else ""),
             ", ".join(modes),

@@ -12,6 +12,7 @@ import pytest
 
 from rankwise.cli.main import run
 from rankwise.decide.choice import Chooser, Question
+from rankwise.decide.ranking import times_as_long
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link, Loaded, Profile
 
@@ -213,6 +214,15 @@ def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "the latency of messages decides: messages in 1 step instead of 2 take" in out
     assert re.search(r"fastest for blocks of 8 B: direct, isend; from cutoff 3( \([^)]*\))? on comb, isend", out)
     assert "Traceback" not in err
+
+
+def test_one_rank_sends_nothing_and_all_ways_take_as_long(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["choose", "--profile", str(paper), "--ranks", "1"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("direct", "shift", "comb"))]
+    assert len(rows) > 2
+    assert all(row[-3:] == ["1.00", "?", "0"] for row in rows[2:])  # after the reason and the best
+    assert times_as_long(3.0, 2.0) == 1.5
+    assert times_as_long(3.0, 0.0) == math.inf
 
 
 def test_equal_bytes_are_not_set_against_each_other(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
