@@ -35,7 +35,7 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    name="rankwise", cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="rankwise", cls=_Group, add_completion=False, pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )  # fmt: skip
@@ -57,7 +57,7 @@ def group(name: str, help: str, default: str | None = None) -> typer.Typer:
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             return super().parse_args(ctx, args if default is None or (args and args[0][0] != "-") else [default, *args])
 
-    verbs = typer.Typer(name=name, help=help, no_args_is_help=default is None, cls=WithDefault, rich_markup_mode=None)
+    verbs = typer.Typer(name=name, help=help, cls=WithDefault, rich_markup_mode=None)
     app.add_typer(verbs)
     return verbs
 
