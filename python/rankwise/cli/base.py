@@ -117,7 +117,8 @@ def flattened(
     """Return a function that takes the fields of its questions one by one.
 
     Questions are the parameters annotated as ``Options``; ``options``: what the first is, where that is known by now only.
-    ``verb`` leaves out fields that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
+    ``verb`` leaves out fields that are not for it, ``without`` names more of them, and parameters; ``defaults`` stand before
+    those that are declared.
     """
     own_hints = get_type_hints(function, include_extras=True)
     questions: dict[str, type[Options]] = {}
@@ -127,6 +128,8 @@ def flattened(
         if not parameters and not questions and options is not None:
             kind = options
         if not (isinstance(kind, type) and issubclass(kind, Options)):
+            if parameter.name in without:
+                continue
             default = defaults.get(parameter.name, parameter.default)
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
             continue

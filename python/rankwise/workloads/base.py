@@ -332,6 +332,7 @@ class Workload(ABC):
     examples: ClassVar[Mapping[str, str]]  # by verb
     details: ClassVar[Mapping[str, str]] = {}  # by verb: what its help says beside the common words
     chooses: ClassVar[bool] = True
+    walked: ClassVar[bool] = True  # whether the model walks messages alone, so that it has a time line
     seconds: ClassVar[float] = 0.3
 
     @abstractmethod
