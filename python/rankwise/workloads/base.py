@@ -123,6 +123,8 @@ class Pricer(Protocol):
 
     def price(self, case: Case, program: Program, block_bytes: int) -> Price: ...
 
+    def require_links(self, case: Case) -> None: ...
+
 
 class Case(ABC):
     """One thing to be timed: it can be named, priced, started and read back. Cases are frozen dataclasses."""
