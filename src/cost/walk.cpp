@@ -176,18 +176,21 @@ class Prices {
     return of(machine_.copy, copied) + of(machine_.add, added);
   }
 
-  const Price& of(const Passage& passage, LinkClass link) {
+  // of_few: the passage is one of few ranks that stand for all, which have no numbers of their own.
+  const Price& of(const Passage& passage, LinkClass link, bool of_few) {
     Price& price = prices_[static_cast<std::size_t>(link)][passage.size];
-    if (!price.known) look_up(passage, link, price);
+    if (!price.known) look_up(passage, link, of_few, price);
     return price;
   }
 
  private:
-  void look_up(const Passage& passage, LinkClass link, Price& price) const {
+  void look_up(const Passage& passage, LinkClass link, bool of_few, Price& price) const {
     const std::optional<LinkClass> known = machine_.stand_in(link);
     if (!known) {
-      invalid("the profile has no link class " + to_string(link) + ", which ranks " + std::to_string(passage.rank) + " and " +
-              std::to_string(passage.peer) + " need: measure or import it");
+      const std::string pair = std::to_string(passage.rank) + " and " + std::to_string(passage.peer);
+      const std::string alike = link == LinkClass::other_node ? "of different nodes" : "of one node";
+      invalid("the profile has no link class " + to_string(link) + ", which ranks " + (of_few ? alike : pair) +
+              " need: measure or import it");
     }
     const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
     const Index bytes = sizes_[passage.size] * block_bytes_;
@@ -239,7 +242,7 @@ class Clock {
       }
       const LinkClass link = placement != nullptr ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
                                                   : part.census->links[passage.link].value_or(LinkClass::same_socket);
-      prices_.push_back(&prices.of(passage, link));
+      prices_.push_back(&prices.of(passage, link, placement == nullptr));
     }
     timed_ = std::all_of(prices_.begin(), prices_.end(), [&](const Prices::Price* price) {
       return price == nullptr || (price->steps != nullptr && (!is_blocking(mode) || price->steps->chain));

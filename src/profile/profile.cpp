@@ -64,6 +64,22 @@ Lines lines_of(const Json& curve, const std::string& link_model) {
   return {std::move(lines), size_of(curve.at("table").items().back().at("size_bytes"))};
 }
 
+// Beyond its own rows, where plain sends are known to larger sizes, a way of sending takes as many times what those take as at
+// its last row: a slope through rows of a few bytes says nothing of a million.
+Lines beyond_its_rows(Lines way, const Lines& send) {
+  const Index last = way.largest_bytes;
+  const double plain_s = TimeCurve(send.lines)(last);
+  if (last >= send.largest_bytes || !(plain_s > 0)) return way;
+  const double factor = TimeCurve(way.lines)(last) / plain_s;
+  while (!way.lines.empty() && way.lines.back().from_bytes >= last) way.lines.pop_back();
+  for (std::size_t i = 0; i < send.lines.size(); ++i) {
+    if (i + 1 < send.lines.size() && send.lines[i + 1].from_bytes <= last) continue;
+    const TimeLine& line = send.lines[i];
+    way.lines.push_back({std::max(line.from_bytes, last), factor * line.alpha_s, factor * line.beta_s_per_byte});
+  }
+  return {std::move(way.lines), send.largest_bytes};
+}
+
 // How much slower messages are beside background traffic; all ways of sending alike, for one of them was measured.
 struct Slowdown {
   double alpha = 1.0;
@@ -171,12 +187,13 @@ StepCosts steps_of(const Json& steps) {
 
 LinkCost link_cost(const Json& link, const ProfileUse& use) {
   const Slowdown slowdown = use.loaded ? slowdown_of(link) : Slowdown{};
-  const TimeCurve send = curve_of(lines_of(link, use.link_model), slowdown);
+  const Lines plain = lines_of(link, use.link_model);
+  const TimeCurve send = curve_of(plain, slowdown);
   const Json* variants = link.find("variants");
   const auto measured = [&](const char* way) -> std::optional<TimeCurve> {
     const Json* curve = variants == nullptr ? nullptr : variants->find(way);
     if (curve == nullptr) return std::nullopt;
-    return curve_of(lines_of(*curve, use.link_model), slowdown);
+    return curve_of(beyond_its_rows(lines_of(*curve, use.link_model), plain), slowdown);
   };
   const std::optional<TimeCurve> ssend = measured("ssend");
   LinkCost cost{send, ssend.value_or(send), measured("exchange").value_or(send), measured("exchange-gap")};

@@ -136,7 +136,8 @@ class Chosen(Result):
 
     @property
     def conclusion(self) -> str:
-        return " ".join(sentence(words) for words in (self.choice.doubt, self.choice.reason) if words)
+        choice = self.choice
+        return " ".join(sentence(words) for words in (choice.doubt, choice.reason, choice.otherwise) if words)
 
     def plot(self) -> Plot:
         """Draw which exchange is fastest at which size and cutoff."""
@@ -302,18 +303,20 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises
     InputError.
     """
-    from rankwise.decide.choice import Chooser
+    from rankwise.decide.choice import Chooser, steps_of
     from rankwise.decide.fft_plans import tried_plans
     from rankwise.decide.ranking import rank, require_one_question
     from rankwise.engines.placement import profile_placement
     from rankwise.engines.session import predict_rows
+    from rankwise.engines.under_way import under_way
 
     if isinstance(pattern, ExchangeOptions):
         question = question_of(pattern.left(**CHOOSING))
         machine = profile_of(profile)
         placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
         chooser = Chooser(machine, ranks.link_model, ranks.loaded, placement.of_ranks)
-        return Chosen(chooser.choose(question), chooser)
+        with under_way("choosing", steps_of(question), "nothing is kept") as progress:
+            return Chosen(chooser.choose(question, progress), chooser)
     workload = workload_of(pattern)
     cases, machine = workload.candidates(pattern, Site("choose")), profile_of(profile)
     require_one_question(cases)

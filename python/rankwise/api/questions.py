@@ -116,7 +116,7 @@ def make_system_asked(profile: Path | None, machine: str | None, settings: Seque
         raise InputError(f"--set {settings[0]} changes a machine, but none is given: name it with --machine")
     if described is not None:
         described = set_figures(described, list(settings or []))
-    latency_s = 0.0 if hop_latency.strip() in ("0", "0s") else parse_value(hop_latency, "latency", "--hop-latency")
+    latency_s = parse_value(hop_latency, "latency", "--hop-latency", or_zero=True)
     return make_system(profile, described, latency_s)
 
 

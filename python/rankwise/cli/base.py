@@ -35,7 +35,7 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    name="rankwise", cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="rankwise", cls=_Group, add_completion=False, pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )  # fmt: skip
@@ -57,7 +57,7 @@ def group(name: str, help: str, default: str | None = None) -> typer.Typer:
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             return super().parse_args(ctx, args if default is None or (args and args[0][0] != "-") else [default, *args])
 
-    verbs = typer.Typer(name=name, help=help, no_args_is_help=default is None, cls=WithDefault, rich_markup_mode=None)
+    verbs = typer.Typer(name=name, help=help, cls=WithDefault, rich_markup_mode=None)
     app.add_typer(verbs)
     return verbs
 
@@ -117,7 +117,8 @@ def flattened(
     """Return a function that takes the fields of its questions one by one.
 
     Questions are the parameters annotated as ``Options``; ``options``: what the first is, where that is known by now only.
-    ``verb`` leaves out fields that are not for it, ``without`` some more; ``defaults`` stand before those that are declared.
+    ``verb`` leaves out fields that are not for it, ``without`` names more of them, and parameters; ``defaults`` stand before
+    those that are declared.
     """
     own_hints = get_type_hints(function, include_extras=True)
     questions: dict[str, type[Options]] = {}
@@ -127,6 +128,8 @@ def flattened(
         if not parameters and not questions and options is not None:
             kind = options
         if not (isinstance(kind, type) and issubclass(kind, Options)):
+            if parameter.name in without:
+                continue
             default = defaults.get(parameter.name, parameter.default)
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
             continue

@@ -13,7 +13,7 @@ from rankwise.cli.base import Json, flattened, print_json, tell, verb, writable
 from rankwise.cli.table import Table
 from rankwise.cli.workloads import GROUPS, ProfileFile
 from rankwise.units import format_interval, format_size, format_time, format_volume
-from rankwise.workloads.exchange import ExchangeOptions, names
+from rankwise.workloads.exchange import ExchangeOptions
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Candidate, Choice, Crossover
@@ -61,29 +61,20 @@ verb("exchange", _EXAMPLE, under=GROUPS["choose"])(flattened(choose, ExchangeOpt
 
 
 def _show(choice: Choice) -> None:
-    from rankwise.decide.ranking import meet
+    from rankwise.api.results import sentence
+    from rankwise.decide.ranking import meet, times_as_long
 
-    if choice.doubt is not None:
-        print(f"{choice.doubt[:1].upper()}{choice.doubt[1:]}.")
-    # What anybody can use comes first, unless it was asked which of some others.
-    best, auto = choice.best, choice.auto
-    usable = auto is not None and not choice.question.algorithms
-    print(f"{choice.auto_reason if usable else choice.reason}.")
-    if auto is not None and auto is not best:
-        if usable:
-            is_named = best.case.algorithm in names().filling
-            needs = "names it" if is_named else "has no window of its own (rankwise_exchange_visit)"
-            told = ", though the two cannot be told apart" if meet(best.interval_s, auto.interval_s) else ""
-            print(f"Faster where your program {needs}: {best.name}, {format_time(best.time_s)}{told}.")
-        else:
-            print(f"'auto' of the C API takes {auto.name}: {format_time(auto.time_s)}.")
+    best = choice.best
+    print(*([sentence(choice.doubt)] if choice.doubt else []), f"{choice.reason}.", sep="\n")  # which begins with an id
+    if choice.otherwise:
+        print(sentence(choice.otherwise))
     grid = "x".join(map(str, choice.question.grid))
     print(f"On grid {grid}, cutoff {choice.question.cutoff}, {format_size(choice.question.block_bytes)} a block:")
     heads = ("algorithm", "sends", "time", "95 %", "times as long", "messages", "of it at 0 B", "sent")
     table = Table(*heads, leave=("of it at 0 B", "sent"))
     rows = _rows(choice.candidates)
     for modes, candidate in rows[:_MOST_SHOWN]:
-        ratio = f"{candidate.time_s / best.time_s:.2f}"
+        ratio = f"{times_as_long(candidate.time_s, best.time_s):.2f}"
         table.add_row(
             candidate.case.algorithm + (f" c={candidate.case.replication}" if candidate.case.replication > 1 else ""),
             ", ".join(modes),
@@ -93,7 +84,7 @@ def _show(choice: Choice) -> None:
             str(candidate.messages_per_rank),
             format_time(candidate.empty_s),
             format_size(candidate.bytes_per_rank),
-            bold=candidate is (auto if usable else best),
+            bold=candidate is best,
         )
     table.show()
     if any(meet(best.interval_s, candidate.interval_s) for _, candidate in rows[1:_MOST_SHOWN]):

@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     begin_printing()
     try:
         register_verbs(arguments)
-        result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
+        result = app(args=list(arguments) or ["--help"], prog_name="rankwise", standalone_mode=False)
         if result == EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
             raise KeyboardInterrupt
         sys.stdout.flush()
@@ -79,8 +79,6 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if callable(format_message := getattr(error, "format_message", None)):  # typer's own usage errors
             message = str(format_message())
-            if not message:  # a group without a verb has already shown its help
-                return EXIT_USAGE
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "rankwise"
             return complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)

@@ -148,9 +148,9 @@ def _show(answer: FftAnswer) -> None:
     question, results, parameters = answer.question, answer.results, answer.parameters
     word = f"{question.word_bytes:g} B a point, {'real' if question.real else 'complex'}"
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
-    total = _time_range(answer.total_s)
+    total, nodes = _time_range(answer.total_s), number(parameters["nodes"])
     print(
-        f"{answer.machine.name}: {number(parameters['n'])}³ points ({word}) on {number(parameters['nodes'])} nodes, "
+        f"{answer.machine.name}: {number(parameters['n'])}³ points ({word}) on {nodes} node{'s' * (nodes != '1')}, "
         f"{exchanges}: "
         f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}"
     )

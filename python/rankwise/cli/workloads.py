@@ -156,8 +156,9 @@ def _register(workload: Workload) -> None:
         if name in workload.details:
             function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{workload.details[name]}"
         example = workload.examples.get(name, f"rankwise {name} {workload.id}")
+        without = () if workload.walked or name != "predict" else ("timeline",)
         ready = flattened(
-            function, workload.options, name, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")
+            function, workload.options, name, without, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")
         )
         verb(workload.id, example, under=GROUPS[name])(ready)
 

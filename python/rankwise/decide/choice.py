@@ -19,6 +19,7 @@ from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.machine.trust import Trust
+from rankwise.progress import SILENT, Meter
 from rankwise.workloads.exchange import ExchangeCase, names
 
 if TYPE_CHECKING:
@@ -125,6 +126,17 @@ class Choice:
         """Return what ``auto`` of the C API takes of these; None when none of them is for it."""
         return next((candidate for candidate in self.candidates if candidate.auto), None)
 
+    @property
+    def otherwise(self) -> str | None:
+        """Say what ``auto`` takes where it may not take the best, and what that needs; None where it may, or has nothing."""
+        best, auto = self.best, self.auto
+        if auto is None or auto is best:
+            return None
+        is_named = best.case.algorithm in names().filling
+        needs = "names it" if is_named else "has no window of its own (rankwise_exchange_visit)"
+        met = ", which cannot be told apart from it" if meet(best.interval_s, auto.interval_s) else ""
+        return f"it is for a program that {needs}; 'auto' of the C API takes another{met}: {self.auto_reason}"
+
     def to_dict(self) -> dict[str, Any]:
         auto = self.auto
         return {
@@ -137,6 +149,7 @@ class Choice:
             "best": self.best.to_dict(),
             "auto": None if auto is None else auto.to_dict(),
             "reason": self.reason,
+            "otherwise": self.otherwise,
             "assumed": list(self.assumed),
             "trust": self.trust.to_dict(),
             "told_apart": self.doubt is None,
@@ -185,8 +198,11 @@ class Chooser:
         self._model = Model(profile, link_model, loaded)
         self._contests: dict[tuple[object, ...], _core.Contest] = {}
 
-    def choose(self, question: Question) -> Choice:
-        """Rank all candidates and find where others take over. Raises InputError where nothing fits."""
+    def choose(self, question: Question, meter: Meter = SILENT) -> Choice:
+        """Rank all candidates and find where others take over, which advances the meter by ``steps_of`` the question.
+
+        Raises InputError where nothing fits.
+        """
         from rankwise import _core
 
         contest = self._contest(question, question.cutoff)
@@ -197,7 +213,7 @@ class Chooser:
             question,
             candidates,
             _core.reason(ranked, [c.interval_s for c in candidates]),
-            (*self._crossover_sizes(question), *self._crossover_cutoffs(question)),
+            (*self._crossover_sizes(question, meter), *self._crossover_cutoffs(question, meter)),
             _core.reason([ranked[i] for i in usable], [candidates[i].interval_s for i in usable]),
             tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
             self._model.profile.trust,
@@ -211,7 +227,7 @@ class Chooser:
         for cutoff in cutoffs:
             contest = self._contest(question, cutoff)
             firsts = {size: self._ranked(contest, size)[0] for size in steps}
-            changes = self._size_changes(question, contest, steps)
+            changes = self._size_changes(question, contest, steps, SILENT)
             winners = ((least_bytes, firsts[least_bytes].name), *((change.at, change.after) for change in changes))
             known = [size for size, first in firsts.items() if not self._extrapolates(contest, first, size)]
             rows.append(MapRow(cutoff, winners, tuple(changes), max(known, default=least_bytes)))
@@ -281,32 +297,42 @@ class Chooser:
     def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
         return self._model.extrapolates(ranked.mode, sizes_of(contest.message_blocks(ranked), block_bytes))
 
-    def _crossover_sizes(self, question: Question) -> list[Crossover]:
+    def _crossover_sizes(self, question: Question, meter: Meter) -> list[Crossover]:
         """Return where, at the cutoff asked for, another candidate takes over as blocks grow: to the byte."""
-        return self._size_changes(question, self._contest(question, question.cutoff), size_steps(LEAST_BYTES, MOST_BYTES))
+        contest = self._contest(question, question.cutoff)
+        return self._size_changes(question, contest, size_steps(LEAST_BYTES, MOST_BYTES), meter)
 
-    def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int]) -> list[Crossover]:
+    def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int], meter: Meter) -> list[Crossover]:
         return list(
-            _crossovers("bytes", steps, lambda size: self._ranked(contest, size)[0],
+            _crossovers("bytes", steps, meter, lambda size: self._ranked(contest, size)[0],
                         lambda first, size: self._extrapolates(contest, first, size),
                         lambda one, other, size: self._told_apart(question, contest, one, other, size))
         )  # fmt: skip
 
-    def _crossover_cutoffs(self, question: Question) -> list[Crossover]:
+    def _crossover_cutoffs(self, question: Question, meter: Meter) -> list[Crossover]:
         """Return where, at the size asked for, another candidate takes over as the cutoff grows."""
-        if question.shell == "all-pairs":
-            return []
-        most = max(MOST_CUTOFF, question.cutoff)
 
         def winner(cutoff: int) -> _core.Ranked:
             return self._ranked(self._contest(question, cutoff), question.block_bytes)[0]
 
         return list(
-            _crossovers("cutoff", range(1, most + 1), winner,
+            _crossovers("cutoff", cutoff_steps(question), meter, winner,
                         lambda first, k: self._extrapolates(self._contest(question, k), first, question.block_bytes),
                         lambda one, other, k: self._told_apart(
                             question, self._contest(question, k), one, other, question.block_bytes))
         )  # fmt: skip
+
+
+def steps_of(question: Question) -> int:
+    """Return at how many sizes and cutoffs is looked for who is fastest."""
+    return len(size_steps(LEAST_BYTES, MOST_BYTES)) + len(cutoff_steps(question))
+
+
+def cutoff_steps(question: Question) -> list[int]:
+    """Return the cutoffs at which is looked: each up to 8, then half octaves up to that asked for, for work grows with k^d."""
+    if question.shell == "all-pairs":
+        return []
+    return [*range(1, MOST_CUTOFF), *size_steps(MOST_CUTOFF, max(MOST_CUTOFF, question.cutoff))]
 
 
 def size_steps(least: int, most: int) -> list[int]:
@@ -335,6 +361,7 @@ def _reach(places: Sequence[int], at: int, apart: Callable[[int], bool]) -> int 
 def _crossovers(
     axis: str,
     places: Sequence[int],
+    meter: Meter,
     winner: Callable[[int], _core.Ranked],
     extrapolates: Callable[[_core.Ranked, int], bool],
     told_apart: Callable[[_core.Ranked, _core.Ranked, int], bool],
@@ -355,6 +382,9 @@ def _crossovers(
         yield from between(low, first, middle, halfway)
         yield from between(middle, halfway, high, last)
 
-    winners = [winner(place) for place in places]
+    winners = []
+    for place in places:
+        winners.append(winner(place))
+        meter.advance()
     for i in range(len(places) - 1):
         yield from between(places[i], winners[i], places[i + 1], winners[i + 1])

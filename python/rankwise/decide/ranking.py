@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ from rankwise.workloads.base import Case, Row
 def meet(quicker: tuple[float, float] | None, slower: tuple[float, float] | None) -> bool:
     """Tell whether two intervals have a time in common, so that who is quicker cannot be told; False where one is not known."""
     return quicker is not None and slower is not None and slower[0] <= quicker[1] and quicker[0] <= slower[1]
+
+
+def times_as_long(time_s: float, than_s: float) -> float:
+    """Return how many times as long as another time a time is: once where both are 0, for nothing is sent."""
+    return time_s / than_s if than_s > 0 else 1.0 if time_s == than_s else math.inf
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Ranking:
         if meet(self.best.interval_s, slower.interval_s):
             by = " with this profile" if slower.engine == "model" else ""
             return f"{first}{also}; {slower.case.way} takes {format_time(slower.time_s)}, which cannot be told apart{by}"
-        ratio = slower.time_s / self.best.time_s
+        ratio = times_as_long(slower.time_s, self.best.time_s)
         longer = f"{100 * (ratio - 1):.1f} % longer" if ratio < 2 else f"{format_number(ratio)} times as long"
         return f"{first}{also}; {slower.case.way} takes {longer}"
 

@@ -187,18 +187,16 @@ def timed(profile: Profile, cases: Sequence[Case], placement: Placement, pricer:
     the judge; others take the local work of the nearest grid that was. A profile of another machine gets none:
     its cases are answered by its rates. Raises RankwiseError and its kinds.
     """
+    # Of several candidates those that pay between nodes only are none on one, nor by rates, which are not theirs.
+    paying = [case for case in cases if isinstance(case, FftCase) and case.needs_nodes]
+    if 0 < len(paying) < len(cases):
+        is_here = is_of_here(profile)
+        cases = [
+            case for case in cases if case not in paying or (case.reading == TIMED and is_here and _spans(case, placement))
+        ]
     asked = [case for case in cases if isinstance(case, FftCase) and case.reading == TIMED]
     if not asked:
         return list(cases)
-    # Of several candidates those that pay between nodes only are none on one.
-    if len(asked) > 1 and not all(case.needs_nodes for case in asked):
-        is_here = is_of_here(profile)
-        cases = [
-            case
-            for case in cases
-            if not isinstance(case, FftCase) or not case.needs_nodes or (is_here and _spans(case, placement))
-        ]
-        asked = [case for case in asked if case in cases]
     if not is_of_here(profile):
         return [
             replace(case, reading=CALIBRATED) if isinstance(case, FftCase) and case.reading == TIMED else case for case in cases

@@ -14,7 +14,7 @@ from rankwise.engines.machines import machine_of_profile, with_faster_card
 from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
-from rankwise.machine.profile import LACKING, VARIANTS, Link, Profile
+from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
 from rankwise.observe.phases import PhasedStep
 from rankwise.workloads.base import Case, Price, Program, Row
 
@@ -199,6 +199,13 @@ class _Pricer:
     def price(self, case: Case, program: Program, block_bytes: int) -> Price:
         """Price a program of the ranks of a case."""
         return self._model.price(program, block_bytes, self._placement.of(case))
+
+    def require_links(self, case: Case) -> None:
+        """Raise InputError where a case's ranks sit on several nodes, and the profile knows no link between these."""
+        placed = self._placement.of(case)
+        if placed.nodes > 1 and OTHER_NODE not in self.profile.links:
+            far = next(rank for rank in range(placed.ranks) if placed.node(rank) != placed.node(0))
+            raise InputError(f"the profile has no link class {OTHER_NODE}, which ranks 0 and {far} need: measure or import it")
 
 
 def _log_ratio(end_s: float, time_s: float) -> float:

@@ -42,6 +42,8 @@ class Network:
 
     def lines(self) -> list[str]:
         """Return its lines of a platform file."""
+        if self.nodes == 1:  # no links, which SimGrid refuses of a torus: a crossbar's
+            return ["topology fat-tree", "down 1", "up 1"]
         if self.topology in ("torus", "dragonfly"):
             return [f"topology {self.topology}", f"sizes {' '.join(map(str, self.sizes))}"]
         # For SimGrid a crossbar is a fat tree of one level. From the bottom: so many below each switch, so many above.

@@ -261,7 +261,10 @@ class FftModel:
     def notes(self, parameters: Mapping[str, Range]) -> list[str]:
         """What a reader must know before believing the answer."""
         machine, question = self.machine, self.question
-        notes = [*doubts(machine, parameters), *too_many_nodes(machine, parameters["nodes"].high)]
+        notes = [
+            *doubts(machine, parameters), *too_many_nodes(machine, parameters["nodes"].high),
+            *self._idle(parameters["nodes"].high),
+        ]  # fmt: skip
         if self.memory.reading == fft3d.LITERAL and machine.get("cache") is None:
             at_least = question.n.high * question.word_bytes
             notes.append(
@@ -281,6 +284,13 @@ class FftModel:
         if parameters["nodes"].value <= 1:
             notes.append("a single node exchanges nothing: T_net is 0")
         return notes
+
+    def _idle(self, nodes: float) -> list[str]:
+        """Say that an array is divided among more nodes than its planes (one exchange) or pencils give work to."""
+        n, name = math.floor(self.question.n.low), "planes" if self.question.exchanges == 1 else "pencils"
+        parts = n if name == "planes" else n * (n // 2 + 1 if self.question.real else n)
+        more = nodes > max(parts, 1)
+        return [f"{nodes:,.0f} nodes are more than the {parts:,} {name} of {n:,}³ points give work to"] if more else []
 
     def _topology(self) -> tuple[str, int]:
         asked = self.question.topology
@@ -454,10 +464,10 @@ def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: st
     rest = max((name for name in counted if name != largest), key=lambda name: results[name].value)
     time, other = results[largest].value, results[rest].value
     share = time / results["total_s"].value
-    times = f"{format_number(time / other)} times" if other > 0 else "infinitely"
+    beside = f"{format_number(time / other)} times the next term ({_TERMS[rest]})" if other > 0 else f"{_TERMS[rest]} none"
     through = f" on a {network}" if largest == "network_s" else ""
     return _TERMS[largest], (
-        f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {times} the next term ({_TERMS[rest]})"
+        f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {beside}"
     )
 
 

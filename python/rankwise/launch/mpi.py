@@ -22,7 +22,7 @@ from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvir
 from rankwise.launch.allocation import find_allocation
 from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
-from rankwise.launch.process import Child, output_of
+from rankwise.launch.process import Child, output_of, refusal_in
 from rankwise.launch.reach import Reach, require_hosts, seconds_of
 from rankwise.launch.remains import memory_kills
 
@@ -43,7 +43,6 @@ _DEATH = re.compile(
     r"|noticed that process|task \d+: |tasks? [\d,-]+: |MPI_ABORT|Abort\(\d+\)",
     re.IGNORECASE,
 )
-_REFUSAL = "rankwise-kernels: "  # how the kernels begin what they say on stderr
 
 
 @dataclass(frozen=True)
@@ -245,8 +244,8 @@ def stream_kernel(
             ended = ended or record["record"] == "end"
             yield record
         code = child.wait()
-        if code == EXIT_USAGE and _REFUSAL in child.complaint():
-            raise InputError(child.complaint().partition(_REFUSAL)[2].partition(" / ")[0])
+        if code == EXIT_USAGE and (refusal := refusal_in("\n".join(child.complaints()))):
+            raise InputError(refusal)
         if code != 0 or not ended:
             child.end()
             why = _why_ended(child, code, started, doing)
@@ -291,8 +290,8 @@ def _first_try(mpi: Mpi, hosts: Sequence[str]) -> str:
 def _why_ended(child: Child, code: int, started: bool, doing: str) -> str:
     """Say who ended: a rank, the kernel by itself, or the launcher; a rank is said to have died only when one did."""
     complaint, how = child.complaint(), describe_exit(code)
-    if _REFUSAL in complaint:
-        return f"the kernel gave up while {doing}: {complaint.partition(_REFUSAL)[2].partition(' / ')[0]}"
+    if refusal := refusal_in("\n".join(child.complaints())):
+        return f"the kernel gave up while {doing}: {refusal}"
     if code < 0 and not _DEATH.search(complaint):
         return f"the launcher was killed while {doing} ({how})"
     # Hydra passes a rank's signal on without a word.

@@ -24,10 +24,16 @@ _LAST_WORDS_S = 1.0  # after a command's end, of others who hold its stdout
 _LOOK_S = 0.05  # while lines come; a host must have been seen once before it is missed
 _QUIET_S = 1.0  # a silence so long is looked into
 _STARVED_TIMES = 20.0  # no silence is excused for longer than so many times what is allowed
+_REFUSAL = "rankwise-kernels: "  # how the kernels begin what they say on stderr
 _TELLING = re.compile(
     r"error|cannot|could not|denied|unable|not found|no such|refused|no route|timed out|resolve|queued|retrying|not enough",
     re.IGNORECASE,
 )
+
+
+def refusal_in(said: str) -> str:
+    """Return what a kernel of ours says on stderr of why it gave up, whatever launchers add; empty where it says nothing."""
+    return next((line.partition(_REFUSAL)[2].strip() for line in said.splitlines() if _REFUSAL in line), "")
 
 
 def die_with_parent() -> None:

@@ -19,14 +19,13 @@ from typing import Any
 from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
 from rankwise.launch.build import build_kernels, build_platform
-from rankwise.launch.process import Child, output_of
+from rankwise.launch.process import Child, output_of, refusal_in
 from rankwise.launch.reach import seconds_of
 
 LEAST_VERSION = (3, 32)
 INSTALL = "install SimGrid 3.32 or later (Debian, Ubuntu: apt-get install libsimgrid-dev)"
 # Each rank may send to each other; a millisecond for such a message is twenty times what SimGrid takes.
 _SILENCE_S, _SILENCE_OF_PAIR_S = 60.0, 1e-3
-_REFUSAL = "rankwise-kernels: "
 _OPTIONS = (
     "-quiet",
     # The kernels have no global variables that ranks could spoil for each other; a copy for each rank costs seconds.
@@ -135,12 +134,12 @@ def run_simulation(
                     f"the simulation of {ranks} ranks said nothing for {silence_s:.0f} s, which was to take less: it hangs "
                     "and was ended: the same command goes on, or allow more with RANKWISE_SILENCE_S"
                 ) from None
-            code, complaint = child.wait(), child.complaint()
+            code = child.wait()
         if code == 0 and records and records[-1]["record"] == "end":
             return records
-        if code == EXIT_USAGE and _REFUSAL in complaint:
-            raise InputError(complaint.partition(_REFUSAL)[2].partition(" / ")[0])
         text = said.getvalue().decode("utf-8", "replace")
+        if code == EXIT_USAGE and (refusal := refusal_in(text)):
+            raise InputError(refusal)
         write_whole(log, text)
         raise RankwiseError(
             f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): SimGrid's log is in {log}"
@@ -159,10 +158,12 @@ def _record(line: str) -> dict[str, Any] | None:
 
 def cause_of_failure(log: str, code: int) -> str:
     """Return the line of SimGrid's log (with what the kernel said) that tells why a run failed."""
+    if refusal := refusal_in(log):
+        return refusal[:200]
     lines = log.splitlines()
-    for sign in ("rankwise-kernels: ", "Deadlock", "/CRITICAL]", "terminate called", "what():", "/ERROR]", "/WARNING]"):
+    for sign in ("Deadlock", "/CRITICAL]", "terminate called", "what():", "/ERROR]", "/WARNING]"):
         for line in lines:
             if sign in line:
-                words = re.sub(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[[^]]*\]\s*)?", "", line).removeprefix(_REFUSAL)
+                words = re.sub(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[[^]]*\]\s*)?", "", line)
                 return words.strip()[:200]
     return f"exit code {code}"

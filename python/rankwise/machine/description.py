@@ -205,8 +205,9 @@ class Description:
         }
 
 
-def parse_value(text: str, key: str, what: str) -> float:
-    """Read a value with its unit for a quantity: ``25GB/s``, ``200Gb/s``, ``1.5us``. Raises InputError."""
+def parse_value(text: str, key: str, what: str, or_zero: bool = False) -> float:
+    """Read a value above 0 with its unit for a quantity: ``25GB/s``, ``200Gb/s``, ``1.5us``; ``or_zero``: 0, too, which
+    needs no unit. Raises InputError."""
     unit = QUANTITIES[key].unit
     match = re.fullmatch(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", text)
     try:
@@ -215,11 +216,14 @@ def parse_value(text: str, key: str, what: str) -> float:
         number = math.nan
     if match is None or math.isnan(number):
         raise InputError(f"{what} '{text}' is not a value: write a number with its unit, such as {_example(unit)}")
+    if or_zero and number == 0 and not match[2]:
+        return 0.0
     if match[2] not in UNITS[unit]:
         raise InputError(f"{what} '{text}' needs a unit of {key}: one of {_some_units(unit)}")
     value = number * UNITS[unit][match[2]]
-    if not math.isfinite(value) or value <= 0:
-        raise InputError(f"{what} '{text}' is out of range: it must be a finite number above 0")
+    if not math.isfinite(value) or value < 0 or (value == 0 and not or_zero):
+        least = "of at least 0" if or_zero else "above 0"
+        raise InputError(f"{what} '{text}' is out of range: it must be a finite number {least}")
     return value
 
 

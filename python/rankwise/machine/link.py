@@ -240,12 +240,13 @@ class Curve:
         return math.hypot(max(width for width in widths if width is not None), self.model_error(size_bytes))
 
     def model_error(self, size_bytes: int) -> float:
-        """Return what 95 % of the model's errors at a size stay below, in logarithms."""
+        """Return what 95 % of the model's errors at a size stay below, in logarithms; what is worse than a row can be says no
+        more."""
         model = self.chosen()
         error = model.relative_error
         if model.looks_up and all(point.size_bytes != size_bytes for point in self.table):
             error = max(error, _SD_PER_MEAN_ERROR * (model.cross_validated_error or 0.0))
-        return 1.96 * error
+        return min(1.96 * error, MOST_HALF_WIDTH)
 
     def extrapolates(self, size_bytes: int) -> bool:
         """Tell whether a size lies beyond the measured ones."""

@@ -123,6 +123,8 @@ class Pricer(Protocol):
 
     def price(self, case: Case, program: Program, block_bytes: int) -> Price: ...
 
+    def require_links(self, case: Case) -> None: ...
+
 
 class Case(ABC):
     """One thing to be timed: it can be named, priced, started and read back. Cases are frozen dataclasses."""
@@ -332,6 +334,7 @@ class Workload(ABC):
     examples: ClassVar[Mapping[str, str]]  # by verb
     details: ClassVar[Mapping[str, str]] = {}  # by verb: what its help says beside the common words
     chooses: ClassVar[bool] = True
+    walked: ClassVar[bool] = True  # whether the model walks messages alone, so that it has a time line
     seconds: ClassVar[float] = 0.3
 
     @abstractmethod

@@ -16,6 +16,7 @@ from rankwise.workloads.base import Case, Options, Program, Site, Times, Workloa
 DEFAULT_RANKS = 64  # as in the paper that the Shift model comes from
 _MOST_LAYERS = 1_000_000
 _MOST_BYTES = 2**50
+_MOST_RANKS = 1_000_000
 FALLBACK = "SMPI has no neighbourhood collectives: the same messages went by MPI_Isend and MPI_Irecv"
 # SMPI 3.32 does not keep the order of persistent messages of different sizes, as team-shift sends them with teams that differ.
 _NOT_PERSISTENT = "SMPI mixes up persistent messages of different sizes: the same messages went by MPI_Isend and MPI_Irecv"
@@ -161,6 +162,11 @@ def _schedules(
         raise InputError(str(error)) from None
 
 
+def _divisors(number: int) -> list[int]:
+    small = [first for first in range(1, math.isqrt(number) + 1) if number % first == 0]
+    return sorted({*small, *(number // first for first in small)})
+
+
 def balanced_grid(ranks: int, ndim: int) -> tuple[int, ...]:
     """Return axis sizes that multiply up to ``ranks``, as close to each other as possible, not increasing."""
 
@@ -168,9 +174,9 @@ def balanced_grid(ranks: int, ndim: int) -> tuple[int, ...]:
         if axes == 1:
             return (rest,) if rest <= most else None
         best: tuple[int, ...] | None = None
-        for first in range(1, min(rest, most) + 1):
-            if rest % first:
-                continue
+        for first in _divisors(rest):
+            if first > most:
+                break
             tail = split(rest // first, axes - 1, first)
             if tail is not None and (best is None or first - tail[-1] < best[0] - best[-1]):
                 best = (first, *tail)
@@ -186,6 +192,9 @@ def make_grid(dims: str, boxes: int | None) -> tuple[int, ...]:
     if boxes is not None and boxes < 1:
         raise InputError(f"--ranks {boxes} is too small: it must be at least 1")
     shape = parse_shape(dims, "--dims")
+    asked = math.prod(shape) if "x" in dims.lower() else boxes or 1
+    if asked > _MOST_RANKS:
+        raise InputError(f"{asked} ranks are more than a schedule is walked for: stay below {_MOST_RANKS}")
     if "x" in dims.lower():
         grid = tuple(shape)
     elif shape[0] <= 3:
@@ -195,8 +204,6 @@ def make_grid(dims: str, boxes: int | None) -> tuple[int, ...]:
     total = math.prod(grid)
     if boxes is not None and total != boxes:
         raise InputError(f"--dims {dims} has {total} cells but --ranks is {boxes}: make them equal or leave one out")
-    if total > 1_000_000:
-        raise InputError(f"{total} ranks are more than a schedule is walked for: stay below 1000000")
     return grid
 
 

@@ -393,6 +393,7 @@ class FftWorkload(Workload):
     title = "a 3-D FFT by its phases: local FFTs, moving data within a rank, exchanges"
     wrong = "transforms gave wrong values: do not trust them"
     options = FftOptions
+    walked = False
     seconds = 0.5
     examples = {
         "predict": "rankwise predict fft3d --n 128 --ranks 2 --profile machine.json",

@@ -35,8 +35,13 @@ def predicted(case: FftCase, model: Pricer) -> Row:
             f"add them with 'rankwise measure fft3d --ranks {case.ranks}'"
         )
     if case.needs_nodes:
-        raise InputError("slices and node-aware exchanges are not among the profile's rates: leave out --reading and --network")
+        raise InputError(
+            "slices and node-aware exchanges are not among the profile's rates: ask on the machine of the profile, without "
+            "--reading and --network"
+        )
     network = case.network or (MEASURED if case.method == "alltoall" else WALK)
+    if case.exchanges:
+        model.require_links(case)
     terms = _terms(case, fft3d, rates)
     fields = float(case.batch)
     parts = {

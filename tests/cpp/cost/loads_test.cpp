@@ -9,6 +9,7 @@
 #include <random>
 
 #include "../machine.hpp"
+#include "../refused.hpp"
 #include "../rounds.hpp"
 #include "decide/few.hpp"
 #include "schedule/algorithms.hpp"
@@ -74,6 +75,15 @@ TEST(Loads, KnownAnswersOfExchanges) {
       EXPECT_NEAR(of_few(known.spec, known.placement, 10000, machine(rate)).time_s(), us * 1e-6, 1e-12);
     }
   }
+}
+
+TEST(Loads, FewRanksThatStandForAllAreNotNamedWhereALinkIsMissing) {
+  const auto refused = [](Index on_node) {
+    const Placement placement = Placement::blocked(64, on_node);
+    return rankwise_test::error_of([&] { (void)of_few(periodic("direct", SendMode::isend, {64}), placement, 8, Machine{}); });
+  };
+  EXPECT_EQ(refused(7), "the profile has no link class other-node, which ranks of different nodes need: measure or import it");
+  EXPECT_EQ(refused(64), "the profile has no link class same-socket, which ranks of one node need: measure or import it");
 }
 
 TEST(Loads, PlainSendsThatWaitShareAsSynchronousOnesDo) {

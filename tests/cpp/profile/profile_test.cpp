@@ -48,6 +48,22 @@ TEST(Profile, PutsWhatIsKnownInThePlaceOfWaysThatWereNotMeasured) {
   EXPECT_FALSE(machine.links[0]);
 }
 
+TEST(Profile, FollowsPlainSendsBeyondTheLastRowOfAWay) {
+  // A gap known to 4 B, where its slope of noise would make 3e-4 s/B.
+  const std::string gap = R"(, "variants": {"exchange-gap": {"model": "pchip", "models": {"pchip": {"segments": [
+    {"from_bytes": 0, "alpha_s": 4e-6, "beta_s_per_byte": 0}, {"from_bytes": 4, "alpha_s": 2.8e-6, "beta_s_per_byte": 3e-7}]}},
+    "table": [{"size_bytes": 0, "time_s": 4e-6}, {"size_bytes": 1, "time_s": 4e-6}, {"size_bytes": 4, "time_s": 4e-6}]}})";
+  std::string plain = curve("piecewise", two_lines);
+  plain.replace(plain.find(R"("size_bytes": 9)"), 15, R"("size_bytes": 9000000)");
+  const LinkCost link = other_node(read_machine(profile(plain, gap)));
+  EXPECT_DOUBLE_EQ(link.gap(3), 4e-6);
+  for (const Index bytes : {4, 99, 100, 1000000}) EXPECT_DOUBLE_EQ(link.gap(bytes), 4 * link.send(bytes)) << bytes;
+  // Where plain sends are known no farther, a way's own line goes on.
+  const LinkCost own = other_node(read_machine(profile(curve("piecewise", two_lines), R"(, "variants": {"ssend": {)" +
+                                                                                          curve("hockney", two_lines) + "}}")));
+  EXPECT_DOUBLE_EQ(own.ssend(1000), 3e-6);
+}
+
 TEST(Profile, TakesTheOverheadThatWasMeasuredBeforeLogGPs) {
   std::string loggp = curve("hockney", two_lines);
   loggp.insert(loggp.find("\"piecewise\""), R"("loggp": {"parameters": {"overhead_s": {"value": 3e-7}}, "segments": []}, )");

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from rankwise.cli.main import run
-from rankwise.decide.choice import Chooser, Question
+from rankwise.decide.choice import Chooser, Question, cutoff_steps, steps_of
+from rankwise.decide.ranking import times_as_long
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link, Loaded, Profile
 
@@ -203,6 +204,15 @@ def test_auto_is_the_best_of_those_with_a_window(paper: Path, capsys: pytest.Cap
     windows = _choose(capsys, *options, "--algorithm", "direct,comb,shift")
     assert everything["best"]["algorithm"] == "team-shift"
     assert everything["auto"] == windows["best"] == windows["auto"]
+    assert windows["otherwise"] is None
+    assert "has no window of its own" in everything["otherwise"] and windows["reason"] in everything["otherwise"]
+    # The text comes to the same: what is fastest first, then what the library's call takes.
+    assert run(["choose", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Candidates cannot be told apart")
+    assert lines[1] == f"{everything['reason']}." and lines[1].startswith("team-shift")
+    assert lines[2] == f"I{everything['otherwise'][1:]}."
+    assert next(line for line in lines if " best " in line).startswith("team-shift")
 
 
 def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,6 +223,32 @@ def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "the latency of messages decides: messages in 1 step instead of 2 take" in out
     assert re.search(r"fastest for blocks of 8 B: direct, isend; from cutoff 3( \([^)]*\))? on comb, isend", out)
     assert "Traceback" not in err
+
+
+def test_far_cutoffs_are_looked_at_in_half_octaves_and_counted(paper: Path) -> None:
+    question = Question((64,), (True,), 50, 1000, algorithms=("direct", "shift"), modes=("isend",))
+    assert cutoff_steps(question) == [*range(1, 9), 11, 16, 23, 32, 45, 50]
+    assert cutoff_steps(replace(question, cutoff=2)) == [*range(1, 9)]
+    counted: list[int] = []
+
+    class Counts:
+        def advance(self, steps: int = 1) -> None:
+            counted.append(steps)
+
+        def say(self, what: str) -> None:
+            raise AssertionError(what)
+
+    Chooser(Profile.load(paper)).choose(question, Counts())
+    assert sum(counted) == steps_of(question)
+
+
+def test_one_rank_sends_nothing_and_all_ways_take_as_long(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["choose", "--profile", str(paper), "--ranks", "1"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("direct", "shift", "comb"))]
+    assert len(rows) > 2
+    assert all(row[-3:] == ["1.00", "?", "0"] for row in rows[2:])  # after the reason and the best
+    assert times_as_long(3.0, 2.0) == 1.5
+    assert times_as_long(3.0, 0.0) == math.inf
 
 
 def test_equal_bytes_are_not_set_against_each_other(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,7 +349,8 @@ def test_a_damaged_profile_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ranks-per-node", "4"], "no link class same-socket, which"),
+        (["--ranks-per-node", "4"], "no link class same-socket, which ranks 0 and 3 need"),
+        (["--ranks", "64", "--ranks-per-node", "4"], "no link class same-socket, which ranks of one node need"),
         (["--loaded"], "not measured beside background traffic"),
         (["--link-model", "loggp"], "no model 'loggp'"),
         (["--algorithm", "carrier-pigeon"], "'carrier-pigeon' is unknown"),

@@ -93,6 +93,7 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
         (("measure", "fft3d", "--n", "64"), "at least two sizes"),
         (("choose", "fft3d", "--n", "16,32", "--profile", "none.json"), "none.json does not exist"),
         (("simulate", "fft3d", "--n", "16"), "what is to be simulated is missing"),
+        (("predict", "fft3d", "--timeline", "t.html"), "No such option: --timeline"),
         (("predict", "fft3d", "--reading", "hopeful"), "--reading 'hopeful' is unknown"),
         (("predict", "fft3d", "--reading", "shortened"), "it is for 'rankwise validate fft3d'"),
     ],

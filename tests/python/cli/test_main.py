@@ -83,6 +83,19 @@ def test_an_unknown_verb_is_one_line_and_exit_2(rankwise: Callable[..., Any]) ->
     assert len(result.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("group", sorted({verb[0] for verb in VERBS if len(verb) > 1} - {"choose", "health", "observe"}))
+def test_a_group_without_a_command_is_one_short_line_and_exit_2(rankwise: Callable[..., Any], group: str) -> None:
+    result = rankwise(group)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"rankwise: Missing command: see 'rankwise {group} --help'\n"
+
+
+def test_no_verb_at_all_shows_the_formatted_help(rankwise: Callable[..., Any]) -> None:
+    result = rankwise()
+    assert (result.code, result.err) == (0, "")
+    assert result.out == rankwise("--help").out
+
+
 def test_the_version_is_the_package_s(rankwise: Callable[..., Any]) -> None:
     import rankwise as package
 

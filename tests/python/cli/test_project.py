@@ -59,6 +59,27 @@ def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
     assert [item["parameter"] for item in record["sensitivities"]][:3] == ["n", "nodes", "link_bandwidth"]
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--n 2", ["9,856 nodes are more than the 4 pencils of 2³ points give work to"]),
+        ("--n 4 --nodes 13 --real", ["13 nodes are more than the 12 pencils of 4³ points give work to"]),
+        ("--n 4 --nodes 12 --real", []),
+        ("--n 1024 --nodes 4096 --decomposition slab", ["4,096 nodes are more than the 1,024 planes of 1,024³ points"]),
+        ("--n 1024 --nodes 1024 --decomposition slab", []),
+    ],
+)
+def test_nodes_without_work_are_noted(rankwise: Callable[..., Any], options: str, words: list[str]) -> None:
+    notes = rankwise("project", "fft3d", "--machine", "frontier", *options.split(), "--json").json["notes"]
+    assert [note for note in notes if "give work to" in note] == [note for note in notes if any(w in note for w in words)]
+    assert sum("give work to" in note for note in notes) == len(words)
+
+
+def test_a_single_node_reads_well(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("project", "fft3d", "--machine", "frontier", "--n", "1024", "--nodes", "1")
+    assert "on 1 node, pencils" in result.out and "memory takes 100 % of the total, network none" in result.out
+
+
 def test_ranges_give_intervals_that_hold_the_point(rankwise: Callable[..., Any]) -> None:
     wide = rankwise(*FRONTIER, "--set", "memory_bandwidth=0.5x:1x", "--set", "taper=0.5:1", "--json").json["results"]
     point = rankwise(*FRONTIER, "--json").json["results"]
@@ -266,6 +287,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -
             "algorithm 'shft' is unknown",
         ),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
+        (["project", "exchange", "--machine", "frontier", "--ranks", "999999999989"], "stay below 1000000"),
         (["project", "exchange", "--machine", "summit", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks-per-node", "0"], "at least 1"),

@@ -82,6 +82,23 @@ def test_what_cannot_be_simulated_is_told_in_one_line(
 
 
 @pytest.mark.simgrid
+@pytest.mark.parametrize("topology", ["torus", "torus:1x1x1", "dragonfly:1x1x1", "fat-tree:1x1"])
+def test_one_node_is_simulated_whatever_the_network(rankwise: Callable[..., Any], simgrid: None, topology: str) -> None:
+    asked = ("--machine", "hopper", "--ranks", "2", "--cutoff", "1", "--mode", "isend", "--json")
+    result = rankwise("simulate", "exchange", *asked, "--topology", topology)
+    assert result.code == 0, result.err
+    plain = rankwise("simulate", "exchange", *asked)
+    assert result.json["rows"][0]["time_s"] == plain.json["rows"][0]["time_s"]
+
+
+@pytest.mark.simgrid
+def test_what_does_not_fit_the_memory_is_wrong_input_as_in_a_run(rankwise: Callable[..., Any], simgrid: None) -> None:
+    result = rankwise("simulate", "fft3d", "--n", "30000", "--ranks", "16", "--machine", "hopper")
+    assert result.code == 2, result.err
+    assert "take fewer points or more nodes" in result.err and "log" not in result.err
+
+
+@pytest.mark.simgrid
 def test_a_simulation_is_rows_like_any_engine_s(rankwise: Callable[..., Any], jureca: Path, simgrid: None) -> None:
     result = rankwise(
         "simulate", "exchange", "--profile", jureca, "--mode", "ssend", "--cutoff", "3", "--bytes", "1000", "--json"

@@ -9,7 +9,7 @@ import pytest
 from rankwise.engines.placement import nodes_of, profile_placement
 from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
-from rankwise.machine.link import Point
+from rankwise.machine.link import MOST_HALF_WIDTH, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
@@ -65,6 +65,23 @@ def test_a_measured_synchronous_ping_pong_is_used_for_ssend(paper: Profile) -> N
     assert row.time_s == pytest.approx(8e-5 + link.send.time_s(0))
     # The row of an imported table has no spread.
     assert all("assumed for a message's time" in note for note in row.notes)
+
+
+def test_rows_of_noise_are_extrapolated_by_no_slope_and_told_in_bounds(paper: Profile) -> None:
+    """A gap known up to 4 B, rising by 0.3 ms a byte, by a model that misses its rows 130 times over."""
+    send = paper.links["other-node"].send
+    noise = curve_from_table([Point(size, t, t / 2, 2 * t, 9) for size, t in ((0, 4e-4), (2, 3e-3), (4, 3.6e-3))], "median")
+    wild = dataclasses.replace(noise.chosen(), relative_error=130.0)
+    gap = dataclasses.replace(noise, models={noise.model: wild})
+    link = Link(send, {"exchange": dataclasses.replace(send), "exchange-gap": gap})
+    noisy = dataclasses.replace(paper, links={"other-node": link})
+    (row,) = predict_rows(noisy, [ExchangeCase("direct", "isend", (4,), (True,), 1, 20_000)])
+    # One message and a further one, which takes as many times a plain send as at 4 B.
+    further_s = 3.6e-3 / send.time_s(4) * send.time_s(20_000)
+    assert row.time_s == pytest.approx(send.time_s(20_000) + further_s, rel=0.3)
+    assert row.time_s < 1.0 < 20_000 * noise.chosen().segments[-1].beta_s_per_byte  # the slope's
+    for size in (4, 20_000):
+        assert gap.model_error(size) == MOST_HALF_WIDTH
 
 
 def test_hockney_can_be_asked_for_by_name(paper: Profile) -> None:

@@ -144,6 +144,14 @@ def test_products_in_sources_are_the_figures(machine: Description) -> None:
             assert figure.low * 0.98 <= product <= figure.high * 1.02, f"{machine.name}.{key}: {figure.source}"
 
 
+def test_what_may_be_0_says_so() -> None:
+    assert [parse_value(text, "latency", "--hop-latency", or_zero=True) for text in ("0", "0ns", "2us")] == [0, 0, 2e-6]
+    with pytest.raises(InputError, match="a finite number of at least 0"):
+        parse_value("-1ns", "latency", "--hop-latency", or_zero=True)
+    with pytest.raises(InputError, match="a finite number above 0"):
+        parse_value("0ns", "latency", "--hop-latency")
+
+
 def test_figures_inside_a_node_and_tapers_by_level_reach_the_judge() -> None:
     (case,) = make_cases(Asked(["shift"], ["isend"], [1], [1_000_000]), [4, 4, 4], [True] * 3)
 

@@ -20,6 +20,11 @@ def test_a_balanced_grid_multiplies_up_and_does_not_increase(ranks: int, ndim: i
     assert list(grid) == sorted(grid, reverse=True)
 
 
+def test_a_balanced_grid_of_many_ranks_is_found_by_its_divisors() -> None:
+    assert balanced_grid(10**9, 3) == (1000, 1000, 1000)
+    assert balanced_grid(999_999_937, 2) == (999_999_937, 1)  # a prime
+
+
 @pytest.mark.parametrize(("ranks", "ndim", "grid"), [(64, 3, (4, 4, 4)), (2400, 2, (50, 48)), (7, 2, (7, 1)), (12, 2, (4, 3))])
 def test_a_balanced_grid_is_as_even_as_can_be(ranks: int, ndim: int, grid: tuple[int, ...]) -> None:
     assert balanced_grid(ranks, ndim) == grid

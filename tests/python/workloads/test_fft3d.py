@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from rankwise.engines.fft3d_calibrate import _loads_missed
+from rankwise.engines.placement import profile_placement
 from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.launch import Mpi, stream_kernel
@@ -155,6 +156,24 @@ def test_walk_costs_the_transposes_messages() -> None:
 def test_rates_that_are_missing_are_named() -> None:
     with pytest.raises(InputError, match="--ranks 4"):
         predicted(FftCase((64, 64, 64), (4, 1)))
+
+
+@pytest.mark.parametrize("asked", [FftOptions(reading="calibrated"), FftOptions(reading="literal"), FftOptions(network="walk")])
+def test_rates_rank_the_candidates_that_they_know(asked: FftOptions) -> None:
+    rows = predicted(*WORKLOAD.candidates(asked, Site("choose")))
+    ways = {(row.case.grid, row.case.method) for row in rows if isinstance(row.case, FftCase)}
+    assert ways == {(grid, method) for grid in ((1, 2), (2, 1)) for method in ("alltoall", "pairwise")}
+    with pytest.raises(InputError, match="not among the profile's rates"):
+        predicted(FftCase((64, 64, 64), (2, 1), chunks=8))
+
+
+def test_rates_of_one_node_are_not_taken_for_several() -> None:
+    profile = profile_with_rates()
+    inside = replace(profile, links={"same-socket": profile.links["other-node"]})
+    case = FftCase((64, 64, 64), (2, 1))
+    assert predict_rows(inside, [case], profile_placement(inside, 2))[0].time_s > 0
+    with pytest.raises(InputError, match="no link class other-node, which ranks 0 and 1 need: measure or import it"):
+        predict_rows(inside, [case], profile_placement(inside, 1))
 
 
 def test_the_model_may_take_another_grid() -> None:
