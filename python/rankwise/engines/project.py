@@ -466,9 +466,7 @@ def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: st
     share = time / results["total_s"].value
     beside = f"{format_number(time / other)} times the next term ({_TERMS[rest]})" if other > 0 else f"{_TERMS[rest]} none"
     through = f" on a {network}" if largest == "network_s" else ""
-    return _TERMS[largest], (
-        f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {beside}"
-    )
+    return _TERMS[largest], (f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {beside}")
 
 
 def _few(parameters: Mapping[str, Range]) -> None:

@@ -145,9 +145,7 @@ def crossings(
     """Return what a placement sends between the units of each level; ``sent_between`` tells it by the part of every cell."""
     import numpy as np
 
-    return tuple(
-        Crossing(level, sent_between(np.array(level.unit_of_node, dtype=np.int32)[node_of_cell])) for level in above
-    )
+    return tuple(Crossing(level, sent_between(np.array(level.unit_of_node, dtype=np.int32)[node_of_cell])) for level in above)
 
 
 def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:

@@ -59,8 +59,8 @@ TEST(Profile, FollowsPlainSendsBeyondTheLastRowOfAWay) {
   EXPECT_DOUBLE_EQ(link.gap(3), 4e-6);
   for (const Index bytes : {4, 99, 100, 1000000}) EXPECT_DOUBLE_EQ(link.gap(bytes), 4 * link.send(bytes)) << bytes;
   // Where plain sends are known no farther, a way's own line goes on.
-  const LinkCost own = other_node(read_machine(profile(curve("piecewise", two_lines), R"(, "variants": {"ssend": {)" +
-                                                                                          curve("hockney", two_lines) + "}}")));
+  const LinkCost own = other_node(read_machine(
+      profile(curve("piecewise", two_lines), R"(, "variants": {"ssend": {)" + curve("hockney", two_lines) + "}}")));
   EXPECT_DOUBLE_EQ(own.ssend(1000), 3e-6);
 }
 
