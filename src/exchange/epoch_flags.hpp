@@ -34,8 +34,8 @@ struct FlagsOfRanks {
 
 enum class Seen { nothing, some, all };
 
-// Calls look() until it has seen all: true. Not wait: only until it has seen nothing new. Meanwhile MPI gets on: another rank may
-// be sending to this one before it comes here. Throws MpiError.
+// Calls look() until it has seen all: true. Not wait: only until it has seen nothing new. Meanwhile MPI gets on: another rank
+// may be sending to this one before it comes here. Throws MpiError.
 template <class Look>
 bool look_until_all(MPI_Comm comm, bool wait, Look look) {
   // Never sleeps: a call takes longer than most exchanges.

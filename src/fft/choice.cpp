@@ -63,7 +63,8 @@ double field_bytes_of(const FftQuestion& question, Index ranks) {
   return static_cast<double>(whole.local_values(0)) / static_cast<double>(ranks) * (question.is_double ? 16.0 : 8.0);
 }
 
-// All ways that the question leaves open, in the order in which equals are preferred: the most slabs, the fewest fields together.
+// All ways that the question leaves open, in the order in which equals are preferred: the most slabs, the fewest fields
+// together.
 std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placement) {
   const Index ranks = placement.ranks();
   const Decomposition whole{question.n, question.is_real, {1, 1}};
@@ -252,8 +253,8 @@ std::string times_of(const std::vector<FftCandidate>& candidates) {
   return text;
 }
 
-// The few that are tried, the judge's first at the front. Among those that it can hardly tell apart one of each number of fields
-// together comes first: what these do to caches it does not know.
+// The few that are tried, the judge's first at the front. Among those that it can hardly tell apart one of each number of
+// fields together comes first: what these do to caches it does not know.
 std::vector<FftCandidate> few_of(const std::vector<FftCandidate>& candidates) {
   std::vector<FftCandidate> few;
   const auto take = [&](auto is_wanted) {

@@ -41,8 +41,8 @@ template <typename Real>
 class LocalFft {
  public:
   virtual ~LocalFft() = default;
-  // Transforms as planned: in place, or from one memory into another, which do not overlap. Any addresses that are multiples of the
-  // size of a complex value.
+  // Transforms as planned: in place, or from one memory into another, which do not overlap. Any addresses that are multiples of
+  // the size of a complex value.
   virtual void run(const std::complex<Real>* from, std::complex<Real>* into) const = 0;
   void run(std::complex<Real>* data) const { run(data, data); }
 };
@@ -59,9 +59,9 @@ class FftLibrary {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string version() const;
 
-  // data: memory of the batch's size, overwritten unless planning is an estimate; into: likewise, for plans out of place, of complex
-  // values on both sides, which leave what they read as it is; null: in place. Throws FftUnavailable when the
-  // library has no single precision (it is a separate file with FFTW) or cannot plan the batch.
+  // data: memory of the batch's size, overwritten unless planning is an estimate; into: likewise, for plans out of place, of
+  // complex values on both sides, which leave what they read as it is; null: in place. Throws FftUnavailable when the library
+  // has no single precision (it is a separate file with FFTW) or cannot plan the batch.
   template <typename Real>
   [[nodiscard]] std::unique_ptr<LocalFft<Real>> plan(const LocalBatch& batch, Direction direction, Planning planning,
                                                      std::complex<Real>* data, std::complex<Real>* into = nullptr) const;

@@ -14,12 +14,6 @@ namespace {
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Memory that is seen for the first time costs a fault a page.
-void touch(const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t page = 4096;
-  for (std::size_t i = 0; i < bytes; i += page) static_cast<void>(*static_cast<const volatile std::byte*>(data + i));
-}
-
 }  // namespace
 
 std::unique_ptr<SharedTurns> SharedTurns::among(MPI_Comm comm, std::size_t bytes) {
@@ -45,10 +39,7 @@ bool SharedTurns::reaches_all() {
   first_ = static_cast<std::size_t>(rank);
   std::vector<SegmentName> names(static_cast<std::size_t>(size));
   mpi(MPI_Allgather(&own_.name(), sizeof(SegmentName), MPI_BYTE, names.data(), sizeof(SegmentName), MPI_BYTE, comm_));
-  for (const SegmentName& name : names) {
-    ranks_.push_back(MappedSegment::map(name));
-    if (ranks_.back()) touch(ranks_.back()->data(), ranks_.back()->bytes());
-  }
+  for (const SegmentName& name : names) ranks_.push_back(MappedSegment::map(name));
   return std::ranges::all_of(ranks_, [](const auto& one) { return one != nullptr; });
 }
 

@@ -19,8 +19,8 @@ namespace rankwise {
 
 class SharedTurns final : public Transfer {
  public:
-  // Collective. Room for so many bytes of this rank; null on all ranks where these do not all reach each other's memory, or where
-  // there is none.
+  // Collective. Room for so many bytes of this rank; null on all ranks where these do not all reach each other's memory, or
+  // where there is none.
   [[nodiscard]] static std::unique_ptr<SharedTurns> among(MPI_Comm comm, std::size_t bytes);
 
   // Where this rank writes, before the turn is started.

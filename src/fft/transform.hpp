@@ -11,8 +11,9 @@
 // Besides the array one buffer of the same size is needed. The first stage can read a caller's memory and the last one write
 // it: lines go to cache and from there to the blocks anyway.
 //
-// Where the ranks share a node, small arrays are not sent: each stage writes its box into memory that all ranks see, and the next
-// one takes what it needs from there (shared_turns.hpp). Planes of complex values are then transformed on their way into it.
+// Where the ranks share a node, arrays that are not too large are not sent: each stage writes its box into memory that all ranks
+// see, and the next one takes what it needs from there (shared_turns.hpp). Planes of complex values are then transformed on
+// their way into it.
 //
 // Several fields can be transformed together: their blocks for a rank lie side by side and travel as one message. Between the
 // stages a field then is what another axis would be: [axis 0][field][axis 1][axis 2] in transposed order, one field after the
@@ -48,7 +49,7 @@ struct FftSpec {
   Index last_fields = 0;   // fewer of them, where some runs have fewer; 0: none has
   bool by_turns = false;   // another transform's exchange is under way meanwhile: it is made to get on
   int ranks_per_node = 0;  // of node-aware transposes: so many ranks after each other stand for a node; 0: as MPI tells
-  // Within a node blocks of small arrays are read where they lie (alltoall); false: MPI carries them.
+  // Within a node stages read each other's memory (alltoall); false: MPI carries what moves.
   bool shares_memory = true;
   bool alone = false;           // the local work of the grid's first ranks, on as many as there are: nothing is exchanged
   std::string knowledge = {};   // a file: what planning finds out is read from it and kept in it; none: not kept
@@ -143,8 +144,8 @@ class Fft3d {
     void run(const Value* from, Value* into, Index count, Direction direction) const;
   };
   class Lap;
-  // Values of so many points of an axis that is divided there. Those of point x of axis 0 and y of axis 1, both counted from the
-  // first that are there, begin at at[field * field + x * x + y * y]; what is not divided lies in a row.
+  // Values of so many points of an axis that is divided there. Those of point x of axis 0 and y of axis 1, both counted from
+  // the first that are there, begin at at[field * field + x * x + y * y]; what is not divided lies in a row.
   template <class Values>
   struct Piece {
     Values* at;

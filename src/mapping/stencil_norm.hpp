@@ -28,8 +28,8 @@ class StencilNorm {
     return product(a, a);
   }
 
-  // Shortens each vector by the others until none becomes shorter (in the plane that is Lagrange's reduction). told(i, k, times):
-  // vector i has lost so many times vector k.
+  // Shortens each vector by the others until none becomes shorter (in the plane that is Lagrange's reduction). told(i, k,
+  // times): vector i has lost so many times vector k.
   template <typename Vectors, typename Told>
   void shorten(Vectors& vectors, Told told) const {
     for (bool shorter = true; shorter;) {

@@ -64,9 +64,14 @@ def _show(choice: Choice) -> None:
     from rankwise.api.results import sentence
     from rankwise.decide.ranking import meet, times_as_long
 
-    best = choice.best
-    print(*([sentence(choice.doubt)] if choice.doubt else []), f"{choice.reason}.", sep="\n")  # which begins with an id
-    if choice.otherwise:
+    # What anybody can use comes first, unless it was asked which of some others.
+    best, usable = choice.best, choice.auto
+    if usable is None or choice.question.algorithms:
+        usable = best
+    print(*([sentence(choice.doubt)] if choice.doubt else []), f"{choice.reason_of(usable)}.", sep="\n")  # begins with an id
+    if usable is not best:
+        print(f"Faster {choice.needs}: {best.name}, {format_time(best.time_s)}{choice.met}.")
+    elif choice.otherwise:
         print(sentence(choice.otherwise))
     grid = "x".join(map(str, choice.question.grid))
     print(f"On grid {grid}, cutoff {choice.question.cutoff}, {format_size(choice.question.block_bytes)} a block:")
@@ -84,7 +89,7 @@ def _show(choice: Choice) -> None:
             str(candidate.messages_per_rank),
             format_time(candidate.empty_s),
             format_size(candidate.bytes_per_rank),
-            bold=candidate is best,
+            bold=candidate is usable,
         )
     table.show()
     if any(meet(best.interval_s, candidate.interval_s) for _, candidate in rows[1:_MOST_SHOWN]):

@@ -126,16 +126,28 @@ class Choice:
         """Return what ``auto`` of the C API takes of these; None when none of them is for it."""
         return next((candidate for candidate in self.candidates if candidate.auto), None)
 
+    def reason_of(self, candidate: Candidate) -> str | None:
+        """Return why a candidate is ahead: the best of all, or of those that ``auto`` may take."""
+        return self.reason if candidate is self.best else self.auto_reason
+
+    @property
+    def needs(self) -> str:
+        """Say what the best needs where ``auto`` may not take it."""
+        is_named = self.best.case.algorithm in names().filling
+        return f"where your program {'names it' if is_named else 'has no window of its own (rankwise_exchange_visit)'}"
+
+    @property
+    def met(self) -> str:
+        """Say that the best cannot be told apart from what ``auto`` takes; empty where it can."""
+        auto = self.auto
+        return ", though the two cannot be told apart" if auto and meet(self.best.interval_s, auto.interval_s) else ""
+
     @property
     def otherwise(self) -> str | None:
         """Say what ``auto`` takes where it may not take the best, and what that needs; None where it may, or has nothing."""
-        best, auto = self.best, self.auto
-        if auto is None or auto is best:
+        if self.auto is None or self.auto is self.best:
             return None
-        is_named = best.case.algorithm in names().filling
-        needs = "names it" if is_named else "has no window of its own (rankwise_exchange_visit)"
-        met = ", which cannot be told apart from it" if meet(best.interval_s, auto.interval_s) else ""
-        return f"it is for a program that {needs}; 'auto' of the C API takes another{met}: {self.auto_reason}"
+        return f"that is {self.needs}{self.met}; 'auto' of the C API takes another: {self.auto_reason}"
 
     def to_dict(self) -> dict[str, Any]:
         auto = self.auto
