@@ -22,30 +22,28 @@ def test_a_map_by_slurms_tree_spares_the_link_between_switches(tmp_path_factory:
     with Slurm(4, "1gbit", second_switch=("n2", "n4"), uplink="200mbit") as cluster:
         nodes, in_order = cluster.nodes, ",".join(cluster.hosts)
 
-        def rankwise(*words: str) -> dict[str, object]:
-            words = (sys.executable, "-m", "rankwise", *words, "--json")
+        def rankwise(*words: str) -> str:
+            words = (sys.executable, "-m", "rankwise", *words)
             done = cluster.run(*words, cwd=folder, extra={"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(nodes.shell)})
             assert done.returncode == 0, done.stderr
-            found = json.loads(done.stdout)
-            assert isinstance(found, dict)
-            return found
+            return done.stdout
 
-        # Four rows of a 4x4 grid, a node each: a line of nodes, of which each has its neighbours on the other switch.
-        mapped = rankwise("map", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--stencil", "moore:1", "--algorithm",
-            "blocked",
-                          "--hosts", in_order, "--topology", "slurm")  # fmt: skip
-        chosen = mapped["hosts"]
-        assert isinstance(chosen, list)
-        assert {frozenset(chosen[:2]), frozenset(chosen[2:])} == {frozenset(cluster.hosts[::2]), frozenset(cluster.hosts[1::2])}
+        # A line of ranks, four a node: as they come each node has its neighbours on the other switch.
+        asked = ("map", "--grid", "16", "--stencil", "1;-1;2;-2;3;-3", "--nodes", "4", "--ppn", "4", "--hosts", in_order)
+        asked += ("--topology", "slurm", "--algorithm", "blocked,refined")
+        [level] = json.loads(rankwise(*asked, "--json"))["above"]
+        assert level["bytes"]["blocked"] == 3 * level["bytes"]["refined"]
+        placed = folder / "placed"
+        placed.write_text(rankwise(*asked, "--format", "slurm-hostfile"))
         crossed = []
-        for hosts in (in_order, ",".join(chosen)):
+        for placement in ("blocked", str(placed)):
             before = nodes.uplink_bytes()
-            rows = rankwise("run", "exchange", "--algorithm", "direct", "--mode", "isend", "--dims", "4x4", "--cutoff", "1",
-                            "--periodic", "none", "--bytes", str(BLOCK_BYTES), "--hosts", hosts, "--placement", "blocked",
-                            "--seconds", "1", "--samples", f"{len(crossed)}.jsonl")["rows"]  # fmt: skip
-            assert isinstance(rows, list)
+            run = ("run", "exchange", "--algorithm", "direct", "--mode", "isend", "--dims", "16x1", "--cutoff", "3", "--bytes",
+                   str(BLOCK_BYTES), "--periodic", "none", "--hosts", in_order, "--placement", placement, "--seconds", "1",
+                   "--samples", f"{len(crossed)}.jsonl", "--json")  # fmt: skip
+            [row] = json.loads(rankwise(*run))["rows"]
             # A warm-up and what is checked come on top of the rounds timed.
-            crossed.append((nodes.uplink_bytes() - before) / (rows[0]["repetitions"] + 2) / BLOCK_BYTES)
-    # Two neighbouring rows exchange 20 messages; three pairs of rows were on two switches, one is left.
-    assert crossed[1] == pytest.approx(20, rel=0.25), crossed
+            crossed.append((nodes.uplink_bytes() - before) / (row["repetitions"] + 2) / BLOCK_BYTES)
+    # Two neighbouring nodes exchange 12 messages; three pairs of nodes were on two switches, one is left.
+    assert crossed[1] == pytest.approx(12, rel=0.25), crossed
     assert crossed[0] / crossed[1] == pytest.approx(3, rel=0.25), crossed
