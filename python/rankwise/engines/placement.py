@@ -86,8 +86,11 @@ def placement_of(seats: Seats, ranks_per_node: Callable[[int], int], placed: str
     return Placement(lru_cache(maxsize=64)(of_ranks), lru_cache(maxsize=64)(seats.on_nodes))
 
 
-def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int) -> tuple[int, ...]:
-    """Return the node of each rank: blocked, cyclic, or as a file says. Raises InputError."""
+def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int, hosts: Sequence[str] = ()) -> tuple[int, ...]:
+    """Return the node of each rank: blocked, cyclic, or as a file says, whose ``hosts`` are the nodes where it names these.
+
+    Raises InputError.
+    """
     if ranks_per_node < 1:
         raise InputError(f"ranks per node {ranks_per_node} is too small: it must be at least 1")
     if placed == "blocked":
@@ -101,7 +104,7 @@ def node_of_each_rank(placed: str, ranks: int, ranks_per_node: int) -> tuple[int
 
     _require_known(placed)
     path, name = _file_and_name(placed)
-    held = read_mapping(path, [ranks_per_node] * nodes, "--placement")
+    held = read_mapping(path, [ranks_per_node] * nodes, "--placement", hosts[:nodes])
     found = {key: nodes_of_cells for key, nodes_of_cells in held.items() if key.endswith(name)}
     if len(found) != 1:
         raise InputError(f"--placement {placed} is not one of the mappings of {path}: give one of {', '.join(held)}")

@@ -81,7 +81,7 @@ class Here:
                 f"{ranks} ranks with --ranks-per-node {each} need {nodes} nodes and there are {len(hosts)} "
                 f"({shortened(hosts)}): ask for more nodes, or put more ranks on each"
             )
-        return [hosts[node] for node in node_of_each_rank(self.placed, ranks, each)]
+        return [hosts[node] for node in node_of_each_rank(self.placed, ranks, each, hosts)]
 
     def node_of_rank(self, ranks: int) -> list[int]:
         """Return the node of each rank, nodes numbered by their lowest rank: as told, or as the launcher puts them."""

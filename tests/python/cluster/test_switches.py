@@ -12,7 +12,7 @@ from slurm_cluster import Slurm
 
 pytestmark = [pytest.mark.namespaces, pytest.mark.mpi, pytest.mark.slurm]
 
-BLOCK_BYTES = 20_000
+BLOCK_BYTES = 40_000
 
 
 def test_a_map_by_slurms_tree_spares_the_link_between_switches(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -21,3 +21,11 @@ def test_one_mapping_of_several_is_named(tmp_path: Path, capsys: pytest.CaptureF
             node_of_each_rank(placed, 16, 4)
     with pytest.raises(InputError, match="neither blocked nor cyclic nor a file"):
         node_of_each_rank(f"{tmp_path}/nothing:refined", 16, 4)
+
+
+def test_a_file_that_names_the_hosts_means_these(tmp_path: Path) -> None:
+    """Of other names the first is the first node."""
+    path = tmp_path / "hosts"
+    path.write_text("b\nb\nd\nd\na\na\nc\nc\n")
+    assert node_of_each_rank(str(path), 8, 2, ["a", "b", "c", "d", "e"]) == (1, 1, 3, 3, 0, 0, 2, 2)
+    assert node_of_each_rank(str(path), 8, 2, ["n0", "n1", "n2", "n3"]) == (0, 0, 1, 1, 2, 2, 3, 3)
