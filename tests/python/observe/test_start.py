@@ -24,17 +24,20 @@ Start = Callable[[str, int], list[str]]
 
 
 @pytest.mark.parametrize(
-    ("how", "code", "note"),
+    ("how", "codes", "note"),
     [
-        (["exit"], 0, "ranks 0-3 ended without Finalize; counts up to the last call"),
-        (["abort"], 7, "rank 1 called MPI_Abort"),
-        *((["kill", str(rank)], 9, "ended without Finalize") for rank in range(4)),
+        # mpiexec kills those that have not ended yet when one ends so.
+        (["exit"], (0, 9), "ranks 0-3 ended without Finalize; counts up to the last call"),
+        (["abort"], (7,), "rank 1 called MPI_Abort"),
+        *((["kill", str(rank)], (9,), "ended without Finalize") for rank in range(4)),
     ],
 )
-def test_ends_before_finalize(build: Build, start: Start, tmp_path: Path, how: list[str], code: int, note: str) -> None:
+def test_ends_before_finalize(
+    build: Build, start: Start, tmp_path: Path, how: list[str], codes: tuple[int, ...], note: str
+) -> None:
     program = build("pip", "known_answer.c")
     found, _ = observe([*start("pip", 4), str(program), *how], tmp_path / "app.comm")
-    assert found in (code, 128 + code)
+    assert found in (*codes, *(128 + code for code in codes))
     record = read_record(tmp_path / "app.comm")
     assert {(pair["messages"], pair["bytes"]) for pair in pairs(record)} == {(16, 409), (1, 16)}
     assert any(note in line for line in record.header["notes"])
