@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "exchange/look.hpp"
 #include "mpi/error.hpp"
 #include "mpi/wait.hpp"
 
@@ -40,7 +41,7 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
   own->flags = flags_.name();
   own->is_shared = 1;
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    own->field[f] = this->own().field[f] = places_[f] = place_of(fields[f]);
+    own->field[f] = memory_.own->field[f] = places_[f] = place_of(fields[f]);
     own->steps[f] = steps[f];
     if (own->field[f].segment.descriptor < 0) own->is_shared = 0;
   }
@@ -107,13 +108,13 @@ void HaloWindow::start(std::span<const HaloMessage> pulls, std::span<std::byte* 
       places_[f] = place_of(fields[f]);
     }
     // Written only where it has changed: what is written has to come across to every reader.
-    if (own().field[f] != places_[f]) own().field[f] = places_[f];
+    if (memory_.own->field[f] != places_[f]) memory_.own->field[f] = places_[f];
   }
   epochs_->begin(memory_);
 }
 
 const std::byte* HaloWindow::address(std::size_t source, std::size_t f) {
-  const SharedPlace place = static_cast<const WindowFlags*>(memory_.sources[source])->field[f];
+  const SharedPlace place = memory_.sources[source]->field[f];
   std::vector<Known>& known = known_[source];
   auto segment = std::ranges::find(known, place.segment.token, &Known::token);
   if (segment == known.end()) {
@@ -136,7 +137,14 @@ void HaloWindow::read(std::size_t source) {
 }
 
 bool HaloWindow::advance(bool wait) {
-  return rankwise::advance(*epochs_, memory_, comm_, wait, [&](std::size_t source) { read(source); });
+  return look_until_all(comm_, wait, [this] {
+    const std::size_t left = epochs_->left();
+    // One look at every source.
+    for (std::size_t i = 0; i <= epochs_->sources() && !epochs_->is_over(); ++i) {
+      static_cast<void>(epochs_->step(memory_, [this](std::size_t source) { read(source); }));
+    }
+    return epochs_->is_over() ? Seen::all : epochs_->left() != left ? Seen::some : Seen::nothing;
+  });
 }
 
 }  // namespace rankwise

@@ -3,21 +3,36 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "exchange/epoch_flags.hpp"
 #include "exchange/shared_memory.hpp"
+#include "halo/epochs.hpp"
 #include "halo/halo.hpp"
 
 namespace rankwise {
 
 // What a rank shows to those that read it.
-struct WindowFlags : EpochFlags {
+struct WindowFlags {
+  alignas(64) std::atomic<std::uint64_t> ready{0};
+  alignas(64) std::atomic<std::uint64_t> done{0};
   alignas(64) SharedPlace field[64];  // where its fields are, in the epoch that is ready
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// The own flags and those of others, as Epochs asks them.
+struct WindowMemory {
+  WindowFlags* own = nullptr;
+  std::vector<const WindowFlags*> sources;
+  std::vector<const WindowFlags*> readers;
+  [[nodiscard]] std::uint64_t ready(std::size_t i) const { return sources[i]->ready.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t done(std::size_t i) const { return readers[i]->done.load(std::memory_order_acquire); }
+  void tell_ready(std::uint64_t epoch) const { own->ready.store(epoch, std::memory_order_release); }
+  void tell_done(std::uint64_t epoch) const { own->done.store(epoch, std::memory_order_release); }
 };
 
 class HaloWindow {
@@ -46,16 +61,14 @@ class HaloWindow {
     std::uint64_t token = 0;
     std::shared_ptr<const MappedSegment> segment;
   };
-  [[nodiscard]] WindowFlags& own() const { return *reinterpret_cast<WindowFlags*>(flags_.data()); }
-
   MPI_Comm comm_;
   SharedSegment flags_;
   std::vector<std::shared_ptr<const MappedSegment>> others_;  // the flags of partners
   std::vector<HaloSource> sources_;
   std::vector<Index> readers_;
   std::vector<std::vector<Known>> known_;  // of each source
-  FlagsOfRanks memory_;
-  std::optional<Epochs<FlagsOfRanks>> epochs_;
+  WindowMemory memory_;
+  std::optional<Epochs<WindowMemory>> epochs_;
   std::span<const HaloMessage> pulls_;
   std::vector<std::byte*> fields_;
   std::vector<SharedPlace> places_;  // of the fields that were started last

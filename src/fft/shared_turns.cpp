@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "exchange/epoch_flags.hpp"
+#include "exchange/look.hpp"
 #include "fft/memory.hpp"
 #include "mpi/error.hpp"
 
