@@ -159,14 +159,17 @@ void Fft3d<Real>::add(Stages& stages, Direction direction, const Ends& asked) {
   const bool comes = !is_forward || spec_.order == Order::natural;
   if (goes) go(stages, is_forward, ends);
   stages.add([=, this, &exchanges = exchanges_of(ends.fields)] {
-    std::vector<Piece<const Value>> from{ends.from == nullptr
-                                             ? columns<const Value>(data(), ends.fields)
-                                             : columns(static_cast<const Value*>(ends.from), 1, ends.from_stride)};
-    std::vector<Piece<Value>> into{ends.into == nullptr ? columns(data(), ends.fields)
-                                                        : columns(static_cast<Value*>(ends.into), 1, ends.into_stride)};
-    if (goes) from = exchanges.column[0].to_read();
-    if (comes) into = exchanges.column[1].to_write();
-    transform_first(from, into, direction, ends);
+    const auto from = [&]() -> std::vector<Piece<const Value>> {
+      if (goes) return exchanges.column[0].to_read();
+      if (ends.from == nullptr) return {columns<const Value>(data(), ends.fields)};
+      return {columns(static_cast<const Value*>(ends.from), 1, ends.from_stride)};
+    };
+    const auto into = [&]() -> std::vector<Piece<Value>> {
+      if (comes) return exchanges.column[1].to_write();
+      if (ends.into == nullptr) return {columns(data(), ends.fields)};
+      return {columns(static_cast<Value*>(ends.into), 1, ends.into_stride)};
+    };
+    transform_first(from(), into(), direction, ends);
   });
   if (comes) come(stages, !is_forward, ends);
 }

@@ -157,6 +157,11 @@ class Fft3d {
     Share share;
     Index rank, offset, field, x, y;
   };
+  // What each rank has in a stage, and the axis along which it has whole lines.
+  struct Boxes {
+    Box (Decomposition::*of)(Index rank) const;
+    std::size_t whole;
+  };
   // How the values of one stage become those of the next.
   struct Between {
     std::vector<Part> written, read;
@@ -180,6 +185,8 @@ class Fft3d {
   [[nodiscard]] Planned plan_planes(const FftLibrary& library, Value* into);  // null: in place
   [[nodiscard]] Planned plan_panels(const FftLibrary& library, Index points, Index columns);
   void connect(Index fields);
+  void share(std::array<Between, 2>& both, SharedTurns& turns, const std::vector<Index>& ranks, const Boxes& first,
+             const Boxes& second);
   void connect_row(Exchanges& exchanges, Index fields);
   void connect_column(Exchanges& exchanges, Index fields);
   void connect_slices(Exchanges& exchanges, Index fields);
@@ -208,6 +215,9 @@ class Fft3d {
   void in_units(Index units, Index total, Work work);
   template <class Work>
   Index in_some_units(Index units, PhaseTimes& own, Work work);
+  // Calls run(at, place, values) for each run of values that lie in a row in a piece and in so many planes, place in the latter.
+  template <class Values, class Run>
+  void each_run(const Piece<Values>& piece, Index field, Share planes, Run run) const;
   // from may be into.
   void transform(const Planned& planned, const Value* from, Value* into, Index count, Index values, Direction direction) const;
   // Whether planes can go straight from the caller's memory or into it.

@@ -56,24 +56,43 @@ void Fft3d<Real>::connect(Index fields) {
   if (is_sliced()) connect_slices(exchanges, fields);
 }
 
+// Every rank writes the box of the stage before, and reads of the others' what lies in its box of the stage behind.
+template <typename Real>
+void Fft3d<Real>::share(std::array<Between, 2>& both, SharedTurns& turns, const std::vector<Index>& ranks, const Boxes& first,
+                        const Boxes& second) {
+  const Decomposition& d = spec_.decomposition;
+  const auto part_of = [](const Box& box, std::size_t axis) {
+    return Part{box[axis], 0, 0, volume(box), box[1].count * box[2].count, box[2].count};
+  };
+  for (const bool there : {true, false}) {
+    const Boxes& before = there ? first : second;
+    const Boxes& behind = there ? second : first;
+    Between& between = both[there ? 0 : 1];
+    between.turns = &turns;
+    between.written = {part_of((d.*before.of)(rank_), before.whole)};
+    const Box own = (d.*behind.of)(rank_);
+    for (std::size_t peer = 0; peer < ranks.size(); ++peer) {
+      const Box theirs = (d.*before.of)(ranks[peer]);
+      Part part = part_of(theirs, behind.whole);
+      part.rank = static_cast<Index>(peer);
+      const std::array<Index, 3> steps{part.x, part.y, 1};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (axis != behind.whole) part.offset += (own[axis].first - theirs[axis].first) * steps[axis];
+      }
+      between.read.push_back(part);
+    }
+  }
+}
+
 // Planes have whole lines along axis 2, the stage in the middle has whole lines along axis 1, of this rank's points of axis 2.
 template <typename Real>
 void Fft3d<Real>::connect_row(Exchanges& exchanges, Index fields) {
   const Index all = fields * own0_;
-  const Box natural = spec_.decomposition.natural(rank_);
-  const Index first2 = spec_.decomposition.transposed(rank_)[2].first;
-  auto& [forward, backward] = exchanges.row;
+  auto& forward = exchanges.row[0];
   if (row_turns_) {
-    forward.turns = backward.turns = row_turns_.get();
-    forward.written = {{{0, n2_}, 0, 0, own0_ * own1_ * n2_, own1_ * n2_, n2_}};
-    backward.written = {{{0, n1_}, 0, 0, own0_ * n1_ * own2_, n1_ * own2_, own2_}};
-    for (Index peer = 0; peer < p2_; ++peer) {
-      const Share lines = share_of(n1_, p2_, peer);
-      const Share points = share_of(n2_, p2_, peer);
-      forward.read.push_back({lines, peer, first2, own0_ * lines.count * n2_, lines.count * n2_, n2_});
-      const Index plane = n1_ * points.count;
-      backward.read.push_back({points, peer, natural[1].first * points.count, own0_ * plane, plane, points.count});
-    }
+    std::vector<Index> ranks;
+    for (Index peer = 0; peer < p2_; ++peer) ranks.push_back(rank_ / p2_ * p2_ + peer);
+    share(exchanges.row, *row_turns_, ranks, {&Decomposition::natural, 2}, {&Decomposition::middle, 1});
     return;
   }
   // Blocks: [axis 1][field][axis 0][points of axis 2 of the peer]; behind the exchange [axis 1][field][axis 0][axis 2].
@@ -94,20 +113,11 @@ void Fft3d<Real>::connect_row(Exchanges& exchanges, Index fields) {
 // Before lines along axis 0 are whole, lines along axis 1 are.
 template <typename Real>
 void Fft3d<Real>::connect_column(Exchanges& exchanges, Index fields) {
-  const Share first0 = spec_.decomposition.natural(rank_)[0];
-  const Share first1 = spec_.decomposition.transposed(rank_)[1];
-  auto& [forward, backward] = exchanges.column;
+  auto& forward = exchanges.column[0];
   if (column_turns_) {
-    forward.turns = backward.turns = column_turns_.get();
-    forward.written = {{{0, n1_}, 0, 0, own0_ * n1_ * own2_, n1_ * own2_, own2_}};
-    backward.written = {{{0, n0_}, 0, 0, n0_ * late1_ * own2_, late1_ * own2_, own2_}};
-    for (Index peer = 0; peer < p1_; ++peer) {
-      const Share planes = share_of(n0_, p1_, peer);
-      const Share lines = share_of(n1_, p1_, peer);
-      forward.read.push_back({planes, peer, first1.first * own2_, planes.count * n1_ * own2_, n1_ * own2_, own2_});
-      const Index plane = lines.count * own2_;
-      backward.read.push_back({lines, peer, first0.first * plane, n0_ * plane, plane, own2_});
-    }
+    std::vector<Index> ranks;
+    for (Index peer = 0; peer < p1_; ++peer) ranks.push_back(peer * p2_ + rank_ % p2_);
+    share(exchanges.column, *column_turns_, ranks, {&Decomposition::middle, 1}, {&Decomposition::transposed, 0});
     return;
   }
   // Blocks: [axis 0][field][lines of axis 1 of the peer][axis 2]; behind the exchange all planes of axis 0.

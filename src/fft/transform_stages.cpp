@@ -170,6 +170,20 @@ bool Fft3d<Real>::is_straight(const void* memory) const {
 }
 
 template <typename Real>
+template <class Values, class Run>
+void Fft3d<Real>::each_run(const Piece<Values>& piece, Index field, Share planes, Run run) const {
+  Values* const at = piece.at + field * piece.field + planes.first * piece.x;
+  const auto [first, part] = piece.share;
+  for (Index x = 0; x < planes.count; ++x) {
+    if (p2_ == 1) {  // so many lines
+      run(at + x * piece.x, (x * n1_ + first) * n2_, part * n2_);
+      continue;
+    }
+    for (Index y = 0; y < own1_; ++y) run(at + x * piece.x + y * piece.y, (x * own1_ + y) * n2_ + first, part);
+  }
+}
+
+template <typename Real>
 void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Between& next, Index chunk) {
   const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
@@ -199,18 +213,9 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Betwee
       lap.to(own.compute_s);
       planes = place;
     }
-    for (const Piece<Value>& piece : pieces) {
-      Value* const at = piece.at + field * piece.field + x0 * piece.x;
-      const Index first = piece.share.first, part = piece.share.count;
-      for (Index x = 0; x < count; ++x) {
-        if (p2_ == 1) {  // so many lines
-          std::copy_n(planes + x * plane + first * n2_, part * n2_, at + x * piece.x);
-          continue;
-        }
-        for (Index y = 0; y < own1_; ++y) {
-          std::copy_n(planes + x * plane + y * n2_ + first, part, at + x * piece.x + y * piece.y);
-        }
-      }
+    for (const auto& piece : pieces) {
+      each_run(piece, field, {x0, count},
+               [planes](Value* at, Index place, Index values) { std::copy_n(planes + place, values, at); });
     }
     lap.to(own.shuffle_s);
     return count;
@@ -223,8 +228,8 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
   const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
   const bool are_real = transforms && spec_.decomposition.real;  // on the caller's side
   const auto pieces = before.to_read();
-  Upcoming upcoming(transforms ? ends.next : nullptr, array_.bytes(),
-                    ends.fields * planes_here.count * static_cast<Index>(pieces.size()));
+  const Index runs = ends.fields * planes_here.count * (p2_ == 1 ? 1 : own1_) * static_cast<Index>(pieces.size());
+  Upcoming upcoming(transforms ? ends.next : nullptr, array_.bytes(), runs);
   in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
     Lap lap;
     const Index field = unit / batches;
@@ -236,19 +241,11 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
     if (ends.into != nullptr && !are_real) target = static_cast<Value*>(theirs.into) + x0 * plane;
     Value* planes = data() + (ends.into == nullptr ? (field * own0_ + x0) * plane : 0);
     if (!transforms && target != nullptr) planes = target;
-    for (const Piece<const Value>& piece : pieces) {
-      const Value* const at = piece.at + field * piece.field + x0 * piece.x;
-      const Index first = piece.share.first, part = piece.share.count;
-      for (Index x = 0; x < count; ++x) {
+    for (const auto& piece : pieces) {
+      each_run(piece, field, {x0, count}, [&](const Value* at, Index place, Index values) {
         upcoming.some();
-        if (p2_ == 1) {  // so many lines
-          std::copy_n(at + x * piece.x, part * n2_, planes + x * plane + first * n2_);
-          continue;
-        }
-        for (Index y = 0; y < own1_; ++y) {
-          std::copy_n(at + x * piece.x + y * piece.y, part, planes + x * plane + y * n2_ + first);
-        }
-      }
+        std::copy_n(at, values, planes + place);
+      });
     }
     lap.to(own.shuffle_s);
     if (!transforms) return count;
