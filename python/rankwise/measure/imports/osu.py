@@ -23,6 +23,7 @@ DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
 _PAIRS = re.compile(r"#\s*\[ pairs: (?P<pairs>\d+) \](?: \[ window size: (?P<window>\S+) \])?.*")
 _DATATYPE = re.compile(r"#\s*Datatype:\s*(?P<name>\S+?)\.?\s*")
+_TITLES_FOLLOW = re.compile(r"\s*#(\s*Size\s|\s*Datatype:)")
 _THREADS = re.compile(
     r"#\s*(Number of (?:Sender|Receiver) threads|Number of forked processes in (?:sender|receiver)): (\d+)\s*"
 )
@@ -156,6 +157,7 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
     benchmark: _Benchmark | None = None
     context = _Context("", window or DEFAULT_WINDOW)
     datatype = first_datatype = ""
+    header: int | None = None  # the line of the titles
     above = _Context("", 0)  # what stands above a title that is about it
     number = 0
     while number < len(lines):
@@ -168,7 +170,7 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
             benchmark, device = _benchmark(title, where)
             version = f" {title['version']}" if title["version"] else ""
             context = _Context(benchmark.command + version, window or DEFAULT_WINDOW, notes=above.notes, aside=device)
-            datatype, first_datatype, above = "", "", _Context("", 0)
+            datatype, first_datatype, header, above = "", "", None, _Context("", 0)
         elif threads := _THREADS.fullmatch(line):
             above = _with_note(above, f"{path.name}: {threads[1].lower()}: {threads[2]}")
         elif benchmark is None:
@@ -183,12 +185,17 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
             context = replace(context, window=window, pairs=read_count(pairs["pairs"], "pairs", where))
             if context.pairs < 1 or context.window < 1:
                 raise InputError(f"{where}: pairs and window size must be at least 1: {RERUN}")
-        elif named := _DATATYPE.fullmatch(line):
-            datatype = named["name"]
-        elif line.startswith("#") and "Size" in line.split():
+        elif (named := _DATATYPE.fullmatch(line)) or (line.startswith("#") and "Size" in line.split()):
+            if named:
+                datatype = named["name"]
+            else:
+                header = number - 1
+            if header is None or _TITLES_FOLLOW.match("".join(lines[number : number + 1])):
+                continue  # the type stands above the titles, or (until 7.2) between them and the rows
             first_datatype = first_datatype or datatype
             other = () if datatype == first_datatype else (datatype.lower().replace("_", "-"),)  # -T all
-            number, table = _read_table(path, lines, number - 1, benchmark, replace(context, aside=(*context.aside, *other)))
+            told = replace(context, aside=(*context.aside, *other))
+            number, table = _read_table(path, lines, (header, number), benchmark, told)
             tables.append(table)
     if benchmark is not None and not tables:
         raise InputError(f"{path}, line {len(lines)}: the file ends before the table of {benchmark.command} begins: {RERUN}")
@@ -218,12 +225,15 @@ def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str,
     return found, (device[1].lower(),) if device else ()
 
 
-def _read_table(path: Path, lines: Sequence[str], start: int, benchmark: _Benchmark, context: _Context) -> tuple[int, Table]:
-    """Read the table whose header is line ``start`` (from 0); return the index of the line after it, and the table."""
+def _read_table(
+    path: Path, lines: Sequence[str], start_first: tuple[int, int], benchmark: _Benchmark, context: _Context
+) -> tuple[int, Table]:
+    """Read the table whose header and first row are these lines (from 0); return the index of the line after it, and it."""
+    start, number = start_first
     titles = _titles(lines[start], f"{path}, line {start + 1}")
     chosen = _chosen(titles, benchmark, f"{path}, line {start + 1}")
     columns = [Column(title) for title in titles]
-    rows, skipped, number = Rows(), [], start + 1
+    rows, skipped = Rows(), list[int]()
     while number < len(lines) and not lines[number].lstrip().startswith("#"):
         line, where = lines[number], f"{path}, line {number + 1}"
         number += 1

@@ -202,3 +202,12 @@ def test_cut_anywhere_inside_a_row_is_noticed(tmp_path: Path, sample: Path) -> N
             path.write_text(text[:at])
             with pytest.raises(InputError, match=r"line \d+"):
                 read_tables(path)
+
+
+def test_a_datatype_between_the_titles_and_the_rows_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "seven-two.txt"
+    rows = "1 1.50\n8 1.60\n64 2.10\n"
+    titles = "# OSU MPI Latency Test v7.2\n# Size  Latency (us)\n"
+    path.write_text(f"{titles}# Datatype: MPI_CHAR.\n{rows}\n# Datatype: MPI_INT.\n{rows}")
+    tables = read_tables(path)
+    assert [(table.keeps_as, table.line, len(table.points)) for table in tables] == [("send", 2, 3), ("latency-mpi-int", 2, 3)]
