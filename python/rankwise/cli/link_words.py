@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankwise.cli.table import Table
+from rankwise.machine.profile import VARIANTS
 from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
 
 if TYPE_CHECKING:
@@ -37,12 +38,16 @@ def link_in_words(link: Link) -> list[str]:
         between, within = link.spread.between_launches, link.spread.within_launches
         lines.append(f"launches differ by {100 * between:.1f} %, samples within a launch by {100 * within:.1f} %")
     for name, variant in link.variants.items():
-        best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
-        if name.startswith("bandwidth-"):
+        if name in VARIANTS:  # a way of sending, of the models above
+            continue
+        if "bandwidth" in name:
+            best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
             rate = format_bandwidth(best.size_bytes / best.time_s)
             lines.append(f"{name}: {rate} at {format_size(best.size_bytes)}, each way of each pair")
-        elif name.startswith(("alltoall-", "one-to-all")):
-            lines.append(f"{name}: {format_time(variant.table[0].time_s)} at {format_size(variant.table[0].size_bytes)}")
+        else:
+            ends = dict.fromkeys((variant.table[0], variant.table[-1]))
+            times = ", ".join(f"{format_time(point.time_s)} at {format_size(point.size_bytes)}" for point in ends)
+            lines.append(f"{name}: {times}")
     lines += [f"{_CALLED.get(name, name)}: {_parameter(name, parameter)}" for name, parameter in link.parameters.items()]
     if link.loaded is not None:
         loaded = link.loaded

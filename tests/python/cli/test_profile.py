@@ -122,3 +122,15 @@ def test_a_line_that_meets_0_bytes_below_zero_has_no_alpha(rankwise: Callable[..
     shown = rankwise("profile", "show", "--all", "--wide").out.splitlines()
     beyond = [line for line in shown if re.search(r" (0\.100|100)\b.*%?$", line) and " 4 KiB " in line]
     assert beyond and all(re.search(r" 4 KiB +– ", line) for line in beyond), shown
+
+
+def test_what_is_no_way_of_sending_is_shown_too(rankwise: Callable[..., Any]) -> None:
+    Path("host.txt").write_text("# OSU MPI Latency Test v7.2\n# Size Latency (us)\n1 1.50\n8 1.60\n64 2.10\n")
+    Path("device.txt").write_text(
+        "# OSU MPI-CUDA Latency Test v7.2\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n# Size Latency (us)\n"
+        "# Datatype: MPI_CHAR.\n1 4.06\n8 4.22\n64 5.00\n"
+    )
+    alone = rankwise("profile", "import", "device.txt", "--link", "other-node", "-o", "a.json")
+    assert alone.code == 2 and "is a ping-pong (device-to-host), and other-node has no ping-pong of hosts yet" in alone.err
+    assert rankwise("profile", "import", "host.txt", "device.txt", "--link", "other-node", "-o", "a.json").code == 0
+    assert "latency-device-to-host: 4.06 us at 1 B, 5.00 us at 64 B" in rankwise("profile", "show", "a.json").out
