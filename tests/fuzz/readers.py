@@ -94,6 +94,7 @@ def readers() -> dict[str, Reader]:
         "osu": Reader(read_tables, tables["osu"]),
         "imb": Reader(read_tables, tables["imb"]),
         "mpi4py": Reader(read_tables, tables["mpi4py"]),
+        "nccl": Reader(read_tables, _corpus("nccl")),
         "description": Reader(load_description, [path.read_bytes() for path in _library().glob("*.toml")], ".toml"),
         "matrix": Reader(read_graph, [MATRIX], ".mtx"),
         "metis": Reader(read_graph, [METIS], ".graph"),

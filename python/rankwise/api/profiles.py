@@ -157,8 +157,8 @@ class Tables(Options):
 
     files: list[Path] = option(
         MISSING,
-        "Output of OSU benchmarks, IMB or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs give one "
-        "table with their spread.",
+        "Output of OSU benchmarks, IMB, nccl-tests or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs "
+        "give one table with their spread.",
         "TABLES...",
     )
     output: Path = option(Path("machine.json"), "The profile to write.", "--output", "-o", check=writable)

@@ -104,7 +104,8 @@ def import_files(asked: Tables, as_json: Json = False) -> None:
     A ping-pong (osu_latency, IMB PingPong, mpi4py.bench, a CSV table of one-way times) becomes the send curve. What is no
     ping-pong stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, their persistent and
     multi-threaded kin, puts and gets, all-to-all and neighbourhood collectives, further datatypes (-T all), buffers on a
-    device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi.
+    device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi, sendrecv_perf, alltoall_perf and
+    all_gather_perf of nccl-tests.
     """
     from rankwise.api.profiles import import_tables
 

@@ -18,6 +18,7 @@ from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.imports.csv_table import read_csv
 from rankwise.measure.imports.imb import read_imb, recognises_imb
 from rankwise.measure.imports.mpi4py_bench import read_mpi4py, recognises_mpi4py
+from rankwise.measure.imports.nccl import read_nccl, recognises_nccl
 from rankwise.measure.imports.osu import read_osu, recognises_osu
 from rankwise.measure.imports.table import SEND, Table
 from rankwise.measure.imports.whereabouts import find_ranks, link_between
@@ -71,8 +72,8 @@ def import_profile(
         if SEND not in by_name and old is None:
             table = origin[place, next(iter(by_name))]
             raise InputError(
-                f"{table.path}, line {table.line}: {table.program} is {table.what}, no ping-pong, and {place} has no send "
-                "curve yet: name the output of osu_latency or IMB PingPong beside it, or --add it to a profile"
+                f"{table.path}, line {table.line}: {table.program} is {table.what}, and {place} has no ping-pong of hosts "
+                "yet: name the output of osu_latency or IMB PingPong beside it, or --add it to a profile"
             )
         variants = {**(old.variants if old else {}), **{key: c for key, c in by_name.items() if key != SEND}}
         # Why a model was chosen, and what the processor did beside it, belong to the send curve.
@@ -179,7 +180,7 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
         lines = plain(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise InputError(
-            f"table {path} {unreadable(error)}: give CSV, or output of OSU benchmarks, IMB or mpi4py.bench"
+            f"table {path} {unreadable(error)}: give CSV, or output of OSU benchmarks, IMB, nccl-tests or mpi4py.bench"
         ) from None
     with reading(f"table {path}", "give the benchmark's output as it was written"):
         return _tables_in(path, lines, window)
@@ -190,6 +191,8 @@ def _tables_in(path: Path, lines: list[str], window: int | None) -> list[Table]:
         tables, neighbours = read_osu(path, lines, window), False
     elif recognises_imb(lines):
         tables, neighbours = read_imb(path, lines), True
+    elif recognises_nccl(lines):
+        tables, neighbours = read_nccl(path, lines), True
     elif recognises_mpi4py(lines):
         tables, neighbours = read_mpi4py(path, lines), True
     else:

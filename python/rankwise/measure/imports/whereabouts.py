@@ -1,7 +1,7 @@
 """Between whom a foreign file was measured, where a launcher or a program wrote down which rank was where.
 
 Read are Open MPI's job map (``--display map``) and bindings (``--report-bindings``), Intel MPI's table of pins
-(``I_MPI_DEBUG=4``), and lines that name a rank and its host.
+(``I_MPI_DEBUG=4``), the devices of nccl-tests, and lines that name a rank and its host.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from rankwise.machine.hosts import node_name
 
 _NODE = re.compile(r"\s*Data for node:\s+(\S+)")
-_PROC = re.compile(r"\s*(?:Data for proc:\s+\[\S+?,(\d+)\]|Process OMPI jobid: .*? Process rank: (\d+))")
+_PROC = re.compile(
+    r"\s*(?:Data for proc:\s+\[\S+?,(\d{1,9})\]|Process OMPI jobid: .*? Process rank: (\d{1,9}))"
+)
 _BINDING = re.compile(r"\s*(?:Binding|.*Bound): (.*)")
-_PLACE = re.compile(r"(?:package|socket) ?\[?(\d+)\]?\[ ?core ?:?L?(\d+)")
-_REPORTED = re.compile(r"\[([\w.-]+):\d+\] (?:MCW )?[Rr]ank (\d+) (?:is )?bound to (.*)")
-_INTEL = re.compile(r"\[\d+\] MPI startup\(\):\s+(\d+)\s+\d+\s+([\w.-]+)\s+\S.*")
+_PLACE = re.compile(r"(?:package|socket) ?\[?(\d{1,9})\]?\[ ?core ?:?L?(\d{1,9})")
+_REPORTED = re.compile(r"\[([\w.-]+):\d+\] (?:MCW )?[Rr]ank (\d{1,9}) (?:is )?bound to (.*)")
+_INTEL = re.compile(r"\[\d+\] MPI startup\(\):\s+(\d{1,9})\s+\d+\s+([\w.-]+)\s+\S.*")
+_DEVICE = re.compile(r"#\s+Rank\s+(\d{1,9})\s.*\bPid\s+\d+ on\s+(\S+) device\s.*")
 _SAID = re.compile(
-    r".*\b(?:rank|process|task) (\d+)\b(?: of \d+)? (?:is |runs |running )?on (?:host |node |processor )?([A-Za-z][\w.-]*)\b.*",
+    r".*\b(?:rank|process|task) (\d{1,9})\b(?: of \d+)? (?:is |runs |running )?on "
+    r"(?:host |node |processor )?([A-Za-z][\w.-]*)\b.*",
     re.IGNORECASE,
 )
 
@@ -47,7 +51,7 @@ def find_ranks(lines: Sequence[str]) -> dict[int, Whereabouts]:
             found[rank] = Whereabouts(node, *_bound(match[1]))
         elif match := _REPORTED.match(line):
             found[int(match[2])] = Whereabouts(match[1], *_bound(match[3]))
-        elif match := _INTEL.fullmatch(line) or _SAID.fullmatch(line):
+        elif match := _INTEL.fullmatch(line) or _DEVICE.fullmatch(line) or _SAID.fullmatch(line):
             found.setdefault(int(match[1]), Whereabouts(match[2]))
     return found
 

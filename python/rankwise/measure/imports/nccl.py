@@ -1,0 +1,149 @@
+"""The output of nccl-tests, and of rccl-tests, which print alike: sendrecv_perf, alltoall_perf and all_gather_perf.
+
+Buffers lie on devices, and NCCL is no MPI: nothing here is the send curve. In sendrecv_perf each rank sends to the next one and
+receives from the one before, at once. The sizes that the others print are those of a whole buffer, with as much for each rank:
+one rank's part is the message. Of the two figures of a row the one of buffers apart (out-of-place) counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.errors import InputError
+from rankwise.measure.imports.table import RERUN, Rows, Table, is_other_text, read_count, read_size
+
+_VERSION = re.compile(r"#\s*(?P<name>[nr]ccl-tests) version (?P<version>[\w.]+)\b.*", re.IGNORECASE)
+_HEADER = re.compile(r"#\s+size\s+count\s+type\b.*\b(?:time|cputime)\s+algbw\s+busbw\b.*")
+_UNITS = re.compile(r"#\s+\(B\)\s+\(elements\)\s.*")
+_DEVICE = re.compile(r"#\s+Rank\s+(?P<rank>\d+)\s.*\bPid\s+\d+ on\s+\S+ device\s.*")
+_RUN = re.compile(r"#.*\bwarmup iters: \d+ iters: (?P<iterations>\d+)\b.*")
+_WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(?=\S)(?!0\s).*")
+_STARTED = re.compile(r"\b(?P<test>[a-z_]+)_perf(?:_mpi)?\b")
+_FIGURE = re.compile(r"\d{1,9}(?:\.\d{1,2})?(?:e[+]?\d{1,2})?")
+_MICRO, _GIGA = 1e-6, 1e9
+_NEARLY = 0.05  # how far a time and the bandwidth beside it may be apart, beyond what either is rounded by
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A test: the name of its curve, what it counts in words, and whether each rank has but a part of the size."""
+
+    keeps_as: str
+    what: str
+    is_shared_out: bool
+
+
+_READ = {
+    "sendrecv": _Test("sendrecv", "a ring of {} devices that send and receive at once", False),
+    "alltoall": _Test("alltoall", "an all-to-all of {} devices", True),
+    "all_gather": _Test("allgather", "an allgather of {} devices", True),
+}
+
+
+def recognises_nccl(lines: Sequence[str]) -> bool:
+    """Tell whether one of NCCL's tests wrote these lines."""
+    return any(_VERSION.fullmatch(line.strip()) or _HEADER.fullmatch(line.strip()) for line in lines)
+
+
+def read_nccl(path: Path, lines: Sequence[str]) -> list[Table]:
+    """Read the tables of nccl-tests that a profile can hold. Raises InputError for what is damaged, or has none."""
+    tables: list[Table] = []
+    program, test, ranks, iterations = "nccl-tests", "", set[int](), 1
+    number = 0
+    while number < len(lines):
+        line, where = lines[number].strip(), f"{path}, line {number + 1}"
+        number += 1
+        if line == "# Using devices":
+            ranks = set()
+        elif device := _DEVICE.fullmatch(line):
+            rank = read_count(device["rank"], "rank", where)
+            if rank in ranks:
+                raise InputError(
+                    f"{where}: rank {rank} stands there twice: each process ran a test of its own: build nccl-tests with MPI=1"
+                )
+            ranks.add(rank)
+        elif version := _VERSION.fullmatch(line):
+            program = f"{version['name'].lower()} {version['version']}"
+        elif run := _RUN.fullmatch(line):
+            iterations = max(1, read_count(run["iterations"], "iters", where))
+        elif _HEADER.fullmatch(line):
+            number, table = _read_table(path, lines, number - 1, test, len(ranks), (program, iterations))
+            tables.append(table)
+        elif _WRONG.fullmatch(line):
+            raise InputError(f"{where}: wrong values arrived, so these times mean nothing: mend NCCL or the devices, run again")
+        elif started := _STARTED.search(line):
+            test = started["test"]
+    if not tables:
+        raise InputError(f"{path}, line {len(lines)}: the file ends before a table of nccl-tests begins: {RERUN}")
+    return tables
+
+
+def _read_table(
+    path: Path, lines: Sequence[str], start: int, name: str, ranks: int, run: tuple[str, int]
+) -> tuple[int, Table]:
+    """Read the table whose header is line ``start`` (from 0); return the index of the line after it, and the table."""
+    where = f"{path}, line {start + 1}"
+    known = ", ".join(f"{test}_perf" for test in _READ)
+    if name not in _READ:
+        what = f"{name}_perf has no place in a profile" if name else "nothing above the table says which test it was"
+        mend = f"give the output of {known}" if name else f"write the command above it ({known})"
+        raise InputError(f"{where}: {what}: {mend}")
+    if ranks < 2:
+        raise InputError(f"{where}: {ranks} device(s) stand under '# Using devices', and a message needs two: {RERUN}")
+    titles = lines[start].lstrip("# \t").split()
+    if "cputime" in titles:
+        raise InputError(f"{where}: cputime is how long the calls took, not the messages: run it without -C")
+    test, (program, iterations) = _READ[name], run
+    cells_of_row = len(titles) + (titles[-1] == "timestamp")  # a date and a time
+    time_at, rate_at, wrong_at = titles.index("time"), titles.index("algbw"), titles.index("busbw") + 1
+    rows, notes, number = Rows(), list[str](), start + 1
+    while number < len(lines):
+        line, where = lines[number].strip(), f"{path}, line {number + 1}"
+        if line.startswith("#") and not _UNITS.fullmatch(line):
+            break
+        number += 1
+        if not line or line.startswith("#"):
+            continue
+        if is_other_text(line) or ":" in line.split()[0]:  # NCCL's own log begins with a host and a process
+            notes.append(f"{path.name}, line {number}: other text inside the table skipped")
+            continue
+        cells = line.split()
+        if len(cells) != cells_of_row:
+            raise InputError(
+                f"{where}: {len(cells)} columns where the header has {cells_of_row}: the line is cut off, or two programs "
+                f"wrote into it: {RERUN}"
+            )
+        size = read_size(cells[0], where)
+        time_us, rate = (_figure(cells[at], titles[at], where) for at in (time_at, rate_at))
+        if titles[wrong_at] == "#wrong" and cells[wrong_at] not in ("0", "N/A"):
+            raise InputError(f"{where}: wrong values arrived, so this time means nothing: mend NCCL or the devices, run again")
+        if size < (ranks if test.is_shared_out else 1):
+            notes.append(f"{path.name}, line {number}: nothing was sent at {size} B: row left out")
+            continue
+        if test.is_shared_out and size % ranks:
+            raise InputError(f"{where}: {size} B do not go round among {ranks} devices: are all of them listed above? {RERUN}")
+        if not _agree(size, time_us, rate):
+            raise InputError(f"{where}: {size} B in {time_us:g} us are not {rate:g} GB/s: the line is damaged: {RERUN}")
+        rows.add(size // ranks if test.is_shared_out else size, time_us * _MICRO, None, None, iterations, where)
+    return number, Table(
+        path, start + 1, f"{program} {name}_perf", f"{test.keeps_as}-ranks-{ranks}-nccl", test.what.format(ranks), "mean",
+        rows.finish(f"{path}, line {start + 1}"), tuple(notes),
+    )  # fmt: skip
+
+
+def _figure(text: str, title: str, where: str) -> float:
+    """Return a number as NCCL's tests print it: as many decimals as there is room for. Raises InputError."""
+    if _FIGURE.fullmatch(text) is None:
+        raise InputError(f"{where}: {title} '{text:.40}' is not a number as the test prints it: {RERUN}")
+    return float(text)
+
+
+def _agree(size: int, time_us: float, rate: float) -> bool:
+    """Tell whether a bandwidth is that of a size and a time, as far as all are rounded (GB/s to two decimals, at worst)."""
+    if time_us <= 0:
+        return False
+    said = size / (time_us * _MICRO) / _GIGA
+    return abs(said - rate) <= 0.0051 + _NEARLY * max(said, rate)
