@@ -1,8 +1,12 @@
 #include "fft/memory.hpp"
 
+#include <array>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <string>
+
+#include "grid/grid.hpp"
 
 namespace rankwise {
 
@@ -24,14 +28,32 @@ int rank_of(MPI_Comm comm) {
   return rank;
 }
 
-}  // namespace
-
-void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes) {
+// Collective: what the ranks of this node need together.
+double of_node(MPI_Comm comm, double bytes) {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  double needed = 2.0 * static_cast<double>(decomposition.local_values(rank_of(comm))) * static_cast<double>(value_bytes);
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, node);
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, node);
   MPI_Comm_free(&node);
+  return bytes;
+}
+
+std::string in_words(double bytes) {
+  bytes /= 1e9;
+  std::string unit = " GB";
+  for (const char* larger : {" TB", " PB", " EB"}) {
+    if (bytes < 1000) break;
+    bytes /= 1000;
+    unit = larger;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", bytes);
+  return text.data() + unit;
+}
+
+}  // namespace
+
+void require_memory(MPI_Comm comm, double bytes) {
+  const double needed = of_node(comm, bytes);
   // The node that lacks most speaks for all.
   struct {
     double lacking;
@@ -41,14 +63,12 @@ void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size
   MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   if (worst.lacking <= 0.0) return;
   MPI_Bcast(both, 2, MPI_DOUBLE, worst.rank, comm);
-  invalid("the transform needs " + std::to_string(static_cast<long long>(both[0])) + " bytes of memory on a node that has " +
-          std::to_string(static_cast<long long>(both[1])) + " available: take fewer points or more nodes");
+  invalid("the transform needs " + in_words(both[0]) + " of memory on a node that has " + in_words(both[1]) +
+          " available: take fewer points or fields, or more nodes");
 }
 
 bool is_little(MPI_Comm comm, std::size_t bytes) {
-  auto needed = static_cast<double>(bytes);
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, comm);
-  return by_all(comm, needed <= static_cast<double>(available_bytes()) / 2);
+  return by_all(comm, of_node(comm, static_cast<double>(bytes)) <= static_cast<double>(available_bytes()) / 2);
 }
 
 bool by_all(MPI_Comm comm, bool done) {

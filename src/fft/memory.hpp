@@ -3,15 +3,15 @@
 
 #include <mpi.h>
 
-#include "fft/decomposition.hpp"
+#include <cstddef>
 
 namespace rankwise {
 
-// Bytes of the largest rank's array and of the buffers that a transform needs on all ranks of this node together.
-// Collective. Throws std::invalid_argument, on all ranks alike, when the node has less memory than that available.
-void require_memory(MPI_Comm comm, const Decomposition& decomposition, std::size_t value_bytes);
+// Collective. Throws std::invalid_argument, on all ranks alike, when some node has less memory available than its ranks need
+// together, of which each needs so many bytes.
+void require_memory(MPI_Comm comm, double bytes);
 
-// Collective, among ranks of one node: whether so many bytes of each leave at least half of the memory that is available.
+// Collective: whether so many bytes of each rank leave at least half of the memory that is available on every node.
 [[nodiscard]] bool is_little(MPI_Comm comm, std::size_t bytes);
 
 // Collective: whether all ranks could do something.

@@ -17,6 +17,10 @@ int comm_rank(MPI_Comm comm) {
   return rank;
 }
 
+std::size_t array_bytes_of(const FftSpec& spec, int rank, const Decomposition& decomposition, std::size_t value_bytes) {
+  return static_cast<std::size_t>(decomposition.local_values(rank) * spec.fields) * value_bytes;
+}
+
 const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t value_bytes) {
   const Decomposition& decomposition = spec.decomposition;
   int size = 1;
@@ -29,12 +33,9 @@ const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t val
   if (spec.fields < 1 || spec.last_fields < 0 || spec.last_fields >= std::max<Index>(2, spec.fields)) {
     throw std::logic_error("fields that are transformed together");
   }
-  require_memory(comm, decomposition, value_bytes * static_cast<std::size_t>(spec.fields));
+  // The array, and as much for buffers.
+  require_memory(comm, 2.0 * static_cast<double>(array_bytes_of(spec, comm_rank(comm), decomposition, value_bytes)));
   return decomposition;
-}
-
-std::size_t array_bytes_of(const FftSpec& spec, int rank, const Decomposition& decomposition, std::size_t value_bytes) {
-  return static_cast<std::size_t>(decomposition.local_values(rank) * spec.fields) * value_bytes;
 }
 
 }  // namespace

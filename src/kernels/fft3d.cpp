@@ -8,6 +8,7 @@
 
 #include "fft/choice.hpp"
 #include "fft/field.hpp"
+#include "fft/memory.hpp"
 #include "fft/timed.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
@@ -203,6 +204,12 @@ void run_fft3d_choice(Arguments& arguments) {
   std::ostringstream text;
   text << file.rdbuf();
   const Machine machine = path.empty() ? default_machine() : read_machine(text.str());
+  // All fields at once, and buffers for one of them.
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const Decomposition slabs{question.n, question.is_real, {ranks, 1}};
+  require_memory(MPI_COMM_WORLD, (question.is_double ? 16.0 : 8.0) * static_cast<double>(question.batch + 1) *
+                                     static_cast<double>(slabs.local_values(world_rank())));
   with_library(library_name, [&](const FftLibrary& library) {
     const FftChoice choice =
         choose_fft(MPI_COMM_WORLD, question, library, machine, path.empty() ? "the default machine" : path, true);

@@ -299,7 +299,7 @@ TEST(Fft3d, RefusesWhatDoesNotFit) {
   EXPECT_NE(message({{8, 8, 8}, false, {world_size() + 1, 1}}).find("ranks"), std::string::npos);
   EXPECT_NE(message({{8, 8, 8}, false, {9, 1}}).find("more ranks than pencils"), std::string::npos);
   EXPECT_NE(message({{0, 8, 8}, false, {1, world_size()}}).find("0 points"), std::string::npos);
-  EXPECT_NE(message({{100000, 100000, 100000}, false, {world_size(), 1}}).find("bytes of memory"), std::string::npos);
+  EXPECT_NE(message({{100000, 100000, 100000}, false, {world_size(), 1}}).find("PB of memory"), std::string::npos);
 }
 
 // A transfer that writes down what is done with it.

@@ -53,6 +53,10 @@ def test_choose_and_a_plans_auto_give_one_answer(
     assert said.startswith(f"grid {best.grid[0]}x{best.grid[1]} ") and f"by {best.method}" in said
     assert "kept from trials before" in said
     assert ("fields together:" in said) == (best.packed > 1)
+    # A batch that no memory holds is refused before it is tried.
+    larger = ("choose", "fft3d", "--n", "32", "--ranks", "2", "--batch", "1000000", "--profile", tmp_path / "machine.json")
+    refused = rankwise(*larger)
+    assert refused.code == 2 and "needs 524 GB of memory" in refused.err and "fewer points or fields" in refused.err
     # Of another machine nothing can be tried: the rates of its profile are asked, and this one has none.
     with pytest.raises(InputError, match="measure fft3d"):
         choose(asked, replace(profile, machine={"cpu_model": "another"}))
