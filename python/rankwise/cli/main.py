@@ -81,7 +81,8 @@ def run(arguments: Sequence[str]) -> int:
             message = str(format_message())
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "rankwise"
-            return complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
+            words = f"{message} See" if message.endswith("?") else f"{message.rstrip('.')}: see"
+            return complain(f"{words} '{path} --help'", EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
         if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):

@@ -97,4 +97,4 @@ def _words(rows: Sequence[Row], is_kept: bool) -> tuple[str | None, str]:
     if abs(other.time_s / best.time_s - 1) >= _GAIN:
         return None, f"{said}; {other.case.way} takes {100 * (other.time_s / best.time_s - 1):.0f} % longer"
     doubt = f"{other.case.way} takes {format_time(other.time_s)}, which is within the 3 % that trials repeat to"
-    return doubt, f"{best.case.way} is taken: {format_time(best.time_s)} tried in place; {doubt}"
+    return doubt, f"{best.case.way} is taken: {format_time(best.time_s)} tried in place"

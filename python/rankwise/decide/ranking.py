@@ -51,7 +51,8 @@ class Ranking:
                 else f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
             )
         alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
-        also = f", as {' and '.join(alike)} are" if alike else ""
+        others = [f"{len(alike) - 2} more"] if len(alike) > 2 else []
+        also = f", as {' and '.join([*alike[:2], *others])} {'are' if len(alike) > 1 else 'is'}" if alike else ""
         if meet(self.best.interval_s, slower.interval_s):
             by = " with this profile" if slower.engine == "model" else ""
             return f"{first}{also}; {slower.case.way} takes {format_time(slower.time_s)}, which cannot be told apart{by}"
