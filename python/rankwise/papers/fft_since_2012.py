@@ -392,8 +392,8 @@ def sections() -> list[Section]:
 
 
 _CAPTION = (
-    "Left: years to double, assumed in 2012 and real. Middle: T_mem / T_net of a 3-D FFT, predicted for the GPU design under "
-    "both readings and measured on Frontier. Right: fraction of peak, predicted and reached."
+    "Squares: assumed or predicted in 2012. Left: years to double. Middle: T_mem / T_net of a 3-D FFT, predicted for the GPU "
+    "design under both readings and measured on Frontier. Right: fraction of peak, predicted and reached."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, log_axis, rows, title_lines
+from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
 from rankwise.units import format_time
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def beside_picture(times: Sequence[MachineTime], title: str) -> Chart:
         "machine", "nominal", sort=[t.machine for t in ordered], title=None, axis={"labelLimit": 150, "labelOverlap": False}
     )
     panel = {
-        "title": title_lines(title), "height": 30 * len(ordered), "data": rows(data),
+        "title": title, "height": 30 * len(ordered), "data": rows(data),
         "layer": [
             {"mark": {"type": "bar", "height": 9, "color": MUTED},
              "encoding": {"y": y, "x": field_of("low", **axis), "x2": {"field": "high"}, "opacity": emphasised(0.9, 0.5)}},

@@ -16,7 +16,7 @@ from typing import Any
 
 from rankwise.units import format_size
 
-_TITLE_LETTERS = 96  # of a line
+_TITLE_LETTER_PX = 7.6
 
 Spec = dict[str, Any]
 
@@ -89,10 +89,12 @@ class Chart:
         whole: Spec = {**copy.deepcopy(dict(self.base)), "config": config, "padding": 2}
         whole["params"] = [{"name": "stop", "value": -1}, *whole.get("params", [])]
         if len(panels) == 1:
+            _break_title(panels[0], width_px)
             whole["params"] += panels[0].pop("params", [])
             whole.pop("resolve", None)  # of panels to each other
             return {**whole, **panels[0], "width": width_px - 6, "autosize": {"type": "fit-x", "contains": "padding"}}
         for panel in panels:
+            _break_title(panel, inner_px + self.label_px)
             panel["width"] = inner_px
         return {**whole, "concat": panels, "columns": columns}
 
@@ -113,7 +115,7 @@ class Chart:
         """Return as JSON what page.js draws."""
         value = {
             "panels": self.panels, "base": self.base, "config": CONFIG, "stops": list(self.stops), "least": self.least_px,
-            "columns": self.most_columns, "label": self.label_px, "legend": self.legend_px,
+            "columns": self.most_columns, "label": self.label_px, "legend": self.legend_px, "letter": _TITLE_LETTER_PX,
         }  # fmt: skip
         # What ends a script, or begins a comment in one, cannot stand in it.
         return themed(json.dumps(value, separators=(",", ":"), allow_nan=False)).replace("<", "\\u003c").replace("&", "\\u0026")
@@ -136,9 +138,11 @@ def rows(values: Iterable[Mapping[str, Any]]) -> Spec:
     return {"values": [dict(value) for value in values]}
 
 
-def title_lines(title: str) -> list[str]:
-    """Break a title into lines that fit a picture."""
-    return textwrap.wrap(title, _TITLE_LETTERS)
+def _break_title(panel: Spec, width_px: float) -> None:
+    """Break the title of a panel into lines that fit its width."""
+    if title := panel.get("title"):
+        whole = title if isinstance(title, dict) else {"text": title}
+        panel["title"] = {**whole, "text": textwrap.wrap(whole["text"], max(12, int(width_px / _TITLE_LETTER_PX)))}
 
 
 def field_of(name: str, kind: str = "quantitative", **more: Any) -> Spec:

@@ -108,7 +108,7 @@ def figure6_picture(curves: Mapping[str, Mapping[str, Sequence[tuple[int, float]
             scale={"domain": [years[0], years[-1]], "nice": False, "zero": False},
             axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False},
         )
-        y = field_of("ratio", **log_axis(everything, NUMBER, "T_mem / T_net; above 1 memory takes longer"))
+        y = field_of("ratio", **log_axis(everything, NUMBER, "T_mem / T_net"))
         colour = field_of("name", "nominal", scale=series_scale(names), legend=LINES)
         panels.append({
             "title": reading, "height": 230, "data": rows(data),
@@ -153,10 +153,10 @@ def since_picture(figures: Mapping[str, Any]) -> Chart:
         )
         stops.append(words)
     panels = [
-        _ranges("years to double; the square: assumed or predicted in 2012", doubling, None),
+        _ranges("years to double", doubling, None),
         _ranges("T_mem / T_net", _measured(figures["ratio"], lambda value: f"{value:.2f}", stops), NUMBER),
         _ranges("fraction of peak", _measured(figures["fraction"], lambda value: f"{100 * value:.2g} %", stops),
-            "format(100*datum.value,'.2~g')+' %'"),
+            "format(100*datum.value,'.3~g')+' %'"),
     ]  # fmt: skip
     words = " ".join(
         f"{name}: {entry['assumed']:g} years assumed, {entry['shortest']:.1f} to {entry['longest']:.1f} real."

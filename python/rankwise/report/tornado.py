@@ -21,7 +21,6 @@ from rankwise.report.chart import (
     nearest,
     rows,
     series_scale,
-    title_lines,
 )
 from rankwise.units import format_time
 
@@ -61,7 +60,7 @@ def tornado_picture(items: Sequence[Sensitivity], total_s: float, labels: Sequen
     )
     text = {"y": y, "x": field_of("to", **axis), "text": {"field": "label"}}
     panel = {
-        "title": title_lines(title), "height": 28 * max(1, len(items)), "data": rows(data),
+        "title": title, "height": 28 * max(1, len(items)), "data": rows(data),
         "layer": [
             {
                 "mark": {"type": "bar", "height": 17, "stroke": INK, "strokeWidth": 0.6},
@@ -115,7 +114,7 @@ def varied_picture(varied: Mapping[str, Sequence[tuple[float, str, Mapping[str, 
         y = field_of("time", **log_axis([row["time"] for row in data], TIME, "time"))
         colour = field_of("term", "nominal", scale=series_scale(terms), legend=LINES)
         panels.append({
-            "title": title_lines(title) if number == 0 else "", "height": 230, "data": rows(data),
+            "title": title if number == 0 else "", "height": 230, "data": rows(data),
             "layer": [
                 {"mark": {"type": "line", "strokeWidth": 1.8}, "encoding": {"x": x, "y": y, "color": colour,
                     "strokeDash": field_of("term", "nominal", scale=series_scale(terms, "dash"))}},

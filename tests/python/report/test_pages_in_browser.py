@@ -38,6 +38,22 @@ pytestmark = pytest.mark.browser
 _DRAWN = "[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn || c.closest('details:not([open])'))"
 _OVER = """[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
   && !e.closest('.scroll') && !e.closest('svg')).map(e => e.outerHTML.slice(0, 120))"""
+# Words of pictures that are cut off, or stand on one another: all, or titles alone (where labels may be turned).
+_TITLES = ".role-title-text text, .role-axis-title text"
+_CLASHES = """words => [...document.querySelectorAll('.chart svg')].flatMap(svg => {
+  const all = svg.getBoundingClientRect(), wrong = [], seen = [];
+  for (const text of svg.querySelectorAll(words)) {
+    const box = text.getBoundingClientRect();
+    if (!box.width || !text.textContent) continue;
+    if (box.left < all.left - 2 || box.right > all.right + 2 || box.top < all.top - 2 || box.bottom > all.bottom + 2)
+      wrong.push('cut off: ' + text.textContent);
+    for (const [other, words] of seen)
+      if (box.left < other.right - 1 && other.left < box.right - 1 && box.top < other.bottom - 1 && other.top < box.bottom - 1)
+        wrong.push('clash: ' + words + ' | ' + text.textContent);
+    seen.push([box, text.textContent]);
+  }
+  return wrong;
+})"""
 GOOD = Trust("good", (), {}, 0.02, 10)
 
 
@@ -182,6 +198,7 @@ def test_no_overflow_at_any_width_unfolded_and_small(opened: Callable[..., Any],
         )
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(_OVER)
         assert page.evaluate(_OVER) == []
+        assert page.evaluate(_CLASHES, _TITLES) == []
     assert (folder / f"{name}.html").stat().st_size < 3_000_000
 
 
@@ -296,6 +313,13 @@ def test_commands_are_copied_by_one_click(opened: Callable[..., Any]) -> None:
     box.locator("button").click()
     assert page.evaluate("navigator.clipboard.readText()") == box.locator("pre").inner_text()
     assert box.locator("button").inner_text() == "copied"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_titles_are_whole_without_a_script_too(opened: Callable[..., Any], name: str) -> None:
+    page = opened(name, java_script_enabled=False)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+    assert page.evaluate(_CLASHES, "text") == []
 
 
 @pytest.mark.parametrize("name", ["report", "advise"])

@@ -89,6 +89,18 @@
     });
   }
 
+  const breakTitle = (panel, width, letter) => {
+    if (!panel.title) return;
+    const whole = panel.title.text ? panel.title : { text: panel.title };
+    const letters = Math.max(12, Math.floor(width / letter));
+    const lines = [];
+    for (const word of whole.text.split(" ")) {
+      if (lines.length && `${lines.at(-1)} ${word}`.length <= letters) lines.push(`${lines.pop()} ${word}`);
+      else lines.push(word);
+    }
+    panel.title = { ...whole, text: lines };
+  };
+
   // The spec of a chart at a width, as Chart.fitted makes it.
   const fitted = (chart, width) => {
     const columns = Math.max(1, Math.min(chart.panels.length, chart.columns, Math.floor(width / chart.least)));
@@ -100,12 +112,16 @@
     if (width < 520) whole.config.axis.labelLimit = 110;
     whole.params = [{ name: "stop", value: -1 }, ...(whole.params ?? [])];
     if (panels.length === 1) {
+      breakTitle(panels[0], width, chart.letter);
       whole.params.push(...(panels[0].params ?? []));
       delete panels[0].params;
       delete whole.resolve;  // of panels to each other
       return { ...whole, ...panels[0], width: width - 6, autosize: { type: "fit-x", contains: "padding" } };
     }
-    for (const panel of panels) panel.width = inner;
+    for (const panel of panels) {
+      breakTitle(panel, inner + chart.label, chart.letter);
+      panel.width = inner;
+    }
     return { ...whole, concat: panels, columns };
   };
   const datumOf = (item) => {
