@@ -108,7 +108,8 @@ def statements() -> list[Statement]:
 
     def dominates(reading: str) -> tuple[str, bool]:
         ratios = [terms.network_s / terms.compute_s for _, terms in hopper(reading)]
-        return f"T_net / T_comp {min(ratios):.2g} to {max(ratios):.2g}", min(ratios) > 1
+        ends = dict.fromkeys(f"{ratio:.2g}" for ratio in (min(ratios), max(ratios)))
+        return f"T_net / T_comp {' to '.join(ends)}", min(ratios) > 1
 
     def grows(reading: str) -> tuple[str, bool]:
         (_, first), (_, last) = hopper(reading)[0], hopper(reading)[-1]
