@@ -63,8 +63,9 @@ def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Ch
                 "encoding": {"y": y, "x": field_of("notch_low", **x), "x2": {"field": "notch_high"}}},
             {"mark": {"type": "tick", "color": INK, "thickness": 2, "height": 13},
                 "encoding": {"y": y, "x": field_of("middle", **x)}},
-            {"mark": {"type": "text", "align": "right", "dx": -2, "fontSize": 10.5},
-                "encoding": {"y": y, "x": field_of("edge", **x), "text": {"field": "beyond"}}},
+            *({"mark": {"type": "text", "align": "right", "dx": -2, "fontSize": 10.5, **rim},
+                "encoding": {"y": y, "x": field_of("edge", **x), "text": {"field": "beyond"}}}
+                for rim in ({"stroke": SURFACE, "strokeWidth": 5}, {})),
         ]  # fmt: skip
         drawn.append({"title": title, "height": {"step": 21}, "data": rows(boxes), "layer": layers})
     return Chart(
