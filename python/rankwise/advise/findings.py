@@ -18,6 +18,7 @@ from rankwise.advise.evidence import Evidence
 from rankwise.advise.sending import ways_of_sending
 from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
 from rankwise.mapping.floor import least_crossing
+from rankwise.mapping.levels import between
 from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, hardly_better, quicker
 from rankwise.mapping.traffic import OBSERVED, Search, place_traffic, unchosen
 from rankwise.observe.phases import PhasedStep
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
 _OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
+_TOLD = 0.005  # as a share of what is sent: less would be told as 0 %
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
 
@@ -125,9 +127,9 @@ class Advice:
             reasons = "; ".join((*self.nothing[:1], *room))
             return f"Nothing to gain: {reasons}." if reasons else "Nothing to gain."
         best = self.findings[0]
-        fewer = 1 - self.headroom.best_bytes / self.headroom.now_bytes if self.headroom.now_bytes else 0.0
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
-            return f"{best.what}: {fewer:.0%} fewer bytes between nodes." + (
+            saving = crossings(self.mappings)[0]
+            return f"{best.what}: {-saving.change:.0%} fewer bytes {saving.where}." + (
                 " Seconds cannot be told by a poor profile." if self.poor else ""
             )
         return best.what + (
@@ -213,6 +215,27 @@ def start_of(mappings: Mappings) -> MapResult:
     return start
 
 
+@dataclass(frozen=True)
+class Crossed:
+    """What crosses nodes, or the units of a level above them, as the ranks are and as they would be: J_sum's unit."""
+
+    where: str
+    now: int
+    then: int
+
+    @property
+    def change(self) -> float:
+        return self.then / self.now - 1 if self.now else 0.0
+
+
+def crossings(mappings: Mappings) -> list[Crossed]:
+    """Return where the best placement sends noticeably less or more than now, where it is less first; at least one."""
+    now, best = start_of(mappings), mappings.best
+    above = (Crossed(between(was.level.name), was.sent, then.sent) for was, then in zip(now.above, best.above, strict=True))
+    every = [Crossed("between nodes", now.j_sum, best.j_sum), *above]
+    return sorted((one for one in every if abs(one.change) >= _TOLD), key=lambda one: one.change > 0) or every[:1]
+
+
 def _headroom(evidence: Evidence, question: Question, mappings: Mappings) -> Headroom:
     rounds, traffic, sizes = evidence.rounds, evidence.traffic, question.sizes
     now, best = start_of(mappings), mappings.best
@@ -257,8 +280,9 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
             else "no more time than its prediction errs by"
         )
         return f"another placement gains {least} ({room})"
-    words = (
-        f"{format_volume(now.j_sum)} cross between nodes a {evidence.per}, {format_volume(best.j_sum)} would ({-fewer:+.0%})"
+    words = "; ".join(
+        f"{format_volume(one.now)} cross {one.where} a {evidence.per}, {format_volume(one.then)} would ({one.change:+.0%})"
+        for one in crossings(mappings)
     )
     if now.j_max != best.j_max:
         words += f"; out of the busiest node {format_volume(now.j_max)}, then {format_volume(best.j_max)}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.cli.base import tell
 from rankwise.cli.table import Table
+from rankwise.mapping.levels import between
 from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
@@ -101,13 +102,6 @@ def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
     table.show()
     if choices.too_thin:
         print(f"Left out: {format_count(choices.too_thin, 'grid')} whose blocks are thinner than the halo.")
-
-
-def between(level: str) -> str:
-    return f"between {_PLURALS.get(level, f'{level}s')}"
-
-
-_PLURALS = {"numa": "NUMA domains", "switch": "switches"}
 
 
 def farther(best: MapResult, start: MapResult, told: Callable[[int], str]) -> str:

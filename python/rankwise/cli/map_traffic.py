@@ -47,8 +47,9 @@ def _change(value: float, start: float) -> str:
 
 def show_traffic(found: Mapped) -> None:
     """Print the placements of a program's ranks, and which to take."""
-    from rankwise.cli.map_table import between, costs
+    from rankwise.cli.map_table import costs
     from rankwise.mapping import best_of
+    from rankwise.mapping.levels import between
 
     mappings, traffic = found.mappings, found.traffic
     assert traffic is not None

@@ -43,6 +43,14 @@ class Above:
     cost: int
 
 
+def between(level: str) -> str:
+    """Say between what messages go that cross a level, by its name."""
+    return f"between {_PLURALS.get(level, f'{level}s')}"
+
+
+_PLURALS = {"numa": "NUMA domains", "switch": "switches"}
+
+
 @dataclass(frozen=True)
 class Crossing:
     """What a placement sends between the units of a level above the node, in the unit of J_sum."""

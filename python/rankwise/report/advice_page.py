@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankwise.advise.evidence import Evidence
-from rankwise.advise.findings import Advice, Finding, gain_in_words, start_of
+from rankwise.advise.findings import Advice, Finding, crossings, gain_in_words, start_of
 from rankwise.machine.trust import Trust
 from rankwise.report.document import Badge, Change, Document, Figure, Next, table
 from rankwise.report.headroom import headroom_picture
@@ -156,11 +156,10 @@ def _answer(advice: Advice) -> list[str]:
 
 
 def _headroom_title(advice: Advice) -> str:
-    room = advice.headroom
-    if room.best_bytes >= room.now_bytes:
+    saving = crossings(advice.mappings)[0]
+    if saving.then >= saving.now:
         return "The ranks are placed as well as is known"
-    fewer = 1 - room.best_bytes / room.now_bytes
-    return f"Another placement sends {100 * fewer:.0f} % fewer bytes between nodes"
+    return f"Another placement sends {-100 * saving.change:.0f} % fewer bytes {saving.where}"
 
 
 def _step_title(evidence: Evidence) -> str:

@@ -15,7 +15,10 @@ from rankwise.advise.findings import PLACEMENT, SENDING, WAITING, Advice, Questi
 from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource, Shared
+from rankwise.mapping.levels import Above
+from rankwise.mapping.traffic import Search
 from rankwise.observe.record import Record
+from rankwise.report import advice_page
 from synthetic_events import Op, ring
 
 
@@ -162,3 +165,14 @@ def test_without_a_profile_bytes_are_told_and_seconds_asked_for() -> None:
     record = advice.to_dict()
     assert {"what", "why", "gain_s", "gain_lo_s", "gain_hi_s", "command"} <= set(record["findings"][0])
     assert record["headroom"]["now_bytes"] == 16 * SIZE and record["per"] == "step" and len(record["placement"]) == RANKS
+
+
+def test_a_gain_between_switches_alone_is_told_as_one() -> None:
+    record = record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank // 2 for rank in range(RANKS)])
+    above = (Above("switch", (0, 1, 0, 1), 5),)  # neighbours in the ring of nodes are never below one switch
+    question = Question((2, 2, 2, 2), HOSTS[:4], search=Search(above=above))
+    advice = advise(evidence_of(record, "app.comm"), question)
+    assert advice.headline == "Place the ranks by a file: 50% fewer bytes between switches."
+    assert advice.findings[0].why.startswith("800 kB cross between switches a step, 400 kB would (-50%)")
+    assert "-0%" not in advice.findings[0].why and "between nodes" not in advice.findings[0].why
+    assert "sends 50 % fewer bytes between switches" in advice_page.render(advice, HOSTS[:4], None)
