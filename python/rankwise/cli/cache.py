@@ -8,7 +8,7 @@ import typer
 
 from rankwise.cli.base import Json, print_json, verb
 from rankwise.cli.table import Table
-from rankwise.units import format_size
+from rankwise.units import format_volume
 
 
 @verb(
@@ -31,10 +31,10 @@ def cache(
             "entries": [one.to_dict() for one in found],
         })  # fmt: skip
         return
-    entries = f"{len(found)} entr{'y' if len(found) == 1 else 'ies'} of {format_size(size_bytes)}"
+    entries = f"{len(found)} entr{'y' if len(found) == 1 else 'ies'} of {format_volume(size_bytes)}"
     print(f"{entries} {'removed from' if clear else 'in'} {kept.cache_folder()}.")
     if found:
         table = Table("what", "for", "size", "days unused", leave=("days unused", "size"))
         for one in found:
-            table.add_row(one.kind, one.about, format_size(one.size_bytes), f"{one.unused_s / 86400:.1f}")
+            table.add_row(one.kind, one.about, format_volume(one.size_bytes), f"{one.unused_s / 86400:.1f}")
         table.show()

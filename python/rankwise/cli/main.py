@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import errno
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -78,11 +79,10 @@ def run(arguments: Sequence[str]) -> int:
         return complain("interrupted", EXIT_INTERRUPTED)
     except Exception as error:
         if callable(format_message := getattr(error, "format_message", None)):  # typer's own usage errors
-            message = str(format_message())
+            message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", str(format_message()))
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "rankwise"
-            words = f"{message} See" if message.endswith("?") else f"{message.rstrip('.')}: see"
-            return complain(f"{words} '{path} --help'", EXIT_USAGE)
+            return complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
         if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):

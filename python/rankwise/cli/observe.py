@@ -10,7 +10,7 @@ import typer
 
 from rankwise.cli.base import Json, group, print_json, tell, verb, writable
 from rankwise.errors import InputError
-from rankwise.units import format_size, format_span, format_volume
+from rankwise.units import format_count, format_size, format_span, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -129,9 +129,10 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
         degrees = np.diff(record.pointer).tolist()
         all_bytes, messages = int((record.bytes + record.pulled).sum()), int(record.messages.sum())
         across = f", {format_volume(bytes_between_hosts(record))} of it between hosts" if len(record.hosts) > 1 else ""
+        others = f"{format_span(degrees)} other{'s' * (max(degrees) != 1)}"
         lines.append(
-            f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {format_span(degrees)} others, "
-            f"{len(record.peer)} pairs"
+            f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {others}, "
+            f"{format_count(len(record.peer), 'pair')}"
         )
     collectives = sorted(record.header.get("collectives", []), key=lambda line: -line["calls"])
     for line in collectives[:6]:

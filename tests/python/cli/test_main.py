@@ -184,3 +184,10 @@ def _handles(process: int, number: int) -> bool:
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+
+def test_a_name_that_is_nearly_right_is_guessed(rankwise: Callable[..., Any]) -> None:
+    result = rankwise("reproduce", "czechowsky2012", "--json")
+    assert result.code == 2
+    assert result.json["error"]["what"] == "No such command 'czechowsky2012' (did you mean 'czechowski2012'?)"
+    assert result.json["error"]["mend"] == "see 'rankwise reproduce --help'"

@@ -57,7 +57,7 @@ def test_on_the_screen(record: Record, rankwise: Callable[..., Any], tmp_path: P
     assert lines[0] == "app.comm: 2 ranks on 2 hosts, 2.00 s, 25% of it in MPI"
     assert lines[1] == "  rank 1 ended without Finalize; counts up to the last call"
     assert "In MPI    MPI_Send 90%, MPI_Test 10%" in lines
-    assert "Messages  3, 2.15 kB in all, 2.15 kB of it between hosts; a rank sends to 1 others, 2 pairs" in lines
+    assert "Messages  3, 2.15 kB in all, 2.15 kB of it between hosts; a rank sends to 1 other, 2 pairs" in lines
     assert "Grid      MPI_Cart_create 2, periodic [True], reorder True" in lines
     assert lines[-2:] == ["0 | @|", "1 |* |"]
     write_record(tmp_path / "few.comm", replace(record, call_counts=np.zeros((0, 2)), call_ns=np.zeros((0, 2))))

@@ -78,8 +78,8 @@ class _Header:
         if size is None or len(times) != 1:
             raise InputError(
                 f"table {path}, line 1: the header needs message_bytes and one of latency_s, latency_ms, latency_us, "
-                f"latency_ns, and has: {' '.join(','.join(header).split())[:200] or 'nothing'}; output of OSU benchmarks and "
-                "IMB is read too"
+                f"latency_ns, and has: {' '.join(','.join(header).split())[:200] or 'nothing'}; output of OSU benchmarks, "
+                "IMB, nccl-tests and mpi4py.bench is read too"
             )
         name, unit = times[0].groups()
         self._scale = _UNITS[unit]
