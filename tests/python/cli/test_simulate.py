@@ -95,7 +95,7 @@ def test_one_node_is_simulated_whatever_the_network(rankwise: Callable[..., Any]
 def test_what_does_not_fit_the_memory_is_wrong_input_as_in_a_run(rankwise: Callable[..., Any], simgrid: None) -> None:
     result = rankwise("simulate", "fft3d", "--n", "30000", "--ranks", "16", "--machine", "hopper")
     assert result.code == 2, result.err
-    assert "take fewer points or more nodes" in result.err and "log" not in result.err
+    assert "take fewer points or fields, or more nodes" in result.err and "log" not in result.err
 
 
 @pytest.mark.simgrid
