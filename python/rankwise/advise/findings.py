@@ -128,7 +128,7 @@ class Advice:
             return f"Nothing to gain: {reasons}." if reasons else "Nothing to gain."
         best = self.findings[0]
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
-            saving = crossings(self.mappings)[0]
+            saving = differences(self.mappings)[0]
             return f"{best.what}: {-saving.change:.0%} fewer bytes {saving.where}." + (
                 " Seconds cannot be told by a poor profile." if self.poor else ""
             )
@@ -216,7 +216,7 @@ def start_of(mappings: Mappings) -> MapResult:
 
 
 @dataclass(frozen=True)
-class Crossed:
+class Difference:
     """What crosses nodes, or the units of a level above them, as the ranks are and as they would be: J_sum's unit."""
 
     where: str
@@ -228,11 +228,11 @@ class Crossed:
         return self.then / self.now - 1 if self.now else 0.0
 
 
-def crossings(mappings: Mappings) -> list[Crossed]:
+def differences(mappings: Mappings) -> list[Difference]:
     """Return where the best placement sends noticeably less or more than now, where it is less first; at least one."""
     now, best = start_of(mappings), mappings.best
-    above = (Crossed(between(was.level.name), was.sent, then.sent) for was, then in zip(now.above, best.above, strict=True))
-    every = [Crossed("between nodes", now.j_sum, best.j_sum), *above]
+    above = (Difference(between(was.level.name), was.sent, then.sent) for was, then in zip(now.above, best.above, strict=True))
+    every = [Difference("between nodes", now.j_sum, best.j_sum), *above]
     return sorted((one for one in every if abs(one.change) >= _TOLD), key=lambda one: one.change > 0) or every[:1]
 
 
@@ -282,7 +282,7 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
         return f"another placement gains {least} ({room})"
     words = "; ".join(
         f"{format_volume(one.now)} cross {one.where} a {evidence.per}, {format_volume(one.then)} would ({one.change:+.0%})"
-        for one in crossings(mappings)
+        for one in differences(mappings)
     )
     if now.j_max != best.j_max:
         words += f"; out of the busiest node {format_volume(now.j_max)}, then {format_volume(best.j_max)}"

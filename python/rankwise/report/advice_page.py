@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankwise.advise.evidence import Evidence
-from rankwise.advise.findings import Advice, Finding, crossings, gain_in_words, start_of
+from rankwise.advise.findings import Advice, Finding, differences, gain_in_words, start_of
 from rankwise.machine.trust import Trust
 from rankwise.report.document import Badge, Change, Document, Figure, Next, table
 from rankwise.report.headroom import headroom_picture
@@ -156,7 +156,7 @@ def _answer(advice: Advice) -> list[str]:
 
 
 def _headroom_title(advice: Advice) -> str:
-    saving = crossings(advice.mappings)[0]
+    saving = differences(advice.mappings)[0]
     if saving.then >= saving.now:
         return "The ranks are placed as well as is known"
     return f"Another placement sends {-100 * saving.change:.0f} % fewer bytes {saving.where}"

@@ -35,6 +35,7 @@ BROKEN = [
     ("csv", 0, "1024,2", "-1024,2", 4, "message_bytes"),
     ("osu", 0, "493.31", "1e400", 5, "Avg Latency(us)"),
     ("imb", 0, "3.48", "abc", 13, "t_avg[usec]"),
+    ("nccl", 0, "160000", "16oooo", 15, "time"),
     ("mpi4py", 0, "2.1737887e-05", "nan", 4, "Time Mean [s]"),
     ("description", 0, "value = 5860", 'value = "x"', 13, "figures.nodes.value"),
     ("description", 0, "year = 2021", "year = ", 3, "machine file"),
