@@ -23,7 +23,6 @@ DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
 _PAIRS = re.compile(r"#\s*\[ pairs: (?P<pairs>\d+) \](?: \[ window size: (?P<window>\S+) \])?.*")
 _DATATYPE = re.compile(r"#\s*Datatype:\s*(?P<name>\S+?)\.?\s*")
-_TITLES_FOLLOW = re.compile(r"\s*#(\s*Size\s|\s*Datatype:)")
 _THREADS = re.compile(
     r"#\s*(Number of (?:Sender|Receiver) threads|Number of forked processes in (?:sender|receiver)): (\d+)\s*"
 )
@@ -190,7 +189,8 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
                 datatype = named["name"]
             else:
                 header = number - 1
-            if header is None or _TITLES_FOLLOW.match("".join(lines[number : number + 1])):
+            behind = next((text.strip() for text in lines[number:] if text.strip()), "")
+            if header is None or (behind.startswith("#") if named else _DATATYPE.fullmatch(behind)):
                 continue  # the type stands above the titles, or (until 7.2) between them and the rows
             first_datatype = first_datatype or datatype
             other = () if datatype == first_datatype else (datatype.lower().replace("_", "-"),)  # -T all

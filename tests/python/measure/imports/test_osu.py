@@ -211,3 +211,13 @@ def test_a_datatype_between_the_titles_and_the_rows_is_read(tmp_path: Path) -> N
     path.write_text(f"{titles}# Datatype: MPI_CHAR.\n{rows}\n# Datatype: MPI_INT.\n{rows}")
     tables = read_tables(path)
     assert [(table.keeps_as, table.line, len(table.points)) for table in tables] == [("send", 2, 3), ("latency-mpi-int", 2, 3)]
+
+
+def test_other_lines_may_stand_between_a_datatype_and_the_titles(tmp_path: Path) -> None:
+    path = tmp_path / "rates.txt"
+    rows = "1 1.50 1500000.00\n8 8.00 1000000.00\n64 32.00 500000.00\n"
+    table = f"# [ pairs: 2 ] [ window size: 64 ]\n\n# Size  MB/s  Messages/s\n{rows}"
+    title = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
+    path.write_text(f"{title}# Datatype: MPI_CHAR.\n{table}\n# Datatype: MPI_INT.\n{table}")
+    names = [table.keeps_as for table in read_tables(path)]
+    assert names == ["bandwidth-pairs-2-window-64", "bandwidth-pairs-2-window-64-mpi-int"]
