@@ -14,11 +14,11 @@ from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.measure.imports.table import RERUN, Rows, Table, is_other_text, read_count, read_size
+from rankwise.measure.imports.whereabouts import DEVICE
 
 _VERSION = re.compile(r"#\s*(?P<name>[nr]ccl-tests) version (?P<version>[\w.]+)\b.*", re.IGNORECASE)
 _HEADER = re.compile(r"#\s+size\s+count\s+type\b.*\b(?:time|cputime)\s+algbw\s+busbw\b.*")
 _UNITS = re.compile(r"#\s+\(B\)\s+\(elements\)\s.*")
-_DEVICE = re.compile(r"#\s+Rank\s+(?P<rank>\d+)\s.*\bPid\s+\d+ on\s+\S+ device\s.*")
 _RUN = re.compile(r"#.*\bwarmup iters: \d+ iters: (?P<iterations>\d+)\b.*")
 _WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(?=\S)(?!0\s).*")
 _STARTED = re.compile(r"\b(?P<test>[a-z_]+)_perf(?:_mpi)?\b")
@@ -58,8 +58,8 @@ def read_nccl(path: Path, lines: Sequence[str]) -> list[Table]:
         number += 1
         if line == "# Using devices":
             ranks = set()
-        elif device := _DEVICE.fullmatch(line):
-            rank = read_count(device["rank"], "rank", where)
+        elif device := DEVICE.fullmatch(line):
+            rank = read_count(device[1], "rank", where)
             if rank in ranks:
                 raise InputError(
                     f"{where}: rank {rank} stands there twice: each process ran a test of its own: build nccl-tests with MPI=1"
@@ -92,7 +92,9 @@ def _read_table(
         mend = f"give the output of {known}" if name else f"write the command above it ({known})"
         raise InputError(f"{where}: {what}: {mend}")
     if ranks < 2:
-        raise InputError(f"{where}: {ranks} device(s) stand under '# Using devices', and a message needs two: {RERUN}")
+        raise InputError(
+            f"{where}: {ranks} device(s) stand under '# Using devices', and a message needs two: give all of its output"
+        )
     titles = lines[start].lstrip("# \t").split()
     if "cputime" in titles:
         raise InputError(f"{where}: cputime is how long the calls took, not the messages: run it without -C")

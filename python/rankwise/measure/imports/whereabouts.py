@@ -20,7 +20,7 @@ _BINDING = re.compile(r"\s*(?:Binding|.*Bound): (.*)")
 _PLACE = re.compile(r"(?:package|socket) ?\[?(\d{1,9})\]?\[ ?core ?:?L?(\d{1,9})")
 _REPORTED = re.compile(r"\[([\w.-]+):\d+\] (?:MCW )?[Rr]ank (\d{1,9}) (?:is )?bound to (.*)")
 _INTEL = re.compile(r"\[\d+\] MPI startup\(\):\s+(\d{1,9})\s+\d+\s+([\w.-]+)\s+\S.*")
-_DEVICE = re.compile(r"#\s+Rank\s+(\d{1,9})\s.*\bPid\s+\d+ on\s+(\S+) device\s.*")
+DEVICE = re.compile(r"#\s+Rank\s+(\d+)\s.*\bPid\s+\d+ on\s+(\S+) device\s.*")
 _SAID = re.compile(
     r".*\b(?:rank|process|task) (\d{1,9})\b(?: of \d+)? (?:is |runs |running )?on "
     r"(?:host |node |processor )?([A-Za-z][\w.-]*)\b.*",
@@ -51,7 +51,7 @@ def find_ranks(lines: Sequence[str]) -> dict[int, Whereabouts]:
             found[rank] = Whereabouts(node, *_bound(match[1]))
         elif match := _REPORTED.match(line):
             found[int(match[2])] = Whereabouts(match[1], *_bound(match[3]))
-        elif match := _INTEL.fullmatch(line) or _DEVICE.fullmatch(line) or _SAID.fullmatch(line):
+        elif (match := _INTEL.fullmatch(line) or DEVICE.fullmatch(line) or _SAID.fullmatch(line)) and len(match[1]) < 10:
             found.setdefault(int(match[1]), Whereabouts(match[2]))
     return found
 
