@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwise.machine.compare import Compared, Comparison, compare, in_words, name_of, ratio_interval
 from rankwise.machine.figures import LinkFigures, figures_of
-from rankwise.machine.link import Interval, Point
+from rankwise.machine.link import Point
 from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.machine.trust import worst
 from rankwise.report.chart import (
@@ -32,7 +32,7 @@ from rankwise.report.chart import (
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
 from rankwise.report.machine_boxes import between
 from rankwise.report.reproduction import Picture, Section
-from rankwise.report.words import point_time, with_interval
+from rankwise.report.words import figure_with_unit, point_time, with_interval
 from rankwise.units import format_bandwidth, format_size, format_time
 
 _BADGES: dict[str, tuple[Kind, str]] = {
@@ -276,9 +276,9 @@ def _figures(history: History) -> list[Figure]:
     ratio = after.latency_s / before.latency_s
     ends = ratio_interval(before.latency_s, before.latency_ci_s, after.latency_s, after.latency_ci_s)
     found = [
-        _figure(f"Latency between {between(link)}, now", after.latency_s, after.latency_ci_s, format_time,
+        figure_with_unit(f"Latency between {between(link)}, now", after.latency_s, after.latency_ci_s, format_time,
             f"was {_latency(before)}"),
-        _figure(
+        figure_with_unit(
             f"Bandwidth between {between(link)}, now", after.bandwidth_bytes_per_s, after.bandwidth_ci_bytes_per_s,
                 format_bandwidth,
             f"was {_bandwidth(before)}",
@@ -287,15 +287,6 @@ def _figures(history: History) -> list[Figure]:
     shares = None if ends is None else (ends[0] / ratio - 1, ends[1] / ratio - 1)
     words = "– spread unknown" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"
     return [Figure("Latency, times as long as before", f"{ratio:.2f}", "×", words, shares, "1 is as before"), *found]
-
-
-def _figure(name: str, value: float, interval: Interval | None, write: Any, note: str) -> Figure:
-    number, _, unit = write(value).partition(" ")
-    if interval is None:
-        return Figure(name, number, unit, "– spread unknown", None, note)
-    words = with_interval(value, interval, write).partition("(")[2].rstrip(")")
-    return Figure(name, number, unit, words if words.endswith(unit) else f"{words} {unit}",
-        (interval[0] / value - 1, interval[1] / value - 1), note)  # fmt: skip
 
 
 def _latency(one: LinkFigures) -> str:

@@ -16,12 +16,13 @@ from rankwise.report.document import Change, Figure, Next
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance
 from rankwise.report.machine_boxes import between
 from rankwise.report.verdicts import is_poor
-from rankwise.report.words import headline, nodes_in_words, timing, with_interval
+from rankwise.report.words import figure_with_unit, headline, nodes_in_words, timing
 from rankwise.units import format_bandwidth, format_size, format_span, format_time, format_volume
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
 _USUAL = "machine.json"
+_UNKNOWN = "– spread unknown: no launches tell it"
 _CURE = f"rankwise measure -o {_USUAL}"
 _BLOCKING = ("ssend", "send")
 _CAUSES = {
@@ -257,35 +258,26 @@ def _figures(links: Mapping[str, LinkFigures], case: _Case | None) -> tuple[Figu
     if case is not None:
         row = case.now
         name = f"{case.whose}, {'now' if len(case.alike) > 1 else 'measured'}"
-        found.append(_figure(
+        found.append(figure_with_unit(
             name, row.measured.time_s, row.measured.interval_s, format_time,
-            f"{way(row)} on {case.words}. Predicted: {timing(row.predicted)}",
+            f"{way(row)} on {case.words}. Predicted: {timing(row.predicted)}", _UNKNOWN,
         ))  # fmt: skip
     if links:
         name = list(links)[-1]
         farthest = links[name]
         inside = [figures for other, figures in links.items() if other != name]
         nearer = f". Nearer: {format_span([f.latency_s for f in inside], format_time)}" if inside else ""
-        found.append(_figure(
+        found.append(figure_with_unit(
             f"Latency between {between(name)}", farthest.latency_s, farthest.latency_ci_s, format_time,
-            f"{format_size(farthest.latency_bytes)}, one way{nearer}",
+            f"{format_size(farthest.latency_bytes)}, one way{nearer}", _UNKNOWN,
         ))  # fmt: skip
         faster = f". Nearer: {format_span([f.bandwidth_bytes_per_s for f in inside], format_bandwidth)}" if inside else ""
-        found.append(_figure(
+        found.append(figure_with_unit(
             f"Bandwidth between {between(name)}", farthest.bandwidth_bytes_per_s, farthest.bandwidth_ci_bytes_per_s,
                 format_bandwidth,
-            f"one message of {format_size(farthest.bandwidth_bytes)} at a time{faster}",
+            f"one message of {format_size(farthest.bandwidth_bytes)} at a time{faster}", _UNKNOWN,
         ))  # fmt: skip
     return tuple(found)
-
-
-def _figure(name: str, value: float, interval: Interval | None, write: Any, note: str) -> Figure:
-    number, _, unit = write(value).partition(" ")
-    if interval is None:
-        return Figure(name, number, unit, "– spread unknown: no launches tell it", None, note)
-    words = with_interval(value, interval, write).partition("(")[2].rstrip(")")
-    words += "" if words.endswith(unit) else f" {unit}"
-    return Figure(name, number, unit, words, (interval[0] / value - 1, interval[1] / value - 1), note)
 
 
 def _cure(validation: Validation | None, profile: Profile | None) -> str:

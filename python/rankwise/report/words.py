@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rankwise.machine.link import Interval, Point
+from rankwise.report.document import Figure
 from rankwise.units import format_bandwidth, format_span, format_time
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
@@ -18,6 +19,18 @@ def with_interval(value: float, interval: Interval | None, write: Callable[[floa
     if len({text.partition(" ")[2] for text in texts}) == 1:
         texts[1:] = [text.partition(" ")[0] for text in texts[1:]]
     return f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def figure_with_unit(name: str, value: float, interval: Interval | None, write: Callable[[float], str], note: str,
+                     unknown: str = "– spread unknown") -> Figure:  # fmt: skip
+    """Return one of a page's first figures; ``unknown`` stands in the place of an interval that is not known."""
+    number, _, unit = write(value).partition(" ")
+    if interval is None:
+        return Figure(name, number, unit, unknown, None, note)
+    low, high = map(write, interval)
+    if low.partition(" ")[2] == high.partition(" ")[2]:
+        low = low.partition(" ")[0]
+    return Figure(name, number, unit, f"{low} to {high}", (interval[0] / value - 1, interval[1] / value - 1), note)
 
 
 def point_time(point: Point) -> str:
