@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Result
+from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
+from rankwise.units import format_size
 
 if TYPE_CHECKING:
     from rankwise.engines.ledger import Held
@@ -29,8 +31,7 @@ class Ledger(Result):
     def records(self) -> list[dict[str, Any]]:
         return [one.to_dict() for ones in self.groups.values() for one in ones]
 
-    @property
-    def conclusion(self) -> str:
+    def blocks(self) -> Iterator[Block]:
         whole = next(iter(self.groups.values()))[0]
         inside = "" if whole.inside is None else f"; {whole.inside:.0%} of {whole.with_interval} lay within their interval"
         regret = (
@@ -38,7 +39,23 @@ class Ledger(Result):
             if whole.regret is None
             else f"; choosing by them lost {whole.regret:.1%} in the mean of {whole.questions} questions"
         )
-        return f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}."
+        yield Sentence(f"{whole.predictions} predictions were off by {whole.median_error:.1%} in the median{inside}{regret}.")
+        for name, ones in self.groups.items():
+            group = Column["Held"](name, "group", _size if name == "size" else str)
+            yield Table([group, *_HELD], ones[1:], leave=("questions", "predictions"))
+
+
+_HELD: Sequence[Column[Held]] = (
+    Column("predictions", "predictions"),
+    Column("median error", "median_error", "{:.1%}".format),
+    Column("inside the interval", "inside", "{:.0%}".format),
+    Column("mean regret", "regret", "{:.1%}".format),
+    Column("questions", "questions"),
+)
+
+
+def _size(group: str) -> str:
+    return format_size(int(group)) if group.isdigit() else group
 
 
 def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mode", "size", "machine")) -> Ledger:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankwise.blocks import Block, Sentence, Table, text_table
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.units import format_bandwidth, format_size, format_time
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
     from rankwise.report.chart import Chart
 
-_MOST_ROWS, _MOST_COLUMNS = 40, 12  # of a table in a notebook
+_MOST_COLUMNS = 12  # of a table in a notebook
 _UNITS: Sequence[tuple[str, Callable[[float], str]]] = (
     ("_bytes_per_s", format_bandwidth), ("_per_byte", lambda value: f"{value:.3g} "
                                                                     "s/B"), ("_bytes", lambda value: format_size(round(value))),
@@ -58,10 +58,15 @@ class Result(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return what the verb prints under ``--json`` (docs/json.md)."""
 
+    def blocks(self) -> Iterable[Block]:
+        """Return all that readers see of it: the answer, its tables, and what is to be said beside it."""
+        yield Sentence(self.conclusion)
+        yield self._table()
+
     @property
-    @abstractmethod
     def conclusion(self) -> str:
-        """The answer in a sentence."""
+        """The answer in a sentence: the first of its blocks."""
+        return next(block.text for block in self.blocks() if isinstance(block, Sentence) and not block.label)
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
@@ -83,19 +88,17 @@ class Result(ABC):
         return self.conclusion
 
     def _repr_html_(self) -> str:
+        from rankwise.blocks.html import html
+
+        return html(self.blocks())
+
+    def _table(self) -> Table[Any]:
         rows = self.records()
-        columns = [
+        names = [
             name for name in dict.fromkeys(key for row in rows for key in row) if any(_is_cell(row.get(name)) for row in rows)
-        ]
-        columns = columns[:_MOST_COLUMNS]
-        head = "".join(f"<th>{html.escape(_heading(name))}</th>" for name in columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(name, row.get(name)))}</td>" for name in columns) + "</tr>"
-            for row in rows[:_MOST_ROWS]
-        )
-        more = f"<p>and {len(rows) - _MOST_ROWS} more rows</p>" if len(rows) > _MOST_ROWS else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p><b>{html.escape(self.conclusion)}</b></p>{table}{more}"
+        ][:_MOST_COLUMNS]
+        texts = [[_cell(name, row.get(name)) for name in names] for row in rows]
+        return text_table([_heading(name) for name in names], texts)
 
 
 def sentence(words: str) -> str:

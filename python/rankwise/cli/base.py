@@ -8,18 +8,21 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from rankwise.cli.table import show_wide
+from rankwise.blocks import terminal
 from rankwise.cli.terminal import shown
 from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
 from rankwise.questions import Options, words_of
 
-__all__ = ["Json", "app", "flattened", "group", "print_json", "tell", "verb", "writable"]
+if TYPE_CHECKING:
+    from rankwise.api.results import Result
+
+__all__ = ["Json", "app", "flattened", "group", "print_json", "show", "tell", "verb", "writable"]
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -192,7 +195,7 @@ def _wide() -> TyperOption:
     """Return the option of all verbs that may print tables."""
     return TyperOption(
         param_decls=["--wide"], is_flag=True, expose_value=False, help="Show all columns of tables, however wide.",
-        callback=lambda context, option, value: show_wide(bool(value)),
+        callback=lambda context, option, value: terminal.show_wide(bool(value)),
     )  # fmt: skip
 
 
@@ -213,3 +216,8 @@ def print_json(value: object) -> None:
     """Print one JSON value on stdout."""
     _printed.append(True)
     print(json_text(value))
+
+
+def show(found: Result, as_json: bool) -> None:
+    """Render a result, the last step of every verb: its blocks, or its JSON."""
+    print_json(found.to_dict()) if as_json else terminal.show(found.blocks())

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.base import Json, print_json, verb
-from rankwise.cli.table import Table
-from rankwise.units import format_size
+from rankwise.cli.base import Json, show, verb
 
 
 @verb(
@@ -29,21 +27,4 @@ def ledger(
     """
     from rankwise.api.predicted import ledger
 
-    found = ledger(file, [name.strip() for name in by.split(",")])
-    if as_json:
-        print_json(found.to_dict())
-        return
-    print(found.conclusion)
-    for name, ones in found.groups.items():
-        heads = (name, "predictions", "median error", "inside the interval", "mean regret", "questions")
-        table = Table(*heads, leave=("questions", "predictions"))
-        for one in ones[1:]:
-            table.add_row(
-                format_size(int(one.group)) if name == "size" and one.group.isdigit() else one.group,
-                str(one.predictions),
-                f"{one.median_error:.1%}",
-                "–" if one.inside is None else f"{one.inside:.0%}",
-                "–" if one.regret is None else f"{one.regret:.1%}",
-                str(one.questions),
-            )
-        table.show()
+    show(ledger(file, [name.strip() for name in by.split(",")]), as_json)

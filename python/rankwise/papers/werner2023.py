@@ -12,11 +12,13 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.blocks import Column, Picture, Table
 from rankwise.engines.session import predict_rows
 from rankwise.machine.link import Interval, LinkModel, Segment
 from rankwise.machine.profile import Link, Profile
@@ -26,7 +28,7 @@ from rankwise.models.max_rate import with_contention
 from rankwise.papers import werner2023_raw as raw
 from rankwise.papers import werner2023_tradeoff as tradeoff
 from rankwise.report.chart import Chart
-from rankwise.report.reproduction import Picture, Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
 from rankwise.statistics import interval_95
 from rankwise.units import format_percent, format_size
 from rankwise.workloads.exchange import Asked, make_cases
@@ -391,96 +393,88 @@ def _picture(name: str, study: Study, caption: str, function: str) -> Picture:
     return Picture(name, caption, draw)
 
 
-def _models_table(study: Study, floor: float) -> Table:
-    header = ["model", "parameters", "mape_percent", "mape_leave_one_size_out_percent"]
-    shown_header = ["model", "parameters", "error", "error, size not seen", *(format_size(size) for size in study.sizes)]
-    rows: list[list[str | float | int | None]] = []
-    shown = [shown_header]
-    for judged in (study.lookup, study.hockney, study.two_point, study.max_rate):
-        parameters = "; ".join(f"{name}={value:.6g}" for name, value in judged.parameters.items())
-        rows.append([judged.name, parameters, judged.mape, judged.mape_unseen, *judged.by_size.values()])
-        shown.append(
-            [
-                judged.name,
-                str(len(judged.parameters) + (len(study.lookup.parameters) if judged is study.max_rate else 0)),
-                *(f"{error:.2f} %" for error in (judged.mape, judged.mape_unseen)),
-                *(f"{error:.1f} %" for error in judged.by_size.values()),
-            ]
-        )
-    rows.append(["noise floor", "", None, floor, *study.floor_by_size.values()])
-    shown.append(["noise floor", "–", "–", f"{floor:.2f} %", *(f"{e:.1f} %" for e in study.floor_by_size.values())])
+def _models_table(study: Study, floor: float) -> Table[Any]:
+    noise = SimpleNamespace(name="noise floor", parameters={}, mape=None, mape_unseen=floor, by_size=study.floor_by_size)
+
+    def counted(judged: Any) -> int | None:
+        own = len(judged.parameters) + (len(study.lookup.parameters) if judged is study.max_rate else 0)
+        return None if judged is noise else own
+
+    def of_size(size: int) -> Callable[[Any], float]:
+        return lambda judged: float(judged.by_size[size])
+
     return Table(
-        "models",
-        "Mean absolute error over all 50 rows, on sizes that were not seen, and by size of a block. Parameters are "
-        "counted with those of Table 1.",
-        [*header, *(f"mape_{size}_bytes_percent" for size in study.sizes)],
-        rows,
-        shown,
-    )
-
-
-def _table_1(study: Study) -> Table:
-    rows = []
-    shown = [["load", "latency, ns", "sigma, ns", "beta, ns/B"]]
-    for row in study.ping_pong:
-        beta = row.beta_s_per_byte
-        rows.append([row.message_bytes, row.latency_s, row.sigma_s, beta])
-        shown.append(
-            [
-                format_size(row.message_bytes),
-                _ns(row.latency_s),
-                _ns(row.sigma_s),
-                "–" if beta is None else f"{1e9 * beta:.3f}",
-            ]
-        )
-    return Table(
-        "table-1",
-        "Table 1: the ping-pong, and beta derived from it",
-        ["message_bytes", "latency_s", "sigma_s", "beta_s_per_byte"],
-        rows,
-        shown,
-    )
-
-
-def _table(study: Study, size: int) -> Table:
-    here = [i for i, row in enumerate(study.rows) if row.message_bytes == size]
-    number = study.table_of(size)
-    shown = [
-        ["k", "measured", "sigma", "published", "error", "ours", "− published", "hockney", "error", "max-rate", "error"]
-    ]  # fmt: skip
-    rows = []
-    for i in here:
-        row = study.rows[i]
-        ours, hockney, max_rate = (
-            float(times[i]) for times in (study.ours, study.hockney.predicted_s, study.max_rate.predicted_s)
-        )
-        rows.append([row.cutoff, row.measured_s, row.sigma_s, row.predicted_s, ours, ours - row.predicted_s, hockney, max_rate])
-        shown.append(
-            [
-                str(row.cutoff),
-                _ns(row.measured_s),
-                _ns(row.sigma_s),
-                _ns(row.predicted_s),
-                format_percent(row.predicted_s / row.measured_s - 1),
-                _ns(ours),
-                f"{1e9 * (ours - row.predicted_s):+.0f}",
-                _ns(hockney),
-                format_percent(hockney / row.measured_s - 1),
-                _ns(max_rate),
-                format_percent(max_rate / row.measured_s - 1),
-            ]
-        )
-    return Table(
-        f"table-{number}",
-        f"Table {number}: Shift (1-D) on {_RANKS} nodes, blocks of {format_size(size)}; times in ns",
         [
-            "k", "measured_s", "measured_sigma_s", "published_prediction_s", "our_prediction_s",
-            "ours_minus_published_s", "hockney_prediction_s", "max_rate_prediction_s",
+            Column("model", "name", key="model"),
+            Column("parameters", counted),
+            Column(None, lambda judged: "; ".join(f"{n}={v:.6g}" for n, v in judged.parameters.items()), key="parameters"),
+            Column("error", "mape", "{:.2f} %".format, key="mape_percent"),
+            Column("error, size not seen", "mape_unseen", "{:.2f} %".format, key="mape_leave_one_size_out_percent"),
+            *(
+                Column(format_size(size), of_size(size), "{:.1f} %".format, key=f"mape_{size}_bytes_percent")
+                for size in study.sizes
+            ),
         ],
-        rows,
-        shown,
+        (study.lookup, study.hockney, study.two_point, study.max_rate, noise),
+        name="models",
+        caption="Mean absolute error over all 50 rows, on sizes that were not seen, and by size of a block. Parameters are "
+        "counted with those of Table 1.",
     )  # fmt: skip
 
 
 def _ns(time_s: float) -> str:
     return f"{1e9 * time_s:,.0f}"
+
+
+_TABLE_1: Sequence[Column[PingPong]] = (
+    Column("load", "message_bytes", format_size),
+    Column("latency, ns", "latency_s", _ns),
+    Column("sigma, ns", "sigma_s", _ns),
+    Column("beta, ns/B", "beta_s_per_byte", lambda beta: f"{1e9 * beta:.3f}"),
+)
+
+
+def _table_1(study: Study) -> Table[PingPong]:
+    return Table(_TABLE_1, study.ping_pong, name="table-1", caption="Table 1: the ping-pong, and beta derived from it")
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A row of Tables 2 to 6 with what is predicted of it."""
+
+    row: Published
+    ours_s: float
+    hockney_s: float
+    max_rate_s: float
+
+    def error(self, predicted_s: float) -> float:
+        return predicted_s / self.row.measured_s - 1
+
+
+_TIMED: Sequence[Column[_Timed]] = (
+    Column("k", "row.cutoff", key="k"),
+    Column("measured", "row.measured_s", _ns, "measured_s"),
+    Column("sigma", "row.sigma_s", _ns, "measured_sigma_s"),
+    Column("published", "row.predicted_s", _ns, "published_prediction_s"),
+    Column("error", lambda timed: timed.error(timed.row.predicted_s), format_percent),
+    Column("ours", "ours_s", _ns, "our_prediction_s"),
+    Column(
+        "− published", lambda timed: timed.ours_s - timed.row.predicted_s, lambda time_s: f"{1e9 * time_s:+.0f}",
+        "ours_minus_published_s",
+    ),
+    Column("hockney", "hockney_s", _ns, "hockney_prediction_s"),
+    Column("error", lambda timed: timed.error(timed.hockney_s), format_percent),
+    Column("max-rate", "max_rate_s", _ns, "max_rate_prediction_s"),
+    Column("error", lambda timed: timed.error(timed.max_rate_s), format_percent),
+)  # fmt: skip
+
+
+def _table(study: Study, size: int) -> Table[_Timed]:
+    predictions = (study.ours, study.hockney.predicted_s, study.max_rate.predicted_s)
+    timed = [
+        _Timed(row, *(float(times[i]) for times in predictions))
+        for i, row in enumerate(study.rows) if row.message_bytes == size
+    ]  # fmt: skip
+    number = study.table_of(size)
+    caption = f"Table {number}: Shift (1-D) on {_RANKS} nodes, blocks of {format_size(size)}; times in ns"
+    return Table(_TIMED, timed, name=f"table-{number}", caption=caption)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from rankwise.blocks import Table as Declared
 from rankwise.report.chart import Chart, themed
 from rankwise.report.reproduction import Picture, Section, Table
 
@@ -103,7 +104,7 @@ class Document:
 
             script = library()
         return environment().get_template("page.html.j2").render(
-            page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
+            page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table | Declared),
             is_picture=lambda part: isinstance(part, Picture), still=_still, cell_class=_cell_class, most_rows=_MOST_ROWS,
         )  # fmt: skip
 

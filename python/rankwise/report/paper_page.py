@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
+from rankwise.blocks import csv_text
 from rankwise.files import write_whole
 from rankwise.report.document import Document, Next
-from rankwise.report.reproduction import Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
 
 _MOST_WHY = 2  # sentences below the headline
 
@@ -20,7 +19,7 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     write_whole(page, render(reproduction))
     for table in reproduction.tables():
         written.append(folder / f"{reproduction.paper}-{table.name}.csv")
-        write_whole(written[-1], to_csv(table))
+        write_whole(written[-1], csv_text(table))
     for picture in reproduction.pictures():
         written.append(folder / f"{reproduction.paper}-{picture.name}.svg")
         write_whole(written[-1], picture.draw().file())
@@ -41,12 +40,3 @@ def render(reproduction: Reproduction) -> str:
         next=[Next("Go on from here", reproduction.next_command)],
         record=f"rankwise reproduce {reproduction.paper} --json",
     ).html()
-
-
-def to_csv(table: Table) -> str:
-    """Write a table as CSV, figures in full and in SI units."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in table.rows)
-    return stream.getvalue()

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rankwise.report.chart import Chart
-
-Cell = str | float | int | bool | None
+from rankwise.blocks import Cell as Cell
+from rankwise.blocks import Picture as Picture
+from rankwise.blocks import Table as Declared
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a reproduction, which is also written as ``NAME.csv``; ``shown`` is it as readers see it, header first."""
+    """A table of a reproduction whose columns are not declared; ``shown`` is it as readers see it, header first."""
 
     name: str
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     shown: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture of a reproduction, which is also written as ``NAME.svg``; ``draw`` makes it when it is wanted."""
-
-    name: str
-    caption: str
-    draw: Callable[[], Chart]
 
 
 @dataclass(frozen=True)
@@ -48,7 +38,7 @@ class Section:
     id: str
     title: str
     paragraphs: Sequence[str]
-    parts: Sequence[Table | Picture | Markup] = ()
+    parts: Sequence[Table | Declared[Any] | Picture | Markup] = ()
     fold: str | None = None
 
 
@@ -64,8 +54,8 @@ class Reproduction:
     sources: Sequence[str]
     next_command: str
 
-    def tables(self) -> list[Table]:
-        return [part for section in self.sections for part in section.parts if isinstance(part, Table)]
+    def tables(self) -> list[Table | Declared[Any]]:
+        return [part for section in self.sections for part in section.parts if isinstance(part, Table | Declared)]
 
     def pictures(self) -> list[Picture]:
         return [part for section in self.sections for part in section.parts if isinstance(part, Picture)]

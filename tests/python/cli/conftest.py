@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rankwise.cli.table import Table
+from rankwise.blocks import Table, terminal
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
@@ -18,15 +19,15 @@ FOLDER = Path(__file__).parent / "golden"
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let verbs print for 80 columns, and hold all of their tables to it: nothing wider, and nothing cut."""
     monkeypatch.setenv("COLUMNS", "80")
-    text = Table.text
+    text = terminal.table_text
 
-    def checked(self: Table, width: int) -> str:
-        found = text(self, width)
+    def checked(table: Table[Any], width: int) -> str:
+        found = text(table, width)
         assert "…" not in found, found
         assert width < 60 or all(len(line) <= width for line in found.splitlines()), found
         return found
 
-    monkeypatch.setattr(Table, "text", checked)
+    monkeypatch.setattr(terminal, "table_text", checked)
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.cli.table import Table
+from rankwise.blocks import text_table
+from rankwise.blocks.terminal import table_text
 from rankwise.progress import on_terminal
 
 TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
@@ -50,9 +51,7 @@ def test_a_typewriter_gets_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TERM", term)
         monkeypatch.delenv("NO_COLOR", raising=False)
         monkeypatch.setattr(sys, "stdout", Terminal())
-        table = Table("link", "latency")
-        table.add_row("other-node", "1.00 us")
-        return table.text(80)
+        return table_text(text_table(("link", "latency"), [("other-node", "1.00 us")]), 80)
 
     assert "\x1b[2m" in shown("xterm") and "\x1b" not in shown("dumb")
     assert not on_terminal(Terminal())
