@@ -1,4 +1,4 @@
-// How many random cases a property test tries.
+// How many random cases a property test tries, and how many of a fixed list.
 #pragma once
 
 #include <cstdlib>
@@ -7,11 +7,24 @@ extern "C" __attribute__((weak)) void __asan_init();
 
 namespace rankwise_test {
 
-// RANKWISE_TEST_TIMES=100 in the environment: a hundred times as many. One of so many under
-// AddressSanitizer, which is several times slower: as few as still take the same branches (gcov).
+// One of so many: as few as still take the same branches (gcov). RANKWISE_TEST_TIMES=1 in the environment ('make nightly'): all,
+// 100: a hundred times as many; one of so many of these under AddressSanitizer, which is several times slower.
 inline int rounds(int count, int one_of = 3) {
-  if (const char* times = std::getenv("RANKWISE_TEST_TIMES")) count *= std::atoi(times);
-  return __asan_init != nullptr ? count / one_of : count;
+  const char* times = std::getenv("RANKWISE_TEST_TIMES");
+  if (times != nullptr) count *= std::atoi(times);
+  return times == nullptr || __asan_init != nullptr ? count / one_of : count;
 }
+
+// Of the cases that nested loops make, every n-th, so that each value of each loop has its turn where n and the number of
+// values have no common divisor; all of them with RANKWISE_TEST_TIMES.
+class EveryNth {
+ public:
+  explicit EveryNth(int n) : n_(std::getenv("RANKWISE_TEST_TIMES") == nullptr ? n : 1) {}
+  [[nodiscard]] bool passes_over() { return count_++ % n_ != 0; }
+
+ private:
+  int n_;
+  int count_ = 0;
+};
 
 }  // namespace rankwise_test
