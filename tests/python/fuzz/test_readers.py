@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,15 @@ KNOWN = readers()
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_what_is_no_file_of_its_kind_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others at each run; RANKWISE_TEST_TIMES=N: N times as many."""
+def test_what_is_no_file_of_its_kind_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    """Others at each run, whose seed stands in the junit file; RANKWISE_TEST_TIMES=N: N times as many."""
     monkeypatch.chdir(tmp_path)
     reader: Reader = KNOWN[name]
-    assert not flood(name, reader, 100 * int(os.environ.get("RANKWISE_TEST_TIMES", "1")), random.randrange(1 << 30), tmp_path)
+    seed = random.randrange(1 << 30)
+    record_property("seed", seed)
+    assert not flood(name, reader, 100 * int(os.environ.get("RANKWISE_TEST_TIMES", "1")), seed, tmp_path)
 
 
 def test_all_readers_are_flooded() -> None:
