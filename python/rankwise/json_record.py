@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankwise.errors import InputError
-from rankwise.machine.link import finite, interval
+from rankwise.records import finite, interval
 
 SCHEMA = 1
 

@@ -84,9 +84,9 @@ def _render(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) ->
 
 def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> list[tuple[str, str]]:
     """Return the lines that describe the machine."""
-    from rankwise.machine.record import hardware_record, short_version
+    from rankwise.machine.record import Hardware, short_version
 
-    hardware = hardware_record(topology)
+    hardware = Hardware(topology).to_dict()
     threads_per_core = hardware["hardware_threads"] / hardware["cores"]
     caches = ", ".join(
         f"L{kind['level']} {_amount(kind['size_bytes'])}"

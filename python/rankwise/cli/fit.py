@@ -10,8 +10,8 @@ from rankwise.cli.table import Table
 from rankwise.units import format_parameter, format_size
 
 if TYPE_CHECKING:
-    from rankwise.machine.link import Interval
     from rankwise.machine.profile import Link, Profile
+    from rankwise.records import Interval
 
 
 @verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")

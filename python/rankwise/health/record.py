@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankwise.machine.link import finite
 from rankwise.measure.witness import POOR
+from rankwise.records import finite
 
 SCHEMA = 1
 Verdict = Literal["same", "slower", "unclear", "unusable"]

@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 from rankwise.distributions import t_quantile, t_tail
 from rankwise.errors import InputError
-from rankwise.machine.link import Curve, Interval
+from rankwise.machine.link import Curve
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource
+from rankwise.records import Interval
 
 Verdict = Literal["slower", "faster", "same", "unclear"]
 Outcome = Literal["slower", "faster", "same", "unclear", "unusable"]

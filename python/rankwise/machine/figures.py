@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.machine.link import Interval, Point
+from rankwise.machine.link import Point
 from rankwise.machine.profile import Link
+from rankwise.records import Interval
 
 
 @dataclass(frozen=True)

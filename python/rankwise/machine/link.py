@@ -10,10 +10,13 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-Interval = tuple[float, float]
+from rankwise.records import Interval, Record, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 AT_ZERO = "time at 0 B"
 LOOK_UPS = ("pchip",)
@@ -25,16 +28,16 @@ LEAST_SIZES = 3  # of a table: through two sizes any line is perfect
 LEAST_TIME_S, MOST_TIME_S, MOST_BYTES = 1e-15, 1e9, 2**53
 
 
-@dataclass(frozen=True)
-class Segment:
+@record
+class Segment(Record):
     """A straight line for sizes from ``from_bytes`` up to, not including, ``to_bytes`` (None: no upper end)."""
 
-    from_bytes: int
-    to_bytes: int | None
-    alpha_s: float
-    beta_s_per_byte: float
-    alpha_ci_s: Interval | None = None
-    beta_ci_s_per_byte: Interval | None = None
+    from_bytes: int = key("smallest size of the segment")
+    to_bytes: int | None = key("largest size of the segment, null: no end")
+    alpha_s: float = key("start of a message by the model")
+    beta_s_per_byte: float = key("time of a byte by the model")
+    alpha_ci_s: Interval | None = key(default=None, after="alpha_s")
+    beta_ci_s_per_byte: Interval | None = key(default=None)
 
     @property
     def latency_s(self) -> float:
@@ -42,50 +45,21 @@ class Segment:
         larger messages only, meets 0 B at or below zero."""
         return self.alpha_s if self.alpha_s > 0 else math.nan
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "from_bytes": self.from_bytes,
-            "to_bytes": self.to_bytes,
-            "alpha_s": self.alpha_s,
-            "alpha_ci_s": _listed(self.alpha_ci_s),
-            "beta_s_per_byte": self.beta_s_per_byte,
-            "beta_ci_s_per_byte": _listed(self.beta_ci_s_per_byte),
-        }
 
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Segment:
-        to_bytes = record.get("to_bytes")
-        return Segment(
-            whole(record["from_bytes"], "from_bytes"),
-            None if to_bytes is None else whole(to_bytes, "to_bytes"),
-            finite(record["alpha_s"], "alpha_s"),
-            finite(record["beta_s_per_byte"], "beta_s_per_byte"),
-            interval(record.get("alpha_ci_s"), "alpha_ci_s"),
-            interval(record.get("beta_ci_s_per_byte"), "beta_ci_s_per_byte"),
-        )
-
-
-@dataclass(frozen=True)
-class Parameter:
+@record
+class Parameter(Record):
     """A parameter of a model with its 95 % interval (None: not known)."""
 
-    value: float
-    ci: Interval | None = None
+    value: float = key("the figure")
+    ci: Interval | None = key("95 % interval", default=None)
 
     def exactly(self) -> Parameter:
         """Return the parameter without an interval: a limit that is one of the measured sizes has none."""
         return Parameter(self.value)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"value": self.value, "ci": _listed(self.ci)}
 
-    @staticmethod
-    def from_dict(record: Mapping[str, Any], what: str) -> Parameter:
-        return Parameter(finite(record["value"], what), interval(record.get("ci"), what))
-
-
-@dataclass(frozen=True)
-class LinkModel:
+@record
+class LinkModel(Record):
     """A fitted model: its segments in order of size, and how it was made.
 
     ``relative_error`` is the root mean square relative difference between model and table, by which intervals of
@@ -94,13 +68,15 @@ class LinkModel:
     ways of sending on sizes that the fit has not seen (None: not tested).
     """
 
-    name: str
-    segments: tuple[Segment, ...]
-    method: str
-    relative_error: float = 0.0
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    parameter_count: int | None = None
-    cross_validated_error: float | None = None
+    name: str = key("name of the model", is_name=True)
+    segments: tuple[Segment, ...] = key("lines by size", after="parameters")
+    method: str = key("how it was fitted")
+    relative_error: float = key("mean relative error of the fit", least=0, most=_MOST_ERROR, default=0.0)
+    parameters: Mapping[str, Parameter] = key("figures by name", factory=dict, after="parameter_count")
+    parameter_count: int | None = key("number of parameters", default=None, after="cross_validated_error")
+    cross_validated_error: float | None = key(
+        "mean relative error on sizes that were not fitted", least=0, most=_MOST_ERROR, default=None, after="relative_error"
+    )
 
     def __post_init__(self) -> None:
         if not self.segments:
@@ -124,41 +100,19 @@ class LinkModel:
         segment = self.segment_at(size_bytes)
         return segment.alpha_s + segment.beta_s_per_byte * size_bytes
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "relative_error": self.relative_error,
-            "cross_validated_error": self.cross_validated_error,
-            "parameter_count": self.parameter_count,
-            "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
-            "segments": [segment.to_dict() for segment in self.segments],
-        }
 
-    @staticmethod
-    def from_dict(name: str, record: Mapping[str, Any]) -> LinkModel:
-        return LinkModel(
-            name,
-            tuple(Segment.from_dict(segment) for segment in entries(record, "segments", list)),
-            str(record["method"]),
-            _error_share(record["relative_error"], "relative_error"),
-            {str(key): Parameter.from_dict(value, str(key)) for key, value in record.get("parameters", {}).items()},
-            None if (count := record.get("parameter_count")) is None else whole(count, "parameter_count"),
-            None if (error := record.get("cross_validated_error")) is None else _error_share(error, "cross_validated_error"),
-        )
-
-
-@dataclass(frozen=True)
-class Point:
+@record
+class Point(Record):
     """One row of the table under the models: the time of one message of a size, with its 95 % interval.
 
     Both ends are None where nothing is known of the spread; an interval without width is none.
     """
 
-    size_bytes: int
-    time_s: float
-    time_lo_s: float | None
-    time_hi_s: float | None
-    samples: int
+    size_bytes: int = key("size of the message", least=0)
+    time_s: float = key("one way of a message of this size", above=0)
+    time_lo_s: float | None = key()
+    time_hi_s: float | None = key()
+    samples: int = key("number of samples")
 
     def __post_init__(self) -> None:
         if self.time_lo_s is None or self.time_hi_s is None or not self.time_lo_s < self.time_hi_s:
@@ -178,44 +132,24 @@ class Point:
         down = math.log(self.time_s / self.time_lo_s) if self.time_lo_s > 0 else math.inf
         return min(max(down, math.log(max(self.time_hi_s / self.time_s, 1.0))), MOST_HALF_WIDTH)
 
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Point:
-        size_bytes = record["size_bytes"]
-        if not isinstance(size_bytes, int) or size_bytes < 0:
-            raise ValueError(f"size_bytes {size_bytes!r} is not a size of at least 0")
-        time_s = finite(record["time_s"], "time_s")
-        low_s, high_s = (None if record[key] is None else finite(record[key], key) for key in ("time_lo_s", "time_hi_s"))
-        if time_s <= 0:
-            raise ValueError(f"time_s {time_s} at {size_bytes} B is not positive")
-        return Point(size_bytes, time_s, low_s, high_s, whole(record["samples"], "samples"))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "size_bytes": self.size_bytes,
-            "time_s": self.time_s,
-            "time_lo_s": self.time_lo_s,
-            "time_hi_s": self.time_hi_s,
-            "samples": self.samples,
-        }
-
-
-@dataclass(frozen=True)
-class Curve:
+@record
+class Curve(Record):
     """Time against size for one way of sending over one link class: table, models, and the model that answers.
 
     ``alpha_method`` says whether alpha was measured or is the intercept of a line through other sizes.
     """
 
-    model: str
-    alpha_s: float
-    alpha_ci_s: Interval | None
-    beta_s_per_byte: float
-    beta_ci_s_per_byte: Interval | None
-    samples: int
-    statistic: str
-    table: tuple[Point, ...]
-    models: Mapping[str, LinkModel]
-    alpha_method: str = AT_ZERO
+    model: str = key("name of the model that predicts")
+    alpha_s: float = key("start of a message by the model")
+    alpha_ci_s: Interval | None = key()
+    beta_s_per_byte: float = key("time of a byte by the model")
+    beta_ci_s_per_byte: Interval | None = key()
+    samples: int = key("number of samples")
+    statistic: str = key("what stands for a row's samples")
+    table: tuple[Point, ...] = key("one row a size", after="models")
+    models: Mapping[str, LinkModel] = key("by name")
+    alpha_method: str = key("where alpha is from", default=AT_ZERO, after="alpha_ci_s")
 
     def chosen(self) -> LinkModel:
         """Return the model that answers for this curve."""
@@ -252,89 +186,13 @@ class Curve:
         """Tell whether a size lies beyond the measured ones."""
         return not self.table[0].size_bytes <= size_bytes <= self.table[-1].size_bytes
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "model": self.model,
-            "alpha_s": self.alpha_s,
-            "alpha_ci_s": _listed(self.alpha_ci_s),
-            "alpha_method": self.alpha_method,
-            "beta_s_per_byte": self.beta_s_per_byte,
-            "beta_ci_s_per_byte": _listed(self.beta_ci_s_per_byte),
-            "samples": self.samples,
-            "statistic": self.statistic,
-            "models": {name: model.to_dict() for name, model in self.models.items()},
-            "table": [point.to_dict() for point in self.table],
-        }
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Curve:
-        models = {name: LinkModel.from_dict(name, model) for name, model in entries(record, "models").items()}
-        if record["model"] not in models:
-            raise ValueError(f"the chosen model '{record['model']}' is not among its models")
-        table = tuple(Point.from_dict(point) for point in entries(record, "table", list))
-        sizes = [point.size_bytes for point in table]
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        curve = super().from_dict(value, what)
+        if curve.model not in curve.models:
+            raise ValueError(f"the chosen model '{curve.model}' is not among its models")
+        sizes = [point.size_bytes for point in curve.table]
         if len(sizes) < LEAST_SIZES or sizes != sorted(set(sizes)):
             raise ValueError(f"the table has the sizes {sizes}: at least {LEAST_SIZES} are needed, in order and each once")
-        return Curve(
-            model=str(record["model"]),
-            alpha_s=finite(record["alpha_s"], "alpha_s"),
-            alpha_ci_s=interval(record["alpha_ci_s"], "alpha_ci_s"),
-            beta_s_per_byte=finite(record["beta_s_per_byte"], "beta_s_per_byte"),
-            beta_ci_s_per_byte=interval(record["beta_ci_s_per_byte"], "beta_ci_s_per_byte"),
-            samples=whole(record["samples"], "samples"),
-            statistic=str(record["statistic"]),
-            table=table,
-            models=models,
-            # Profiles of before this key say it by their first row.
-            alpha_method=str(record.get("alpha_method", AT_ZERO if sizes[0] == 0 else "intercept")),
-        )
-
-
-def finite(value: Any, what: str) -> float:
-    """Return a number as float; ValueError when it is none, or not finite."""
-    try:
-        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
-            return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        raise ValueError(f"{what} is not a finite number") from None
-    raise ValueError(f"{what} {value!r} is not a finite number")
-
-
-def whole(value: Any, what: str) -> int:
-    """Return a whole number; ValueError when it is none, or beyond what a count can be."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1 or abs(value) >= 1 << 63:
-        raise ValueError(f"{what} {value!r:.40} is not a whole number")
-    return int(value)
-
-
-def entries(record: Mapping[str, Any], key: str, kind: type = dict) -> Any:
-    """Return what a key holds, an object or a list; ValueError when it is neither, or of other things than objects."""
-    value: Any = record[key]
-    held = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else None
-    if held is None or not isinstance(value, kind) or not all(isinstance(one, Mapping) for one in held):
-        raise ValueError(f"{key} {value!r:.40} is not {'an object' if kind is dict else 'a list'} of objects")
-    return value
-
-
-def _error_share(value: Any, what: str) -> float:
-    """Return the relative error of a model; ValueError for what none can have."""
-    error = finite(value, what)
-    if not 0 <= error <= _MOST_ERROR:
-        raise ValueError(f"{what} {value!r} is no relative error between 0 and {_MOST_ERROR:g}")
-    return error
-
-
-def interval(value: Any, what: str) -> Interval | None:
-    """Return [low, high] as a tuple, None as None; ValueError otherwise."""
-    if value is None:
-        return None
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ValueError(f"{what} {value!r} is not a pair [low, high]")
-    low, high = finite(value[0], what), finite(value[1], what)
-    if low > high:
-        raise ValueError(f"{what} {value!r} has its low end above its high end")
-    return low, high
-
-
-def _listed(pair: Interval | None) -> list[float] | None:
-    return None if pair is None else [pair[0], pair[1]]
+        # Profiles of before this key say it by their first row.
+        return curve if "alpha_method" in value or sizes[0] == 0 else replace(curve, alpha_method="intercept")

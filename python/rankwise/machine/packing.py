@@ -5,18 +5,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rankwise.machine.link import finite, whole
+from rankwise.records import Record, finite, key, record, whole
 
 
-@dataclass(frozen=True)
-class Packing:
+def _curves(value: Any) -> dict[int, list[tuple[int, float]]]:
+    """Read the curves back. Raises ValueError for what is none."""
+    if not isinstance(value, Mapping) or not all(str(rows).isdigit() for rows in value):
+        raise ValueError("packing is no curves by the bytes of a row")
+    curves: dict[int, list[tuple[int, float]]] = {}
+    for rows, curve in sorted(value.items(), key=lambda item: int(item[0])):
+        points = sorted((whole(size, f"packing {rows}"), finite(time_s, f"packing {rows}")) for size, time_s in curve)
+        if int(rows) < 1 or not points or points[0][0] < 1 or min(time_s for _, time_s in points) <= 0:
+            raise ValueError(f"packing: rows of {rows} B have a size or time that is not positive")
+        curves[int(rows)] = points
+    if not curves:
+        raise ValueError("packing: it has no curve")
+    return curves
+
+
+@record
+class Packing(Record):
     """``curves``: by the bytes of a row, ascending, (bytes of the message, seconds) of one copy, ascending."""
 
-    curves: Mapping[int, Sequence[tuple[int, float]]]
+    curves: Mapping[int, Sequence[tuple[int, float]]] = key(
+        "by the bytes of a row: bytes of the message, seconds of one copy", inline=True, read=_curves
+    )
 
     def time_s(self, size_bytes: int, row_bytes: int) -> float:
         """Return the seconds of one copy; between lengths and between sizes
@@ -25,24 +41,6 @@ class Packing:
             return 0.0
         rates = [(rows, _at(curve, size_bytes)) for rows, curve in self.curves.items()]
         return size_bytes * _between(rates, row_bytes)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {str(rows): [list(point) for point in curve] for rows, curve in self.curves.items()}
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Packing:
-        """Read the record of a profile. Raises ValueError for one that is not right."""
-        if not isinstance(record, Mapping) or not all(str(rows).isdigit() for rows in record):
-            raise ValueError("packing is no curves by the bytes of a row")
-        curves: dict[int, list[tuple[int, float]]] = {}
-        for rows, curve in sorted(record.items(), key=lambda item: int(item[0])):
-            points = sorted((whole(size, f"packing {rows}"), finite(time_s, f"packing {rows}")) for size, time_s in curve)
-            if int(rows) < 1 or not points or points[0][0] < 1 or min(time_s for _, time_s in points) <= 0:
-                raise ValueError(f"packing: rows of {rows} B have a size or time that is not positive")
-            curves[int(rows)] = points
-        if not curves:
-            raise ValueError("packing: it has no curve")
-        return Packing(curves)
 
 
 def _at(curve: Sequence[tuple[int, float]], size_bytes: int) -> float:

@@ -14,19 +14,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.errors import InputError
 from rankwise.files import read_json, write_json
 from rankwise.machine.fft_rates import FftRates
-from rankwise.machine.link import Curve, Interval, Parameter, entries, finite, interval, whole
+from rankwise.machine.link import Curve, Parameter
 from rankwise.machine.packing import Packing
+from rankwise.machine.record import MachineRecord
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.progress import tell_at_end
 from rankwise.reading import read_through
+from rankwise.records import Interval, Record, computed, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 SCHEMA = 2
 LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
@@ -50,67 +55,35 @@ class Choice:
     reason: str
 
 
-@dataclass(frozen=True)
-class Loaded:
+@record
+class Loaded(Record):
     """Alpha and beta of a plain send while ``pairs`` other pairs of ranks keep the link busy, and how many times those of
     the free link they are."""
 
-    alpha_s: float
-    beta_s_per_byte: float
-    alpha_ci_s: Interval | None
-    beta_ci_s_per_byte: Interval | None
-    pairs: int
-    alpha_ratio: float
-    beta_ratio: float | None  # None where the free link's beta is 0
-    alpha_ratio_ci: Interval | None = None
-    beta_ratio_ci: Interval | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Loaded:
-        def figure(key: str) -> float:
-            return finite(record[key], key)
-
-        def spread(key: str) -> Interval | None:
-            return interval(record.get(key), key)
-
-        return Loaded(
-            figure("alpha_s"),
-            figure("beta_s_per_byte"),
-            spread("alpha_ci_s"),
-            spread("beta_ci_s_per_byte"),
-            whole(record["pairs"], "pairs"),
-            figure("alpha_ratio"),
-            None if record["beta_ratio"] is None else figure("beta_ratio"),
-            spread("alpha_ratio_ci"),
-            spread("beta_ratio_ci"),
-        )
+    alpha_s: float = key("start of a message")
+    beta_s_per_byte: float = key("time of a byte")
+    alpha_ci_s: Interval | None = key()
+    beta_ci_s_per_byte: Interval | None = key()
+    pairs: int = key("pairs of ranks that keep the link busy")
+    alpha_ratio: float = key("alpha under load against that of the free link")
+    beta_ratio: float | None = key("beta under load against that of the free link; null where that is 0")
+    alpha_ratio_ci: Interval | None = key(default=None)
+    beta_ratio_ci: Interval | None = key(default=None)
 
 
-@dataclass(frozen=True)
-class Spread:
+@record
+class Spread(Record):
     """How much a plain send's times differ, as coefficients of variation: those of the launches' medians (None: a single
     launch), and, robustly, those of samples within a launch; the median over sizes. ``between_sessions`` is that of the
     machine's sessions, earlier ones included (None: fewer than three)."""
 
-    between_launches: float | None
-    within_launches: float
-    between_sessions: float | None = None
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Spread:
-        def figure(key: str) -> float | None:
-            return None if record.get(key) is None else finite(record[key], key)
-
-        return Spread(
-            figure("between_launches"), finite(record["within_launches"], "within_launches"), figure("between_sessions")
-        )
+    between_launches: float | None = key("coefficient of variation of the launches' medians; null for one launch")
+    within_launches: float = key("coefficient of variation within a launch")
+    between_sessions: float | None = key("coefficient of variation of sessions; null for fewer than three", default=None)
 
 
-@dataclass(frozen=True)
-class Link:
+@record
+class Link(Record):
     """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen.
 
     ``parameters`` are what was measured directly rather than fitted (LogGP's o, g and l, limits of the protocol); ``loaded``
@@ -119,20 +92,37 @@ class Link:
     between hours in which the processor was faster or slower. None where none was timed.
     """
 
-    send: Curve
-    variants: Mapping[str, Curve] = field(default_factory=dict)
+    send: Curve = key("a plain send", inline=True)
+    variants: Mapping[str, Curve] = key("other ways of sending, by name", factory=dict, after="reason")
     choice: Choice | None = None
-    reference_loop_s: float | None = None
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    loaded: Loaded | None = None
-    spread: Spread | None = None
-    # What steps take as exchanges meet them (engines/ingredients.py): by way of sending and kind of step, [bytes, seconds].
-    steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reference_loop_s: float | None = key(
+        "time of a fixed piece of work beside the samples", default=None, above=0, after="send"
+    )
+    alpha_loops = computed("alpha in times of that", "float | None", lambda of: of.in_loops(of.send.alpha_s))
+    beta_loops_per_byte = computed("beta in times of that", "float | None", lambda of: of.in_loops(of.send.beta_s_per_byte))
+    reason = computed("why this model, in words", "str | None", lambda of: of.choice and of.choice.reason)
+    parameters: Mapping[str, Parameter] = key("figures that were measured directly, by name", factory=dict)
+    loaded: Loaded | None = key("the link while others use it", default=None)
+    spread: Spread | None = key(
+        "how much launches and samples differ, or unknown", default=None, shape="Spread | Literal['unknown']",
+        write=lambda spread: spread or UNKNOWN,
+        read=lambda value: None if value in (None, UNKNOWN) else Spread.from_dict(value, "spread"),
+    )
+    steps: Mapping[str, Mapping[str, Any]] = key("what a rank's steps take, by way of sending", factory=dict, omit=True)
 
     @property
     def together(self) -> dict[str, Curve]:
         """The ways of sending that models are fitted to together, plain sends first."""
         return {"send": self.send, **{way: self.variants[way] for way in VARIANTS if way in self.variants}}
+
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        link, reason = super().from_dict(value, what), value.get("reason")
+        return link if reason is None else replace(link, choice=Choice(link.send.model, str(reason)))
+
+    def in_loops(self, time_s: float) -> float | None:
+        """Return a time as a multiple of the reference loop; None where that was not timed."""
+        return None if self.reference_loop_s is None else time_s / self.reference_loop_s
 
     def parameter_count(self, model: str) -> int:
         """Count a model's parameters over all ways of sending; one that has named ones shares them between ways."""
@@ -155,53 +145,69 @@ class Link:
             return self.send.model
         return min(fits, key=lambda name: self.send.models[name].cross_validated_error or 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        loop_s = self.reference_loop_s
-        return {
-            **self.send.to_dict(),
-            "reference_loop_s": loop_s,
-            "alpha_loops": None if loop_s is None else self.send.alpha_s / loop_s,
-            "beta_loops_per_byte": None if loop_s is None else self.send.beta_s_per_byte / loop_s,
-            "reason": None if self.choice is None else self.choice.reason,
-            "variants": {name: curve.to_dict() for name, curve in self.variants.items()},
-            "parameters": {name: parameter.to_dict() for name, parameter in self.parameters.items()},
-            "loaded": None if self.loaded is None else self.loaded.to_dict(),
-            "spread": UNKNOWN if self.spread is None else asdict(self.spread),
-            **({"steps": self.steps} if self.steps else {}),
-        }
 
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Link:
-        variants = record.get("variants", {})
-        send, reason, loop_s = Curve.from_dict(record), record.get("reason"), record.get("reference_loop_s")
-        if loop_s is not None and finite(loop_s, "reference_loop_s") <= 0:
-            raise ValueError(f"reference_loop_s {loop_s} is not positive")
-        return Link(
-            send,
-            {str(name): Curve.from_dict(curve) for name, curve in variants.items()},
-            None if reason is None else Choice(send.model, str(reason)),
-            loop_s,
-            {str(name): Parameter.from_dict(value, str(name)) for name, value in record.get("parameters", {}).items()},
-            None if record.get("loaded") is None else Loaded.from_dict(record["loaded"]),
-            None if record.get("spread") in (None, UNKNOWN) else Spread.from_dict(record["spread"]),
-            dict(record.get("steps", {})),
-        )
+@record
+class Campaign(Record):
+    """A campaign that figures of a profile come from."""
+
+    id: str = key("its id")
+    kind: str = key("what was measured")
+    created: str = key("when, UTC")
+    launches: int = key("launches of the ranks")
+    level: str = key("how far its figures can be trusted: good, limited, poor or unknown")
 
 
-@dataclass(frozen=True)
-class Profile:
+@record
+class Imported(Record):
+    """A table that figures of a profile come from."""
+
+    file: str = key("name of the file")
+    line: int = key("line in the file")
+    program: str = key("program that measured")
+    link: str = key("link class")
+    kept_as: str = key("under which name it is kept")
+    statistic: str = key("what stands for a row's samples")
+
+
+@record
+class Source(Record):
+    """Where a profile's figures come from: which keys there are depends on the kind."""
+
+    kind: Literal["measured", "imported"] = key("measured, or imported from a table")
+    samples_file: str = key("file of the samples", optional=True)
+    campaign: str = key("id of the campaign", optional=True)
+    measured: str = key("when, UTC", optional=True)
+    campaigns: tuple[Campaign, ...] = key("campaigns that the figures are of", optional=True)
+    timer_cost_s: float = key("what reading the clock takes", optional=True)
+    statistic: str = key("what stands for a row's samples", optional=True)
+    model: str = key("model that was asked for", optional=True)
+    method: str = key("how it was fitted", optional=True)
+    table: str = key("name of the imported table", optional=True)
+    imports: tuple[Imported, ...] = key("tables that the figures are of", optional=True)
+    launches: int = key("launches of the link class with fewest", optional=True)
+    span_s: float = key("from the first launch to the last", optional=True)
+    precision: float | None = key("to which share every row was to be known; null: not asked for", optional=True)
+    stopped_by: str = key("what ended it: precision or time", optional=True)
+    imprecise_cells: int = key("rows whose interval did not become narrow", optional=True)
+    visits_left_out: int = key("planned visits that the time left out", optional=True)
+
+
+@record
+class Profile(Record):
     """A machine's profile; ``source`` says where the figures come from (a samples file, an imported table)."""
 
-    machine: Mapping[str, Any]
-    links: Mapping[str, Link]
-    created: str
-    source: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    fft3d: FftRates | None = None
-    shared: Shared = Shared()
-    work: Mapping[str, Any] = field(default_factory=dict)  # with steps: copies and additions of fresh blocks, [bytes, seconds]
-    trust: Trust = Trust()
-    packing: Packing | None = None
+    schema = computed("version of this document", int, lambda profile: SCHEMA)
+    machine: Mapping[str, Any] = key("the machine that was measured", shape=MachineRecord, after="source")
+    links: Mapping[str, Link] = key("by link class", after="shared")
+    created: str = key("when it was made, UTC")
+    source: Mapping[str, Any] = key("where the figures are from", shape="Source")
+    warnings: tuple[str, ...] = key("what was unusual, in words", default=(), after="machine")
+    fft3d: FftRates | None = key("rates of 3-D FFTs", default=None, omit=True)
+    shared: Shared = key("what ranks share", default=Shared(), after="trust")
+    # With steps: copies and additions of fresh blocks, [bytes, seconds].
+    work: Mapping[str, Any] = key("copies and additions of fresh blocks", factory=dict, omit=True)
+    trust: Trust = key("how far the figures can be trusted", default=Trust(), after="warnings", read=Trust.from_dict)
+    packing: Packing | None = key("what packing a message takes, by the bytes of a row", default=None, omit=True)
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -227,20 +233,33 @@ class Profile:
             lost += [f"{name} under load"] if link.loaded is not None and there.loaded is None else []
         return lost
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "created": self.created,
-            "source": dict(self.source),
-            "machine": dict(self.machine),
-            "warnings": list(self.warnings),
-            "trust": self.trust.to_dict(),
-            "shared": self.shared.to_dict(),
-            "links": {name: link.to_dict() for name, link in self.links.items()},
-            **({} if self.fft3d is None else {"fft3d": self.fft3d.to_dict()}),
-            **({"work": self.work} if self.work else {}),
-            **({} if self.packing is None else {"packing": self.packing.to_dict()}),
-        }
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        """Build a profile from its JSON value; ``what`` names it in the InputError of a bad one."""
+        if not isinstance(value, dict):
+            raise InputError(f"profile {what} is not a JSON object: {_MEND}")
+        schema = value.get("schema")
+        if not isinstance(schema, int) or schema < 1:
+            raise InputError(f"profile {what} names no schema: {_MEND}")
+        if schema > SCHEMA:
+            raise InputError(
+                f"profile {what} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it"
+            )
+        profile = read_through(lambda trace: cls._read(trace.of(value), schema), f"profile {what}", _MEND)
+        _require_checksums(value, what)  # last: what cannot be is told by its name
+        return profile
+
+    @classmethod
+    def _read(cls, value: Any, schema: int) -> Self:
+        if not value["links"]:
+            raise ValueError("links: it has no link class")
+        if unknown := [name for name in value["links"] if name not in LINK_CLASSES]:
+            raise ValueError(f"'{unknown[0]}' is not a link class ({', '.join(LINK_CLASSES)})")
+        profile = super().from_dict(value)
+        if schema > 1:
+            return profile
+        links, shared = _from_schema_1(profile.links)
+        return replace(profile, links=links, shared=shared)
 
     def save(self, path: Path) -> None:
         """Write the profile as a whole file, with the checksums of its figures."""
@@ -248,53 +267,9 @@ class Profile:
         write_json(path, {**record, _CHECKSUMS: _checksums(record)})
 
     @staticmethod
-    def from_dict(record: Any, where: str) -> Profile:
-        """Build a profile from its JSON value; ``where`` names it in the InputError of a bad one."""
-        if not isinstance(record, dict):
-            raise InputError(f"profile {where} is not a JSON object: {_MEND}")
-        schema = record.get("schema")
-        if not isinstance(schema, int) or schema < 1:
-            raise InputError(f"profile {where} names no schema: {_MEND}")
-        if schema > SCHEMA:
-            raise InputError(
-                f"profile {where} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it"
-            )
-        profile = read_through(lambda trace: _profile_of(trace.of(record), schema), f"profile {where}", _MEND)
-        _require_checksums(record, where)  # last: what cannot be is told by its name
-        return profile
-
-    @staticmethod
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
         return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
-
-
-def _profile_of(record: Mapping[str, Any], schema: int) -> Profile:
-    if not record["links"]:
-        raise ValueError("links: it has no link class")
-    links: dict[str, Link] = {}
-    for name, link in entries(record, "links").items():
-        if name not in LINK_CLASSES:
-            raise ValueError(f"'{name}' is not a link class ({', '.join(LINK_CLASSES)})")
-        try:
-            links[name] = Link.from_dict(link)
-        except ValueError as error:
-            raise ValueError(f"link {name}: {error}") from None
-    shared = Shared.from_dict(record.get("shared", {}))
-    if schema == 1:
-        links, shared = _from_schema_1(links)
-    return Profile(
-        machine=dict(record["machine"]),
-        links=links,
-        created=str(record["created"]),
-        source=dict(record["source"]),
-        warnings=tuple(str(warning) for warning in record.get("warnings", [])),
-        fft3d=None if (rates := record.get("fft3d")) is None else FftRates.from_dict(rates),
-        shared=shared,
-        work=dict(record.get("work", {})),
-        trust=Trust.from_dict(record.get("trust")),
-        packing=None if (packing := record.get("packing")) is None else Packing.from_dict(packing),
-    )
 
 
 def _checksums(record: Mapping[str, Any]) -> dict[str, str]:

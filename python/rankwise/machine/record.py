@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from rankwise.machine.snapshot import virtualization
 from rankwise.machine.topology import Topology
+from rankwise.records import Record, computed, key, record
 
 
 class MpiFacts(Protocol):
@@ -29,51 +30,72 @@ class MpiFacts(Protocol):
     def matches(self) -> bool: ...
 
 
+@record
+class CacheKind(Record):
+    """Caches that are alike."""
+
+    level: int = key("level of the cache")
+    size_bytes: int = key("size of a cache")
+    shared_by: int = key("hardware threads that share one")
+    count: int = key("how many there are")
+
+
+@record
+class MpiRecord(Record):
+    """The library and its launcher, without folders: these hold user names."""
+
+    mpi: MpiFacts
+    library_version = computed("version of the library", str, lambda of: short_version(of.mpi.library_version))
+    library_family = computed("mpich, openmpi or another", str, lambda of: of.mpi.library_family)
+    launcher = computed("name of the launcher", str, lambda of: of.mpi.launcher_path.name if of.mpi.launcher_path else "")
+    launcher_family = computed("mpich, openmpi or another", str, lambda of: of.mpi.launcher_family)
+    launcher_version = computed("version of the launcher", str, lambda of: short_version(of.mpi.launcher_version))
+    origin = computed("wheel (installed by pip) or system", str, lambda of: of.mpi.origin)
+
+
+@record
+class Hardware(Record):
+    """The machine without its MPI; ``caches`` are counted by kind, as all of a kind are alike."""
+
+    topology: Topology
+    root: Path = Path("/")
+    hostname = computed("name of the host", str, lambda of: of.topology.host)
+    cpu_model = computed("model of the processor", str, lambda of: of.topology.cpu_model, optional=True)
+    sockets = computed("how many there are", int, lambda of: of.topology.socket_count, optional=True)
+    numa_nodes = computed("how many there are", int, lambda of: len(of.topology.numa_nodes), optional=True)
+    cores = computed("how many there are", int, lambda of: of.topology.core_count, optional=True)
+    hardware_threads = computed("how many there are", int, lambda of: len(of.topology.pus), optional=True)
+    allowed_hardware_threads = computed(
+        "how many this process may use", int, lambda of: len(of.topology.allowed), optional=True
+    )
+    memory_bytes = computed("memory of the node", int, lambda of: of.topology.memory_bytes, optional=True)
+    caches = computed("caches by kind", tuple[CacheKind, ...], lambda of: cache_kinds(of.topology), optional=True)
+    virtualization = computed(
+        "kind of virtual machine, or none", str, lambda of: virtualization(of.root) or "none", optional=True
+    )
+    kernel_release = computed("release of the kernel", str, lambda of: os.uname().release, optional=True)
+    topology_source = computed("hwloc-library, lstopo or sysfs", str, lambda of: of.topology.source, optional=True)
+
+
+@record
+class MachineRecord(Hardware):
+    """What a profile stores under ``machine``; its keys are there as far as they are known."""
+
+    mpi: MpiRecord | None = key("the MPI; null: none was found", default=None, optional=True)
+
+
 def machine_record(topology: Topology, mpi: MpiFacts | None) -> dict[str, Any]:
     """Return what a profile stores under ``machine``; ``mpi`` is null where none was found."""
-    return {**hardware_record(topology), "mpi": None if mpi is None else mpi_record(mpi)}
+    return MachineRecord(topology, mpi=None if mpi is None else MpiRecord(mpi)).to_dict()
 
 
-def hardware_record(topology: Topology, root: Path = Path("/")) -> dict[str, Any]:
-    """Return the machine without its MPI; ``caches`` are counted by kind, as all of a kind are alike."""
-    return {
-        "hostname": topology.host,
-        "cpu_model": topology.cpu_model,
-        "sockets": topology.socket_count,
-        "numa_nodes": len(topology.numa_nodes),
-        "cores": topology.core_count,
-        "hardware_threads": len(topology.pus),
-        "allowed_hardware_threads": len(topology.allowed),
-        "memory_bytes": topology.memory_bytes,
-        "caches": cache_kinds(topology),
-        "virtualization": virtualization(root) or "none",
-        "kernel_release": os.uname().release,
-        "topology_source": topology.source,
-    }
-
-
-def cache_kinds(topology: Topology) -> list[dict[str, int]]:
+def cache_kinds(topology: Topology) -> list[CacheKind]:
     """Return the kinds of caches: level, size, how many there are, and by how many hardware threads one is shared."""
     counts: dict[tuple[int, int, int], int] = {}
     for cache in topology.caches:
         kind = (cache.level, cache.size_bytes, len(cache.pus))
         counts[kind] = counts.get(kind, 0) + 1
-    return [
-        {"level": level, "size_bytes": size, "shared_by": shared_by, "count": count}
-        for (level, size, shared_by), count in sorted(counts.items())
-    ]
-
-
-def mpi_record(mpi: MpiFacts) -> dict[str, str]:
-    """Return the library and its launcher, without folders: these hold user names."""
-    return {
-        "library_version": short_version(mpi.library_version),
-        "library_family": mpi.library_family,
-        "launcher": mpi.launcher_path.name if mpi.launcher_path is not None else "",
-        "launcher_family": mpi.launcher_family,
-        "launcher_version": short_version(mpi.launcher_version),
-        "origin": mpi.origin,
-    }
+    return [CacheKind(*kind, count) for kind, count in sorted(counts.items())]
 
 
 def short_version(text: str) -> str:

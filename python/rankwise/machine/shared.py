@@ -7,10 +7,13 @@ measured is that of as many pairs as there are, at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
-from rankwise.machine.link import Interval, finite, interval
+from rankwise.records import Interval, Record, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 KINDS = ("card", "memory", "socket", "sockets")
 # Both ways together at least so many times one way. What sends or receives comes to 1 at most; over links that do both, TCP's
@@ -18,18 +21,20 @@ KINDS = ("card", "memory", "socket", "sockets")
 _FULL_DUPLEX = 1.25
 
 
-@dataclass(frozen=True)
-class Resource:
+@record
+class Resource(Record):
     """One shared resource; ``pairs`` is the table under it, one way: so many pairs, of messages of a size, bytes/s together.
 
     ``bytes_per_s`` is one way, of large messages, ``messages_per_s`` of small ones (None: not known).
     """
 
-    bytes_per_s: float
-    messages_per_s: float | None = None
-    both_ways_bytes_per_s: float | None = None
-    pairs: tuple[tuple[int, int, float], ...] = ()
-    ci: Interval | None = None
+    bytes_per_s: float = key("rate one way, of large messages", above=0)
+    messages_per_s: float | None = key("rate of small messages; null: not measured", above=0, default=None)
+    both_ways_bytes_per_s: float | None = key("rate of both directions together", above=0, default=None)
+    pairs: tuple[tuple[int, int, float], ...] = key(
+        "the table under these, one way: pairs, size in bytes, bytes/s of all pairs together", least=1, above=0, default=()
+    )
+    ci: Interval | None = key("95 % interval of bytes_per_s", above=0, default=None)
 
     @property
     def half_duplex(self) -> bool:
@@ -42,53 +47,24 @@ class Resource:
         """The most pairs that were measured at once; None where there is no table."""
         return max((pairs for pairs, _, _ in self.pairs), default=None)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "bytes_per_s": self.bytes_per_s,
-            "messages_per_s": self.messages_per_s,
-            "both_ways_bytes_per_s": self.both_ways_bytes_per_s,
-            "pairs": [list(row) for row in self.pairs],
-            "ci": None if self.ci is None else list(self.ci),
-        }
 
-    @staticmethod
-    def from_dict(record: Any, what: str) -> Resource:
-        """Read back a resource. Raises ValueError that names the key under ``what``."""
-        if not isinstance(record, Mapping) or "bytes_per_s" not in record:
-            raise ValueError(f"{what} has no bytes_per_s")
-
-        def optional(key: str) -> float | None:
-            return None if record.get(key) is None else _positive(record[key], f"{what}.{key}")
-
-        ci = interval(record.get("ci"), f"{what}.ci")
-        if ci is not None:
-            _positive(ci[0], f"{what}.ci")
-        return Resource(
-            _positive(record["bytes_per_s"], f"{what}.bytes_per_s"),
-            optional("messages_per_s"),
-            optional("both_ways_bytes_per_s"),
-            tuple(_pairs_row(row, f"{what}.pairs") for row in record.get("pairs") or ()),
-            ci,
-        )
-
-
-@dataclass(frozen=True)
-class Level:
+@record
+class Level(Record):
     """Switches above the node: how many nodes are below one, and what leaves it upwards, together."""
 
-    nodes: int
-    up_bytes_per_s: float
+    nodes: int = key("nodes below one switch", least=1)
+    up_bytes_per_s: float = key("rate upwards of these together", above=0)
 
 
-@dataclass(frozen=True)
-class Shared:
+@record
+class Shared(Record):
     """What is known of each kind of resource (None: nothing); ``levels`` go from the innermost switches outwards."""
 
-    card: Resource | None = None  # of a node, each direction
-    memory: Resource | None = None  # of a node, for messages that stay in it
-    socket: Resource | None = None  # of one socket's memory, where a node has several
-    sockets: Resource | None = None  # the link between the sockets of a node
-    levels: tuple[Level, ...] = ()
+    card: Resource | None = key("the card of a node, each direction", default=None, omit=True)
+    memory: Resource | None = key("memory of a node, for messages that stay in it", default=None, omit=True)
+    socket: Resource | None = key("memory of one socket, where a node has several", default=None, omit=True)
+    sockets: Resource | None = key("the link between the sockets of a node", default=None, omit=True)
+    levels: tuple[Level, ...] = key("switches above the nodes, the innermost first", default=(), omit=True)
 
     def resources(self) -> Iterator[tuple[str, Resource]]:
         """Yield the kinds that are known."""
@@ -105,47 +81,14 @@ class Shared:
         """Say what is to be known of these figures before one builds on them."""
         return [f"{kind}: of one pair: more were not measurable there" for kind, one in self.resources() if one.most_pairs == 1]
 
-    def to_dict(self) -> dict[str, Any]:
-        levels = [{"nodes": level.nodes, "up_bytes_per_s": level.up_bytes_per_s} for level in self.levels]
-        return {**{kind: one.to_dict() for kind, one in self.resources()}, **({"levels": levels} if levels else {})}
-
-    @staticmethod
-    def from_dict(record: Any) -> Shared:
-        """Read back what is shared. Raises ValueError that names the key."""
-        if not isinstance(record, Mapping):
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "shared") -> Self:
+        if not isinstance(value, Mapping):
             raise ValueError("shared is not an object of resources")
-        for key in record:
-            if key not in (*KINDS, "levels"):
-                raise ValueError(f"shared.{key} is no resource ({', '.join(KINDS)}, levels)")
-        levels = tuple(_level(level) for level in record.get("levels") or ())
-        if [level.nodes for level in levels] != sorted({level.nodes for level in levels}):
+        for name in value:
+            if name not in (*KINDS, "levels"):
+                raise ValueError(f"shared.{name} is no resource ({', '.join(KINDS)}, levels)")
+        shared = super().from_dict(value, what)
+        if [level.nodes for level in shared.levels] != sorted({level.nodes for level in shared.levels}):
             raise ValueError("shared.levels are not in order, those of fewer nodes first")
-        return Shared(
-            levels=levels,
-            **{kind: Resource.from_dict(record[kind], f"shared.{kind}") for kind in KINDS if record.get(kind) is not None},
-        )
-
-
-def _level(record: Any) -> Level:
-    return Level(
-        _count(record["nodes"], 1, "shared.levels.nodes"), _positive(record["up_bytes_per_s"], "shared.levels.up_bytes_per_s")
-    )
-
-
-def _pairs_row(row: Any, what: str) -> tuple[int, int, float]:
-    if not isinstance(row, list | tuple) or len(row) != 3:
-        raise ValueError(f"{what} {row!r} is not [pairs, size_bytes, bytes_per_s]")
-    # An empty message moves nothing, and so many of them no bytes a second.
-    return _count(row[0], 1, what), _count(row[1], 1, what), _positive(row[2], what)
-
-
-def _count(value: Any, least: int, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{what} {value!r} is not a whole number of at least {least}")
-    return value
-
-
-def _positive(value: Any, what: str) -> float:
-    if (number := finite(value, what)) <= 0:
-        raise ValueError(f"{what} {value!r} is not above 0")
-    return number
+        return shared

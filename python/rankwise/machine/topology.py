@@ -8,50 +8,53 @@ PU, so that every source of discovery gives the same numbers; NUMA nodes keep th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankwise.errors import InputError
+from rankwise.records import Record, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Source = Literal["hwloc-library", "lstopo", "sysfs"]
 
 
-@dataclass(frozen=True)
-class Pu:
+@record
+class Pu(Record):
     """One hardware thread: its number in the operating system, and the core, socket and NUMA node it belongs to."""
 
-    os_index: int
-    core: int
-    socket: int
-    numa_node: int
+    os_index: int = key("number in the operating system", least=0)
+    core: int = key("number of its core", least=0)
+    socket: int = key("number of its socket", least=0)
+    numa_node: int = key("its NUMA node", least=0)
 
 
-@dataclass(frozen=True)
-class Cache:
+@record
+class Cache(Record):
     """One data or unified cache and the PUs that share it; the size is 0 where the system does not tell it."""
 
-    level: int
-    size_bytes: int
-    pus: tuple[int, ...]
+    level: int = key("level of the cache", least=0)
+    size_bytes: int = key("its size; 0: not known", least=0)
+    pus: tuple[int, ...] = key("hardware threads that share it", least=0)
 
 
-@dataclass(frozen=True)
-class Topology:
+@record
+class Topology(Record):
     """One computer. ``allowed`` are the PUs that this process may use (affinity mask, cgroup's cpuset).
 
     Raises ValueError when the parts contradict each other.
     """
 
-    host: str
-    cpu_model: str
-    memory_bytes: int
-    numa_nodes: tuple[int, ...]
-    pus: tuple[Pu, ...]
-    caches: tuple[Cache, ...]
-    allowed: tuple[int, ...]
-    source: Source
+    host: str = key("name of the host")
+    cpu_model: str = key("model of the processor")
+    memory_bytes: int = key("memory of the node", least=0)
+    numa_nodes: tuple[int, ...] = key("NUMA nodes", least=0)
+    pus: tuple[Pu, ...] = key("hardware threads")
+    caches: tuple[Cache, ...] = key("caches")
+    allowed: tuple[int, ...] = key("hardware threads that this process may use", least=0)
+    source: Source = key("where it is from")
 
     def __post_init__(self) -> None:
         known = {pu.os_index for pu in self.pus}
@@ -185,29 +188,11 @@ class Topology:
                 keyed.append((nth, pu.socket, pu.numa_node, pu.core, pu))
         return [entry[-1] for entry in sorted(keyed, key=lambda entry: entry[:-1])]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the value that stands for this topology in JSON."""
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(record: Any) -> Topology:
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
         """Build a topology from its JSON value. Raises InputError when the value is not one."""
         try:
-            return Topology(
-                host=_text(record["host"]),
-                cpu_model=_text(record["cpu_model"]),
-                memory_bytes=_count(record["memory_bytes"]),
-                numa_nodes=_counts(record["numa_nodes"]),
-                pus=tuple(
-                    Pu(*(_count(pu[name]) for name in ("os_index", "core", "socket", "numa_node"))) for pu in record["pus"]
-                ),
-                caches=tuple(
-                    Cache(_count(cache["level"]), _count(cache["size_bytes"]), _counts(cache["pus"]))
-                    for cache in record["caches"]
-                ),
-                allowed=_counts(record["allowed"]),
-                source=record["source"],
-            )
+            return super().from_dict(value, what)
         except KeyError as error:
             raise InputError(f"topology lacks the key {error}: discover the machine again") from None
         except (ValueError, TypeError) as error:
@@ -257,19 +242,3 @@ def _numbered(name_of: Mapping[int, Hashable]) -> dict[int, int]:
     """Replace the names by numbers from 0, in the order in which rising keys first show them."""
     numbers: dict[Hashable, int] = {}
     return {key: numbers.setdefault(name_of[key], len(numbers)) for key in sorted(name_of)}
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is not a count")
-    return value
-
-
-def _counts(values: Any) -> tuple[int, ...]:
-    return tuple(_count(value) for value in values)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not a text")
-    return value

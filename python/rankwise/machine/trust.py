@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rankwise.machine.link import finite, whole
+from rankwise.records import Record, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Level = Literal["good", "limited", "poor", "unknown"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -19,31 +21,31 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Reason:
+@record
+class Reason(Record):
     """What spoiled figures: a short name, how grave it is (1 and above: poor), what was seen, and its cure."""
 
-    code: str
-    severity: float
-    words: str
-    cure: str
+    code: str = key("short name of a reason, the same in all versions")
+    severity: float = key("how grave it is; 1 and above makes figures poor, 0 is only told")
+    words: str = key("the same in a sentence")
+    cure: str = key("what to do about it")
 
     def __str__(self) -> str:
         return f"{self.words}: {self.cure}" if self.cure else self.words
 
 
-@dataclass(frozen=True)
-class Trust:
+@record
+class Trust(Record):
     """The verdict on figures: its level, its reasons (the gravest first), and the level of each link and way of sending.
 
     ``half_width`` is the share to which half of the rows are known, ``launches`` how many there were at least.
     """
 
-    level: Level = "unknown"
-    reasons: tuple[Reason, ...] = ()
-    of: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
-    half_width: float | None = None
-    launches: int | None = None
+    level: Level = key("good, limited, poor or unknown", default="unknown")
+    reasons: tuple[Reason, ...] = key("what spoiled the figures, the gravest first", default=())
+    of: Mapping[str, Mapping[str, Level]] = key("by link class and way of sending", factory=dict)
+    half_width: float | None = key("share to which half of the rows are known", default=None)
+    launches: int | None = key("how many there were at least", default=None)
 
     @property
     def words(self) -> str:
@@ -76,41 +78,12 @@ class Trust:
         reasons = self.reasons if level == self.level else other.reasons
         return Trust(level, reasons, of, self.half_width, self.launches)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "level": self.level,
-            "reasons": [{"code": r.code, "severity": r.severity, "words": r.words, "cure": r.cure} for r in self.reasons],
-            "of": {link: dict(ways) for link, ways in self.of.items()},
-            "half_width": self.half_width,
-            "launches": self.launches,
-        }
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any] | None) -> Trust:
-        """Read a verdict; where there is none it is unknown. Raises ValueError, KeyError or TypeError for a bad one."""
-        if record is None:
-            return Trust()
-        reasons = tuple(
-            Reason(str(r["code"]), finite(r["severity"], "severity"), str(r["words"]), str(r["cure"]))
-            for r in record.get("reasons", [])
-        )
-        of = {
-            str(link): {str(way): _level(level) for way, level in ways.items()} for link, ways in record.get("of", {}).items()
-        }
-        half_width, launches = record.get("half_width"), record.get("launches")
-        return Trust(
-            _level(record["level"]), reasons, of, None if half_width is None else finite(half_width, "half_width"),
-            None if launches is None else whole(launches, "launches"),
-        )  # fmt: skip
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "trust") -> Self:
+        """Read a verdict; where there is none it is unknown. Raises ValueError or KeyError for a bad one."""
+        return cls() if value is None else super().from_dict(value, what)
 
 
 def worst(levels: Iterable[Level]) -> Level:
     """Return the worst of some levels; of none ``unknown``."""
     return max(levels, key=_RANK.__getitem__, default="unknown")
-
-
-def _level(value: Any) -> Level:
-    if value not in LEVELS:
-        raise ValueError(f"trust level {value!r} is none of {', '.join(LEVELS)}")
-    found: Level = value
-    return found

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rankwise.machine.link import Curve, Interval, Parameter
+from rankwise.machine.link import Curve, Parameter
 from rankwise.machine.profile import Loaded, Spread
 from rankwise.measure.cells import Cells, log_medians
 from rankwise.measure.samples import Campaign
@@ -16,6 +16,7 @@ from rankwise.measure.workloads import LOADED
 from rankwise.models import hockney, pchip, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Way
+from rankwise.records import Interval
 from rankwise.statistics import Array, Deviations
 
 _ALONE = re.compile(r"bandwidth-|alltoall-")

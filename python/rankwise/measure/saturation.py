@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rankwise.machine.link import Interval, Point
+from rankwise.machine.link import Point
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.shared import Resource
 from rankwise.measure.samples import Campaign
+from rankwise.records import Interval
 
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?P<both>-bidirectional)?-window-\d+")
 _LARGEST_SMALL_BYTES = 64  # of messages whose number is what counts

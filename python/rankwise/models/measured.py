@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.machine.link import Interval, Parameter, Point, Segment
+from rankwise.machine.link import Parameter, Point, Segment
+from rankwise.records import Interval
 from rankwise.statistics import Deviations
 
 Array = NDArray[np.float64]

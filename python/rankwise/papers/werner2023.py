@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from rankwise.blocks import Column, Picture, Table
 from rankwise.engines.session import predict_rows
-from rankwise.machine.link import Interval, LinkModel, Segment
+from rankwise.machine.link import LinkModel, Segment
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
 from rankwise.models.max_rate import with_contention
 from rankwise.papers import werner2023_raw as raw
 from rankwise.papers import werner2023_tradeoff as tradeoff
+from rankwise.records import Interval
 from rankwise.report.chart import Chart
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.statistics import interval_95

@@ -10,8 +10,8 @@ from typing import Any
 
 from rankwise.machine.compare import ratio_interval
 from rankwise.machine.figures import LinkFigures, figures_of
-from rankwise.machine.link import Interval
 from rankwise.machine.profile import LINK_CLASSES, Profile
+from rankwise.records import Interval
 from rankwise.report.document import Change, Figure, Next
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance
 from rankwise.report.machine_boxes import between

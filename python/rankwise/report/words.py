@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rankwise.machine.link import Interval, Point
+from rankwise.machine.link import Point
+from rankwise.records import Interval
 from rankwise.report.document import Figure
 from rankwise.units import format_bandwidth, format_span, format_time
 from rankwise.workloads.base import Row

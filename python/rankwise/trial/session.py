@@ -18,9 +18,9 @@ from rankwise.launch.command import Command
 from rankwise.launch.probe import read_counters, require_hosts_of_ranks, sent_between
 from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
-from rankwise.machine.link import finite
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import reading
+from rankwise.records import finite
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
 _FOREVER_S = 1e6

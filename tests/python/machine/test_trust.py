@@ -11,7 +11,7 @@ def test_a_verdict_is_read_as_it_was_written_and_unknown_where_there_is_none():
 
 
 def test_a_level_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="trust level 'superb' is none of good, limited, poor, unknown"):
+    with pytest.raises(ValueError, match="trust.level 'superb' is none of good, limited, poor, unknown"):
         Trust.from_dict({"level": "superb"})
 
 

@@ -1,0 +1,303 @@
+"""Records declared once: each field of a dataclass says what it means; its JSON, there and back, and the schema follow.
+
+    @record
+    class Point(Record):
+        size_bytes: int = key("size of the message", least=0)
+        time_s: float = key("one way of a message", above=0)
+
+        bytes_per_s = computed("rate", float, lambda point: point.size_bytes / point.time_s)
+
+``Point(8, 1e-6).to_dict()`` has these keys in the order of the class, ``Point.from_dict`` reads them back, and
+:func:`rankwise.schemas.schema` describes them. A field without a key is not in the JSON. A property becomes a key by ``@told``
+below ``@property``. A result of a verb (a subclass of ``rankwise.api.results.Result``) is such a record, too: what it prints
+under ``--json`` is what its keys declare.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Interval = Annotated[tuple[float, float], "both ends of a 95 % interval"]
+Kind = TypeVar("Kind")
+_KEY = "key"
+
+
+@dataclass(frozen=True)
+class Key:
+    """What is declared of a key. ``name``: in the JSON, where it is not the field's; ``omit``: left out where there is nothing
+    of it, ``optional``: not in every such document; ``inline``: its own keys stand in its place; ``is_name``: what the object
+    is called in the map in which it stands; ``after``: follows that one in the JSON; ``least``, ``above``, ``most``: bounds;
+    ``kind``: its type, where it is not the field's, ``shape``: that of its JSON, where the schema is to know more of it;
+    ``write``, ``read``: where its JSON is not its value."""
+
+    meaning: str
+    name: str = ""
+    kind: Any = None
+    shape: Any = None
+    omit: bool = False
+    optional: bool = False
+    inline: bool = False
+    is_name: bool = False
+    after: str | None = None
+    least: int | None = None
+    above: float | None = None
+    most: float | None = None
+    write: Callable[[Any], Any] | None = None
+    read: Callable[[Any], Any] | None = None
+    get: Callable[[Any], Any] | None = None  # of the record; None: the attribute
+
+
+def key(meaning: str = "", *, default: Any = MISSING, factory: Any = MISSING, compare: bool = True, **more: Any) -> Any:
+    """Declare a field that is a key of the JSON; of an end of an interval (``_lo``, ``_hi``, ``_ci``) the meaning follows."""
+    told: dict[str, Any] = {_KEY: Key(meaning, **more)}
+    if factory is not MISSING:
+        return field(default_factory=factory, compare=compare, metadata=told)
+    return field(default=default, compare=compare, metadata=told)
+
+
+class computed:  # noqa: N801: reads as key does
+    """A key that follows from a record: ``kind`` is its type, or its name where that is imported for type checking only."""
+
+    def __init__(self, meaning: str, kind: Any, get: Callable[[Any], Any], **more: Any) -> None:
+        self.key = Key(meaning, kind=kind, get=get, **more)
+
+
+def told(meaning: str = "", **more: Any) -> Callable[[Kind], Kind]:
+    """Declare that a property is a key; its type is what it returns."""
+
+    def declared(function: Kind) -> Kind:
+        function.__dict__[_KEY] = Key(meaning, **more)
+        return function
+
+    return declared
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(key, field))
+def record(kind: type[Kind]) -> type[Kind]:
+    """Make a frozen dataclass of a record."""
+    return dataclass(frozen=True)(kind)
+
+
+class Record:
+    """What has keys: a base of dataclasses."""
+
+    __keys__: ClassVar[Mapping[str, Key]] = {}
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        found = {name: one for base in reversed(cls.__mro__[1:]) for name, one in base.__dict__.get("__keys__", {}).items()}
+        for name, value in cls.__dict__.items():
+            one = value.key if isinstance(value, computed) else None
+            if isinstance(value, property) and value.fget is not None:
+                one = value.fget.__dict__.get(_KEY)
+            elif (metadata := getattr(value, "metadata", None)) is not None and isinstance(metadata, Mapping):
+                one = metadata.get(_KEY)
+            if one is not None:
+                found[name] = one
+        cls.__keys__ = _in_order(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as JSON has them (docs/json.md)."""
+        written: dict[str, Any] = {}
+        for name, one in self.__keys__.items():
+            value = getattr(self, name) if one.get is None else one.get(self)
+            if one.write is not None:
+                value = one.write(value)
+            if one.is_name:
+                continue
+            if one.inline:
+                written |= {} if value is None else _plain(value)
+            elif not one.omit or _is_something(value):
+                written[one.name or name] = _plain(value)
+        return written
+
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        """Read it back. Raises ValueError that names the key under ``what``, KeyError for one that is missing."""
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{what or 'it'} {value!r:.40} is not an object")
+        return cls(**_arguments(cls, value, what))
+
+
+def _in_order(found: Mapping[str, Key]) -> dict[str, Key]:
+    names = [name for name, one in found.items() if one.after is None]
+    later = [name for name, one in found.items() if one.after is not None]
+    while later:
+        name = next(name for name in later if found[name].after in names)
+        later.remove(name)
+        at = names.index(str(found[name].after)) + 1
+        while at < len(names) and found[names[at]].after == found[name].after:
+            at += 1
+        names.insert(at, name)
+    return {name: found[name] for name in names}
+
+
+def _is_something(value: Any) -> bool:
+    return value is not None and value is not False and not (hasattr(value, "__len__") and len(value) == 0)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, str | int | float) or value is None:
+        return value
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name if isinstance(name, str) else str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value) if isinstance(value, Path) else value
+
+
+def _arguments(cls: type[Record], value: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return what the fields of a record are in a JSON object; one that is not there has its default."""
+    read: dict[str, Any] = {}
+    for name, one in cls.__keys__.items():
+        declared = cls.__dict__.get("__dataclass_fields__", {}).get(name)
+        if declared is None or not declared.init:
+            continue
+        kind, called = kind_of(cls, name), one.name or name
+        if one.is_name:
+            read[name] = what.rpartition(".")[2]
+        elif one.inline:
+            read[name] = kind.from_dict(value, what) if one.read is None else one.read(value)
+        elif called in value or (declared.default is MISSING and declared.default_factory is MISSING):
+            read[name] = _read(kind, value[called], f"{what}.{called}" if what else called, one)
+    return read
+
+
+def _read(kind: Any, value: Any, what: str, one: Key) -> Any:
+    """Return what a JSON value is of a type. Raises ValueError that names it."""
+    if one.read is not None:
+        return one.read(value)
+    if get_origin(kind) is Annotated:
+        ends = interval(value, what)
+        return ends if ends is None else (_bounded(ends[0], ends[0], what, one), ends[1])
+    if kind is float:
+        return _bounded(finite(value, what), value, what, one)
+    if kind is int:
+        return _bounded(whole(value, what, one.least), value, what, one)
+    if kind is bool or kind is str:
+        if not isinstance(value, kind):
+            raise ValueError(f"{what} {value!r:.40} is not {'a text' if kind is str else 'true or false'}")
+        return value
+    if get_origin(kind) in (Union, UnionType):
+        inner = [other for other in get_args(kind) if other is not NoneType]
+        return None if value is None else _read(inner[0], value, what, one)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ValueError(f"{what} {value!r:.40} is none of {', '.join(map(str, get_args(kind)))}")
+        return value
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return kind.from_dict(value, what)
+    return _read_several(kind, value, what, one)
+
+
+def _read_several(kind: Any, value: Any, what: str, one: Key) -> Any:
+    whole_kind, inner = get_origin(kind) or kind, get_args(kind)
+    if isinstance(whole_kind, type) and issubclass(whole_kind, Mapping):
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{what} {value!r:.40} is not an object")
+        if not inner or inner[1] is Any:
+            return dict(value)
+        return {str(name): _read(inner[1], entry, f"{what}.{name}", one) for name, entry in value.items()}
+    if isinstance(whole_kind, type) and issubclass(whole_kind, Sequence):
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{what} {value!r:.40} is not a list")
+        if whole_kind is tuple and inner[-1] is not Ellipsis:
+            if len(value) != len(inner):
+                raise ValueError(f"{what} {value!r:.40} is not a list of {len(inner)}")
+            return tuple(_read(entry_kind, entry, what, one) for entry_kind, entry in zip(inner, value, strict=True))
+        places = isinstance(inner[0], type) and issubclass(inner[0], Record)
+        return tuple(_read(inner[0], entry, f"{what}[{i}]" if places else what, one) for i, entry in enumerate(value))
+    return value
+
+
+def _bounded(number: Any, value: Any, what: str, one: Key) -> Any:
+    if one.above is not None and number <= one.above:
+        raise ValueError(f"{what} {value!r} is not above {one.above:g}")
+    if one.most is not None and not (one.least or 0) <= number <= one.most:
+        raise ValueError(f"{what} {value!r} is not between {one.least or 0:g} and {one.most:g}")
+    return number
+
+
+def finite(value: Any, what: str) -> float:
+    """Return a number as float; ValueError when it is none, or not finite."""
+    try:
+        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        raise ValueError(f"{what} is not a finite number") from None
+    raise ValueError(f"{what} {value!r} is not a finite number")
+
+
+def whole(value: Any, what: str, least: int | None = None) -> int:
+    """Return a whole number; ValueError when it is none, less than ``least``, or beyond what a count can be."""
+    right = not isinstance(value, bool) and isinstance(value, int | float) and value == value // 1 and abs(value) < 1 << 63
+    if not right or (least is not None and value < least):
+        raise ValueError(f"{what} {value!r:.40} is not a whole number" + ("" if least is None else f" of at least {least}"))
+    return int(value)
+
+
+def interval(value: Any, what: str) -> tuple[float, float] | None:
+    """Return [low, high] as a tuple, None as None; ValueError otherwise."""
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"{what} {value!r} is not a pair [low, high]")
+    low, high = finite(value[0], what), finite(value[1], what)
+    if low > high:
+        raise ValueError(f"{what} {value!r} has its low end above its high end")
+    return low, high
+
+
+@cache
+def kind_of(cls: type[Any], name: str) -> Any:
+    """Return the type of a key."""
+    one = cls.__keys__[name]
+    owner = next(base for base in cls.__mro__ if name in base.__dict__.get("__annotations__", {}) or name in base.__dict__)
+    kind: Any = one.kind
+    if kind is None:
+        value = owner.__dict__.get(name)
+        kind = value.fget.__annotations__["return"] if isinstance(value, property) else owner.__annotations__[name]
+    return eval(kind, _names(owner.__module__)) if isinstance(kind, str) else kind  # noqa: S307: of our own sources
+
+
+@cache
+def _names(module: str) -> dict[str, Any]:
+    """Return the names that a module's annotations use, those that are imported for type checking only, too."""
+    import ast
+    import inspect
+    from importlib import import_module
+
+    names = dict(vars(sys.modules[module]))
+    for block in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for line in block.body:
+                if isinstance(line, ast.ImportFrom) and line.module is not None:
+                    there = import_module(line.module)
+                    names |= {one.asname or one.name: getattr(there, one.name, Any) for one in line.names}
+    return names
