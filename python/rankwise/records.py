@@ -179,7 +179,7 @@ def _arguments(cls: type[Record], value: Mapping[str, Any], what: str) -> dict[s
         declared = cls.__dict__.get("__dataclass_fields__", {}).get(name)
         if declared is None or not declared.init:
             continue
-        kind, called = kind_of(cls, name), one.name or name
+        kind, called = kind_of(cls, name), one.name or name  # type: ignore[arg-type]  # mypy takes the class's own hash
         if one.is_name:
             read[name] = what.rpartition(".")[2]
         elif one.inline:
@@ -275,7 +275,7 @@ def interval(value: Any, what: str) -> tuple[float, float] | None:
 
 
 @cache
-def kind_of(cls: type[Any], name: str) -> Any:
+def kind_of(cls: Any, name: str) -> Any:
     """Return the type of a key."""
     one = cls.__keys__[name]
     owner = next(base for base in cls.__mro__ if name in base.__dict__.get("__annotations__", {}) or name in base.__dict__)
@@ -283,11 +283,11 @@ def kind_of(cls: type[Any], name: str) -> Any:
     if kind is None:
         value = owner.__dict__.get(name)
         kind = value.fget.__annotations__["return"] if isinstance(value, property) else owner.__annotations__[name]
-    return eval(kind, _names(owner.__module__)) if isinstance(kind, str) else kind  # noqa: S307: of our own sources
+    return eval(kind, names_of(owner.__module__)) if isinstance(kind, str) else kind  # noqa: S307: of our own sources
 
 
 @cache
-def _names(module: str) -> dict[str, Any]:
+def names_of(module: str) -> dict[str, Any]:
     """Return the names that a module's annotations use, those that are imported for type checking only, too."""
     import ast
     import inspect

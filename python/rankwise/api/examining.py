@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Result
 from rankwise.errors import UnusableEnvironmentError, split_message
+from rankwise.records import computed, key, record, told
 
 if TYPE_CHECKING:
     from rankwise.launch import Mpi
     from rankwise.machine.conditions import Finding
+    from rankwise.machine.record import Hardware, MpiFound
     from rankwise.machine.topology import Topology
 
 
-@dataclass(frozen=True)
+@record
 class Examined(Result):
     """The machine, its MPI (None: there is none), and what was found, the gravest first."""
 
     topology: Topology
-    mpi: Mpi | None
-    findings: Sequence[Finding]
+    machine = computed("the machine", "Hardware", lambda of: _hardware(of.topology))
+    mpi: Mpi | None = key("its MPI; null: there is none", shape="MpiFound | None", write=lambda mpi: mpi and _mpi_found(mpi))
+    findings: Sequence[Finding] = key("what was found")
 
     @property
+    @told("whether ranks can be started and timed here")
     def usable(self) -> bool:
         """Whether ranks can be started and timed here."""
         return all(finding.severity != "problem" for finding in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        from rankwise.machine.record import hardware_record
-
-        mpi = None if self.mpi is None else _mpi_record(self.mpi)
-        return {"machine": hardware_record(self.topology), "mpi": mpi, "findings": self.records(), "usable": self.usable}
 
     def records(self) -> list[dict[str, Any]]:
         return [finding.to_dict() for finding in self.findings]
@@ -93,10 +90,16 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     return mpi, [finding for finding in findings if finding is not None]
 
 
-def _mpi_record(mpi: Mpi) -> dict[str, Any]:
-    from rankwise.machine.record import mpi_record
+def _hardware(topology: Topology) -> Hardware:
+    from rankwise.machine.record import Hardware
 
-    return {**mpi_record(mpi), "launcher_path": str(mpi.launcher_path), "matches": mpi.matches}
+    return Hardware(topology)
+
+
+def _mpi_found(mpi: Mpi) -> MpiFound:
+    from rankwise.machine.record import MpiFound
+
+    return MpiFound(mpi)
 
 
 def verdict(findings: Sequence[Finding]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.blocks import Block, Sentence, Table, text_table
 from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.records import Record
 from rankwise.units import format_bandwidth, format_size, format_time
 
 if TYPE_CHECKING:
@@ -51,12 +52,9 @@ class Plot:
         return path
 
 
-class Result(ABC):
-    """An answer. Figures are in SI base units, with the unit in their name."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the verb prints under ``--json`` (docs/json.md)."""
+class Result(Record, ABC):
+    """An answer. Its keys are what the verb prints under ``--json`` (docs/json.md); figures are in SI base units, with the unit
+    in their name."""
 
     def blocks(self) -> Iterable[Block]:
         """Return all that readers see of it: the answer, its tables, and what is to be said beside it."""

@@ -6,12 +6,12 @@ Every condition is a pure function of a snapshot (or of an MPI) that returns a f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 from rankwise.machine.cpu_list import format_cpu_list
 from rankwise.machine.record import MpiFacts, short_version
 from rankwise.machine.snapshot import Snapshot
+from rankwise.records import Record, key, record
 
 Severity = Literal["problem", "warning", "info", "ok"]
 
@@ -25,17 +25,14 @@ _LOAD_PER_CORE = 0.5
 _SHM_LEAST_BYTES = 128 * 2**20  # twice what containers get by default
 
 
-@dataclass(frozen=True)
-class Finding:
+@record
+class Finding(Record):
     """One condition: ``problem`` makes measuring impossible, ``warning`` spoils figures, ``info`` is worth knowing."""
 
-    id: str
-    severity: Severity
-    what: str
-    cure: str
-
-    def to_dict(self) -> dict[str, str]:
-        return asdict(self)
+    id: str = key("short name, the same in all versions")
+    severity: Severity = key("problem: makes measuring impossible; warning: spoils figures; info: is worth knowing; ok")
+    what: str = key("what was found")
+    cure: str = key("what to do about it")
 
 
 def examine(snapshot: Snapshot, ranks: int = LEAST_RANKS) -> list[Finding]:

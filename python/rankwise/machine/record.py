@@ -54,6 +54,14 @@ class MpiRecord(Record):
 
 
 @record
+class MpiFound(MpiRecord):
+    """The same with the launcher's path, as it is on this machine."""
+
+    launcher_path = computed("path of the launcher", str, lambda of: str(of.mpi.launcher_path))
+    matches = computed("whether the launcher is of the same MPI", bool, lambda of: of.mpi.matches)
+
+
+@record
 class Hardware(Record):
     """The machine without its MPI; ``caches`` are counted by kind, as all of a kind are alike."""
 
