@@ -73,7 +73,7 @@ class Times(Result):
     def plot(self) -> Plot:
         """Draw the times with their intervals, the shortest on top."""
         from rankwise.engines.beside import MachineTime
-        from rankwise.report.beside import beside_picture
+        from rankwise.report.projected import beside_picture
 
         if not self.rows:
             raise InputError("there is no row to draw: ask for cases, not for what stands beside them")
@@ -141,7 +141,7 @@ class Chosen(Result):
 
     def plot(self) -> Plot:
         """Draw which exchange is fastest at which size and cutoff."""
-        from rankwise.report.tradeoff import map_places, tradeoff_picture
+        from rankwise.report.exchanges import map_places, tradeoff_picture
 
         question = self.choice.question
         winners = self.chooser.winner_map(question, *map_places(question))

@@ -61,7 +61,7 @@ class Observation(Result):
     def plot(self) -> Plot:
         """Draw who sends how much to whom."""
         from rankwise.observe.summary import coarse_matrix
-        from rankwise.report.heat_map import traffic_map
+        from rankwise.report.pairs import traffic_map
 
         matrix, each = coarse_matrix(self.evidence.record)
         words = [f"{self.path}: {headline(self.evidence.record)}"]

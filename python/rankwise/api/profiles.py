@@ -113,8 +113,7 @@ class Machine(Result):
 
     def plot(self) -> Plot:
         """Draw time and bandwidth of a message against its size, with the samples behind each point where they are there."""
-        from rankwise.report.curves import links_picture
-        from rankwise.report.launches import launches_of
+        from rankwise.report.links import launches_of, links_picture
 
         links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
         return Plot(links_picture(links, launches_of(self.profile, self.path.parent)), [self.conclusion])

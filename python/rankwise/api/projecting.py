@@ -324,7 +324,7 @@ class _Asked(Generic[Answer]):
     def _beside(self, against: str) -> Projected:
         """The rows of each machine; one whose description lacks a figure is left out, with what it lacks."""
         from rankwise.engines.beside import conclusion, load_all
-        from rankwise.report.beside import beside_picture
+        from rankwise.report.projected import beside_picture
 
         if self.on.vary:
             raise InputError("--vary and --against are too much for one table: leave one of the two out")
@@ -369,7 +369,7 @@ class _Asked(Generic[Answer]):
 def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, subject: str) -> Plot:
     """Draw how much each figure matters; which does most is the title."""
     from rankwise.engines.project import matters_most, sensitivity_labels
-    from rankwise.report.tornado import tornado_picture
+    from rankwise.report.projected import tornado_picture
 
     title = f"{subject}: {matters_most(items, parameters)}"
     return Plot(tornado_picture(items, time_s, sensitivity_labels(items, parameters), title), [title])
@@ -378,7 +378,7 @@ def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time
 def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subject: str) -> Plot:
     """Draw times (s, by what takes them) over the values of each parameter that was varied; what came of it is the title."""
     from rankwise.engines.project import changed_most
-    from rankwise.report.tornado import varied_picture
+    from rankwise.report.projected import varied_picture
 
     found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
     for key, value, times in varied:

@@ -106,7 +106,7 @@ def _written(profile_file: Path | None, validation_file: Path | None, mapping_fi
     from rankwise.files import write_whole
     from rankwise.machine.profile import open_profile
     from rankwise.report.inputs import load_mappings, load_validation
-    from rankwise.report.launches import launches_of
+    from rankwise.report.links import launches_of
     from rankwise.report.page import Inputs, render
 
     profile = open_profile(profile_file) if profile_file else None

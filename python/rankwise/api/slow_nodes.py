@@ -39,7 +39,7 @@ class SlowNodes(Result):
 
     def plot(self) -> Plot:
         """Draw who sends to whom how slowly."""
-        from rankwise.report.heat_map import heat_map
+        from rankwise.report.pairs import heat_map
 
         return Plot(heat_map(self.judgement.effects, self.campaign.hosts, self.words), self.words)
 

@@ -55,7 +55,7 @@ def checked(path: Path | None) -> Path | None:
 
 def plotted(line: Timeline, what: str) -> TimelinePlot:
     """Draw a time line of ``what``."""
-    from rankwise.report.timeline import path_words, timeline_picture, timeline_title
+    from rankwise.report.program import path_words, timeline_picture, timeline_title
     from rankwise.units import format_time
 
     title = timeline_title(line, "round")

@@ -8,11 +8,10 @@ from rankwise.advise.evidence import Evidence
 from rankwise.advise.findings import Advice, Finding, differences, gain_in_words, start_of
 from rankwise.machine.trust import Trust
 from rankwise.report.document import Badge, Change, Document, Figure, Next, table
-from rankwise.report.headroom import headroom_picture
+from rankwise.report.pairs import matrix_picture
+from rankwise.report.program import headroom_picture, path_words, step_picture, timeline_picture, timeline_title
 from rankwise.report.reproduction import Picture, Section, Table
-from rankwise.report.steps import matrix_picture, step_picture
-from rankwise.report.timeline import path_words, timeline_picture, timeline_title
-from rankwise.report.verdicts import figures_badge
+from rankwise.report.words import figures_badge
 from rankwise.units import format_count, format_span, format_time, format_volume
 
 

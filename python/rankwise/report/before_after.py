@@ -14,22 +14,19 @@ from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.machine.trust import worst
 from rankwise.report.chart import (
     INK,
-    LINES,
     RATE,
     TIME,
     Chart,
     SizeAxis,
     Spec,
     cursor,
-    emphasised,
     field_of,
     log_axis,
     nearest,
     rows,
-    series_scale,
-    zoom,
 )
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
+from rankwise.report.layers import Curves, layer, level, ranged, zoomed
 from rankwise.report.machine_boxes import between
 from rankwise.report.reproduction import Picture, Section
 from rankwise.report.words import figure_with_unit, point_time, with_interval
@@ -151,24 +148,18 @@ def ratio_picture(history: History) -> Chart:
             })  # fmt: skip
     ends = [1 + history.tolerance, 1 - history.tolerance, *(row[key] for row in data for key in ("low", "ratio", "high"))]
     y = field_of("ratio", **log_axis([float(end) for end in ends], "format(datum.value,'.3~g')+' ×'", "", 1.05))
-    x, colour = sizes.encoding(), field_of("link", "nominal", scale=series_scale(links), legend=LINES)
-    tolerated = rows([{"low": 1 - history.tolerance, "high": 1 + history.tolerance}])
+    drawn = Curves(sizes.encoding(), y, links, "link", "part")
+    tolerated = [{"low": 1 - history.tolerance, "high": 1 + history.tolerance}]
     layers: list[Spec] = [
-        {"data": tolerated, "mark": {"type": "rect", "color": "#0072b2", "opacity": 0.08},
-            "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
-        {"data": rows([{"ratio": 1}]), "mark": {"type": "rule", "color": INK}, "encoding": {"y": y}},
-        {"params": [zoom()], "mark": {"type": "area", "opacity": 0.18, "clip": True},
-            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour,
-                "detail": {"field": "part"}}},
-        {"mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
-            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("link", "nominal",
-                scale=series_scale(links, "dash")), "detail": {"field": "part"}}},
-        {"mark": {"type": "point", "filled": True, "opacity": 1, "clip": True},
-            "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 18)}},
+        layer("rect", ranged("y", y, "low", "high"), tolerated, color="#0072b2", opacity=0.08),
+        level("y", y, 1, color=INK),
+        *zoomed([drawn.band()]),
+        drawn.line(1.8),
+        drawn.points(80, 18, opacity=1),
         cursor(),
         nearest("place", "ratio"),
         *sizes.break_marks(),
-    ]  # fmt: skip
+    ]
     title = f"Time of a message: {last} / {first}"
     return Chart(
         "ratios", title, ". ".join(stops), [{"title": title, "height": 250, "data": rows(data), "layer": layers}], stops
@@ -197,36 +188,15 @@ def history_picture(history: History) -> Chart:
                     else (one.bandwidth_bytes_per_s, one.bandwidth_ci_bytes_per_s)
                 )
                 low, high = ends or (value, value)
-                data.append(
-                    {
-                        "profile": name,
-                        "link": link,
-                        "value": value,
-                        "low": max(low, 0.01 * value),
-                        "high": high,
-                        "stop": i,
-                        "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}",
-                    }
-                )
-        x = field_of(
-            "profile",
-            "ordinal",
-            sort=names,
-            axis={"title": None, "labelAngle": 0 if len(names) < 4 else -30, "labelLimit": 140},
-        )
+                data.append({
+                    "profile": name, "link": link, "value": value, "low": max(low, 0.01 * value), "high": high, "stop": i,
+                    "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}",
+                })  # fmt: skip
+        turned = {"title": None, "labelAngle": 0 if len(names) < 4 else -30, "labelLimit": 140}
         y = field_of("value", **log_axis([float(row[key]) for row in data for key in ("low", "value", "high")], label, ""))
-        colour = field_of("link", "nominal", scale=series_scale(links), legend=LINES)
-        panels.append({
-            "title": title, "height": 220, "data": rows(data), "encoding": {"x": x},
-            "layer": [
-                {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"y": y, "color": colour,
-                    "strokeDash": field_of("link", "nominal", scale=series_scale(links, "dash"))}},
-                {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"},
-                    "color": colour}},
-                {"mark": {"type": "point", "filled": True, "opacity": 1},
-                    "encoding": {"y": y, "color": colour, "size": emphasised(130, 50)}},
-            ],
-        })  # fmt: skip
+        drawn = Curves(field_of("profile", "ordinal", sort=names, axis=turned), y, links, "link", clip=False)
+        layers = [drawn.line(1.5), drawn.intervals(strokeWidth=2), drawn.points(130, 50, opacity=1)]
+        panels.append({"title": title, "height": 220, "data": rows(data), "layer": layers})
     return Chart(
         "history-chart", "Latency and bandwidth, profile by profile", ". ".join(stops), panels, stops, least_px=380, label_px=74
     )

@@ -183,7 +183,6 @@ TIME = _scaled([(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")])
 RATE = _scaled([(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
 VOLUME = _scaled([(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
 NUMBER = "format(datum.value,'~g')"
-PERCENT = "format(100*datum.value,'.3~g')+' %'"
 
 
 def looked_up(labels: Mapping[str, str], value: str, digits: int) -> str:

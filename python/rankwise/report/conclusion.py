@@ -15,8 +15,7 @@ from rankwise.records import Interval
 from rankwise.report.document import Change, Figure, Next
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance
 from rankwise.report.machine_boxes import between
-from rankwise.report.verdicts import is_poor
-from rankwise.report.words import figure_with_unit, headline, nodes_in_words, timing
+from rankwise.report.words import figure_with_unit, headline, is_poor, nodes_in_words, timing
 from rankwise.units import format_bandwidth, format_size, format_span, format_time, format_volume
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation

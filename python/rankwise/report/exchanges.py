@@ -1,15 +1,22 @@
-"""Pictures of exchanges: measured time beside predicted time, with both intervals and the error of each pair."""
+"""Pictures of exchanges: measured beside predicted time with the error of each pair; and which is fastest for every size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rankwise.report.chart import SERIES, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
+from rankwise.decide.choice import MOST_CUTOFF, Question, WinnerMap
+from rankwise.report.chart import INK, TIME, WIDE, Chart, SizeAxis, Spec, emphasised, field_of, log_axis
+from rankwise.report.layers import kinds, labels, layer, ranged
 from rankwise.report.words import timing
-from rankwise.units import format_size, format_time
+from rankwise.units import format_size, format_time, format_volume
 from rankwise.workloads.comparison import Comparison
 
 _BOTH = ("measured", "predicted")
+# Okabe and Ito's colours that carry dark text, told apart by all kinds of colour vision.
+_COLOURS = ("#56b4e9", "#e69f00", "#f0e442", "#cc79a7", "#cfd3d8", "#59c9a5", "#e0895a", "#8fa6d8")
+_LEAST_BYTES, _MOST_BYTES = 8, 2**20
+_ROW_PX = 38
+_TEXT = "#000000"
 
 
 def exchange_groups(rows: Iterable[Comparison]) -> list[list[Comparison]]:
@@ -68,39 +75,22 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
             for kind, timed in zip(_BOTH, (row.measured, row.predicted), strict=True)
         ]  # fmt: skip
         errors = [
-            {
-                "place": _place(row, by_size),
-                "time": max(_times(row)),
-                "words": f"{100 * row.error:+.0f} %",
-                "stop": i,
-                "tip": stops[i],
-            }
+            {"place": _place(row, by_size), "time": max(_times(row)), "words": f"{100 * row.error:+.0f} %", "stop": i,
+            "tip": stops[i]}
             for i, row in of_mode
-        ]
+        ]  # fmt: skip
         title = "bytes of each rank's block" if by_size else "cutoff k (layers of neighbours)"
         x = field_of("place", "ordinal", sort=places, scale={"domain": places}, axis={"labelAngle": 0, "title": title})
-        colour = field_of("kind", "nominal", scale={"domain": list(_BOTH), "range": list(SERIES[:2])})
         y, shift = field_of("time", **axis), field_of("kind", "nominal", scale={"domain": list(_BOTH)})
-        panels.append({
-            "title": mode, "height": 210, "encoding": {"x": x},
-            "layer": [
-                {
-                    "data": rows(data), "mark": {"type": "rule", "strokeWidth": 2, "clip": True},
-                    "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour, "xOffset": shift},
-                },
-                {
-                    "data": rows(data), "mark": {"type": "point", "filled": True, "opacity": 1, "clip": True},
-                    "encoding": {
-                        "y": y, "color": colour, "xOffset": shift, "size": emphasised(140, 55),
-                        "shape": field_of("kind", "nominal", scale={"domain": list(_BOTH), "range": ["circle", "square"]}),
-                    },
-                },
-                {
-                    "data": rows(errors), "mark": {"type": "text", "dy": -9, "fontSize": 11.5},
-                    "encoding": {"y": y, "text": {"field": "words"}},
-                },
-            ],
-        })  # fmt: skip
+        of_kind = {"x": x, "color": kinds("kind", _BOTH), "xOffset": shift}
+        shape = field_of("kind", "nominal", scale={"domain": list(_BOTH), "range": ["circle", "square"]})
+        points = {**of_kind, "y": y, "size": emphasised(140, 55), "shape": shape}
+        layers = [
+            layer("rule", {**of_kind, **ranged("y", y, "low", "high")}, data, strokeWidth=2, clip=True),
+            layer("point", points, data, filled=True, opacity=1, clip=True),
+            labels({"x": x, "y": y}, "words", errors, dy=-9, fontSize=11.5),
+        ]
+        panels.append({"title": mode, "height": 210, "layer": layers})
     worst = max(group, key=lambda row: abs(row.error))
     most = max(sum(row.exchange.mode == mode for row in group) for mode in modes)
     return Chart(
@@ -141,3 +131,81 @@ def _setting(row: Comparison) -> tuple[object, ...]:
 def _by_size(row: Comparison, rows: Sequence[Comparison]) -> bool:
     alike = [other for other in rows if _setting(other) == _setting(row)]
     return len({other.exchange.cutoff for other in alike}) == 1 and len({other.exchange.message_bytes for other in alike}) > 1
+
+
+def map_places(question: Question) -> tuple[int, int, list[int]]:
+    """Return the least and the largest size, and the cutoffs, of the map around a question."""
+    least, most = min(_LEAST_BYTES, max(1, question.block_bytes)), max(_MOST_BYTES, question.block_bytes)
+    if question.shell == "all-pairs":
+        return least, most, [question.cutoff]
+    return least, most, list(range(1, max(MOST_CUTOFF, question.cutoff) + 1))
+
+
+def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
+    """Draw the map: a row a cutoff, a colour a winner, its borders labelled with their sizes."""
+    names = list(dict.fromkeys(name for row in winners.rows for _, name in row.winners))
+    cutoffs = [row.cutoff for row in winners.rows]
+    axis = SizeAxis.of((winners.least_bytes, winners.most_bytes))
+    stops: list[str] = []
+    bars, unmeasured, bands = [], [], []
+    for row in winners.rows:
+        ends = [*(at for at, _ in row.winners[1:]), winners.most_bytes]
+        for (from_bytes, name), end in zip(row.winners, ends, strict=True):
+            words = f"cutoff {row.cutoff}, {format_size(from_bytes)} to {format_size(end)}: {name}"
+            bars.append({
+                "cutoff": str(row.cutoff), "place": axis.place(from_bytes), "end": axis.place(end), "name": name,
+                "stop": len(stops),
+                "tip": words, "border": "" if from_bytes <= winners.least_bytes else f"{format_size(from_bytes)} →",
+            })  # fmt: skip
+            stops.append(words)
+        for border in row.borders:
+            low, high = border.low or winners.least_bytes, border.high or winners.most_bytes
+            words = (
+                f"cutoff {row.cutoff}, {format_volume(low)} to {format_volume(high)}: {border.before} and {border.after} "
+                "cannot be told apart"
+            )
+            bands.append({
+                "cutoff": str(row.cutoff), "place": axis.place(low), "end": axis.place(high), "tip": words, "stop": len(stops),
+            })  # fmt: skip
+            stops.append(words)
+        if row.measured_to_bytes < winners.most_bytes:
+            unmeasured.append({
+                "cutoff": str(row.cutoff), "place": axis.place(row.measured_to_bytes), "end": axis.place(winners.most_bytes),
+            })  # fmt: skip
+    x = axis.encoding("size of a block; paler: not measured so large" if unmeasured else "size of a block")
+    y = field_of("cutoff", "ordinal", sort=[str(k) for k in reversed(cutoffs)], title="cutoff in layers of neighbours")
+    octaves = axis.place(winners.most_bytes) - axis.place(winners.least_bytes)
+    room = f"(datum.end-datum.place)*{WIDE}/{octaves!r}"
+    cell = {"x": x, "x2": {"field": "end"}, "y": y}
+    colour = kinds("name", names, [_COLOURS[n % len(_COLOURS)] for n in range(len(names))])
+    names_at = labels({"x": x, "y": y}, "name", bars, dy=6, color=_TEXT)
+    names_at["transform"] = [
+        {"calculate": "(datum.place+datum.end)/2", "as": "place"},
+        {"filter": f"2*{room}>7*length(datum.name)"},
+    ]
+    wide = f"datum.border!=''&&{room}>62"
+    layers = [
+        layer("bar", {**cell, "opacity": emphasised(1, 0.86), "color": colour}, bars, height=_ROW_PX - 2, stroke="#ffffff"),
+        layer("bar", cell, unmeasured, height=_ROW_PX, color="#ffffff", opacity=0.45),
+        layer("bar", cell, bands, height=_ROW_PX - 2, color="#6b6b6b", opacity=0.3),
+        labels({"x": x, "y": y}, "border", bars, wide, align="left", dx=4, dy=-9, fontSize=11, color=_TEXT),
+        names_at,
+    ]
+    asked = ""
+    if question.block_bytes > 0:
+        asked = f"; the triangle is what was asked for, {format_size(question.block_bytes)} at cutoff {question.cutoff}"
+        at = [{"cutoff": str(question.cutoff), "place": axis.place(question.block_bytes)}]
+        look: Spec = {"shape": "triangle-down", "filled": True, "size": 150, "color": INK, "opacity": 1, "stroke": "#ffffff"}
+        layers.append(layer("point", {"x": x, "y": y}, at, yOffset=-6, **look))
+    grid = "x".join(map(str, question.grid))
+    title = f"Fastest exchange on grid {grid}, {question.shell} shell"
+    told = "grey: two cannot be told apart with this profile" if bands else ""
+    below = [line for line in (asked.removeprefix("; "), told) if line]
+    return Chart(
+        "tradeoff",
+        f"Fastest exchange by size of a block and cutoff, {grid} ranks",
+        f"A row for each cutoff from {cutoffs[0]} to {cutoffs[-1]}; along it blocks grow from "
+        f"{format_size(winners.least_bytes)} to {format_size(winners.most_bytes)}. Winners: {'; '.join(names)}{asked}.",
+        [{"title": {"text": title, "subtitle": below}, "height": _ROW_PX * len(cutoffs), "layer": layers}],
+        stops, legend_px=240,
+    )  # fmt: skip

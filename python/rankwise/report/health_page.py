@@ -22,8 +22,9 @@ from rankwise.health.words import (
     slower_since,
     split,
 )
-from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, nearest, rows, zoom
+from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, nearest, rows
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
+from rankwise.report.layers import kinds, labels, layer, level, ranged, zoomed
 from rankwise.report.reproduction import Picture, Section, Table
 
 _MOST_ROWS = 40
@@ -169,54 +170,35 @@ def trend_picture(
         axis={"title": None, "tickCount": 6, "grid": False, "format": "%d %b %Y", "labelOverlap": "greedy"},
         scale={"type": "utc", "nice": False, "padding": 12},
     )
-    marks = list(_MARKS)
     layers: list[Spec] = []
     if row is not None and ends:
-        band = [{"low": ends[0], "high": ends[2]}]
+        said = [{"value": ends[1], "words": "usual"}, {"value": ends[2], "words": f"alarm from {percent(row.limit)}"}]
         layers += [
-            {"data": rows(band), "mark": {"type": "rect", "color": SERIES[0], "opacity": 0.1},
-                "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},
-            {"data": rows([{"value": ends[1], "words": "usual"}]), "mark": {"type": "rule"}, "encoding": {"y": y}},
-            {"data": rows([{"value": ends[2]}]), "mark": {"type": "rule", "color": SERIES[1], "strokeDash": [6, 3]},
-                "encoding": {"y": y}},
-            {
-                "data": rows([{"value": ends[1], "words": "usual"},
-                    {"value": ends[2], "words": f"alarm from {percent(row.limit)}"}]),
-                "mark": {"type": "text", "align": "right", "dx": -4, "dy": -7, "fontSize": 11, "color": MUTED},
-                "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "words"}},
-            },
-        ]  # fmt: skip
-    for change in (change for change in changes if change.figure == figure):
-        at: list[Spec] = [
-            {
-                "when": _millis(datetime.fromisoformat(change.at)),
-                "words": f"{percent(math.log(change.ratio))} since {day(change.at)}",
-            }
+            layer("rect", ranged("y", y, "low", "high"), [{"low": ends[0], "high": ends[2]}], color=SERIES[0], opacity=0.1),
+            layer("rule", {"y": y}, said[:1]),
+            level("y", y, ends[2], color=SERIES[1], strokeDash=[6, 3]),
+            labels({"y": y, "x": {"value": "width"}}, "words", said, align="right", dx=-4, dy=-7, fontSize=11, color=MUTED),
         ]
-        late = at[0]["when"] > (data[0]["when"] + data[-1]["when"]) / 2
+    for change in (change for change in changes if change.figure == figure):
+        when, words = _millis(datetime.fromisoformat(change.at)), f"{percent(math.log(change.ratio))} since {day(change.at)}"
+        at = [{"when": when, "words": words}]
+        late = when > (data[0]["when"] + data[-1]["when"]) / 2
+        align, dx = ("right", -4) if late else ("left", 4)
         layers += [
-            {"data": rows(at), "mark": {"type": "rule", "strokeDash": [2, 3]}, "encoding": {"x": x}},
-            {
-                "data": rows(at), "mark": {"type": "text", "align": "right" if late else "left", "dx": -4 if late else 4,
-                    "baseline": "top", "fontSize": 11},
-                "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "words"}},
-            },
-        ]  # fmt: skip
+            layer("rule", {"x": x}, at, strokeDash=[2, 3]),
+            labels({"x": x, "y": {"value": 2}}, "words", at, align=align, dx=dx, baseline="top", fontSize=11),
+        ]
+    shapes, colours = ([mark[i] for mark in _MARKS.values()] for i in (0, 1))
+    coloured = kinds("verdict", list(_MARKS), colours)
+    filled = {"test": "datum.verdict==='same'||datum.verdict==='slower'", **coloured, "legend": None}
+    marks = {
+        "x": x, "y": y, "size": emphasised(190, 70), "color": coloured, "shape": kinds("verdict", list(_MARKS), shapes),
+        "fill": {"condition": filled, "value": "transparent"},
+    }  # fmt: skip
     layers += [
-        {
-            "params": [zoom(f"zoom_{number}")],
-            "mark": {"type": "point", "filled": False, "strokeWidth": 2, "opacity": 1, "clip": True},
-            "encoding": {
-                "x": x, "y": y, "size": emphasised(190, 70),
-                "color": field_of("verdict", "nominal", scale={"domain": marks, "range": [_MARKS[m][1] for m in marks]}),
-                "shape": field_of("verdict", "nominal", scale={"domain": marks, "range": [_MARKS[m][0] for m in marks]}),
-                "fill": {"condition": {"test": "datum.verdict==='same'||datum.verdict==='slower'", "field": "verdict",
-                    "type": "nominal", "scale": {"domain": marks, "range": [_MARKS[m][1] for m in marks]}, "legend": None},
-                        "value": "transparent"},
-            },
-        },
+        *zoomed([layer("point", marks, filled=False, strokeWidth=2, opacity=1, clip=True)], f"zoom_{number}"),
         nearest("when", "value", f"near_{number}", "temporal"),
-    ]  # fmt: skip
+    ]
     panel = {"title": _heading(figure, row, known[-1]), "height": 170, "data": rows(data), "layer": layers}
     return Chart(
         f"trend-{number}",

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankwise.report.chart import MUTED, SERIES, WIDE, Chart, Spec, emphasised, field_of, rows
+from rankwise.report.chart import MUTED, WIDE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
+from rankwise.report.layers import by_name, kinds, labels, layer, ranged
 from rankwise.units import format_volume
 
 if TYPE_CHECKING:
@@ -190,38 +191,25 @@ class NodeMap:
         ]  # fmt: skip
         x_of = field_of("x", axis=None, scale={"domain": [0, across], "nice": False})
         y_of = field_of("y", axis=None, scale={"domain": [0, down], "nice": False, "reverse": True})
+        places = {**ranged("x", x_of, "x", "x2"), **ranged("y", y_of, "y", "y2")}
+        shown = {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1}, "value": 0.35}
         fits = f"datum.wide*{WIDE}/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
         sent, busiest = f"{self.result.j_sum} messages", str(self.result.j_max)
         if self.of_program:
             sent, busiest = format_volume(self.result.j_sum), format_volume(self.result.j_max)
+        told = f"{sent} between nodes, {busiest} of the busiest{note}"
+        kept = ({key: value for key, value in r.items() if key != "area"} for r in found)
+        inks = {"x": x_of, "y": y_of, "color": field_of("ink", "nominal", scale=None)}
+        filled = {**places, "color": field_of("colour", "nominal", scale=None), "opacity": shown}
         return {
-            "title": {"text": self.result.algorithm,
-                "subtitle": f"{sent} between nodes, {busiest} of the busiest{note}",
-                    "subtitleColor": MUTED, "subtitleFontSize": 11.5},
+            "title": {"text": self.result.algorithm, "subtitle": told, "subtitleColor": MUTED, "subtitleFontSize": 11.5},
             "height": height_px,
             "layer": [
-                {
-                    "data": rows({key: value for key, value in r.items() if key != "area"} for r in found),
-                    "mark": {"type": "rect", "strokeWidth": 2.5},
-                    "encoding": {
-                        "x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"},
-                        "color": field_of("colour", "nominal", scale=None),
-                        "opacity": {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1},
-                            "value": 0.35},
-                    },
-                },
-                {
-                    "data": rows(borders), "mark": {"type": "rule", "color": _BORDER, "strokeWidth": 0.9},
-                    "encoding": {"x": x_of, "x2": {"field": "x2"}, "y": y_of, "y2": {"field": "y2"}},
-                },
-                {
-                    "data": rows(numbers), "transform": [{"filter": fits}],
-                    "mark": {"type": "text", "fontSize": 11, "baseline": "middle"},
-                    "encoding": {"x": x_of, "y": y_of, "text": {"field": "node"},
-                        "color": field_of("ink", "nominal", scale=None)},
-                },
+                layer("rect", filled, kept, strokeWidth=2.5),
+                layer("rule", places, borders, color=_BORDER, strokeWidth=0.9),
+                labels(inks, "node", numbers, fits, fontSize=11, baseline="middle"),
             ],
-        }  # fmt: skip
+        }
 
 
 def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
@@ -229,7 +217,7 @@ def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
     compared = [(item, item.blocked) for item in instances if item.blocked and item.blocked.j_sum and item.blocked.j_max]
     if not compared:
         return None
-    kinds = ("J_sum, messages between nodes", "J_max, of the busiest node")
+    objectives = ("J_sum, messages between nodes", "J_max, of the busiest node")
     panels: list[Spec] = []
     stops: list[str] = []
     for item, blocked in compared:
@@ -242,26 +230,25 @@ def cost_picture(instances: Sequence[MappingInstance]) -> Chart | None:
             )
             data += [
                 {"mapping": result.algorithm, "kind": kind, "share": ours / theirs, "stop": len(stops), "tip": words}
-                for kind, ours, theirs in zip(kinds, (result.j_sum, result.j_max), (blocked.j_sum, blocked.j_max), strict=True)
+                for kind, ours, theirs in zip(
+                    objectives, (result.j_sum, result.j_max), (blocked.j_sum, blocked.j_max), strict=True
+                )
             ]
             stops.append(words)
         names = [result.algorithm for result in item.results]
         ceiling = max(row["share"] for row in data)
-        colour = field_of("kind", "nominal", scale={"domain": list(kinds), "range": list(SERIES[:2])})
         grid = f"{'x'.join(map(str, item.grid))}, " if len({other.grid for other, _ in compared}) > 1 else ""
+        most = {"domain": [0, max(1.0, ceiling) * 1.15]}
+        axes = {
+            "y": by_name("mapping", names, labelLimit=100),
+            "x": field_of("share", title="of blocked", scale=most, axis={"format": ".0%", "tickCount": 4}),
+        }
+        shift = field_of("kind", "nominal", sort=list(objectives))
+        bars = {**axes, "color": kinds("kind", objectives), "yOffset": shift, "opacity": emphasised(1, 0.82)}
+        whole = {**axes, "y": {"value": 0}, "y2": {"value": "height"}}
         panels.append({
             "title": grid + _short(item.stencil), "height": {"step": 26, "for": "position"}, "data": rows(data),
-            "encoding": {
-                "y": field_of("mapping", "nominal", sort=names, title=None, axis={"labelLimit": 100}),
-                "x": field_of("share", title="of blocked", scale={"domain": [0, max(1.0, ceiling) * 1.15]},
-                    axis={"format": ".0%", "tickCount": 4}),
-            },
-            "layer": [
-                {"mark": {"type": "rule", "strokeDash": [2, 3]}, "data": {"values": [{"share": 1}]},
-                    "encoding": {"y": {"value": 0}, "y2": {"value": "height"}}},
-                {"mark": {"type": "bar", "height": 8}, "encoding": {"color": colour,
-                    "yOffset": field_of("kind", "nominal", sort=list(kinds)), "opacity": emphasised(1, 0.82)}},
-            ],
+            "layer": [layer("rule", whole, [{"share": 1}], strokeDash=[2, 3]), layer("bar", bars, height=8)],
         })  # fmt: skip
     return Chart(
         "mapping-cost",

@@ -9,11 +9,11 @@ from typing import Any
 from rankwise.machine.figures import figures_of
 from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.report.conclusion import Conclusion, conclude
-from rankwise.report.curves import Launches
 from rankwise.report.document import Document
 from rankwise.report.inputs import MappingInstance
+from rankwise.report.links import Launches
 from rankwise.report.sections import all_sections
-from rankwise.report.verdicts import figures_badge, machine_badge
+from rankwise.report.words import figures_badge, machine_badge
 from rankwise.workloads.comparison import Validation
 
 

@@ -10,16 +10,15 @@ from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Curve, Parameter, Segment
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.report.conclusion import Gain, grid_words, mapping_words, volume, way
-from rankwise.report.curves import Launches, interpolates, link_picture, links_picture
 from rankwise.report.document import table
 from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
 from rankwise.report.inputs import MappingInstance
+from rankwise.report.links import Launches, interpolates, link_picture, links_picture
 from rankwise.report.machine_boxes import between, machine_boxes, undrawn
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
+from rankwise.report.program import path_words, timeline_picture, timeline_title
 from rankwise.report.reproduction import Markup, Picture, Section, Table
-from rankwise.report.timeline import path_words, timeline_picture, timeline_title
-from rankwise.report.verdicts import is_poor
-from rankwise.report.words import headline, point_time, timing, with_interval
+from rankwise.report.words import headline, is_poor, point_time, timing, with_interval
 from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_span, format_time
 from rankwise.workloads.comparison import Comparison, Validation
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.report.chart import Chart
-from rankwise.report.curves import links_picture
 from rankwise.report.exchanges import exchange_groups, exchange_picture
 from rankwise.report.inputs import MappingInstance
+from rankwise.report.links import links_picture
 from rankwise.report.nodemaps import can_draw, node_map_picture
 from rankwise.report.words import headline
 from rankwise.workloads.comparison import Validation

@@ -6,7 +6,7 @@ import pytest
 
 from rankwise.observe.steps import common_steps
 from rankwise.observe.timeline import Timeline, timeline_of
-from rankwise.report.timeline import path_words, timeline_picture, timeline_title
+from rankwise.report.program import path_words, timeline_picture, timeline_title
 from synthetic_events import Op, ring, simulate
 
 _SIZE = 100_000  # takes 12 us

@@ -26,9 +26,9 @@ from rankwise.papers import PAPERS
 from rankwise.report import advice_page, before_after, health_page, paper_page
 from rankwise.report.boxes import reduction_picture
 from rankwise.report.document import plain_page
-from rankwise.report.heat_map import traffic_map
 from rankwise.report.inputs import mappings_from_record, validation_from_record
 from rankwise.report.page import Inputs, render
+from rankwise.report.pairs import traffic_map
 from rankwise.report.reproduction import Picture, Reproduction, Section
 from rankwise.report.speedups import speedup_picture
 from sample_figures import slower

@@ -14,9 +14,9 @@ import sample_figures
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link, Profile
 from rankwise.report.chart import Chart, SizeAxis
-from rankwise.report.curves import link_picture, links_picture
 from rankwise.report.exchanges import exchange_groups, exchange_picture
 from rankwise.report.inputs import MappingInstance, validation_from_record
+from rankwise.report.links import link_picture, links_picture
 from rankwise.report.nodemaps import cost_picture, node_map_picture
 from rankwise.report.summary import summary_picture
 from rankwise.workloads.comparison import Validation

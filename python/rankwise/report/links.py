@@ -1,16 +1,19 @@
-"""Pictures of how long a message takes, and how fast its bytes move, against its size."""
+"""Pictures of how long a message takes, and how fast its bytes move, against its size; and the samples behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+from rankwise.errors import InputError
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
-from rankwise.machine.profile import Link
+from rankwise.machine.profile import Link, Profile
+from rankwise.measure.cells import cells_of, timer_cost_s
+from rankwise.measure.samples import read_campaigns
 from rankwise.report.chart import (
     INK,
-    LINES,
     MUTED,
     RATE,
     TIME,
@@ -23,14 +26,33 @@ from rankwise.report.chart import (
     log_axis,
     nearest,
     rows,
-    series_scale,
-    zoom,
 )
+from rankwise.report.layers import Curves, labels, layer, ranged, zoomed
 from rankwise.report.words import point_bandwidth, point_time
 from rankwise.units import format_size, format_time
 
 Launches = Mapping[str, Mapping[int, Sequence[Sequence[float]]]]  # of each link class and size, each launch's samples, s
 _MOST_SAMPLES = 400  # drawn at a size: of more, as many that spread like them
+_MOST_BYTES = 2**26  # of a file of samples that is read again
+
+
+def launches_of(profile: Profile, folder: Path) -> Launches | None:
+    """Return for each link class and size the samples (s) of each launch; None where they are not there, or are not whole."""
+    name = profile.source.get("samples_file")
+    path = folder / str(name)
+    found: dict[str, dict[int, list[list[float]]]] = {}
+    try:
+        if not name or not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return None
+        campaigns = [c for c in read_campaigns(path) if c.id == profile.source.get("campaign")]
+        for campaign in campaigns:
+            cost_s = timer_cost_s(campaign)
+            for link in profile.links:
+                for size, launches in cells_of(campaign, link, cost_s).get("send", {}).items():
+                    found.setdefault(link, {})[size] = [[float(t) for t in times_s] for _, times_s in sorted(launches.items())]
+    except (InputError, OSError, KeyError, ValueError, TypeError):
+        return None  # the report is of the profile; samples that cannot be read only leave out what lies behind
+    return found or None
 
 
 def links_picture(links: Mapping[str, Link], launches: Launches | None = None, own_bytes: int | None = None) -> Chart:
@@ -43,12 +65,11 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
     order = sorted({point.size_bytes for table in tables.values() for point in table})
     stop_of = {size: i for i, size in enumerate(order)}
     behind = launches or {}
-    stops = [_stop(size, links, behind) for size in order]
     values: list[Spec] = [
         {
-            "series": name, "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
-            "rate": p.size_bytes / p.time_s, "rate_low": p.size_bytes / _high(p), "rate_high": p.size_bytes / _low(p),
-            "stop": stop_of[p.size_bytes], "tip": f"{name}, {format_size(p.size_bytes)}: {point_time(p)}",
+            "series": name, **_measured(p, sizes, stop_of), "rate": p.size_bytes / p.time_s,
+            "rate_low": p.size_bytes / _high(p), "rate_high": p.size_bytes / _low(p),
+            "tip": f"{name}, {format_size(p.size_bytes)}: {point_time(p)}",
         }
         for name, table in tables.items() for p in table
     ]  # fmt: skip
@@ -57,7 +78,6 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
         for name, by_size in behind.items() if name in links
         for size, launches_of_size in by_size.items() if size in stop_of
     ]  # fmt: skip
-    names = list(links)
     panels = []
     for what, title, quantity, low, high, label in (
         ("time", "Time of a message, one way", "time", "low", "high", TIME),
@@ -65,32 +85,11 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
     ):
         data = [value for value in values if value[quantity] > 0]
         ends = [value[key] for value in data for key in (low, quantity, high)]
-        y = field_of(quantity, **log_axis(ends, label, ""))
-        series = {
-            "color": field_of("series", "nominal", scale=series_scale(names), legend=LINES),
-            "strokeDash": field_of("series", "nominal", scale=series_scale(names, "dash")),
-        }
-        x = sizes.encoding()
-        # Of the first layer, for all: what zooms.
-        layers: list[Spec] = [
-            {
-                "params": [zoom(f"zoom_{what}")],
-                "mark": {"type": "area", "opacity": 0.18, "clip": True},
-                "encoding": {
-                    "y": {**y, "field": low},
-                    "y2": {"field": high},
-                    "color": series["color"],
-                    "detail": {"field": "part"},
-                },
-            },
-            {
-                "mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
-                "encoding": {"y": y, **series, "detail": {"field": "part"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "clip": True},
-                "encoding": {"y": y, "color": series["color"], "size": emphasised(80, 16)},
-            },
+        drawn = Curves(sizes.encoding(), field_of(quantity, **log_axis(ends, label, "")), list(links), part="part")
+        layers = [
+            *zoomed([drawn.band(low, high)], f"zoom_{what}"),
+            drawn.line(1.8),
+            drawn.points(80, 16),
             cursor(),
             nearest("place", quantity, f"near_{what}"),
             *sizes.break_marks(),
@@ -103,13 +102,13 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
                     {"calculate": "datum.size / datum.time", "as": "rate"},
                 ],
                 "mark": {"type": "tick", "orient": "horizontal", "thickness": 1, "width": 18, "opacity": 0.5, "clip": True},
-                "encoding": {"y": y, "color": series["color"]},
+                "encoding": {"x": drawn.x, "y": drawn.y, "color": drawn.colour},
             })  # fmt: skip
         if own_bytes is not None and sizes.first <= own_bytes <= sizes.last:
             layers += _mark(sizes.place(own_bytes), f"here: {format_size(own_bytes)}")
         # 0 B stands beyond the break: no line leads there.
         data = [{**value, "part": f"{value['series']} {value['stop'] == stop_of.get(0)}"} for value in data]
-        panels.append({"title": title, "height": 260, "data": rows(data), "encoding": {"x": x}, "layer": layers})
+        panels.append({"title": title, "height": 260, "data": rows(data), "layer": layers})
     first, last = order[0], order[-1]
     return Chart(
         "links",
@@ -121,7 +120,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
             for name, table in tables.items()
         )
         + f" {len(order)} sizes, {format_size(first)} to {format_size(last)}.",
-        panels, stops, least_px=430, label_px=74,
+        panels, [_stop(size, links, behind) for size in order], least_px=430, label_px=74,
     )  # fmt: skip
 
 
@@ -133,10 +132,24 @@ def link_picture(link_class: str, link: Link) -> Chart:
     stop_of = {size: i for i, size in enumerate(order)}
     y = field_of("time", **log_axis([v for curve in curves.values() for v in _values(curve.table)], TIME, ""))
     models = sorted(link.send.models)
-    panels = [_models_panel(f"plain send, {link_class}", link.send, sizes, stop_of, y, models)]
+    data = [
+        {
+            "way": name, **_measured(p, sizes, stop_of), "tip": f"{name}, {format_size(p.size_bytes)}: {point_time(p)}; "
+            f"{p.samples} samples",
+        }
+        for name, curve in curves.items() for p in curve.table
+    ]  # fmt: skip
+    panels = [_models_panel(f"plain send, {link_class}", link.send, sizes, stop_of, Curves(sizes.encoding(), y, models, "model",
+        "segment"))]  # fmt: skip
     if link.variants:
-        panels.append(_ways_panel(curves, sizes, stop_of, y))
+        drawn = Curves(sizes.encoding(), y, list(curves), "way")
+        layers = [
+            *zoomed([drawn.line(1.2)], "zoom_ways"), drawn.intervals(), drawn.points(80, 16), cursor(),
+            nearest("place", "time", "near_ways"), *sizes.break_marks(),
+        ]  # fmt: skip
+        panels.append({"title": "ways of sending, measured", "height": 250, "data": rows(data), "layer": layers})
     first, last = link.send.table[0], link.send.table[-1]
+    apart = dict.fromkeys(("color", "strokeDash", "shape"), "independent")
     return Chart(
         f"link-{link_class}",
         f"Time of one message against its size, {link_class}",
@@ -145,43 +158,29 @@ def link_picture(link_class: str, link: Link) -> Chart:
         f"are the models {', '.join(models)}" + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
         panels,
         [_stop_of_ways(size, curves) for size in order],
-        {"resolve": {"legend": {"color": "independent", "strokeDash": "independent", "shape": "independent"},
-            "scale": {"color": "independent", "strokeDash": "independent", "shape": "independent"}}},
+        {"resolve": {"legend": apart, "scale": apart}},
         least_px=430, legend_px=130, label_px=76,
     )  # fmt: skip
 
 
-def _models_panel(
-    title: str, curve: Curve, sizes: SizeAxis, stop_of: Mapping[int, int], y: Spec, models: Sequence[str]
-) -> Spec:
-    lines = [row for name in models for row in _model_rows(curve.models[name], sizes)]
+def _models_panel(title: str, curve: Curve, sizes: SizeAxis, stop_of: Mapping[int, int], drawn: Curves) -> Spec:
+    lines = [row for name in drawn.names for row in _model_rows(curve.models[name], sizes)]
     measured = [
         {
-            "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
-            "stop": stop_of[p.size_bytes],
+            **_measured(p, sizes, stop_of),
             "tip": f"measured, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples",
         }
         for p in curve.table
-    ]  # fmt: skip
-    x = sizes.encoding()
-    layers: list[Spec] = [
-        {
-            "params": [zoom("zoom_models")],
-            "data": rows(lines),
-            "mark": {"type": "line", "strokeWidth": 1.6, "clip": True},
-            "encoding": {
-                "x": x, "y": y, "color": field_of("model", "nominal", scale=series_scale(models), legend=LINES),
-                "strokeDash": field_of("model", "nominal", scale=series_scale(models, "dash")), "detail": {"field": "segment"},
-            },
-        },
-        {"mark": {"type": "rule", "color": INK, "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"},
-            "y2": {"field": "high"}}},
-        {"mark": {"type": "point", "filled": True, "color": INK, "opacity": 1, "clip": True},
-            "encoding": {"x": x, "y": y, "size": emphasised(90, 22)}},
+    ]
+    x, y = drawn.x, drawn.y
+    layers = [
+        *zoomed([drawn.line(1.6, lines)], "zoom_models"),
+        layer("rule", {"x": x, **ranged("y", y, "low", "high")}, color=INK, clip=True),
+        layer("point", {"x": x, "y": y, "size": emphasised(90, 22)}, filled=True, color=INK, opacity=1, clip=True),
         cursor(),
         nearest("place", "time", "near_models"),
         *sizes.break_marks(),
-    ]  # fmt: skip
+    ]
     chosen = curve.chosen()
     if not interpolates(chosen, curve):
         for segment in chosen.segments[1:]:
@@ -190,35 +189,9 @@ def _models_panel(
     return {"title": f"{title}; lines: models", "height": 250, "data": rows(measured), "layer": layers}
 
 
-def _ways_panel(curves: Mapping[str, Curve], sizes: SizeAxis, stop_of: Mapping[int, int], y: Spec) -> Spec:
-    data = [
-        {
-            "way": name, "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p),
-            "stop": stop_of[p.size_bytes], "tip": f"{name}, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples",
-        }
-        for name, curve in curves.items() for p in curve.table
-    ]  # fmt: skip
-    names = list(curves)
-    x, colour = sizes.encoding(), field_of("way", "nominal", scale=series_scale(names), legend=LINES)
+def _measured(p: Point, sizes: SizeAxis, stop_of: Mapping[int, int]) -> Spec:
     return {
-        "title": "ways of sending, measured",
-        "height": 250,
-        "data": rows(data),
-        "layer": [
-            {
-                "params": [zoom("zoom_ways")],
-                "mark": {"type": "line", "strokeWidth": 1.2, "clip": True},
-                "encoding": {"x": x, "y": y, "color": colour, "strokeDash": field_of("way", "nominal",
-                    scale=series_scale(names, "dash"))},
-            },
-            {"mark": {"type": "rule", "clip": True}, "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"},
-                "color": colour}},
-            {"mark": {"type": "point", "filled": True, "clip": True},
-                "encoding": {"x": x, "y": y, "color": colour, "size": emphasised(80, 16)}},
-            cursor(),
-            nearest("place", "time", "near_ways"),
-            *sizes.break_marks(),
-        ],
+        "place": sizes.place(p.size_bytes), "time": p.time_s, "low": _low(p), "high": _high(p), "stop": stop_of[p.size_bytes],
     }  # fmt: skip
 
 
@@ -228,15 +201,10 @@ def interpolates(model: LinkModel, curve: Curve) -> bool:
 
 
 def _mark(place: float, words: str) -> list[Spec]:
-    data = {"values": [{"place": place, "words": words}]}
-    x = {"field": "place", "type": "quantitative"}
+    data, x = [{"place": place, "words": words}], field_of("place")
     return [
-        {"data": data, "mark": {"type": "rule", "strokeDash": [2, 3], "color": MUTED, "clip": True}, "encoding": {"x": x}},
-        {
-            "data": data,
-            "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "color": MUTED, "fontSize": 11},
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "words"}},
-        },
+        layer("rule", {"x": x}, data, strokeDash=[2, 3], color=MUTED, clip=True),
+        labels({"x": x, "y": {"value": 0}}, "words", data, align="right", baseline="top", dx=-4, color=MUTED, fontSize=11),
     ]
 
 
