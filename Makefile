@@ -10,13 +10,17 @@ UNITY ?= OFF
 TESTS_REST ?= OFF
 # OFF: the wheel is built with what lies in the environment, so that a compiler cache knows the same headers again
 ISOLATED ?= ON
+# Of pytest, side by side in each of the three groups of tests
+PROCESSES ?= 2
+# Of 'make nightly': how many times as many random cases
+TIMES ?= 7
 # Of 'make mutants': how many of each part (0: all), and which parts (empty: all)
 COUNT ?= 200
 PARTS ?=
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone mutants faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone nightly mutants faults fuzz consumers lint sanitize tsan bench clean
 
 quick: install
 	$(BIN)/rankwise quick
@@ -78,23 +82,30 @@ build/mpis/%: | $(VENV)/.installed
 
 test: test-cpp test-cluster test-python
 
-# Compilers and CTest give way to what pytest measures beside them.
+# Compilers and CTest give way to what pytest measures beside them. The core is the one that was installed.
+INSTALLED_CORE = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('platlib'))")/rankwise/lib/librankwise_core.a
 test-cpp: install
-	cmake -S . -B build/cpp -DRANKWISE_TESTS=ON -DRANKWISE_TESTS_REST=$(TESTS_REST) -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/cpp -DRANKWISE_CORE=$(INSTALLED_CORE) -DRANKWISE_TESTS=ON -DRANKWISE_TESTS_REST=$(TESTS_REST) -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	nice cmake --build build/cpp --parallel 2
 	nice ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 
 # Nodes in namespaces, with and without Slurm: most of the time these wait.
 test-cluster: $(VENV)/.installed-test
-	$(BIN)/python -m pytest tests/python/cluster --junitxml=build/pytest-cluster.xml
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup tests/python/cluster --junitxml=build/pytest-cluster.xml
 
 test-python: test-ranks test-alone
 
 test-ranks: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ignore=tests/python/cluster -m mpi --junitxml=build/pytest-ranks.xml
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --ignore=tests/python/cluster -m mpi --junitxml=build/pytest-ranks.xml
 
 test-alone: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ignore=tests/python/cluster -m "not mpi" --junitxml=build/pytest-alone.xml
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal --ignore=tests/python/cluster -m "not mpi" --junitxml=build/pytest-alone.xml
+
+# All that CI draws a few of: random cases in their full number and more, all combinations, every fault. Seeds of what is drawn
+# anew each time stand in the junit files and in what a failing test prints.
+nightly: export RANKWISE_TEST_TIMES = $(TIMES)
+nightly: export RANKWISE_FAULTS = all
+nightly: test sanitize
 
 # Small wrong changes to the judge, the exchanges, the decisions, the models and the statistics: which ones do tests not notice?
 mutants: $(VENV)/.installed-test

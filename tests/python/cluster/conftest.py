@@ -14,6 +14,15 @@ import slurm_cluster
 from slurm_cluster import Slurm
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let one of several processes have all tests on Slurm, so that there is one Slurm."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if item.get_closest_marker("slurm") is not None and item.path.name != "test_switches.py":  # which makes its own
+                item.add_marker(pytest.mark.xdist_group("slurm"))
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Slurm]:
     why = slurm_cluster.why_not()
