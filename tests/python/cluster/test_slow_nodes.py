@@ -23,7 +23,7 @@ def test_the_slow_sender_is_named_and_a_host_that_does_not_answer_is_left_out(tm
         four.slow(slow, "10mbit", receives=False)
         done = subprocess.run(
             four.command(four.hosts[0], [sys.executable, "-m", "rankwise", "doctor", "--nodes", "--sizes", "100kB", "--json",
-                "--seconds", "20",
+                "--seconds", "10",
                                          "--hosts", ",".join([*four.hosts, "nowhere"]), "--plot", "map.html"]),
             cwd=tmp_path, env=four.environment(), capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip

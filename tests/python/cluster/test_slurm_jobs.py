@@ -70,7 +70,7 @@ def test_srun_starts_the_ranks_of_an_array(on_login: Login, tmp_path: Path) -> N
 def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--time", "5", "-o", "m.json", "--links", "other-node",
-        "--launches", "200", "--seconds", "30", *QUICK,
+        "--launches", "200", "--seconds", "12", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     job = out.strip()
@@ -100,7 +100,7 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(cluster: Slu
     code, out, err = on_login(
         "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--requeue", "--time", "5", "--nodelist",
         ",".join(cluster.hosts[1:3]),
-        "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "30", *QUICK,
+        "-o", "m.json", "--links", "other-node", "--launches", "3", "--seconds", "12", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     job = out.strip()
@@ -135,7 +135,7 @@ def test_a_cancelled_job_is_told_and_keeps_its_samples(cluster: Slurm, on_login:
         "--links",
         "other-node",
         "--seconds",
-        "20",
+        "10",
         *QUICK,
     )
     assert code == 0, err

@@ -97,7 +97,7 @@ def _measuring(cluster: Slurm, on_login: Login, tmp_path: Path, *options: str) -
 
 
 def test_a_link_that_was_down_shows_in_the_verdict(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
-    job = _measuring(cluster, on_login, tmp_path, "--seconds", "25", "--precision", "0.001")
+    job = _measuring(cluster, on_login, tmp_path, "--seconds", "15", "--precision", "0.001")
     try:
         cluster.link(cluster.hosts[1], "down")
         time.sleep(5)
@@ -169,7 +169,7 @@ def test_the_commands_of_the_page_work_in_order(cluster: Slurm, on_login: Login,
     assert len(commands) == 11
     for command in commands:
         if re.match(r"rankwise slurm (script|submit) measure", command):
-            few = "--seconds 10 --links other-node" if " bandwidth " in command else "--seconds 6"
+            few = "--seconds 6 --links other-node" if " bandwidth " in command else "--seconds 4"
             command += f" {few} --launches 2 --precision 0.9 --sizes 0,8,1000,10kB"
         if " run exchange " in command:
             command += " --seconds 0.02 --algorithm shift"
