@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from breadth import some
 from rankwise.errors import UnusableEnvironmentError
 from rankwise.launch import Mpi
 from rankwise.launch.preload import loading
@@ -215,7 +216,7 @@ PROGRAMS = [("mpicc", HALO_C, ()), ("mpifort", HALO_FORTRAN, ()), ("mpifort", HA
 
 
 @pytest.mark.system_mpi
-@pytest.mark.parametrize(("compiler", "source", "flags"), PROGRAMS)
+@pytest.mark.parametrize(("compiler", "source", "flags"), some(PROGRAMS, 2))
 def test_programs_of_debians_mpich(build: Build, compiler: str, source: Path, flags: tuple[str, ...]) -> None:
     _need("mpicc.mpich", "mpifort.mpich", "mpiexec.mpich")
     program = build(f"{compiler}.mpich", source, *flags)
@@ -233,7 +234,7 @@ def test_graphs_of_debians_mpich(build: Build) -> None:
 
 
 @pytest.mark.system_mpi
-@pytest.mark.parametrize(("compiler", "source", "flags"), PROGRAMS)
+@pytest.mark.parametrize(("compiler", "source", "flags"), some(PROGRAMS, 0))
 def test_programs_of_open_mpi(
     build: Build, tmp_path_factory: pytest.TempPathFactory, compiler: str, source: Path, flags: tuple[str, ...]
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from breadth import ALL
 from rankwise.launch import Mpi
 from rankwise.launch.preload import preload_environment
 
@@ -96,7 +97,7 @@ def test_open_mpi(tmp_path: Path) -> None:
     environment = {"RANKWISE_MPI": "system", "PATH": f"{tmp_path}:{os.environ['PATH']}", "OMPI_MCA_mpi_yield_when_idle": "1"}
     launcher = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"]
     for words in (
-        ["2", _built("mpicc.openmpi", "neighbor_graphs.c", tmp_path), "5", "200", "12", "grids"],
+        ["2", _built("mpicc.openmpi", "neighbor_graphs.c", tmp_path), "5", "200" if ALL else "40", "12", "grids"],
         ["3", _built("mpifort.openmpi", "neighbor.F90", tmp_path)],
         ["2", _built("mpifort.openmpi", "neighbor.F90", tmp_path, "-DUSE_F08")],
     ):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from breadth import ALL
 from rankwise.observe.record import Record, read_record
 from rankwise.observe.start import library, observe
 from rankwise.observe.summary import pairs, senders
@@ -105,7 +106,9 @@ def test_in_python(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     check(record)
 
 
-@pytest.mark.parametrize(("kind", "programs"), [("pip", 25), pytest.param("openmpi", 400, marks=pytest.mark.system_mpi)])
+@pytest.mark.parametrize(
+    ("kind", "programs"), [("pip", 25), pytest.param("openmpi", 400 if ALL else 25, marks=pytest.mark.system_mpi)]
+)
 def test_random_programs_by_their_own_counts(
     build: Build, start: Start, tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str, programs: int
 ) -> None:
