@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "fft/field.hpp"
+#include "fft/timed.hpp"
 
 namespace peers {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "measure/pingpong.hpp"
+#include "measure/pair.hpp"
 
 namespace {
 

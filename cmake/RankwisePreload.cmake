@@ -4,10 +4,9 @@
 
 include(GNUInstallDirs)
 # The part of the C API that makes mapped communicators.
-set(preload_api agreement cart communicator environment failure graph)
+set(preload_api cart communicator environment failure graph)
 list(TRANSFORM preload_api PREPEND src/api/ OUTPUT_VARIABLE preload_api_files)
 list(TRANSFORM preload_api_files APPEND .cpp OUTPUT_VARIABLE preload_api_sources)
-list(TRANSFORM preload_api_files APPEND .hpp OUTPUT_VARIABLE preload_api_headers)
 file(GLOB preload_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} src/preload/*.cpp src/cart/*.cpp src/mpi/*.cpp)
 list(APPEND preload_sources ${preload_api_sources})
 list(TRANSFORM preload_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

@@ -1,4 +1,4 @@
-#include "api/cart.hpp"
+#include "api/topology.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "api/agreement.hpp"
 #include "api/communicator.hpp"
 #include "api/environment.hpp"
 #include "api/failure.hpp"
 #include "cart/nodes.hpp"
-#include "cart/score.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/mapping.hpp"
 

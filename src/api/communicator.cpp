@@ -1,6 +1,6 @@
 #include "api/communicator.hpp"
 
-#include "mpi/simulated.hpp"
+#include "mpi/mpi.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,10 @@
 #include "api/failure.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 
-#include "mpi/error.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise::api {
 
@@ -53,5 +55,60 @@ void remember(const Failure& failure) noexcept {
 
 const char* last_message() noexcept { return last.message; }
 int last_mpi_error() noexcept { return last.mpi_error; }
+
+namespace {
+
+// The failure of one rank, told to all.
+[[noreturn]] void share(MPI_Comm comm, int failing, const std::optional<Failure>& own) {
+  struct {
+    int result = RANKWISE_ERROR_INTERNAL;
+    int mpi_error = MPI_SUCCESS;
+    std::array<char, 512> message{};
+  } told;
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  if (rank == failing && own) {
+    told.result = own->result();
+    told.mpi_error = own->mpi_error();
+    const std::string text = own->what();
+    std::copy_n(text.begin(), std::min(text.size(), told.message.size() - 1), told.message.begin());
+  }
+  check_mpi(MPI_Bcast(&told, static_cast<int>(sizeof told), MPI_BYTE, failing, comm), "MPI_Bcast");
+  throw Failure(static_cast<rankwise_result>(told.result), "rank " + std::to_string(failing) + ": " + told.message.data(),
+                told.mpi_error);
+}
+
+}  // namespace
+
+void Agreement::reach(MPI_Comm comm) {
+  int rank = 0;
+  int size = 1;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  // One reduction by maximum for all of it: the lowest failing rank as size - rank, each value and its complement
+  // (equal values are those whose least, too, is the most), and the maxima.
+  std::vector<std::int64_t> numbers{failure_ ? size - rank : 0};
+  for (const std::int64_t value : values_) {
+    numbers.push_back(value);
+    numbers.push_back(~value);
+  }
+  numbers.insert(numbers.end(), maxima_.begin(), maxima_.end());
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, MPI_MAX, comm),
+            "MPI_Allreduce");
+  if (numbers[0] > 0) share(comm, size - static_cast<int>(numbers[0]), failure_);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const std::int64_t most = numbers[1 + 2 * i];
+    const std::int64_t least = ~numbers[2 + 2 * i];
+    if (most != least && call_ != nullptr && i == 0) {
+      refuse_usage("the ranks are in different calls of this plan, here in " + std::string(call_) +
+                   ": make the same calls in the same order on all ranks");
+    }
+    if (most != least) {
+      refuse_argument(names_[i] + " differs between ranks, from " + std::to_string(least) + " to " + std::to_string(most) +
+                      ": pass the same on all ranks");
+    }
+  }
+  std::copy(numbers.end() - static_cast<std::ptrdiff_t>(maxima_.size()), numbers.end(), maxima_.begin());
+}
 
 }  // namespace rankwise::api

@@ -4,7 +4,7 @@
 #include <bit>
 #include <functional>
 
-#include "api/known_machine.hpp"
+#include "api/machine.hpp"
 #include "fft/choice.hpp"
 
 namespace rankwise::api {

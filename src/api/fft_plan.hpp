@@ -5,7 +5,7 @@
 #include <string>
 
 #include "api/communicator.hpp"
-#include "api/fft_request.hpp"
+#include "api/options.hpp"
 
 namespace rankwise::api {
 

@@ -1,4 +1,4 @@
-#include "api/graph.hpp"
+#include "api/topology.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "api/agreement.hpp"
 #include "api/communicator.hpp"
 #include "api/environment.hpp"
 #include "api/failure.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "api/environment.hpp"
-#include "mpi/wait.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise::api {
 

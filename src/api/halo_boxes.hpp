@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "api/halo_plan.hpp"
-#include "api/halo_request.hpp"
 #include "api/halo_way.hpp"
+#include "api/options.hpp"
 
 namespace rankwise::api {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <span>
 
-#include "mpi/wait.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise::api {
 

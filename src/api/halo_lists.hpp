@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "api/halo_plan.hpp"
-#include "exchange/courier.hpp"
+#include "exchange/carrier.hpp"
 #include "exchange/relay_carrier.hpp"
 
 namespace rankwise::api {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "api/environment.hpp"
-#include "api/halo_choice.hpp"
+#include "api/halo_way.hpp"
 
 namespace rankwise::api {
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "api/agreement.hpp"
 #include "api/communicator.hpp"
 #include "api/failure.hpp"
 #include "exchange/halo_mover.hpp"

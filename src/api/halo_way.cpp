@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
-#include "mpi/wait.hpp"
+#include "api/environment.hpp"
+#include "api/failure.hpp"
+#include "api/halo_boxes.hpp"
+#include "api/machine.hpp"
+#include "decide/halo_judge.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise::api {
 
@@ -146,6 +152,173 @@ bool BoxWay::advance(bool wait) {
     return is_read || window_->advance(true);
   }
   return mover_->test() && is_read;
+}
+
+// Which way a halo takes: what the judge takes for the fastest, confirmed by a trial.
+
+namespace {
+
+std::string microseconds(double time_s) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g us", 1e6 * time_s);
+  return text.data();
+}
+
+PartnerLists edges_of(const HaloStage& stage) {
+  const StagePartners partners(stage);
+  PartnerLists edges{partners.to, partners.from, {}};
+  for (const HaloMessage& message : stage.sends) edges.bytes_out.push_back(static_cast<Index>(message.bytes()));
+  return edges;
+}
+
+}  // namespace
+
+// Algorithms that send the same messages cost the same: they share a time.
+Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared, int exchanges) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  struct Judged {
+    int algorithm;
+    HaloCost cost;
+  };
+  std::vector<Judged> judged{{RANKWISE_HALO_DIRECT, {}}};
+  if (nodes.traffic().size() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
+  if (nodes.is_of_use()) {
+    // A leader does alone what the ranks of three-step share.
+    for (const int relay : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP}) judged.push_back({relay, {}});
+  }
+  // The slowest node counts; the first rank of each speaks for it.
+  Agreement known;
+  std::vector<double> numbers;
+  std::string source;
+  std::vector<std::vector<NodeOffice>> there;
+  for (const Judged& each : judged) {
+    there.push_back(is_relay(each.algorithm) ? nodes.hear(relay_kind(each.algorithm)) : std::vector<NodeOffice>{});
+  }
+  known.attempt([&] {
+    const KnownMachine& machine = known_machine();
+    source = machine.source;
+    const std::vector<NodeTraffic>& traffic = nodes.traffic();
+    const std::vector<NodeTraffic> staged(traffic.begin() + 1, traffic.end());
+    for (std::size_t i = 0; i < judged.size() && rank == nodes.node(); ++i) {
+      const int algorithm = judged[i].algorithm;
+      judged[i].cost = algorithm == RANKWISE_HALO_DIRECT ? cost_of_steps({traffic.front()}, machine.machine)
+                       : algorithm == RANKWISE_HALO_STAGED
+                           ? cost_of_steps(staged, machine.machine)
+                           : cost_of_relay(relay_kind(algorithm), traffic.front(), there[i], machine.machine);
+    }
+  });
+  known.reach(comm);
+  for (const Judged& each : judged) numbers.insert(numbers.end(), {each.cost.time_s, each.cost.low_s, each.cost.high_s});
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm),
+            "MPI_Allreduce");
+  std::vector<HaloCost> costs;
+  Candidates chosen;
+  chosen.why = "by " + source + ":";
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    costs.push_back({numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
+    chosen.why += (i > 0 ? ", " : " ") + halo_algorithm_name(judged[i].algorithm) + " " + microseconds(costs[i].time_s);
+  }
+  // Persistent requests gain least: they are left out where there is much else to try.
+  constexpr std::size_t much = 4;
+  bool direct = false;
+  for (const std::size_t i : worth_trying(costs, most_ways)) {
+    const int algorithm = judged[i].algorithm;
+    if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.algorithms.push_back(RANKWISE_HALO_WINDOW);
+    direct = direct || algorithm == RANKWISE_HALO_DIRECT;
+    chosen.algorithms.push_back(algorithm);
+  }
+  if (direct && chosen.algorithms.size() < much) chosen.algorithms.push_back(RANKWISE_HALO_PERSISTENT);
+  const std::size_t most = std::clamp(Trial::most_ways(static_cast<std::size_t>(exchanges)), std::size_t{1}, most_ways);
+  if (chosen.algorithms.size() > most) chosen.algorithms.resize(most);
+  return chosen;
+}
+
+std::string words_before(const std::vector<int>& algorithms) {
+  std::string text = "; to be tried in the first exchanges";
+  for (std::size_t i = 0; i < algorithms.size(); ++i) text += (i > 0 ? ", " : ": ") + halo_algorithm_name(algorithms[i]);
+  return text;
+}
+
+std::string words_after(const std::vector<int>& algorithms, const Trial& trial) {
+  const std::vector<double> medians_s = trial.medians();
+  std::string text = "; tried in " + std::to_string(trial.exchanges()) + " exchanges, which cost " +
+                     microseconds(trial.loss_s()) + " more than by the best alone; medians on the slowest rank";
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    text += (i > 0 ? ", " : ": ") + halo_algorithm_name(algorithms[i]) + " " + microseconds(medians_s[i]);
+  }
+  return text;
+}
+
+void HaloBoxes::make_ways() {
+  const bool open = request_.algorithm == RANKWISE_HALO_AUTO;
+  int ranks = 1;
+  check_mpi(MPI_Comm_size(comm_.get(), &ranks), "MPI_Comm_size");
+  std::vector<int> algorithms{open ? RANKWISE_HALO_DIRECT : request_.algorithm};
+  std::optional<NodeKnowledge> nodes;
+  why_ = open ? "nothing leaves a rank" : "asked for";
+  const bool needs_nodes = is_relay(request_.algorithm) || request_.algorithm == RANKWISE_HALO_WINDOW;
+  if ((open && ranks > 1) || needs_nodes) {
+    std::vector<PartnerLists> edges{edges_of(halo_.stages.front())};
+    if (open && spec_.corners && comm_.grid().ndim() > 1) {
+      for (const HaloStage& stage : make_halo(spec_, HaloRoute::staged).stages) edges.push_back(edges_of(stage));
+    }
+    nodes.emplace(comm_.get(), edges);
+  }
+  if (open && ranks > 1) {
+    Agreement shared;
+    const auto is_shared = [](const std::byte* data) { return place_of(data).segment.descriptor >= 0; };
+    const bool all_shared = std::ranges::all_of(data_, is_shared);
+    const std::size_t some = shared.maximise(all_shared ? 1 : 0);
+    const std::size_t sends = shared.maximise(halo_.stages.front().sends.empty() ? 0 : 1);
+    shared.reach(comm_.get());
+    if (shared.largest(sends) > 0) {
+      Candidates found = candidates(comm_.get(), *nodes, shared.largest(some) > 0, request_.exchanges);
+      algorithms = std::move(found.algorithms);
+      why_ = std::move(found.why);
+    }
+  }
+  for (const int algorithm : algorithms) {
+    auto way = std::make_unique<BoxWay>(comm_.get(), spec_, algorithm, nodes ? &*nodes : nullptr, data_);
+    prove(way->halo());
+    Agreement use;
+    const std::size_t reads = use.maximise(way->reads() ? 1 : 0);
+    use.reach(comm_.get());
+    if (algorithm == RANKWISE_HALO_WINDOW && use.largest(reads) == 0) {
+      if (open) continue;
+      if (!is_observed()) {
+        throw Failure(
+            RANKWISE_ERROR_UNSUPPORTED,
+            "no two ranks that are neighbours can read each other's fields: take all fields from rankwise_halo_alloc, "
+            "on ranks of one node, or another algorithm");
+      }
+    }
+    reads_ = reads_ || way->reads();
+    ways_.push_back(std::move(way));
+  }
+  if (ways_.size() == 1) return;
+  std::vector<int> tried;
+  for (const auto& way : ways_) tried.push_back(way->algorithm());
+  if (!try_ways(std::move(tried), request_.exchanges)) return keep(0);
+  for (const auto& way : ways_) way->rehearse();
+}
+
+void HaloBoxes::keep(std::size_t way) {
+  std::unique_ptr<BoxWay> kept = std::move(ways_[way]);
+  ways_.clear();
+  reads_ = kept->reads();
+  ways_.push_back(std::move(kept));
+  now_ = 0;
+}
+
+void HaloBoxes::settle(std::size_t way, bool few) {
+  if (few) {
+    now_ = way;
+    reads_ = ways_[now_]->reads();
+  } else {
+    keep(way);
+  }
+  if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 
 }  // namespace rankwise::api

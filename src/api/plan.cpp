@@ -2,12 +2,157 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "api/environment.hpp"
+#include "api/failure.hpp"
+#include "api/machine.hpp"
+#include "cart/nodes.hpp"
+#include "decide/contest.hpp"
+#include "schedule/algorithms.hpp"
+#include "schedule/teams.hpp"
 
 namespace rankwise::api {
+
+namespace {
+
+// What auto chooses from where the program names no algorithm.
+std::vector<std::string> with_window() {
+  std::vector<std::string> ids;
+  for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
+    if (algorithm.fills_window) ids.emplace_back(algorithm.id);
+  }
+  return ids;
+}
+
+std::vector<int> read_cutoff(const Grid& grid, int ndims, const int cutoff[]) {
+  if (ndims != grid.ndim()) {
+    refuse_argument("ndims is " + std::to_string(ndims) + " but the communicator's grid has " + std::to_string(grid.ndim()) +
+                    " axes: give one cutoff an axis");
+  }
+  if (cutoff == nullptr) refuse_argument("cutoff is NULL: give one number of layers an axis");
+  return {cutoff, cutoff + ndims};
+}
+
+ExchangeSpec make(const std::string& algorithm, SendMode mode, const Grid& grid, const std::vector<int>& cutoff,
+                  const Request& request, const NodeMap& nodes) {
+  if (const std::string reason = why_not(algorithm, mode, request.shell); !reason.empty()) {
+    throw Failure(RANKWISE_ERROR_UNSUPPORTED, reason);
+  }
+  const Window window(cutoff, request.shell);
+  constexpr Index most_slots = Index{1} << 24;
+  if (window.slots() > most_slots) {
+    refuse_argument("the window has " + std::to_string(window.slots()) + " slots, more than 2^24: make the cutoff smaller");
+  }
+  ExchangeSpec spec{algorithm, mode, grid, window};
+  spec.replication = request.replication;
+  spec.nodes = nodes;
+  check_spec(spec);
+  return spec;
+}
+
+// "12.3 us", of all candidates.
+std::string times_of(const std::vector<Ranked>& ranked) {
+  std::string text;
+  for (const Ranked& one : ranked) {
+    char time[32];
+    std::snprintf(time, sizeof time, " %.4g us", 1e6 * one.time_s);
+    text += (text.empty() ? "" : "; ") + to_string(one.candidate) + time;
+  }
+  return text;
+}
+
+struct Choice {
+  std::string algorithm;
+  SendMode mode = SendMode::isend;
+  std::string why;
+};
+
+Choice choose(const Grid& grid, const std::vector<int>& cutoff, const Request& request, const Placement& placement) {
+  Question question{grid, cutoff, request.shell, with_window(), {}, {}};
+  if (request.mode) question.modes = {*request.mode};
+  const KnownMachine& known = known_machine();
+  const std::vector<Ranked> ranked = Contest(question, placement).ranked(request.expected_block_bytes, known.machine);
+  const Candidate& best = ranked.front().candidate;
+  return {best.algorithm, best.mode,
+          reason(ranked) + "; for blocks of " + std::to_string(request.expected_block_bytes) + " B by " + known.source + " (" +
+              times_of(ranked) + ")"};
+}
+
+// Rank 0's choice on all ranks.
+void spread(Choice& choice, MPI_Comm comm) {
+  std::string text = choice.algorithm + '\n' + to_string(choice.mode) + '\n' + choice.why;
+  int length = static_cast<int>(text.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm), "MPI_Bcast");
+  const std::size_t first = text.find('\n');
+  const std::size_t second = text.find('\n', first + 1);
+  choice = {text.substr(0, first), parse_send_mode(text.substr(first + 1, second - first - 1)), text.substr(second + 1)};
+}
+
+// Rank 0 decides for all, by where they sit.
+Choice choose_together(const Communicator& comm, const std::vector<int>& cutoff, const Request& request) {
+  const Placement placement = placement_on_root(comm);
+  Choice choice;
+  Agreement outcome;
+  if (comm.rank() == 0) outcome.attempt([&] { choice = choose(comm.grid(), cutoff, request, placement); });
+  outcome.reach(comm.get());
+  spread(choice, comm.get());
+  return choice;
+}
+
+// Collective. The node of every rank, as MPI tells.
+NodeMap nodes_of(MPI_Comm comm) {
+  const RankNodes own(comm);
+  const Index node = own.node();
+  int ranks = 1;
+  check_mpi(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  std::vector<Index> node_of_rank(static_cast<std::size_t>(ranks));
+  check_mpi(MPI_Allgather(&node, 1, MPI_INT64_T, node_of_rank.data(), 1, MPI_INT64_T, comm), "MPI_Allgather");
+  return NodeMap::of(node_of_rank);
+}
+
+}  // namespace
+
+Design design_exchange(const Communicator& comm, int ndims, const int cutoff[], const rankwise_exchange_options* options) {
+  Agreement agreement;
+  Request request;
+  std::vector<int> layers(static_cast<std::size_t>(comm.grid().ndim()), 1);
+  agreement.attempt([&] { request = read_options(options); });
+  agreement.attempt([&] { layers = read_cutoff(comm.grid(), ndims, cutoff); });
+  // What no way of sending can serve is refused before anything is decided.
+  agreement.attempt([&] {
+    Request any;
+    any.shell = request.shell;
+    static_cast<void>(make("shift", SendMode::isend, comm.grid(), layers, any, {}));
+  });
+  add_alike(agreement, request);
+  for (std::size_t axis = 0; axis < layers.size(); ++axis) {
+    agreement.alike("the cutoff of axis " + std::to_string(axis), layers[axis]);
+  }
+  agreement.reach(comm.get());
+
+  Choice choice{request.algorithm.value_or(""), request.mode.value_or(SendMode::isend), "asked for"};
+  if (!request.algorithm) choice = choose_together(comm, layers, request);
+
+  NodeMap nodes;
+  if (exchange_algorithm(choice.algorithm).needs_nodes) nodes = nodes_of(comm.get());
+  Agreement made;
+  std::optional<Design> design;
+  made.attempt([&] {
+    ExchangeSpec spec = make(choice.algorithm, choice.mode, comm.grid(), layers, request, nodes);
+    RankSchedule schedule = make_schedule(spec, comm.rank());
+    design = Design{std::move(spec), std::move(schedule), std::move(choice.why)};
+  });
+  made.reach(comm.get());
+  return std::move(*design);
+}
 
 namespace {
 
@@ -293,6 +438,93 @@ std::size_t Plan::slot_start(int slot) const {
   if (slot != slots()) require_slot(slot);
   require_sizes();
   return starts_[static_cast<std::size_t>(slot)];
+}
+
+// Team shift through the C API: the schedule lets whole teams meet; here their boxes meet one by one.
+
+namespace {
+
+// The offset between two boxes that meet because their teams do: images are told apart by the way between the teams.
+Coords offset_between(const ExchangeSpec& spec, const Teams& teams, Index own, Index visiting, const Coords& between) {
+  const Coords a = spec.grid.coords(own);
+  const Coords b = spec.grid.coords(visiting);
+  const Coords team = teams.grid().coords(teams.team_of(own));
+  Coords offset(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Index turns = floored_quotient(team[i] + between[i], teams.grid().dims()[i]);
+    offset[i] = b[i] + turns * spec.grid.dims()[i] - a[i];
+  }
+  return offset;
+}
+
+bool within(const Window& window, const Coords& offset) {
+  for (int axis = 0; axis < window.ndim(); ++axis) {
+    const Index o = offset[static_cast<std::size_t>(axis)];
+    if (o < -window.lower(axis) || o > window.upper(axis)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Plan::visit(const void* own, std::size_t element_bytes, void* result, const Combination& combination,
+                 rankwise_visit_function function, void* context) {
+  const ExchangeSpec& spec = design_.spec;
+  const auto own_index = static_cast<std::size_t>(own_slot_);
+  std::size_t result_bytes = 0;
+  checked("rankwise_exchange_visit", [&] {
+    if (!has_teams()) {
+      throw Failure(RANKWISE_ERROR_UNSUPPORTED, "only a team-shift plan has visits: use import, or choose team-shift");
+    }
+    require_sizes();
+    require_element(element_bytes);
+    result_bytes = element_bytes_of(combination);
+    require_element(result_bytes);
+    if (function == nullptr) refuse_argument("the callback is NULL: give a function to call for every pair of boxes");
+    if (elements_[own_index] > 0 && (own == nullptr || result == nullptr)) {
+      refuse_argument("own or result is NULL: give a block of " + std::to_string(elements_[own_index]) + " elements");
+    }
+  });
+
+  std::vector<std::size_t> bytes;
+  for (const std::size_t count : elements_) bytes.push_back(count * element_bytes);
+  SlotStorage blocks(design_.schedule, bytes);
+  // The own block is only read, and so stays where the caller has it.
+  std::vector<SlotBuffer> slots = blocks.slots();
+  slots[own_index].data = static_cast<std::byte*>(const_cast<void*>(own));
+
+  // One result for each box of the team; this rank's own starts apart from the caller's, which may hold something.
+  bytes.resize(static_cast<std::size_t>(reduce_schedule_.slots));
+  for (std::size_t slot = 0; slot < bytes.size(); ++slot) bytes[slot] = elements_[slot] * result_bytes;
+  SlotStorage sums(reduce_schedule_, bytes);
+
+  const Teams teams(spec);
+  const std::vector<Index> boxes = origins(spec, comm_.rank());
+  const auto meet = [&](const Op& op) {
+    const Coords between = teams.window().offset(op.tag);
+    std::vector<int> offset(static_cast<std::size_t>(spec.grid.ndim()));
+    for (const SlotRange& range : op.slots) {
+      for (Index there = range.first; there < range.first + range.count; ++there) {
+        const Index visitor = boxes[static_cast<std::size_t>(there)];
+        for (std::size_t here = 0; here < bytes.size(); ++here) {
+          const Index box = boxes[here];
+          const Coords apart = offset_between(spec, teams, box, visitor, between);
+          if (!within(spec.window, apart)) continue;
+          for (std::size_t axis = 0; axis < apart.size(); ++axis) offset[axis] = static_cast<int>(apart[axis]);
+          const auto other = static_cast<std::size_t>(there);
+          const rankwise_visit pair{
+              slots[here].data,  sums.slots()[here].data, elements_[here],           static_cast<int>(box),
+              slots[other].data, elements_[other],        static_cast<int>(visitor), offset.data()};
+          function(&pair, context);
+        }
+      }
+    }
+  };
+  Executor(comm_.get(), design_.schedule, spec.mode, slots, {{}, meet}).run();
+
+  combination_ = combination;
+  Executor(comm_.get(), reduce_schedule_, spec.mode, sums.slots(), {adder(), {}}).run();
+  adder()(static_cast<std::byte*>(result), sums.slots()[own_index].data, bytes[own_index]);
 }
 
 }  // namespace rankwise::api

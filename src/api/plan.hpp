@@ -1,21 +1,67 @@
-// The plan behind a handle: what the functions rankwise_exchange_* do, with exceptions (Failure and others).
+// The plan of an exchange: its design, and what the functions rankwise_exchange_* do.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "api/agreement.hpp"
 #include "api/communicator.hpp"
-#include "api/design.hpp"
-#include "api/mover.hpp"
+#include "api/failure.hpp"
+#include "api/options.hpp"
+#include "exchange/executor.hpp"
 #include "rankwise/rankwise.h"
 #include "schedule/algorithms.hpp"
+#include "schedule/schedule.hpp"
 
 namespace rankwise::api {
+
+// One direction of a plan: a schedule whose executor is bound anew only when the buffers or sizes have changed.
+
+class Mover {
+ public:
+  // schedule must outlive the mover.
+  Mover(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, Callbacks callbacks)
+      : comm_(comm), schedule_(schedule), mode_(mode), callbacks_(std::move(callbacks)) {}
+
+  // Where the blocks lie from now on. The first start after the first bind is collective; later ones are as
+  // Executor::start, and bind is local.
+  void bind(const std::vector<SlotBuffer>& slots) {
+    if (slots == slots_) return;
+    if (executor_) executor_->rebind(slots);
+    slots_ = slots;
+  }
+  void start() {
+    if (!executor_) executor_.emplace(comm_, schedule_, mode_, slots_, callbacks_);
+    executor_->start();
+  }
+  void wait() { executor_->wait(); }
+
+ private:
+  MPI_Comm comm_;
+  const RankSchedule& schedule_;
+  SendMode mode_;
+  Callbacks callbacks_;
+  std::optional<Executor> executor_;
+  std::vector<SlotBuffer> slots_;  // those the executor is bound to
+};
+
+// From what a caller asks to an algorithm, the same on all ranks.
+
+struct Design {
+  ExchangeSpec spec;
+  RankSchedule schedule;  // of the import (or the visits) on this rank
+  std::string why;        // one sentence on how the algorithm was chosen
+};
+
+// Collective; fails on all ranks alike. Arguments as of rankwise_exchange_create.
+[[nodiscard]] Design design_exchange(const Communicator& comm, int ndims, const int cutoff[],
+                                     const rankwise_exchange_options* options);
+
+// The plan behind a handle: what the functions rankwise_exchange_* do, with exceptions (Failure and others).
 
 // How values are combined: so many in an element, of an intrinsic type, by a commutative operation.
 struct Combination {

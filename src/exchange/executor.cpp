@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "exchange/neighborhood.hpp"
-#include "mpi/wait.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 

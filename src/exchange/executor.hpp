@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "mpi/error.hpp"
+#include "mpi/mpi.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {

@@ -4,9 +4,13 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
-#include "mpi/simulated.hpp"
+#include "grid/grid.hpp"
+#include "grid/stencil.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -31,6 +35,48 @@ class Neighborhood {
   std::vector<int> sources_;
   std::vector<int> destinations_;
   std::vector<MPI_Request> requests_;
+};
+
+// A stencil's halo exchange as one MPI_Neighbor_alltoall: every rank sends a message of one size to each of its neighbours.
+
+// The neighbours of a cell: it receives from the sources and sends to the destinations, one for each offset of the
+// stencil that does not leave the grid, in the order of the offsets.
+struct Neighbors {
+  std::vector<int> sources;
+  std::vector<int> destinations;
+};
+[[nodiscard]] Neighbors neighbors_of(const Grid& grid, const Stencil& stencil, Index cell);
+
+class StencilExchange {
+ public:
+  // Collective. Rank r of comm has cell r of the grid. Throws std::invalid_argument, on all ranks alike, when the grid
+  // does not have a cell for each rank.
+  StencilExchange(MPI_Comm comm, const Grid& grid, const Stencil& stencil);
+  ~StencilExchange();
+  StencilExchange(const StencilExchange&) = delete;
+  StencilExchange& operator=(const StencilExchange&) = delete;
+
+  // Local. Takes memory for messages of a size. Throws std::invalid_argument above 2^31 - 1 bytes, std::bad_alloc.
+  void resize(std::size_t bytes_each);
+  // Local. Writes what repetition `number` sends, and forgets what was received.
+  void fill(std::uint64_t number);
+  // Collective.
+  void run();
+  // Local. Which message of repetition `number` did not arrive as it was sent; empty when all did.
+  [[nodiscard]] std::string mismatch(std::uint64_t number) const;
+
+  [[nodiscard]] std::size_t messages() const { return neighbors_.destinations.size(); }
+
+ private:
+  [[nodiscard]] std::size_t size_of(const std::vector<int>& ranks) const { return ranks.size() * bytes_each_; }
+  void release();
+
+  int rank_ = 0;
+  Neighbors neighbors_;
+  Neighborhood neighborhood_;
+  std::size_t bytes_each_ = 0;
+  std::byte* send_ = nullptr;
+  std::byte* receive_ = nullptr;
 };
 
 }  // namespace rankwise

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "mpi/wait.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "exchange/carrier.hpp"
-#include "exchange/courier.hpp"
 #include "halo/relay.hpp"
-#include "mpi/error.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 

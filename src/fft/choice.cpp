@@ -10,9 +10,9 @@
 
 #include "cart/nodes.hpp"
 #include "decide/fft_judge.hpp"
-#include "fft/knowledge.hpp"
+#include "fft/library.hpp"
 #include "fft/memory.hpp"
-#include "mpi/error.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 

@@ -26,7 +26,7 @@ struct FftChoice {
 // Collective, the same on all ranks: of every process grid that leaves nobody idle, every method, slabs in slices or whole, and
 // fields together and by turns, as far as the question leaves them open. The judge's first, or with trials: the best five
 // take turns on whole batches in memory like the caller's, and the judge's first is kept unless another one is 3 % quicker in
-// the least time. What trials found is kept (knowledge.hpp) and answers the same question later. machine: counts on the first
+// the least time. What trials found is kept (library.hpp) and answers the same question later. machine: counts on the first
 // rank; source: what it is called. Throws as FftBatch, MpiError besides, and std::invalid_argument on all ranks where the machine
 // lacks a link.
 [[nodiscard]] FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrary& library,

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "fft/knowledge.hpp"
+#include "fft/library.hpp"
 
 namespace rankwise {
 

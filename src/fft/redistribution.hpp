@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "fft/buffer.hpp"
+#include "fft/block_exchange.hpp"
 #include "fft/decomposition.hpp"
-#include "fft/long_blocks.hpp"
+#include "fft/memory.hpp"
 
 namespace rankwise {
 

@@ -12,7 +12,7 @@
 // it: lines go to cache and from there to the blocks anyway.
 //
 // Where the ranks share a node, arrays that are not too large are not sent: each stage writes its box into memory that all ranks
-// see, and the next one takes what it needs from there (shared_turns.hpp). Planes of complex values are then transformed on
+// see, and the next one takes what it needs from there (SharedTurns). Planes of complex values are then transformed on
 // their way into it.
 //
 // Several fields can be transformed together: their blocks for a rank lie side by side and travel as one message. Between the
@@ -30,10 +30,9 @@
 #include <vector>
 
 #include "fft/block_exchange.hpp"
-#include "fft/buffer.hpp"
 #include "fft/decomposition.hpp"
 #include "fft/library.hpp"
-#include "fft/shared_turns.hpp"
+#include "fft/memory.hpp"
 #include "fft/stages.hpp"
 
 namespace rankwise {

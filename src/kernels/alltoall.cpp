@@ -1,5 +1,5 @@
 // All-to-all of all ranks; a size is one block. alltoall: cells of a campaign; transpose: cases, by MPI_Alltoall or pairwise.
-#include "measure/alltoall.hpp"
+#include "measure/collective.hpp"
 
 #include <mpi.h>
 
@@ -8,11 +8,11 @@
 #include <stdexcept>
 
 #include "fft/block_exchange.hpp"
+#include "kernels/arguments.hpp"
 #include "kernels/cells.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/parse_repetitions.hpp"
-#include "mpi/error.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "kernels/json_line.hpp"
-#include "measure/reference.hpp"
+#include "measure/local.hpp"
 
 namespace rankwise {
 

@@ -7,13 +7,12 @@
 #include <stdexcept>
 
 #include "fft/choice.hpp"
-#include "fft/field.hpp"
 #include "fft/memory.hpp"
 #include "fft/timed.hpp"
+#include "kernels/arguments.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/parse_repetitions.hpp"
-#include "measure/triad.hpp"
+#include "measure/local.hpp"
 #include "profile/profile.hpp"
 
 namespace rankwise {

@@ -1,24 +1,46 @@
-// rankwise-kernels KERNEL [--name value ...]: what launchers start. Rank 0 prints JSON Lines on stdout, nothing else;
-// complaints go to stderr. Exit 0 ok, 2 wrong arguments, 1 anything else.
-//
-// `rankwise-kernels about` prints which MPI library it runs with and needs no launcher.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include "exchange/neighborhood.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/segments.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
-#include "mpi/simulated.hpp"
+#include "mpi/mpi.hpp"
+
+namespace rankwise {
+
+namespace {
+
+// Takes MPICH's segments their names, collectively after MPI_Init: ranks that have them keep them, and none is left in
+// /dev/shm however the ranks end. Other libraries' segments keep their names, by which ranks find them later.
+void forget_segment_names() {
+  MPI_Barrier(MPI_COMM_WORLD);  // now all ranks have them
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find("/dev/shm/mpich_shm_");
+    if (at != std::string::npos && line.find(' ', at) == std::string::npos) unlink(line.c_str() + at);
+  }
+}
+
+}  // namespace
+
+}  // namespace rankwise
+
+// rankwise-kernels KERNEL [--name value ...]: what launchers start. Rank 0 prints JSON Lines on stdout, nothing else;
+// complaints go to stderr. Exit 0 ok, 2 wrong arguments, 1 anything else.
+//
+// `rankwise-kernels about` prints which MPI library it runs with and needs no launcher.
 
 namespace {
 

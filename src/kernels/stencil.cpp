@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "exchange/stencil_exchange.hpp"
+#include "exchange/neighborhood.hpp"
+#include "kernels/arguments.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/parse_repetitions.hpp"
 
 namespace rankwise {
 

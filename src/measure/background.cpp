@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "measure/pause.hpp"
-#include "measure/tags.hpp"
+#include "measure/clock.hpp"
+#include "measure/sampling.hpp"
 
 namespace rankwise {
 

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "measure/halves.hpp"
+#include "measure/stream.hpp"
 
 namespace rankwise {
 

@@ -7,9 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "measure/pause.hpp"
-#include "measure/tags.hpp"
-#include "mpi/simulated.hpp"
+#include "measure/sampling.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <time.h>
 
 #include <vector>
 
@@ -32,5 +33,14 @@ using Clock = double (*)();
 // Collective. All ranks return at the same moment of the global clock, window_s after rank 0 asked for it, and get that
 // moment (global time). A rank that comes late returns at once.
 double start_together(MPI_Comm comm, const ClockOffset& clock, double window_s);
+
+// Letting time pass without holding the processor.
+
+inline void sleep_s(double seconds) {
+  timespec left{};
+  left.tv_sec = static_cast<time_t>(seconds);
+  left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
+  nanosleep(&left, nullptr);
+}
 
 }  // namespace rankwise

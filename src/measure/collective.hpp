@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <functional>
 
 #include "measure/clock.hpp"
@@ -24,5 +25,12 @@ enum class From { last_start, first_start };
 // again afterwards; ranks of one host share theirs, and its error is then that of not having seen any difference.
 [[nodiscard]] TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::function<void()>& work,
                                           const CheckedRound& checked_round, From from = From::last_start);
+
+// MPI_Alltoall of all ranks, from a common start until the last rank has all its blocks.
+
+// Collective over comm; size_bytes is one block (what one rank has for one other). Throws std::invalid_argument when a
+// rank's blocks need more than 4 GiB.
+void require_alltoall(MPI_Comm comm, std::size_t size_bytes);
+[[nodiscard]] TimedTogether measure_alltoall(MPI_Comm comm, std::size_t size_bytes, const Sampling& sampling);
 
 }  // namespace rankwise

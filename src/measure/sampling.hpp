@@ -48,3 +48,21 @@ void fill_payload(unsigned char* message, std::size_t size_bytes, int sender, un
 void require_size(std::size_t size_bytes);
 
 }  // namespace rankwise
+
+namespace rankwise::tags {
+
+// The tags of all messages that measurements send, in one place so that no two are alike.
+
+constexpr int clock = 71;
+constexpr int pingpong = 72;
+constexpr int stream = 73;
+constexpr int answer = 74;
+constexpr int overhead = 75;
+constexpr int call = 76;
+constexpr int ready = 77;
+constexpr int order = 81;
+constexpr int report = 82;
+constexpr int payload = 83;
+constexpr int go_on = 84;
+
+}  // namespace rankwise::tags

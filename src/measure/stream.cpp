@@ -1,10 +1,12 @@
 #include "measure/stream.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "measure/tags.hpp"
+#include "measure/sampling.hpp"
 
 namespace rankwise {
 
@@ -80,6 +82,90 @@ TimedTogether measure_stream(MPI_Comm world, const Halves& halves, const Stream&
   return time_together(
       world, sampling, [&] { streamer.window(); }, [&](unsigned number) { return streamer.checked_window(number); },
       From::first_start);
+}
+
+long long circle_rounds(int ranks) { return ranks + ranks % 2 - 1; }
+
+std::vector<int> circle_partners(const std::vector<long long>& order, long long round) {
+  const int ranks = static_cast<int>(order.size());
+  const long long rounds = circle_rounds(ranks);
+  std::vector<long long> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (int i = 0; i < ranks; ++i) {
+    if (sorted[static_cast<std::size_t>(i)] != i) {
+      throw std::invalid_argument("--order must hold each rank from 0 to " + std::to_string(ranks - 1) + " once");
+    }
+  }
+  if (round < 0 || round >= rounds) {
+    throw std::invalid_argument("round " + std::to_string(round) + " is none of 0 to " + std::to_string(rounds - 1));
+  }
+  std::vector<int> partner(order.size(), nobody);
+  for (long long i = 0; i < rounds; ++i) {
+    const long long meets = (round - i + rounds) % rounds;
+    const long long j = meets == i ? rounds : meets;
+    if (i >= ranks || j >= ranks) continue;
+    const auto a = order[static_cast<std::size_t>(i)];
+    const auto b = order[static_cast<std::size_t>(j)];
+    partner[static_cast<std::size_t>(a)] = static_cast<int>(b);
+    partner[static_cast<std::size_t>(b)] = static_cast<int>(a);
+  }
+  return partner;
+}
+
+PairStreams::PairStreams(MPI_Comm comm, std::vector<StreamShape> shapes) : comm_(comm), shapes_(std::move(shapes)) {
+  MPI_Comm_rank(comm, &rank_);
+  for (const StreamShape& shape : shapes_) streamers_.emplace_back(comm, std::max(1, shape.messages), shape.size_bytes);
+}
+
+void PairStreams::find_shapes(int partner, double stream_s) {
+  const std::vector<StreamShape> given = shapes_;
+  for (StreamShape& shape : shapes_) shape.messages = shape.repeats = 1;
+  const std::vector<double> own_s = round(partner);
+  int ranks = 1;
+  MPI_Comm_size(comm_, &ranks);
+  for (std::size_t which = 0; which < shapes_.size(); ++which) {
+    std::vector<double> times_s(static_cast<std::size_t>(ranks));
+    MPI_Allgather(&own_s[which], 1, MPI_DOUBLE, times_s.data(), 1, MPI_DOUBLE, comm_);
+    times_s.erase(std::remove(times_s.begin(), times_s.end(), 0.0), times_s.end());
+    const auto middle = times_s.begin() + static_cast<std::ptrdiff_t>(times_s.size() / 2);
+    if (!times_s.empty()) std::nth_element(times_s.begin(), middle, times_s.end());
+    const double one_s = times_s.empty() ? stream_s : std::max(*middle, 1e-9);
+    StreamShape& shape = shapes_[which];
+    constexpr std::size_t small_bytes = 8192;
+    const double most = shape.size_bytes <= small_bytes ? 20 : 10;
+    shape.messages =
+        given[which].messages > 0 ? given[which].messages : static_cast<int>(std::clamp(stream_s / one_s, 1.0, most));
+    shape.repeats = given[which].repeats > 0 ? given[which].repeats
+                                             : static_cast<int>(std::clamp(stream_s / one_s / shape.messages, 1.0, 5.0));
+  }
+}
+
+std::vector<double> PairStreams::round(int partner) {
+  std::vector<double> times_s;
+  for (std::size_t which = 0; which < shapes_.size(); ++which) stream(which, partner, times_s);
+  return times_s;
+}
+
+void PairStreams::stream(std::size_t which, int partner, std::vector<double>& times_s) {
+  const auto repeats = static_cast<std::size_t>(shapes_[which].repeats);
+  const std::size_t first = times_s.size();
+  times_s.resize(first + repeats, 0.0);
+  Streamer& streamer = streamers_[which];
+  for (const bool upward : {true, false}) {
+    MPI_Barrier(comm_);
+    if (partner == nobody) continue;
+    const bool sends = (rank_ < partner) == upward;
+    streamer.aim(partner, sends, !sends);
+    // A message that is checked, which also sets up what the library needs between the two.
+    streamer.set_window(1);
+    verified_ = streamer.checked_window(number_ + (upward ? 0U : 1U), true) && verified_;
+    streamer.set_window(shapes_[which].messages);
+    for (std::size_t i = 0; i < repeats; ++i) {
+      const double time_s = streamer.window(true);
+      if (sends) times_s[first + i] = std::max(time_s, 1e-9);
+    }
+  }
+  number_ += 2;
 }
 
 }  // namespace rankwise

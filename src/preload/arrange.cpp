@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/cart.hpp"
 #include "api/failure.hpp"
+#include "api/topology.hpp"
 #include "preload/look_up.hpp"
 #include "preload/told.hpp"
 #include "preload/watch.hpp"
@@ -57,7 +57,7 @@ bool is_first(MPI_Comm comm) {
 }
 
 // Whether there is anything to arrange: what is not left to MPI's own words.
-bool is_ordinary(MPI_Comm comm, int ndims, const int dims[], const int periods[]) {
+bool is_ordinary_cart(MPI_Comm comm, int ndims, const int dims[], const int periods[]) {
   if (!preload::is_ordinary((Handle)comm) || ndims < 1 || dims == nullptr || periods == nullptr) return false;
   int ranks = 0;
   if (MPI_Comm_size(comm, &ranks) != MPI_SUCCESS) return false;
@@ -161,7 +161,7 @@ bool arrange_comm(MPI_Comm comm, int ndims, const int dims[], const int periods[
     remember_left(Topology::grid, (std::string("MPI_Cart_create is left as it is: this MPI has no ") + lacks).c_str());
     return false;
   }
-  if (!is_ordinary(comm, ndims, dims, periods)) {
+  if (!is_ordinary_cart(comm, ndims, dims, periods)) {
     remember_left(Topology::grid,
                   "MPI_Cart_create is left as it is: its arguments are not those of a grid of an ordinary communicator");
     return false;
@@ -265,6 +265,57 @@ bool arrange_fortran(int comm, int ndims, const int dims[], const int periods[],
   *cart = MPI_Comm_c2f(made);
 #endif
   return true;
+}
+
+// Graphs of neighbours that a program gives MPI: arranged as the C API does it.
+
+namespace {
+
+bool left_as_it_is(const char* name, const std::string& why) {
+  remember_left(Topology::graph, (std::string(name) + " is left as it is: " + why).c_str());
+  return false;
+}
+
+template <class Make>
+bool arranged(const char* name, Handle comm, void* made, Make&& make) noexcept {
+  try {
+    static const char* const lacks = lacking();
+    if (lacks != nullptr) return left_as_it_is(name, std::string("this MPI has no ") + lacks);
+    if (made == nullptr || !is_ordinary(comm)) return left_as_it_is(name, "its communicator is not an ordinary one");
+    api::Cut cut;
+    *static_cast<MPI_Comm*>(made) = make(cut);
+    const bool gains = cut.after < cut.before;
+    count_placed(Topology::graph, gains ? "multisection" : nullptr);
+    int rank = -1;
+    MPI_Comm_rank((MPI_Comm)comm, &rank);
+    if (rank != 0) return true;
+    const std::string between = "weight " + std::to_string(cut.before);
+    say((std::string(name) + ": " +
+         (gains ? between + " between nodes becomes " + std::to_string(cut.after)
+                : "the ranks stay where they are (" + between + " between nodes)"))
+            .c_str());
+    return true;
+  } catch (...) {
+    return left_as_it_is(name, api::current_failure().what());
+  }
+}
+
+}  // namespace
+
+bool arrange_graph(Handle comm, Handle info, const api::Neighbours& neighbours, void* made) noexcept {
+  return arranged("MPI_Dist_graph_create_adjacent", comm, made, [&](api::Cut& cut) {
+    return api::make_dist_graph_adjacent((MPI_Comm)comm, neighbours, (MPI_Info)info, true, &cut);
+  });
+}
+
+bool arrange_graph(Handle comm, Handle info, const api::Edges& edges, void* made) noexcept {
+  return arranged("MPI_Dist_graph_create", comm, made,
+                  [&](api::Cut& cut) { return api::make_dist_graph((MPI_Comm)comm, edges, (MPI_Info)info, true, &cut); });
+}
+
+bool arrange_graph(Handle comm, int vertices, const int index[], const int edges[], void* made) noexcept {
+  return arranged("MPI_Graph_create", comm, made,
+                  [&](api::Cut& cut) { return api::make_graph((MPI_Comm)comm, vertices, index, edges, true, &cut); });
 }
 
 }  // namespace rankwise::preload

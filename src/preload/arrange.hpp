@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "api/graph.hpp"
+#include "api/topology.hpp"
 
 namespace rankwise::preload {
 

@@ -6,7 +6,7 @@
 // MPI's old C++ bindings would ask for more.
 #define MPICH_SKIP_MPICXX 1
 #define OMPI_SKIP_MPICXX 1
-// Those of MPI's functions that this library takes the place of (watch.cpp, neighbor_calls.cpp) are called by other names inside it.
+// Those of MPI's functions that this library takes the place of (watch.cpp, interpose.cpp) are called by other names inside it.
 #define MPI_Cart_shift rankwise_MPI_Cart_shift
 #define MPI_Comm_dup rankwise_MPI_Comm_dup
 #define MPI_Comm_free rankwise_MPI_Comm_free

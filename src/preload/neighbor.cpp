@@ -9,9 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "preload/neighbor_check.hpp"
 #include "preload/neighbor_exchange.hpp"
-#include "preload/neighbor_request.hpp"
 #include "preload/told.hpp"
 
 namespace rankwise::preload {

@@ -5,7 +5,6 @@
 
 #include "preload/look_up.hpp"
 #include "preload/told.hpp"
-#include "preload/words.hpp"
 
 namespace rankwise::preload {
 

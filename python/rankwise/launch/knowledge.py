@@ -10,7 +10,7 @@ from rankwise.cache import cache_folder
 
 
 def knowledge_folder() -> Path | None:
-    """Return the folder of what was learnt about transforms on this machine (as src/fft/knowledge.cpp); None: none is kept."""
+    """Return the folder of what was learnt about transforms on this machine (as src/fft/library.cpp); None: none is kept."""
     given = os.environ.get("RANKWISE_FFT_KNOWLEDGE")
     if given is not None:
         return Path(given) if given else None

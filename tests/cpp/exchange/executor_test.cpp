@@ -9,9 +9,8 @@
 #include <cstring>
 #include <set>
 
-#include "../world.hpp"
 #include "../schedule/generated.hpp"
-#include "exchange/content.hpp"
+#include "../world.hpp"
 #include "exchange/timed.hpp"
 #include "schedule/teams.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "../world.hpp"
-#include "fft/field.hpp"
 #include "fft/redistribution.hpp"
+#include "fft/timed.hpp"
 
 namespace rankwise {
 namespace {

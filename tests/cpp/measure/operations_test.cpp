@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "../world.hpp"
-#include "measure/all_pairs.hpp"
-#include "measure/alltoall.hpp"
 #include "measure/background.hpp"
-#include "measure/overhead.hpp"
-#include "measure/pingpong.hpp"
+#include "measure/collective.hpp"
+#include "measure/pair.hpp"
 #include "measure/stream.hpp"
 
 namespace rankwise {

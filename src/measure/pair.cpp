@@ -1,0 +1,353 @@
+#include "measure/pair.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "measure/clock.hpp"
+#include "measure/sampling.hpp"
+#include "mpi/mpi.hpp"
+
+namespace rankwise {
+
+namespace {
+
+constexpr int alternating_rounds = 4;
+constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"send", PairOperation::send},
+                                                                           {"ssend", PairOperation::ssend},
+                                                                           {"exchange", PairOperation::exchange},
+                                                                           {"burst", PairOperation::burst}}};
+
+class Pair {
+ public:
+  Pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes)
+      : comm_(comm),
+        operation_(operation),
+        size_(size_bytes),
+        messages_(messages_in_flight(operation)),
+        out_(std::max<std::size_t>(1, size_bytes)),
+        in_(std::max<std::size_t>(1, size_bytes * static_cast<std::size_t>(messages_))) {
+    MPI_Comm_rank(comm, &rank_);
+    peer_ = 1 - rank_;
+  }
+
+  // One sample; returns its time as this rank sees it.
+  double sample() {
+    const double start_s = MPI_Wtime();
+    for (int i = 0; i < rounds_; ++i) round();
+    return MPI_Wtime() - start_s;
+  }
+
+  // Agrees on the rounds of a sample, one where rounds are dear; else the quickest of a few tells how long a round is.
+  void set_rounds(double first_round_s) {
+    constexpr double dear_s = 0.1;
+    constexpr std::size_t large_bytes = 16384;
+    double quickest_s = 1e9;
+    rounds_ = 1;
+    int more = first_round_s < dear_s || size_ < large_bytes ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
+    if (more == 0) return;
+    for (int i = 0; more != 0; ++i) {
+      quickest_s = std::min(quickest_s, sample());
+      more = i < 4 && quickest_s < 1e-3 ? 1 : 0;
+      MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
+    }
+    if (operation_ == PairOperation::exchange || operation_ == PairOperation::burst) {
+      rounds_ = alternating_rounds;
+    } else {
+      static const double clock_cost_s = measure_timer().cost_s;
+      rounds_ = rounds_for_clock(quickest_s, clock_cost_s);
+    }
+    MPI_Bcast(&rounds_, 1, MPI_INT, 0, comm_);
+  }
+
+  [[nodiscard]] int rounds() const { return rounds_; }
+
+  void round() {
+    switch (operation_) {
+      case PairOperation::send: ping_pong(MPI_Send); break;
+      case PairOperation::ssend: ping_pong(MPI_Ssend); break;
+      case PairOperation::exchange:
+      case PairOperation::burst: both_ways(); break;
+    }
+  }
+
+  bool checked_round(unsigned number) {
+    fill_payload(out_.data(), size_, rank_, number);
+    std::fill(in_.begin(), in_.end(), static_cast<unsigned char>(0));
+    round();
+    for (int m = 0; m < messages_; ++m) {
+      if (!payload_arrived(in_.data() + static_cast<std::size_t>(m) * size_, size_, peer_, number)) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <typename Send>
+  void ping_pong(Send send) {
+    const int count = static_cast<int>(size_);
+    if (rank_ == 0) send(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_);
+    MPI_Recv(in_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_, MPI_STATUS_IGNORE);
+    if (rank_ == 1) send(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_);
+  }
+
+  void both_ways() {
+    const int count = static_cast<int>(size_);
+    std::array<MPI_Request, 2 * burst_messages> requests;
+    for (int m = 0; m < messages_; ++m) {
+      MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer_, tags::pingpong, comm_,
+                &requests[static_cast<std::size_t>(m)]);
+    }
+    for (int m = 0; m < messages_; ++m) {
+      MPI_Isend(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_, &requests[static_cast<std::size_t>(messages_ + m)]);
+    }
+    wait_all(2 * messages_, requests.data());
+  }
+
+  MPI_Comm comm_;
+  PairOperation operation_;
+  std::size_t size_;
+  int messages_;
+  std::vector<unsigned char> out_;
+  std::vector<unsigned char> in_;
+  int rank_ = 0;
+  int peer_ = 1;
+  int rounds_ = 1;
+};
+
+}  // namespace
+
+PairOperation parse_pair_operation(const std::string& name) {
+  for (const auto& [id, operation] : operations) {
+    if (name == id) return operation;
+  }
+  throw std::invalid_argument("operation '" + name + "' is unknown: choose send, ssend, exchange or burst");
+}
+
+std::string to_string(PairOperation operation) {
+  for (const auto& [id, value] : operations) {
+    if (operation == value) return id;
+  }
+  return "?";
+}
+
+int messages_in_flight(PairOperation operation) { return operation == PairOperation::burst ? burst_messages : 1; }
+
+int rounds_for_clock(double round_s, double clock_cost_s) {
+  constexpr double share = 0.05;
+  return static_cast<int>(std::clamp(std::ceil(clock_cost_s / (share * std::max(round_s, 1e-9))), 1.0, 1000.0));
+}
+
+PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
+  require_size(size_bytes);
+  Pair pair(comm, operation, size_bytes);
+  const Samples samples = take_samples(
+      comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); },
+      [&](double first_round_s) { pair.set_rounds(first_round_s); });
+  return {samples, pair.rounds()};
+}
+
+namespace {
+
+constexpr int tries = 3;
+
+class Buffers {
+ public:
+  Buffers(MPI_Comm comm, std::size_t size_bytes)
+      : pair(comm),
+        size(size_bytes),
+        count(static_cast<int>(size_bytes)),
+        out(std::max<std::size_t>(1, size_bytes)),
+        in(std::max<std::size_t>(1, size_bytes)) {
+    MPI_Comm_rank(pair, &rank);
+    peer = 1 - rank;
+  }
+
+  // One message from a rank to the other, checked by the receiver.
+  bool checked(int from, unsigned number) {
+    if (rank == from) {
+      fill_payload(out.data(), size, rank, number);
+      MPI_Send(out.data(), count, MPI_BYTE, peer, tags::overhead, pair);
+      return true;
+    }
+    std::fill(in.begin(), in.end(), static_cast<unsigned char>(0));
+    MPI_Recv(in.data(), count, MPI_BYTE, peer, tags::overhead, pair, MPI_STATUS_IGNORE);
+    return payload_arrived(in.data(), size, peer, number);
+  }
+
+  void call() const { MPI_Send(nullptr, 0, MPI_BYTE, peer, tags::call, pair); }
+  void hear() const { MPI_Recv(nullptr, 0, MPI_BYTE, peer, tags::call, pair, MPI_STATUS_IGNORE); }
+
+  MPI_Comm pair;
+  std::size_t size;
+  int count;
+  std::vector<unsigned char> out;
+  std::vector<unsigned char> in;
+  int rank = 0;
+  int peer = 1;
+};
+
+void wait_s(double seconds) {
+  for (const double end_s = MPI_Wtime() + seconds; MPI_Wtime() < end_s;) {
+  }
+}
+
+double round_trip_s(Buffers& buffers) {
+  double quickest_s = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const double start_s = MPI_Wtime();
+    for (const int from : {0, 1}) {
+      if (buffers.rank == from) {
+        MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair);
+      } else {
+        MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
+      }
+    }
+    quickest_s = std::min(quickest_s, MPI_Wtime() - start_s);
+  }
+  MPI_Bcast(&quickest_s, 1, MPI_DOUBLE, 0, buffers.pair);
+  return quickest_s;
+}
+
+using Send = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
+
+// Whether a send ends well before the receiver, which sleeps outside MPI, posts its receive.
+bool returns_alone(Buffers& buffers, Send send, double late_s) {
+  int alone = 0;
+  for (int i = 0; i < tries; ++i) {
+    MPI_Barrier(buffers.pair);
+    if (buffers.rank == 0) {
+      const double start_s = MPI_Wtime();
+      send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, buffers.pair);
+      if (MPI_Wtime() - start_s < late_s / 2) ++alone;
+    } else {
+      sleep_s(late_s);
+      MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
+    }
+  }
+  MPI_Bcast(&alone, 1, MPI_INT, 0, buffers.pair);
+  return 2 * alone > tries;
+}
+
+// Whether sends to each other both end while neither receives, though both give MPI every chance to move them.
+bool passes_head_to_head(Buffers& buffers, double late_s) {
+  int passed = 0;
+  for (int i = 0; i < tries; ++i) {
+    MPI_Barrier(buffers.pair);
+    MPI_Request request;
+    MPI_Isend(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, &request);
+    int done = 0;
+    for (const double end_s = MPI_Wtime() + late_s; done == 0 && MPI_Wtime() < end_s;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+    // Nobody receives before both have seen how it went.
+    MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_MIN, buffers.pair);
+    MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    passed += done;
+  }
+  return 2 * passed > tries;
+}
+
+// The largest size, of -1 (none) to largest_bytes, at which something holds that holds for all smaller ones.
+template <typename Holds>
+long long largest_where(long long largest_bytes, Holds holds) {
+  if (holds(largest_bytes)) return largest_bytes;
+  long long yes = -1;
+  for (long long no = largest_bytes; no - yes > 1;) {
+    const long long middle = yes + (no - yes) / 2;
+    (holds(middle) ? yes : no) = middle;
+  }
+  return yes;
+}
+
+}  // namespace
+
+Samples measure_send_overhead(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampling) {
+  require_size(size_bytes);
+  Buffers buffers(pair, size_bytes);
+  // The receiver calls when it is about to post its receive; after a while it has.
+  const double settled_s = round_trip_s(buffers);
+  const auto sample = [&] {
+    double time_s = 0.0;
+    if (buffers.rank == 0) {
+      buffers.hear();
+      wait_s(settled_s);
+      const double start_s = MPI_Wtime();
+      MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair);
+      time_s = MPI_Wtime() - start_s;
+    } else {
+      MPI_Request request;
+      MPI_Irecv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair, &request);
+      buffers.call();
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return time_s;
+  };
+  return take_samples(pair, sampling, sample, [&](unsigned number) { return buffers.checked(0, number); });
+}
+
+Samples measure_receive_overhead(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampling) {
+  require_size(size_bytes);
+  Buffers buffers(pair, size_bytes);
+  const double there_s = 3 * round_trip_s(buffers) + 2e-6;
+  const auto sample = [&] {
+    double time_s = 0.0;
+    if (buffers.rank == 0) {
+      buffers.call();
+      wait_s(there_s);
+      const double start_s = MPI_Wtime();
+      MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair, MPI_STATUS_IGNORE);
+      time_s = MPI_Wtime() - start_s;
+    } else {
+      buffers.hear();
+      MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair);
+    }
+    return time_s;
+  };
+  return take_samples(pair, sampling, sample, [&](unsigned number) { return buffers.checked(1, number); });
+}
+
+Samples measure_gap(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampling) {
+  require_size(size_bytes);
+  Buffers buffers(pair, size_bytes);
+  const auto sample = [&] {
+    const double start_s = MPI_Wtime();
+    for (int i = 0; i < gap_messages; ++i) {
+      if (buffers.rank == 0) {
+        MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair);
+      } else {
+        MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair, MPI_STATUS_IGNORE);
+      }
+    }
+    if (buffers.rank == 0) {
+      buffers.hear();
+    } else {
+      buffers.call();
+    }
+    return MPI_Wtime() - start_s;
+  };
+  return take_samples(pair, sampling, sample, [&](unsigned number) { return buffers.checked(0, number); });
+}
+
+ProtocolLimits find_protocol_limits(MPI_Comm pair, long long largest_bytes) {
+  ProtocolLimits limits;
+  limits.largest_tried_bytes = largest_bytes;
+  Buffers buffers(pair, static_cast<std::size_t>(largest_bytes));
+  // So late that copying or carrying the message cannot be taken for waiting.
+  const auto at = [&](long long size) -> double {
+    buffers.count = static_cast<int>(size);
+    return std::max(2e-3, 4 * round_trip_s(buffers));
+  };
+  limits.send_returns_up_to_bytes =
+      largest_where(largest_bytes, [&](long long size) { return returns_alone(buffers, MPI_Send, at(size)); });
+  limits.ssend_returns_up_to_bytes = returns_alone(buffers, MPI_Ssend, at(0)) ? 0 : -1;
+  limits.head_to_head_up_to_bytes =
+      largest_where(largest_bytes, [&](long long size) { return passes_head_to_head(buffers, at(size)); });
+  return limits;
+}
+
+}  // namespace rankwise
