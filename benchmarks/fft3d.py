@@ -11,16 +11,12 @@ one of medians. Exits with 1 when ours is slower than 1.05 times the fastest bey
     python benchmarks/fft3d.py build/system/tests/cpp/fft3d_peers --mpiexec /usr/bin/mpiexec
 """
 
-import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 
-import numpy as np
-
-from rankwise.statistics import median_interval_95
+from harness import ended, options, ratio, records
 
 GOAL = 1.05
 
@@ -57,9 +53,7 @@ def mpi4py_fft_median_s(launch: list[str], n: int, repetitions: int) -> float | 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--mpiexec", default="mpiexec")
+    parser = options(__doc__, program=True)
     parser.add_argument("--sizes", default="64,128,256")
     parser.add_argument("--ranks", default="1,2,4")
     parser.add_argument("--method", default="alltoall", help="alltoall or pairwise")
@@ -73,30 +67,27 @@ def main() -> int:
     missed = []
     for n in map(int, arguments.sizes.split(",")):
         for ranks in map(int, arguments.ranks.split(",")):
-            launch = [arguments.mpiexec, "-n", str(ranks)]
+            launch = [*arguments.mpiexec.split(), "-n", str(ranks)]
             if ranks > cores:  # Open MPI's words for it
                 launch[1:1] = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
             command = [*launch, arguments.program, str(n), f"{ranks}x1", str(arguments.repetitions), arguments.method]
-            row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+            [row] = records(command)
             medians = {
                 name: 1e3 * statistics.median(row[f"{name}_s"]) for name in ("ours", "fftw_in_place", "fftw_out_of_place")
             }
             fastest = min(("fftw_in_place", "fftw_out_of_place"), key=lambda name: medians[name])
-            ratios = np.array(row["ours_s"]) / np.array(row[f"{fastest}_s"])
-            middle, (low, high) = float(np.median(ratios)), median_interval_95(ratios)
+            of_each = ratio(row, "ours_s", f"{fastest}_s")
             mpi4py_s = mpi4py_fft_median_s(launch, n, arguments.repetitions)
             texts = [f"{value:9.2f}" for value in medians.values()] + [
                 "        –" if mpi4py_s is None else f"{1e3 * mpi4py_s:9.2f}"
             ]
             print(
-                f"{n:>4} {ranks:>5} {' '.join(texts)}  {middle:.3f} [{low:.3f}, {high:.3f}]   {row['memory_ratio']:.2f} arrays",
+                f"{n:>4} {ranks:>5} {' '.join(texts)}  {of_each}   {row['memory_ratio']:.2f} arrays",
                 flush=True,
             )
-            if low > GOAL or (mpi4py_s is not None and medians["ours"] > GOAL * 1e3 * mpi4py_s):
+            if of_each.low > GOAL or (mpi4py_s is not None and medians["ours"] > GOAL * 1e3 * mpi4py_s):
                 missed.append(f"{n}^3 on {ranks}")
-    if missed:
-        print(f"slower than {GOAL} times the fastest at {', '.join(missed)}", file=sys.stderr)
-    return 1 if missed else 0
+    return ended(missed, f"slower than {GOAL} times the fastest at {{}}")
 
 
 if __name__ == "__main__":

@@ -11,23 +11,17 @@ the bar is missed beyond doubt.
     python benchmarks/fft3d_batch.py build/system/tests/cpp/fft3d_batch --mpiexec /usr/bin/mpiexec
 """
 
-import argparse
-import json
 import os
-import subprocess
 import sys
 
 import numpy as np
-
-from rankwise.statistics import median_interval_95
+from harness import ended, median, options, records
 
 GOAL = 0.8
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--mpiexec", default="mpiexec")
+    parser = options(__doc__, program=True)
     parser.add_argument("--sizes", default="32")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--batch", type=int, default=16)
@@ -42,28 +36,24 @@ def main() -> int:
         for together in arguments.together.split(","):
             rows = []
             for _ in range(arguments.launches):
-                command = [arguments.mpiexec, "-n", str(arguments.ranks), arguments.program, n, str(arguments.batch)]
-                command += [str(arguments.repetitions), together]
-                rows.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+                command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, n, arguments.batch]
+                rows += records([*command, arguments.repetitions, together])
             medians = {name: 1e3 * float(np.median([row[f"{name}_s"] for row in rows])) for name in names}
             ours = min(("ours", "ours_in_place"), key=medians.__getitem__)
             fastest = min(("fftw_in_place", "fftw_out_of_place"), key=medians.__getitem__)
             of_launches = [np.array(row[f"{ours}_s"]) / np.array(row[f"{fastest}_s"]) for row in rows]
-            ratios = np.concatenate(of_launches)
-            low, high = median_interval_95(ratios)
+            of_all = median(np.concatenate(of_launches))
             ways = "; ".join(sorted({row["way_in_place" if ours == "ours_in_place" else "way"] for row in rows}))
             times = "  ".join(f"{name} {value:.3f}" for name, value in medians.items())
             by_launch = " ".join(f"{float(np.median(of_launch)):.2f}" for of_launch in of_launches)
             print(
-                f"{arguments.batch} x {n}^3, {ways}: ms: {times}\n  {ours} / {fastest}: {float(np.median(ratios)):.3f} "
-                f"[{low:.3f}, {high:.3f}], by launch {by_launch}; load {os.getloadavg()[0]:.1f}",
+                f"{arguments.batch} x {n}^3, {ways}: ms: {times}\n  {ours} / {fastest}: {of_all}, "
+                f"by launch {by_launch}; load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
-            if low > GOAL:
+            if of_all.low > GOAL:
                 missed.append(f"{n}^3 {ways}")
-    if missed:
-        print(f"more than {GOAL} of {arguments.batch} single transforms: {'; '.join(missed)}", file=sys.stderr)
-    return 1 if missed else 0
+    return ended(missed, f"more than {GOAL} of {arguments.batch} single transforms: {{}}", between="; ")
 
 
 if __name__ == "__main__":

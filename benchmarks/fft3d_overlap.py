@@ -12,13 +12,13 @@ best way hides at least half.
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+from harness import OnNodes, options
 
 GOAL, BATCH, ROUNDS = 0.5, 4, 9
 WAYS = {
@@ -57,7 +57,7 @@ def on_nodes(n: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--rate", default="200mbit", help="of each node's link, as tc writes it")
     parser.add_argument("--sizes", default="61,64,97,127")
     parser.add_argument("--on-nodes", type=int, help=argparse.SUPPRESS)
@@ -65,30 +65,20 @@ def main() -> int:
     if arguments.on_nodes is not None:
         on_nodes(arguments.on_nodes)
         return 0
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
     from nodes import YIELDING, Nodes
 
     best = []
     print(f"links of {arguments.rate}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder, Nodes(arguments.rate, ("n1", "n2", "n3", "n4")) as four:
         hosts = ",".join(four.hosts)
-
-        def answer(*command: str) -> dict:
-            environment = {**four.environment(), **YIELDING, "RANKWISE_FFT_KNOWLEDGE": f"{folder}/knowledge"}
-            done = subprocess.run(
-                four.command(four.hosts[0], command), cwd=folder, env=environment, capture_output=True, text=True
-            )
-            if done.returncode != 0:
-                sys.exit(f"{' '.join(command)} failed: {done.stderr[-500:]}")
-            return json.loads(done.stdout)
-
+        node = OnNodes(four, folder, {**YIELDING, "RANKWISE_FFT_KNOWLEDGE": f"{folder}/knowledge"})
         for n in arguments.sizes.split(","):
             run = ("run", "fft3d", "--hosts", hosts, "--n", n, "--ranks", "4", "--grid", "4x1", "--seconds", "2", "--json")
-            [row] = answer(sys.executable, "-m", "rankwise", *run)["rows"]
+            [row] = json.loads(node.rankwise(*run))["rows"]
             local_s = row["phases"]["compute"]["time_s"] + row["phases"]["shuffle"]["time_s"]
             program = (sys.executable, str(Path(__file__).resolve()), "--on-nodes", n)
             mpiexec = str(Path(sys.prefix) / "bin" / "mpiexec")
-            times = answer(mpiexec, "-hosts", hosts, "-n", "4", "-ppn", "1", *program)
+            times = json.loads(node.run(mpiexec, "-hosts", hosts, "-n", "4", "-ppn", "1", *program))
             hidden = {}
             for name, (batch, _) in WAYS.items():
                 whole_s, local = (times["one"], local_s) if batch is None else (times["batch"], batch * local_s)

@@ -7,52 +7,37 @@ Exits with 1 when ours is slower than 1.05 times by hand beyond doubt (the whole
     python benchmarks/halo.py --mpiexec mpiexec build/cpp/tests/cpp/api/halo
 """
 
-import argparse
-import json
-import subprocess
 import sys
 
-import numpy as np
-
-from rankwise.statistics import median_interval_95
+from harness import ended, options, ratio, records
 
 GOAL = 1.05
 CASES = [f"{n},{g},{f}" for n in (8, 16, 32, 64) for g, f in ((1, 1), (1, 4), (2, 1), (2, 4), (3, 2))]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--mpiexec", default="mpiexec", help="with its options, as one word")
+    parser = options(__doc__, program=True)
     parser.add_argument("--ranks", default="2")
     parser.add_argument("--repetitions", default="60")
     parser.add_argument("--cases", nargs="*", default=CASES)
     arguments = parser.parse_args()
     command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, arguments.repetitions, *arguments.cases]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     print(
         f"{'n':>4} {'g':>2} {'F':>2} {'ours us':>9} {'by hand':>9} {'26 types':>9}   ours/by hand                    ours/26 "
         "types"
     )
     missed = []
-    for line in output.splitlines():
-        row = json.loads(line)
-        texts, low = [], {}
-        for other in ("by_hand_s", "subarrays_s"):
-            of_each = np.array(row["ours_s"]) / np.array(row[other])
-            low[other], high = median_interval_95(of_each)
-            minima = min(row["ours_s"]) / min(row[other])
-            texts.append(f"{minima:.3f}, {np.median(of_each):.3f} [{low[other]:.3f}, {high:.3f}]")
+    for row in records(command):
+        ratios = {other: ratio(row, "ours_s", other) for other in ("by_hand_s", "subarrays_s")}
+        texts = [f"{min(row['ours_s']) / min(row[other]):.3f}, {of_each}" for other, of_each in ratios.items()]
         least = [1e6 * min(row[name]) for name in ("ours_s", "by_hand_s", "subarrays_s")]
         print(
             f"{row['n']:>4} {row['g']:>2} {row['f']:>2} {least[0]:9.2f} {least[1]:9.2f} {least[2]:9.2f}   {texts[0]:<31} "
             f"{texts[1]}"
         )
-        if low["by_hand_s"] > GOAL:
+        if ratios["by_hand_s"].low > GOAL:
             missed.append(f"{row['n']},{row['g']},{row['f']}")
-    if missed:
-        print(f"slower than {GOAL} times by hand at {' '.join(missed)}", file=sys.stderr)
-    return 1 if missed else 0
+    return ended(missed, f"slower than {GOAL} times by hand at {{}}", between=" ")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ regret of at most 5 %, or a trial costs more than 1 % in the median.
     python benchmarks/halo_auto.py --simulate 8x16   # nodes x ranks, with SimGrid's factors by size; packing takes no time
 """
 
-import argparse
-import json
 import os
 import random
 import subprocess
@@ -20,8 +18,10 @@ import sys
 import tempfile
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from harness import options, records
 
 ROOT = Path(__file__).parents[1]
 # Between nodes 12.5 GB/s and 1 us a link, inside 12 GB/s and 0.4 us; a processor is busy for 0.5 us at both ends of a message.
@@ -45,8 +45,8 @@ CONFIGURATION = (
 )  # fmt: skip
 
 
-def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", preloaded: str = "") -> str:
-    """Return what a program of this folder prints on simulated nodes, each filled with ranks in their order.
+def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", preloaded: str = "") -> list[dict[str, Any]]:
+    """Return the records that a program of this folder prints on simulated nodes, each filled with ranks in their order.
 
     ``preloaded``: a source that is built as a library and preloaded."""
     from rankwise.launch.build import build_library
@@ -69,7 +69,7 @@ def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", prelo
         configuration = (*CONFIGURATION, f"smpi/send-is-detached-thresh:{threshold}")
         command = ["smpirun", "-no-privatize", *(f"--cfg={each}" for each in configuration), "--log=root.thresh:critical"]
         command += ["-platform", str(platform), "-hostfile", str(hosts), "-np", str(nodes * ranks), str(made), *words]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+        return records(command, environment)
 
 
 def simulated_profile(shape: str, path: Path) -> None:
@@ -80,7 +80,7 @@ def simulated_profile(shape: str, path: Path) -> None:
     from rankwise.models.curve import curve_from_table
 
     ranks = shape.split("x")[1]
-    rows = [json.loads(line) for line in simulated(f"2x{ranks}", ["links", ranks]).splitlines()]
+    rows = simulated(f"2x{ranks}", ["links", ranks])
     links = {}
     for name in ("same-socket", "other-node"):
         ways = {}
@@ -93,13 +93,8 @@ def simulated_profile(shape: str, path: Path) -> None:
     Profile(machine, links, "2024-01-01T00:00:00+00:00", {"kind": "imported"}, shared=shared).save(path)
 
 
-def on_this_machine(arguments: argparse.Namespace, cells: list[str]) -> str:
-    command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, arguments.rounds, *cells]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("program", nargs="?")
     parser.add_argument("--simulate", metavar="NODESxRANKS", help="simulated, in place of the program")
     parser.add_argument("--mpiexec", default="mpiexec", help="with its options, as one word")
@@ -119,10 +114,10 @@ def main() -> int:
             os.environ["RANKWISE_PROFILE"] = f"{folder}/machine.json"
             output = simulated(arguments.simulate, [arguments.rounds, *cells])
     else:
-        output = on_this_machine(arguments, cells)
+        command = [*arguments.mpiexec.split(), "-n", arguments.ranks, arguments.program, arguments.rounds, *cells]
+        output = records(command)
     regrets, costs, windows, wins = [], [], [], {}
-    for line in output.splitlines():
-        row = json.loads(line)
+    for row in output:
         ways = {name: float(np.median(times)) for name, times in row.items() if isinstance(times, list) and name != "auto"}
         best = min(ways, key=ways.__getitem__)
         regrets.append(ways[row["taken"]] / ways[best] - 1)

@@ -8,17 +8,14 @@ axis by axis, by turns; prints the error of each prediction. Exit code 1 where a
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
-import nodes
+from harness import OnNodes, options, require_nodes
+
 from nodes import Nodes
 
 BAR = 0.15
@@ -33,32 +30,22 @@ CASES = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--rate", default="1gbit", help="of each node's link, each way, as tc writes it")
     parser.add_argument("--seconds", type=float, default=20, help="to measure the links")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each case, taken in turns")
-    options = parser.parse_args()
-    if (why := nodes.why_not()) is not None:
-        sys.exit(f"no nodes here: {why}")
-    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4")) as four:
-
-        def rankwise(*words: str) -> str:
-            done = subprocess.run(
-                four.command(four.hosts[0], [sys.executable, "-m", "rankwise", *words]),
-                cwd=folder, env=four.environment(), capture_output=True, text=True, timeout=300,
-            )  # fmt: skip
-            if done.returncode != 0:
-                sys.exit(f"{' '.join(words)}: {done.stderr}")
-            return done.stdout
-
-        measuring = ["--hosts", ",".join(four.hosts[:2]), "--seconds", f"{options.seconds}"]
+    given = parser.parse_args()
+    require_nodes()
+    with tempfile.TemporaryDirectory() as folder, Nodes(given.rate, ("n1", "n2", "n3", "n4")) as four:
+        rankwise = OnNodes(four, folder).rankwise
+        measuring = ["--hosts", ",".join(four.hosts[:2]), "--seconds", f"{given.seconds}"]
         rankwise("measure", "--sizes", "0,8kB,30kB,100kB,300kB,900kB", "-o", "m.json", *measuring)
         rankwise("measure", "pack", "-o", "m.json")
-        print(f"links shaped to {options.rate} each way; load {os.getloadavg()[0]:.1f}")
+        print(f"links shaped to {given.rate} each way; load {os.getloadavg()[0]:.1f}")
         measured: dict[tuple[str, str], list[float]] = {}
         predicted: dict[tuple[str, str], float] = {}
         placed = ("--hosts", ",".join(four.hosts))
-        for turn in range(options.rounds):
+        for turn in range(given.rounds):
             for grid, *shape in CASES:
                 asked = ("halo", "--grid", grid, *shape, "--json")
                 if turn == 0:

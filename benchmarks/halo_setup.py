@@ -10,34 +10,30 @@ size takes some minutes.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 
 from halo_auto import simulated
+from harness import ended, options
 
 _MOST_S = 2.0
 _MOST_GROWTH = 1.1
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--sizes", nargs="*", default=["4x16", "32x16", "256x16"], help="nodes x ranks, ascending")
     parser.add_argument("--edge", default="4", help="cells of a box")
     given = parser.parse_args()
     missed, first = [], {}
     for size in given.sizes:
-        for line in simulated(size, [given.edge], "halo_setup.c", "halo_held.cpp").splitlines():
-            row = json.loads(line)
+        for row in simulated(size, [given.edge], "halo_setup.c", "halo_held.cpp"):
             kilobytes = row["memory_bytes"] / row["ranks"] / 1e3
             least = first.setdefault(row["algorithm"], kilobytes)
             print(f"{row['ranks']:>5} ranks  {row['algorithm']:<10}  create {1e3 * row['create_s']:8.3f} ms  "
                   f"memory {kilobytes:7.1f} kB a rank", flush=True)  # fmt: skip
             if row["create_s"] > _MOST_S or kilobytes > _MOST_GROWTH * least:
                 missed.append(f"{row['ranks']} {row['algorithm']}")
-    if missed:
-        print(f"missed: {', '.join(missed)}", file=sys.stderr)
-    return int(bool(missed))
+    return ended(missed)
 
 
 if __name__ == "__main__":

@@ -9,22 +9,18 @@ a bar is missed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
 import numpy as np
+from harness import OnNodes, options, require_nodes
 from judge import Table
 from judge_draw import cases_of, placed
 
-import nodes
-from nodes import Nodes
+from nodes import FOUR, Nodes
 from rankwise import _core
 from rankwise.engines.judge import judge
 from rankwise.units import format_time
@@ -42,17 +38,16 @@ def machine(rate_mbit: int) -> _core.Machine:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--seconds", type=float, default=3, help="of each exchange")
     parser.add_argument(
         "--rate", type=int, default=100, help="of the links, in Mbit/s; the slower, the less the processors matter"
     )
     given = parser.parse_args()
-    if (why := nodes.why_not()) is not None:
-        sys.exit(f"no nodes here: {why}")
+    require_nodes()
     errors = []
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", nodes.FOUR, batches=True) as four:
+    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", FOUR, batches=True) as four:
         for grid, periodic, cutoff in _QUESTIONS:
             ranks, shape = math.prod(grid), "x".join(map(str, grid))
             cases = cases_of(grid, periodic, cutoff, _BLOCK_BYTES, [(name, "isend", 1) for name in ("direct", "shift", "comb")])
@@ -64,13 +59,8 @@ def main() -> int:
                     "--bytes", str(_BLOCK_BYTES), "--hosts", ",".join(four.hosts), "--placement", where,
                     "--seconds", str(3 * given.seconds), "--json",
                 ]  # fmt: skip
-                done = subprocess.run(
-                    four.command(four.hosts[0], [sys.executable, "-m", "rankwise", *words]),
-                    cwd=folder, env=four.environment(), capture_output=True, text=True,
-                )  # fmt: skip
-                if done.returncode != 0:
-                    sys.exit(f"{' '.join(words)}: {done.stderr}")
-                for case, row in zip(cases, json.loads(done.stdout)["rows"], strict=True):
+                answer = json.loads(OnNodes(four, folder).rankwise(*words))
+                for case, row in zip(cases, answer["rows"], strict=True):
                     placement = placed(ranks, ranks // len(four.hosts), where == "cyclic")
                     predicted = judge(case.program(), _BLOCK_BYTES, placement, machine(given.rate))
                     assert (row["algorithm"], row["mode"]) == (case.algorithm, case.mode)

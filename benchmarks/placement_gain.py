@@ -8,41 +8,28 @@ recommends, and prints the measured speed-up beside the predicted one.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
-import nodes
+from harness import OnNodes, options, require_nodes
+
 from nodes import Nodes
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--rate", default="1gbit", help="of each node's link, each way, as tc writes it")
     parser.add_argument("--bytes", default="300kB", help="of one block")
     parser.add_argument("--seconds", type=float, default=40, help="to measure the links")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each placement, taken in turns")
-    options = parser.parse_args()
-    if (why := nodes.why_not()) is not None:
-        sys.exit(f"no nodes here: {why}")
-    with tempfile.TemporaryDirectory() as folder, Nodes(options.rate, ("n1", "n2", "n3", "n4"), batches=True) as four:
-
-        def rankwise(*words: str) -> str:
-            done = subprocess.run(
-                four.command(four.hosts[0], [sys.executable, "-m", "rankwise", *words]),
-                cwd=folder, env=four.environment(), capture_output=True, text=True,
-            )  # fmt: skip
-            if done.returncode != 0:
-                sys.exit(f"{' '.join(words)}: {done.stderr}")
-            return done.stdout
-
+    given = parser.parse_args()
+    require_nodes()
+    with tempfile.TemporaryDirectory() as folder, Nodes(given.rate, ("n1", "n2", "n3", "n4"), batches=True) as four:
+        rankwise = OnNodes(four, folder).rankwise
         hosts = ",".join(four.hosts)
-        measuring = ["--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{options.seconds}",
+        measuring = ["--hosts", ",".join(four.hosts[:2]), "--launches", "1", "--seconds", f"{given.seconds}",
                      "--precision", "0.9"]  # fmt: skip
         rankwise(
             "measure", "one-to-all", "--sizes", "0,300kB,500kB,900kB", "--statistic", "minimum", "-o", "m.json", *measuring
@@ -53,7 +40,7 @@ def main() -> None:
         # The links from large messages; what all ranks of a node can send together from many small ones in flight.
         profile["shared"] |= json.loads(Path(folder, "pairs.json").read_text())["shared"]
         Path(folder, "m.json").write_text(json.dumps(profile))
-        print(f"links shaped to {options.rate} each way; load {os.getloadavg()[0]:.1f}")
+        print(f"links shaped to {given.rate} each way; load {os.getloadavg()[0]:.1f}")
         for name, link in links.items():
             print(f"{name}: alpha {1e6 * link['alpha_s']:.1f} us, {8e-6 / link['beta_s_per_byte']:.0f} Mbit/s")
         print(f"a node's ranks together: {8e-6 * profile['shared']['card']['bytes_per_s']:.0f} Mbit/s")
@@ -61,7 +48,7 @@ def main() -> None:
                            "--format", "slurm-hostfile", "--hosts", hosts)  # fmt: skip
         Path(folder, "recommended").write_text(mapping)
         grid = ["--algorithm", "direct", "--mode", "isend", "--dims", "4x4", "--cutoff", "1", "--periodic", "none",
-                "--bytes", options.bytes, "--json"]  # fmt: skip
+                "--bytes", given.bytes, "--json"]  # fmt: skip
         placements = ("blocked", "cyclic", "recommended")
         predicted = {
             placement: json.loads(
@@ -70,7 +57,7 @@ def main() -> None:
             for placement in placements
         }
         measured: dict[str, list[float]] = {placement: [] for placement in placements}
-        for _ in range(options.rounds):
+        for _ in range(given.rounds):
             for placement in placements:
                 row = json.loads(
                     rankwise("run", "exchange", *grid, "--hosts", hosts, "--placement", placement, "--seconds", "2")

@@ -8,8 +8,6 @@ at most 50 ns. Exit code 1 where a bar is missed. Other MPIs than the default ar
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -17,16 +15,16 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from harness import ended, options, ratio, records
 
 from rankwise.launch import find_mpi
 from rankwise.launch.preload import preload_environment
-from rankwise.statistics import median_interval_95
 
 CASES = [f"{n},{fields}" for n in (8, 16, 32, 64) for fields in (1, 4)]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--mpicc", default="")
     parser.add_argument(
         "--mpiexec", default="", help="with its options, as one word; with RANKWISE_MPI=system and its mpicxx on PATH"
@@ -43,18 +41,14 @@ def main() -> int:
 
         def run(ranks: str, mode: str, *arguments: str) -> list[dict[str, list[float]]]:
             environment = preload_environment({"RANKWISE_NEIGHBOR": mode, "RANKWISE_VERBOSE": "1"}) | {"UCX_LOG_LEVEL": "error"}
-            done = subprocess.run([*mpiexec, "-n", ranks, program, o.repetitions, *arguments],
-                env=dict(os.environ) | environment,
-                                  check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
-            return [json.loads(line) for line in done.stdout.splitlines()]
+            return records([*mpiexec, "-n", ranks, program, o.repetitions, *arguments], dict(os.environ) | environment)
 
         for row in run("2", "always", *o.cases):
             ours, own = np.array(row["through_s"]), np.array(row["own_s"])
-            low, high = median_interval_95(own / ours)
-            gain = float(np.median(own / ours))
+            gain = ratio(row, "own_s", "through_s")
             print(f"n {row['n']:>3}, {row['fields']} fields: ours {1e6 * ours.min():8.2f} us, MPI's own "
-                  f"{1e6 * own.min():8.2f} us; {gain:.2f} times as fast [{low:.2f}, {high:.2f}]")  # fmt: skip
-            if gain < 2:
+                  f"{1e6 * own.min():8.2f} us; {gain.value:.2f} times as fast [{gain.low:.2f}, {gain.high:.2f}]")  # fmt: skip
+            if gain.value < 2:
                 missed.append(f"{row['n']},{row['fields']}")
         (row,) = run("1", "auto", "pass")
         through, own = np.median(row["through_s"]), np.median(row["own_s"])
@@ -64,9 +58,8 @@ def main() -> int:
         )
         if through - own > 50e-9:
             missed.append("pass")
-    if missed:
-        print(f"missed: {' '.join(missed)}", file=sys.stderr)
-    return 1 if missed and not o.mpicc else 0
+    code = ended(missed, between=" ")
+    return 0 if o.mpicc else code
 
 
 if __name__ == "__main__":

@@ -1,0 +1,95 @@
+"""What benchmarks share: the programs that they run, ratios of paired times, nodes in namespaces, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankwise.statistics import median_interval_95
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))  # of the module nodes
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from nodes import Nodes
+
+
+def options(about: str | None, *, program: bool = False) -> argparse.ArgumentParser:
+    """The parser of a benchmark; program: of one that is built, and started by a launcher."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if program:
+        parser.add_argument("program")
+        parser.add_argument("--mpiexec", default="mpiexec", help="with its options, as one word")
+    return parser
+
+
+def records(words: Sequence[object], environment: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """What a program prints, a line of JSON each."""
+    done = subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@dataclass(frozen=True)
+class Median:
+    """A median with its 95 % interval by order statistics."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def median(samples: ArrayLike) -> Median:
+    return Median(float(np.median(samples)), *median_interval_95(np.asarray(samples)))
+
+
+def ratio(row: Mapping[str, Any], name: str, other: str) -> Median:
+    """Of times that were taken by turns: a ratio within each repetition."""
+    return median(np.array(row[name]) / np.array(row[other]))
+
+
+def ended(missed: Sequence[object], says: str = "missed: {}", between: str = ", ") -> int:
+    """The exit code of a benchmark, after a line that names what missed its bar in place of {}."""
+    if missed:
+        print(says.format(between.join(map(str, missed))), file=sys.stderr)
+    return int(bool(missed))
+
+
+def require_nodes() -> None:
+    """Ends the benchmark where nodes cannot be had."""
+    from nodes import why_not
+
+    if (why := why_not()) is not None:
+        sys.exit(f"no nodes here: {why}")
+
+
+@dataclass(frozen=True)
+class OnNodes:
+    """Commands on the first of some nodes, in a folder; one that fails ends the benchmark."""
+
+    up: Nodes
+    folder: str
+    more: Mapping[str, str] | None = None  # of the environment
+
+    def run(self, *words: str) -> str:
+        done = subprocess.run(
+            self.up.command(self.up.hosts[0], words), cwd=self.folder, env={**self.up.environment(), **(self.more or {})},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(words)}: {done.stderr}")
+        return done.stdout
+
+    def rankwise(self, *words: str) -> str:
+        return self.run(sys.executable, "-m", "rankwise", *words)
