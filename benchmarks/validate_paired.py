@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from rankwise.cli.rows import show_validation
+from rankwise.api.rows import validation_blocks
+from rankwise.blocks.terminal import show
 from rankwise.engines.run import Here
 from rankwise.engines.session import compare_engines
 from rankwise.files import write_json
@@ -59,7 +60,7 @@ def main() -> None:
         took_s = time.monotonic() - begin_s
         if options.output is not None:
             write_json(options.output, validation.to_dict())
-    show_validation(validation)
+    show(validation_blocks(validation))
     paired = validation.summary()["paired"]
     worst = max(paired["groups"], key=lambda group: group["error"])
     composed = [

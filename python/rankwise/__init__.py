@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rankwise.api.advising import Trying as Trying
     from rankwise.api.advising import advise as advise
     from rankwise.api.advising import try_placements as try_placements
-    from rankwise.api.all_pairs import Streams as Streams
     from rankwise.api.asking import choose as choose
     from rankwise.api.asking import predict as predict
     from rankwise.api.asking import run as run
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from rankwise.api.comparing import before_after as before_after
     from rankwise.api.comparing import compare as compare
     from rankwise.api.examining import doctor as doctor
-    from rankwise.api.fitting import Fitting as Fitting
-    from rankwise.api.fitting import fit as fit
+    from rankwise.api.kept import ledger as ledger
     from rankwise.api.machines import check_machines as check_machines
     from rankwise.api.machines import describe as describe
     from rankwise.api.machines import machines as machines
@@ -36,10 +34,11 @@ if TYPE_CHECKING:
     from rankwise.api.observing import observe as observe
     from rankwise.api.placing import Placing as Placing
     from rankwise.api.placing import map as map
-    from rankwise.api.predicted import ledger as ledger
     from rankwise.api.profiles import Campaign as Campaign
+    from rankwise.api.profiles import Fitting as Fitting
     from rankwise.api.profiles import Machine as Machine
     from rankwise.api.profiles import Tables as Tables
+    from rankwise.api.profiles import fit as fit
     from rankwise.api.profiles import import_tables as import_tables
     from rankwise.api.profiles import load as load
     from rankwise.api.profiles import measure as measure
@@ -58,7 +57,8 @@ if TYPE_CHECKING:
     from rankwise.api.reproducing import reproduce as reproduce
     from rankwise.api.schedules import prove as prove
     from rankwise.api.schedules import schedule as schedule
-    from rankwise.api.slow_nodes import slow_nodes as slow_nodes
+    from rankwise.api.streams import Streams as Streams
+    from rankwise.api.streams import slow_nodes as slow_nodes
     from rankwise.fft import Fft as Fft
     from rankwise.fft import FftPlan as FftPlan
     from rankwise.halo import Halo as Halo
@@ -105,8 +105,8 @@ _MODULE_OF = {
     "FftProjection": "api.projecting",
     "observe": "api.observing",
     "load_record": "api.observing",
-    "fit": "api.fitting",
-    "Fitting": "api.fitting",
+    "fit": "api.profiles",
+    "Fitting": "api.profiles",
     "compare": "api.comparing",
     "before_after": "api.comparing",
     "import_tables": "api.profiles",
@@ -122,9 +122,9 @@ _MODULE_OF = {
     "reproduce": "api.reproducing",
     "Redoing": "api.reproducing",
     "doctor": "api.examining",
-    "slow_nodes": "api.slow_nodes",
-    "Streams": "api.all_pairs",
-    "ledger": "api.predicted",
+    "slow_nodes": "api.streams",
+    "Streams": "api.streams",
+    "ledger": "api.kept",
     "advise": "api.advising",
     "Target": "api.advising",
     "try_placements": "api.advising",

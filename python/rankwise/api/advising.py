@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
 from rankwise.api.placing import nodes_asked, read_traffic
 from rankwise.api.questions import writable
 from rankwise.api.results import Result, trust_record
+from rankwise.blocks import Block, Lines, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
-from rankwise.units import format_number
+from rankwise.units import format_count, format_number, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.findings import Advice
@@ -46,11 +48,14 @@ class Advised(Result):
     profile: Profile | None
     exit_code: int = 0
 
+    _rows: ClassVar[str] = "findings"
+
     def to_dict(self) -> dict[str, Any]:
         return {**self.advice.to_dict(), "hosts": list(self.hosts), **trust_record(self.profile)}
 
-    def records(self) -> list[dict[str, Any]]:
-        return list(self.to_dict()["findings"])
+    def blocks(self) -> Iterator[Block]:
+        yield from labelled("note", (*self.advice.notes, *self.advice.evidence.notes))
+        yield Lines(_lines(self.advice, self.path))
 
     @property
     def conclusion(self) -> str:
@@ -108,6 +113,44 @@ def _is_poor(profile: Profile) -> bool:
     return profile.trust is not None and profile.trust.level == "poor"
 
 
+def _lines(advice: Advice, path: Path) -> list[str]:
+    from rankwise.advise.findings import gain_in_words
+
+    evidence, shares = advice.evidence, advice.evidence.shares
+    record = evidence.record
+    where = f" on {len(record.hosts)} nodes" if len(record.hosts) > 1 else ""
+    unit = f"step of {format_time(evidence.time_s)}" if evidence.steps else f"run of {format_time(evidence.time_s)}"
+    lines = [advice.headline, f"{path}: {format_count(record.ranks, 'rank')}{where}, {unit}", ""]
+    waiting = f", {shares.share(shares.waiting_s):.0%} waiting for late partners" if shares.split else ""
+    moving = "moving bytes" if shares.split else "in MPI"
+    lines.append(
+        f"Time      {shares.share(shares.computing_s):.0%} computing, {shares.share(shares.moving_s):.0%} {moving}{waiting}"
+    )
+    lines.append(f"Pattern   {evidence.pattern.words}")
+    lines.append(f"Placement {_placement_words(advice)}")
+    if advice.headroom.now_bytes:
+        lines.append(f"Headroom  {advice.headroom.words(evidence.per)}")
+    for number, finding in enumerate(advice.findings, 1):
+        gain = gain_in_words(finding, evidence)
+        if finding.gain_s is not None:
+            gain = f"{format_time(finding.gain_s)} a {evidence.per}, {gain}"
+        lines += ["", f"{number}. {finding.what}: {gain}", f"   {finding.why}.", f"   {finding.command}"]
+    if advice.nothing:
+        lines += ["", "Nothing to gain elsewhere:", *(f"  {words}" for words in advice.nothing)]
+    return lines
+
+
+def _placement_words(advice: Advice) -> str:
+    room = advice.headroom
+    words = (
+        f"{format_volume(room.now_bytes)} between nodes a {advice.evidence.per}; best known "
+        f"{format_volume(room.best_bytes)}, worst {format_volume(room.worst_bytes)}"
+    )
+    if room.now_s is not None and room.best_s is not None and room.worst_s is not None:
+        words += f"; messages {format_time(room.now_s)}, {format_time(room.best_s)} to {format_time(room.worst_s)}"
+    return words
+
+
 @dataclass(frozen=True)
 class Trying(Options):
     """The two placements that are tried by turns, and how often."""
@@ -143,11 +186,29 @@ class Tried(Result):
     def records(self) -> list[dict[str, Any]]:
         return list(self.to_dict().get("placements", []))
 
-    @property
-    def conclusion(self) -> str:
-        return (
-            trial_words(self.trial, self.judgement) if self.trial is not None and self.judgement is not None else self.why or ""
-        )
+    def blocks(self) -> Iterator[Block]:
+        if self.trial is not None and self.judgement is not None:
+            yield from _trial_blocks(self.trial, self.judgement)
+        else:
+            yield Sentence(self.why or "")
+
+
+def _trial_blocks(trial: Trial, judgement: Judgement) -> Iterator[Block]:
+    yield Sentence(trial_words(trial, judgement))
+    record = trial.to_dict(judgement)
+    for way, links in zip(record["placements"], record["link_bytes"], strict=True):
+        counted, promised = links["counted"], links["promised"]
+        sent = "the cards' counters are not known" if counted is None else f"{format_volume(counted)} counted on the links"
+        if counted is not None and promised:
+            sent += f", {format_volume(promised)} promised ({format_percent(counted / promised - 1)})"
+        yield Sentence(f"  {way['name']:10} {format_time(way['time_s'])} a run; {sent}")
+    found = judgement.could_find
+    finds = (
+        f"so many find {100 * found:.2g} % in nine of ten trials" if math.isfinite(found) else "so few find no gain for sure"
+    )
+    yield Sentence(f"These pairs scatter by {100 * judgement.scatter:.2g} %: {finds}.")
+    if judgement.verdict == "faster":
+        yield Sentence(f"Keep it: {record['placements'][1]['command']}")
 
 
 def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tried:

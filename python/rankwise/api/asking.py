@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import Plot, Result, sentence, trust_record
+from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
 from rankwise.api.timelines import TimelinePlot, plotted
+from rankwise.blocks import Block, Sentence
 from rankwise.decide.choice import MOST_BYTES, Choice, Question
 from rankwise.decide.ranking import Ranking, conclusion
 from rankwise.errors import InputError
@@ -70,6 +72,15 @@ class Times(Result):
             return f"{self.wrong} of {len(self.rows)} {self.workload.wrong}."
         return f"{conclusion(self.rows)}."
 
+    def blocks(self) -> Iterator[Block]:
+        if self.aside is not None:
+            yield row_table([dict(zip(self.aside.columns, line, strict=True)) for line in self.aside.lines])
+            return
+        yield Sentence(self.conclusion)
+        yield row_table([line(self.workload, row) for row in self.rows])
+        yield from map(Sentence, self.workload.remarks(self.rows))
+        yield from notes_of(self.rows)
+
     def plot(self) -> Plot:
         """Draw the times with their intervals, the shortest on top."""
         from rankwise.engines.beside import MachineTime
@@ -101,9 +112,8 @@ class Validated(Result):
     def wrong(self) -> int:
         return sum(comparison.measured.verified is False for comparison in self.validation.comparisons)
 
-    @property
-    def conclusion(self) -> str:
-        return self.validation.headline()
+    def blocks(self) -> Iterator[Block]:
+        return validation_blocks(self.validation)
 
     def plot(self) -> Plot:
         """Draw prediction beside measurement, of the first kind of exchange."""
@@ -139,6 +149,9 @@ class Chosen(Result):
         choice = self.choice
         return " ".join(sentence(words) for words in (choice.doubt, choice.reason, choice.otherwise) if words)
 
+    def blocks(self) -> Iterator[Block]:
+        return choice_blocks(self.choice)
+
     def plot(self) -> Plot:
         """Draw which exchange is fastest at which size and cutoff."""
         from rankwise.report.exchanges import map_places, tradeoff_picture
@@ -170,6 +183,14 @@ class Ranked(Result):
     @property
     def conclusion(self) -> str:
         return " ".join(sentence(words) for words in (self.ranking.doubt, self.ranking.reason) if words)
+
+    def blocks(self) -> Iterator[Block]:
+        ranking = self.ranking
+        if ranking.doubt is not None:
+            yield Sentence(f"{ranking.doubt}.")
+        yield Sentence(f"{ranking.reason}.")
+        yield row_table([{"": str(place), **line(self.workload, row)} for place, row in enumerate(ranking.rows, 1)])
+        yield from notes_of(ranking.rows)
 
     def plot(self) -> Plot:
         return Times(self.workload, self.ranking.rows, self.profile).plot()

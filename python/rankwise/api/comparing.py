@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankwise.api.links import inverse_bandwidth
 from rankwise.api.results import Result, sentence
+from rankwise.blocks import Block, Column, Sentence, Table, labelled
 from rankwise.errors import InputError
-from rankwise.units import parse_share
+from rankwise.units import format_ends, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Compared as Found
+    from rankwise.machine.compare import Comparison
     from rankwise.report.before_after import History
 
 
@@ -51,6 +55,44 @@ class Compared(Result):
     @property
     def conclusion(self) -> str:
         return sentence(self.verdict)
+
+    def blocks(self, every_size: bool = False) -> Iterator[Block]:
+        """Yield what was compared, of the sizes the one that differs most; or (``every_size``) all of them."""
+        yield Sentence(self.verdict)
+        farthest: dict[tuple[str, str], Comparison] = {}
+        for c in self.found.comparisons:
+            if c.size_bytes is not None and _distance(c) > _distance(farthest.setdefault((c.link, c.sending), c)):
+                farthest[c.link, c.sending] = c
+        shown = [
+            c for c in self.found.comparisons
+            if every_size or c.size_bytes is None or farthest[c.link, c.sending] is c
+        ]  # fmt: skip
+        yield Table(_COMPARED, shown, leave=("A", "B"))
+        if not every_size:
+            yield Sentence("Of the sizes the one that differs most is shown; --all shows every one.")
+        yield Sentence("B / A is a ratio of times, for 1/beta too: above 1, B is slower.")
+        yield from labelled("note", self.found.notes)
+
+
+_FIGURES = {"alpha": "alpha", "beta": "1/beta", "both-ways": "both ways", "message": "a message every"}
+_COMPARED: Sequence[Column[Comparison]] = (
+    Column("link", "link"),
+    Column("sending", "sending"),
+    Column("figure", lambda c: _FIGURES.get(c.quantity) or format_size(c.size_bytes or 0)),
+    Column("A", lambda c: _figure(c, c.a)),
+    Column("B", lambda c: _figure(c, c.b)),
+    Column("B / A", "ratio", "{:.3f}".format),
+    Column("95 %", lambda c: format_ends(c.ratio_ci, "{:.3f}".format)),
+    Column("verdict", "verdict"),
+)
+
+
+def _figure(of: Comparison, value: float) -> str:
+    return inverse_bandwidth(value) if of.quantity in ("beta", "both-ways") else format_time(value)
+
+
+def _distance(comparison: Comparison) -> float:
+    return abs(log(comparison.ratio))
 
 
 def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compared:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Result
+from rankwise.blocks import Block, Listing, Sentence
 from rankwise.errors import UnusableEnvironmentError, split_message
 from rankwise.records import computed, key, record, told
 
@@ -35,9 +36,57 @@ class Examined(Result):
     def records(self) -> list[dict[str, Any]]:
         return [finding.to_dict() for finding in self.findings]
 
-    @property
-    def conclusion(self) -> str:
-        return verdict(self.findings)
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(verdict(self.findings))
+        yield Sentence("")
+        yield Listing(_summary(self.topology, self.mpi, self.findings))
+        yield Sentence("")
+        listed: list[tuple[str, str]] = []
+        for finding in self.findings:
+            listed += [(finding.severity, finding.what)] + ([("", f"cure: {finding.cure}")] if finding.cure else [])
+        yield Listing(listed, _STYLES)
+
+
+_STYLES = {"problem": "1;31", "warning": "33", "info": "36", "ok": "32"}  # as terminals number them
+
+
+def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Return the lines that describe the machine."""
+    from rankwise.machine.record import Hardware, short_version
+
+    hardware = Hardware(topology).to_dict()
+    threads_per_core = hardware["hardware_threads"] / hardware["cores"]
+    caches = ", ".join(
+        f"L{kind['level']} {_amount(kind['size_bytes'])}"
+        + (f" per {kind['shared_by']} hardware threads" if kind["shared_by"] > threads_per_core else " per core")
+        for kind in hardware["caches"]
+    )
+    virtual = hardware["virtualization"]
+    lines = [
+        ("host", f"{topology.host}, {topology.cpu_model}, Linux {hardware['kernel_release']}"),
+        (
+            "processors",
+            f"{many(hardware['sockets'], 'socket')}, {many(hardware['numa_nodes'], 'NUMA node')}, "
+            f"{many(hardware['cores'], 'core')}, {many(hardware['hardware_threads'], 'hardware thread')} "
+            f"({hardware['allowed_hardware_threads']} allowed)",
+        ),
+        ("caches", caches or "not told"),
+        ("memory", _amount(topology.memory_bytes)),
+        ("virtual", "no" if virtual == "none" else virtual),
+        ("read from", {"hwloc-library": "hwloc", "lstopo": "lstopo (hwloc)", "sysfs": "/sys"}[topology.source]),
+    ]
+    if mpi is None:
+        return [*lines, ("MPI", "nothing built for it yet" if any(one.id == "not-built" for one in findings) else "none")]
+    whence = "installed by pip" if mpi.origin == "wheel" else "the system's"
+    launcher = f"{mpi.launcher_path}, {mpi.launcher_family}: {short_version(mpi.launcher_version)}"
+    return [*lines, ("MPI", f"{short_version(mpi.library_version)}, {whence}"), ("launcher", launcher)]
+
+
+def _amount(size_bytes: int) -> str:
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size_bytes >= scale:
+            return f"{size_bytes / scale:.4g} {unit}"
+    return "of unknown size"
 
 
 def doctor(ranks: int = 2) -> Examined:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.results import Result
+from rankwise.blocks import Block, Column, Lines, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.files import require_output
 from rankwise.progress import meter, tell
@@ -16,7 +17,7 @@ from rankwise.units import parse_seconds, parse_share
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
-    from rankwise.health.judge import Judgement, Rules
+    from rankwise.health.judge import Judgement, Row, Rules
     from rankwise.health.record import Session
 
 
@@ -78,6 +79,8 @@ class Health(Result):
     changes: Sequence[Change]
     trend: bool = False
 
+    _rows: ClassVar[str] = "figures"
+
     @property
     def last(self) -> Session:
         return self.sessions[-1]
@@ -88,16 +91,28 @@ class Health(Result):
         head = {"history": str(self.by.history), "at": last.at, "key": last.key, **self.found.to_dict()}
         return {**head, "accepted": bool(last.accepted), "changes": [change.to_dict() for change in self.changes], **past}
 
-    def records(self) -> list[dict[str, Any]]:
-        return list(self.to_dict()["figures"])
-
-    @property
-    def conclusion(self) -> str:
+    def blocks(self) -> Iterator[Block]:
         from rankwise.health import words
 
-        since = words.slower_since(self.last, self.sessions[:-1]) if self.found.verdict == "slower" else None
-        accepted = " It was accepted as the usual." if self.last.accepted else ""
-        return words.conclusion(self.found, self.by.rules(), since) + accepted
+        found, last = self.found, self.last
+        since = words.slower_since(last, self.sessions[:-1]) if found.verdict == "slower" else None
+        accepted = " It was accepted as the usual." if last.accepted else ""
+        yield Sentence(words.conclusion(found, self.by.rules(), since) + accepted)
+        rows = found.rows if self.trend else words.farthest(found.rows)
+        if rows:
+            yield Table(_columns(), rows, leave=("alarm from",))
+            left = len(found.rows) - len(rows)
+            more = f" {len(rows)} of {len(found.rows)} figures, those that moved most;" if left else ""
+            yield Sentence(f"+ is slower;{more} usual: {found.sessions} earlier sessions")
+        elif last.value:
+            told = (f"{words.name_of(figure)} {words.shown(figure, log)}" for figure, log in last.value.items())
+            yield Sentence("; ".join(told))
+        if self.trend:
+            yield Lines(list(_trend_lines(self.sessions)))
+        for change in self.changes:
+            yield Sentence(f"Changed: {words.change_in_words(change)}")
+        if next_command := words.next_command(found, bool(last.accepted)):
+            yield Sentence(next_command, "next")
 
     def page(self) -> str:
         """Return the trend as one HTML file."""
@@ -110,6 +125,34 @@ class Health(Result):
         from rankwise.health.metrics import text
 
         return text(self.last, self.found)
+
+
+def _columns() -> Sequence[Column[Row]]:
+    from rankwise.health.words import between, name_of, percent, shown
+
+    return (
+        Column("figure", "figure", name_of),
+        Column("this session", lambda row: shown(row.figure, row.value)),
+        Column("usual", lambda row: shown(row.figure, row.usual)),
+        Column("to usual", "difference", percent),
+        Column("95 %, %", lambda row: between(row.difference - row.half_width, row.difference + row.half_width)),
+        Column("verdict", lambda row: "slower" if row.confirmed else "beyond the usual" if row.over else ""),
+        Column("alarm from", "limit", percent),
+    )
+
+
+def _trend_lines(sessions: Sequence[Session]) -> Iterator[str]:
+    from rankwise.health import words
+
+    yield f"{len(sessions)} sessions, {words.day(sessions[0].at)} to {words.day(sessions[-1].at)}:"
+    for figure in dict.fromkeys(name for session in sessions for name in session.value):
+        values = [s.value[figure] for s in sessions if figure in s.value and s.verdict != "unusable"]
+        if values:
+            least, most = words.shown(figure, min(values)), words.shown(figure, max(values))
+            yield f"   {words.name_of(figure)}: {least} {words.spark(values)} {most}"
+    unusable = sum(session.verdict == "unusable" for session in sessions)
+    if unusable:
+        yield f"   left out: {unusable} unusable sessions"
 
 
 def health(asked: Watch, by: Judging) -> Health:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from rankwise.api.results import Result
-
-if TYPE_CHECKING:
-    from rankwise.machine.derived import Finding
-    from rankwise.machine.description import Description
+from rankwise.blocks import Block, Column, Listing, Sentence, Table, labelled
+from rankwise.machine.derived import CLOSE, Finding, check_all
+from rankwise.machine.description import QUANTITIES, Description, format_quantity
+from rankwise.machine.library import all_machines, load_machine
+from rankwise.units import format_span
 
 # What a prediction may need of a machine.
 _WANTED = (
     "nodes", "node_peak", "memory_bandwidth", "cache", "link_bandwidth", "latency", "overhead", "message_rate", "eager_limit",
 )  # fmt: skip
+
+
+_FLOPS, _BANDWIDTH = partial(format_quantity, unit="flop/s"), partial(format_quantity, unit="B/s")
+_COLUMNS: Sequence[Column[Description]] = (
+    Column("name", "name"),
+    Column("year", "year"),
+    Column("nodes", lambda machine: machine.get("nodes"), partial(format_quantity, unit="1")),
+    Column("node peak", lambda machine: machine.get("node_peak"), _FLOPS),
+    Column("memory", lambda machine: machine.get("memory_bandwidth"), _BANDWIDTH),
+    Column("link", lambda machine: machine.get("link_bandwidth"), _BANDWIDTH),
+    Column("injection", lambda machine: machine.injection(), _BANDWIDTH),
+    Column("network", lambda machine: machine.topology and machine.topology.label()),
+    Column("unverified", lambda machine: len(machine.unverified())),
+)
 
 
 @dataclass(frozen=True)
@@ -30,9 +46,11 @@ class Machines(Result):
     def records(self) -> list[dict[str, Any]]:
         return [machine.summary() for machine in self.descriptions]
 
-    @property
-    def conclusion(self) -> str:
-        return f"{len(self.descriptions)} machines are described, each figure with its source."
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(f"{len(self.descriptions)} machines are described, each figure with its source.")
+        leave = ("unverified", "injection", "network", "year", "memory", "node peak")
+        yield Table(_COLUMNS, self.descriptions, leave=leave)
+        yield Sentence("rankwise machines show NAME gives the source of each figure", "next")
 
 
 @dataclass(frozen=True)
@@ -47,9 +65,22 @@ class DescribedMachine(Result):
     def records(self) -> list[dict[str, Any]]:
         return [{"figure": key, **figure.to_dict()} for key, figure in self.description.figures.items()]
 
-    @property
-    def conclusion(self) -> str:
-        return f"{self.description.name}: {self.description.title}."
+    def blocks(self) -> Iterator[Block]:
+        described = self.description
+        yield Sentence(f"{described.name}: {described.title}")
+        topology, said = described.topology, []
+        if topology is not None:
+            said.append(("topology", f"{topology.label()}; {topology.kind}: {topology.source} ({topology.date})"))
+        for key, figure in described.figures.items():
+            value = format_quantity(figure.value, figure.unit)
+            if figure.low != figure.high:
+                value += f" ({' to '.join(format_quantity(end, figure.unit) for end in (figure.low, figure.high))})"
+            source = f"{figure.source} ({figure.date})" + (f"; {figure.note}" if figure.note else "")
+            said.append((key, f"{value}, {QUANTITIES[key].meaning}; {figure.kind}: {source}"))
+        yield Listing(said)
+        yield from labelled("note", described.notes)
+        if self.unknown:
+            yield Sentence(f"{', '.join(self.unknown)}; what needs them asks for them", "not known")
 
     @property
     def unknown(self) -> list[str]:
@@ -75,34 +106,31 @@ class Checked(Result):
     def records(self) -> list[dict[str, Any]]:
         return [finding.to_dict() for finding in self.findings]
 
-    @property
-    def conclusion(self) -> str:
-        from rankwise.machine.derived import CLOSE
-
+    def blocks(self) -> Iterator[Block]:
         agree = len(self.findings) - len(self.wrong)
-        return (
+        yield Sentence(
             f"{agree} of {len(self.findings)} figures that follow from others agree to {CLOSE:.0%} ({self.machines} machines)"
         )
+        for finding in self.wrong:
+            unit = QUANTITIES[finding.key].unit
+            written, follows = (
+                format_quantity(finding.written, unit),
+                format_span(finding.follows, partial(format_quantity, unit=unit)),
+            )
+            yield Sentence(f"{finding.machine}: {finding.key} is {written}, but {finding.rule} is {follows}")
 
 
 def machines() -> Machines:
     """Return the known machines; RANKWISE_MACHINES names folders with descriptions of your own. Raises InputError."""
-    from rankwise.machine.library import all_machines
-
     return Machines(all_machines())
 
 
 def describe(name: str) -> DescribedMachine:
     """Return a machine by its name, its TOML description or its measured profile. Raises InputError."""
-    from rankwise.machine.library import load_machine
-
     return DescribedMachine(load_machine(str(name)))
 
 
 def check_machines(name: str | None = None) -> Checked:
     """Recompute what follows from what, of one machine or of all that are known. Raises InputError."""
-    from rankwise.machine.derived import check_all
-    from rankwise.machine.library import all_machines, load_machine
-
     found = all_machines() if name is None else [load_machine(str(name))]
     return Checked(len(found), check_all(found))

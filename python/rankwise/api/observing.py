@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Plot, Result
+from rankwise.blocks import Block, Lines
 from rankwise.errors import InputError
-from rankwise.units import format_count, format_time
+from rankwise.units import format_count, format_size, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -53,6 +54,9 @@ class Observation(Result):
         from rankwise.observe.summary import pairs
 
         return list(pairs(self.evidence.record))
+
+    def blocks(self) -> Iterator[Block]:
+        yield Lines(_lines(self.evidence, self.path))
 
     @property
     def conclusion(self) -> str:
@@ -100,3 +104,50 @@ def headline(record: Record) -> str:
     where = f" on {hosts} hosts" if hosts > 1 else ""
     words = f"{format_count(record.ranks, 'rank')}{where}, {format_time(record.header.get('seconds', 0.0))}"
     return words + (f", {share:.0%} of it in MPI" if share is not None else "")
+
+
+def _lines(evidence: Evidence, file: Path) -> list[str]:
+    import numpy as np
+
+    from rankwise.observe.summary import bytes_between_hosts, call_table, matrix_lines, mpi_share
+
+    record, shares = evidence.record, evidence.shares
+    lines = [f"{file}: {headline(record)}"]
+    lines += [f"  {note}" for note in evidence.notes]
+    if len(record.peer):
+        lines.append(f"Pattern   {evidence.pattern.words}")
+    if evidence.steps is not None:
+        waiting = f", {shares.share(shares.waiting_s):.0%} of it waiting for late partners" if shares.split else ""
+        lines.append(f"Step      {evidence.steps.words}{waiting}")
+    table = [line for line in call_table(record) if line["seconds"] > 0]
+    total = sum(line["seconds"] for line in table)
+    if total > 0:
+        most = [line for line in table[:5] if line["seconds"] >= 0.01 * total]
+        lines.append("In MPI    " + ", ".join(f"{line['call']} {line['seconds'] / total:.0%}" for line in most))
+    if len(record.peer):
+        degrees = np.diff(record.pointer).tolist()
+        all_bytes, messages = int((record.bytes + record.pulled).sum()), int(record.messages.sum())
+        across = f", {format_volume(bytes_between_hosts(record))} of it between hosts" if len(record.hosts) > 1 else ""
+        others = f"{format_span(degrees)} other{'s' * (max(degrees) != 1)}"
+        lines.append(
+            f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {others}, "
+            f"{format_count(len(record.peer), 'pair')}"
+        )
+    collectives = sorted(record.header.get("collectives", []), key=lambda line: -line["calls"])
+    for line in collectives[:6]:
+        on = "" if line["comm"] == 0 else f" on communicator {line['comm']}"
+        root = "" if line["root"] is None else f" from or to {line['root']}"
+        lines.append(
+            f"          {line['call']} {format_size(line['bytes'])}{root}{on}: {line['calls']} calls of {line['ranks']} ranks"
+        )
+    if len(collectives) > 6:
+        lines.append(f"          and {len(collectives) - 6} more kinds (--json)")
+    for cart in record.header.get("carts", []):
+        dims = "x".join(map(str, cart["dims"]))
+        lines.append(f"Grid      MPI_Cart_create {dims}, periodic {cart['periodic']}, reorder {cart['reorder']}")
+    matrix = matrix_lines(record)
+    if matrix:
+        lines += ["Bytes     rows send, columns receive; @ the heaviest pair, each shade a third of the one above", *matrix]
+    if mpi_share(record) is None:
+        lines.append("The time in MPI is not known")
+    return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
 from rankwise.api.questions import make_system_asked
 from rankwise.api.results import Plot, Result, trust_record
+from rankwise.blocks import Block
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
-from rankwise.units import format_percent, parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
+from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
@@ -144,15 +145,15 @@ class Mapped(Result):
         rows: list[dict[str, Any]] = self.mappings.to_dict(with_maps=False)["results"]
         return [{key: value for key, value in row.items() if key not in left_out} for row in rows]
 
-    @property
-    def conclusion(self) -> str:
-        from rankwise.mapping import best_of
+    def blocks(self) -> Iterator[Block]:
+        from rankwise.api.map_blocks import grid_blocks, map_blocks, traffic_blocks
 
-        start, best = self.start, best_of(self.shown, self.mappings.objective)
-        sent = f"J_sum {best.j_sum}"
-        if best is start or start.j_sum == 0:
-            return f"{best.algorithm}: {sent}, no other placement here is better."
-        return f"Take {best.algorithm}: {sent}, {format_percent(best.j_sum / start.j_sum - 1)} against {start.algorithm}."
+        if self.traffic is not None:
+            yield from traffic_blocks(self)
+            return
+        if self.choices is not None:
+            yield from grid_blocks(self.choices, self.mappings.message_bytes)
+        yield from map_blocks(self.mappings, self.shown)
 
     @cached_property
     def start(self) -> MapResult:

@@ -1,20 +1,29 @@
-"""A machine's profile: read, or measured."""
+"""A machine's profile: read, measured, fitted to samples, or made of what other programs measured."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from rankwise.api.links import link_blocks, links_table, model_blocks, packing_table, rate_blocks
 from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result
+from rankwise.blocks import Block, Column, Sentence, Table, labelled
 from rankwise.errors import InputError
+from rankwise.machine.figures import figures_of
+from rankwise.machine.packing import Packing
 from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
 from rankwise.questions import Options, option
-from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
+from rankwise.units import format_bandwidth, format_parameter, format_size, format_time, parse_ints, parse_seconds, parse_sizes
 
-Measured = Literal[
+if TYPE_CHECKING:
+    from rankwise.machine.link import LinkModel
+    from rankwise.machine.profile import Link
+    from rankwise.records import Interval
+
+Campaigns = Literal[
     "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"
 ]  # fmt: skip
 
@@ -23,7 +32,7 @@ Measured = Literal[
 class Campaign(Options):
     """What to measure, for how long, and where the profile goes."""
 
-    what: Measured = option(
+    what: Campaigns = option(
         "pingpong",
         "pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once "
         "share), bandwidth (64 messages in flight, one way and both), pairs (a ping-pong, and those over a growing number of "
@@ -66,29 +75,37 @@ class Machine(Result):
 
     profile: Profile
     path: Path
-    warnings: Sequence[str] = ()  # of making it
 
     def to_dict(self) -> dict[str, Any]:
         return self.profile.to_dict()
 
     def records(self) -> list[dict[str, Any]]:
         """The one latency and the one bandwidth of each link class, and how many samples they come from."""
-        from rankwise.machine.figures import figures_of
-
         links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
         found = figures_of(links)
         return [{"link": name, **figures.to_dict(), "samples": figures.samples} for name, figures in found.items()]
 
     @property
     def conclusion(self) -> str:
-        from rankwise.machine.figures import figures_of
-
         told = [
             f"{name} {format_time(figures.latency_s)}, {format_bandwidth(figures.bandwidth_bytes_per_s)}"
             for name, figures in figures_of(self.profile.links).items()
         ]
         where = self.profile.machine.get("hostname") or self.path
         return f"{where}: {'; '.join(told)}. Figures: {self.profile.trust.words}."
+
+    def blocks(self, models: bool = False) -> Iterator[Block]:
+        """Yield what the profile knows; with ``models`` alpha and beta of each way of sending, too."""
+        profile = self.profile
+        yield Sentence(self.conclusion)
+        origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
+        yield Sentence(f"{profile.machine.get('cpu_model', 'no description of the machine')} ({origin})")
+        yield links_table(profile)
+        yield from model_blocks(profile) if models else ()
+        yield from link_blocks(profile)
+        yield from () if profile.fft3d is None else rate_blocks(profile.fft3d)
+        yield from labelled("note", profile.notes())
+        yield from labelled("warning", profile.warnings)
 
     def export(self, form: str = "csv", link: str | None = None) -> str:
         """Return the profile for other programs: ``csv``, ``osu`` (as osu_latency prints), ``simgrid`` (a platform) or
@@ -140,9 +157,115 @@ class Added(Result):
             for size, time_s in curve
         ]
 
+    def blocks(self) -> Iterator[Block]:
+        if isinstance(self.found, Packing):
+            yield packing_table(self.found)
+            return
+        yield from rate_blocks(self.found)
+        yield Sentence(f"{self.machine.path}; next: rankwise predict fft3d --profile {self.machine.path}", "profile")
+
     @property
     def conclusion(self) -> str:
         return f"{len(self.records())} figures were added to {self.machine.path}."
+
+
+@dataclass(frozen=True)
+class Measured(Machine):
+    """A profile that was measured now."""
+
+    def blocks(self, models: bool = False) -> Iterator[Block]:
+        from rankwise.measure.session import samples_path_of
+
+        yield Sentence(self.conclusion)
+        yield links_table(self.profile)
+        yield from link_blocks(self.profile)
+        yield from labelled("note", self.profile.notes())
+        path = self.path
+        yield Sentence(f"{path}; samples: {samples_path_of(path)}; next: rankwise profile show {path}", "profile")
+
+
+@dataclass(frozen=True)
+class Imported(Machine):
+    """A profile of what other programs measured; ``warnings`` are of making it."""
+
+    warnings: Sequence[str] = ()
+
+    def blocks(self, models: bool = False) -> Iterator[Block]:
+        yield Sentence(str(self.path))
+        yield Sentence(f"rankwise profile show {self.path}", "next")
+
+
+@dataclass(frozen=True)
+class Fitted(Machine):
+    """A profile of models fitted to samples; ``kept``: whether it was written."""
+
+    kept: bool = False
+
+    def blocks(self, models: bool = False) -> Iterator[Block]:
+        links = self.profile.links.items()
+        for name, link in links:
+            yield Sentence(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
+        yield Table(_FITS, [(name, link, model) for name, link in links for model in link.send.models.values()])
+        yield Table(_PARAMETERS, [row for name, link in links for row in _parameters(name, link, link.explained_by())])
+        if self.kept:
+            yield Sentence(f"{self.path}; next: rankwise predict exchange --profile {self.path}", "profile")
+        else:
+            yield Sentence("add -o machine.json to keep this as a profile", "next")
+
+
+_FITS: Sequence[Column[tuple[str, Link, LinkModel]]] = (
+    Column("link", lambda of: of[0]),
+    Column("model", lambda of: of[2].name + (" *" if of[2].name == of[1].send.model else "")),
+    Column(
+        "parameters",
+        lambda of: f"{of[1].parameter_count(of[2].name)}{' (look-up)' if of[1].is_look_up(of[2].name) else ''}",
+    ),
+    Column("fit error", lambda of: _percent(max(curve.models[of[2].name].relative_error for curve in of[1].together.values()))),
+    Column("error on sizes not seen", lambda of: of[2].cross_validated_error, lambda error: _percent(error)),
+)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A parameter of the model that predicts with a link, or explains it."""
+
+    link: str
+    role: str
+    name: str
+    value: float
+    interval: Interval | None
+
+    def write(self, value: float) -> str:
+        return format_parameter(self.name.split(" from ")[0], value)
+
+
+_PARAMETERS: Sequence[Column[_Fit]] = (
+    Column("link", "link"),
+    Column("model", "role"),
+    Column("parameter", "name"),
+    Column("value", lambda fit: fit.write(fit.value)),
+    Column("95 % interval", lambda fit: fit.interval and " to ".join(map(fit.write, fit.interval))),
+)
+
+
+def _parameters(name: str, link: Link, model: str) -> Iterator[_Fit]:
+    chosen = link.send.models[model]
+    if chosen.looks_up:  # its parameters are the rows
+        return
+    role = f"{model} {'predicts' if model == link.send.model else 'explains'}"
+    for key, parameter in chosen.parameters.items():
+        yield _Fit(name, role, key, parameter.value, parameter.ci)
+    if chosen.parameters:
+        return
+    for way, curve in link.together.items():
+        for part in curve.models[model].segments:
+            start = f"from {format_size(part.from_bytes)}"
+            yield _Fit(name, role, f"{way} alpha_s {start}", part.alpha_s, part.alpha_ci_s)
+            yield _Fit(name, role, f"{way} beta_s_per_byte {start}", part.beta_s_per_byte, part.beta_ci_s_per_byte)
 
 
 def load(path: Path | str = Path("machine.json")) -> Machine:
@@ -169,14 +292,14 @@ class Tables(Options):
     window: int | None = option(None, "Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.", least=1)
 
 
-def import_tables(asked: Tables) -> Machine:
+def import_tables(asked: Tables) -> Imported:
     """Make a profile of what other programs measured, and write it. Raises InputError for what cannot be read."""
     from rankwise.measure.imports import import_profile
 
     base = Profile.load(asked.output) if asked.add else None
     profile = import_profile(asked.files, asked.link, asked.name or asked.files[0].stem, asked.window, base)
     profile.save(asked.output)
-    return Machine(profile, asked.output, tuple(profile.warnings[len(base.warnings) if base else 0 :]))
+    return Imported(profile, asked.output, tuple(profile.warnings[len(base.warnings) if base else 0 :]))
 
 
 def measure(asked: Campaign | None = None) -> Result:
@@ -204,7 +327,7 @@ def measure(asked: Campaign | None = None) -> Result:
     from rankwise.measure.session import Measurement, measure_machine, samples_path_of
 
     if asked.what == "all-pairs":
-        from rankwise.api.all_pairs import Streams, measured
+        from rankwise.api.streams import Streams, measured
 
         seconds = 300.0 if asked.seconds is None else asked.seconds
         return measured(Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume))
@@ -222,4 +345,43 @@ def measure(asked: Campaign | None = None) -> Result:
         links=tuple(name.strip() for name in asked.links.split(",") if name.strip()) if asked.links else (),
         spread_s=parse_seconds(asked.spread, "--spread"),
     )
-    return Machine(measure_machine(asked.output, asked.resume, wanted), asked.output)
+    return Measured(measure_machine(asked.output, asked.resume, wanted), asked.output)
+
+
+@dataclass(frozen=True)
+class Fitting(Options):
+    """What is fitted, by which model, and where the profile goes."""
+
+    samples: Path = option(
+        MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES"
+    )
+    model: str = option("auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
+    statistic: Statistic = option("median", "What a table's row is: median, minimum, mean or smallest-20.")
+    method: Literal["regression", "table"] = option(
+        "regression", "Piecewise by regression (lines and breaks from the data), or the table itself: table."
+    )
+    link: LinkClass = option("other-node", "The link class of a CSV table.")
+    output: Path | None = option(None, "Write the profile here.", "--output", "-o", check=writable)
+    force: bool = option(False, "Write over a profile that has what the new one lacks.", "--force")
+
+
+def fit(asked: Fitting) -> Fitted:
+    """Fit all link models, choose one of each link, and write the profile where one is wanted.
+
+    Raises InputError for what cannot be fitted, and for an output that would lose the samples or a figure.
+    """
+    from rankwise.measure.fitting import fit_table
+    from rankwise.measure.profiles import profile_of_samples
+
+    samples, output = asked.samples, asked.output
+    if output is not None and output.exists() and samples.exists() and output.samefile(samples):
+        raise InputError(f"--output {output} holds the samples: name another file, they would be lost")
+    if samples.suffix.lower() == ".csv":
+        profile = fit_table(samples, asked.link, asked.model, asked.method)
+    else:
+        profile = profile_of_samples(samples, asked.statistic, asked.model, asked.method)
+    if output is not None:
+        if output.exists() and not asked.force and (lost := Profile.load(output).lost_in(profile)):
+            raise InputError(f"{output} has what the new profile lacks ({', '.join(lost)}): give another --output, or --force")
+        profile.save(output)
+    return Fitted(profile, output or samples, output is not None)

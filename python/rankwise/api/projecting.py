@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankwise.api.project_values import constant_of, count_range, fft_vary, number, parse_vary, value_words
 from rankwise.api.results import Plot, Result
+from rankwise.blocks import Block, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
 from rankwise.units import format_size, format_time, parse_ints, parse_shape
@@ -142,11 +143,14 @@ class ProjectedFft(Result):
             for row in rows
         ]  # fmt: skip
 
-    @property
-    def conclusion(self) -> str:
-        total = self.answer.total_s
-        between = f" ({format_time(total.low)} to {format_time(total.high)})" if total.wide else ""
-        return f"{self.title}: {format_time(total.value)}{between}, bounded by {self.answer.bounded_by}: {self.answer.reason}."
+    def blocks(self) -> Iterator[Block]:
+        from rankwise.api.project_blocks import MATCHED, VARIED, fft_blocks
+
+        yield from fft_blocks(self.answer)
+        for columns, rows in ((VARIED, self.varied), (MATCHED, self.matched)):
+            if rows:
+                yield Table(columns, rows)
+        yield from labelled("note", [*self.answer.notes, *(note for row in self.matched or () for note in row["notes"])])
 
     @property
     def title(self) -> str:
@@ -187,6 +191,15 @@ class Projected(Result):
     @property
     def conclusion(self) -> str:
         return f"{self.plain if self.told is None else self.told}."
+
+    def blocks(self) -> Iterator[Block]:
+        from rankwise.api.project_blocks import exchange_blocks, step_blocks
+
+        yield Sentence(self.conclusion)
+        if self.workload == "exchange":
+            yield from exchange_blocks(self.rows)
+        else:
+            yield from step_blocks([(varied, row) for _, varied, row in self.rows])
 
     def plot(self) -> Plot:
         return self.draw()

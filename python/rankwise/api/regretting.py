@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.api.questions import default_ranks, writable
+from rankwise.api.results import Result
+from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.questions import Options, option
-from rankwise.units import parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads.exchange import DEFAULT_RANKS, make_grid
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Question
-    from rankwise.decide.regret import Regret
+    from rankwise.decide.regret import Regret, Trial
+    from rankwise.workloads.exchange import ExchangeCase
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,45 @@ class Choices(Options):
         return found
 
 
-def regret_of(asked: Choices) -> Regret:
+@dataclass(frozen=True)
+class Regretted(Result):
+    """What choosing by the model lost: ``regret`` has all of it."""
+
+    regret: Regret
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.regret.to_dict()
+
+    def blocks(self) -> Iterator[Block]:
+        summary = self.regret.summary()
+        yield Sentence(
+            f"mean regret {format_percent(summary['mean_regret'])} over {summary['cases']} cases (largest "
+            f"{format_percent(summary['max_regret'])}; against the least of all medians "
+            f"{format_percent(summary['mean_regret_to_least'])}); noise floor, what choosing by measurement loses: "
+            f"{format_percent(summary['noise_floor'])}; the fastest was chosen in "
+            f"{100 * summary['share_fastest_chosen']:.0f} % of the cases"
+        )
+        yield Table(_TRIALS, self.regret.trials, leave=("noise", "time"))
+
+
+def _name(trial: Trial, case: ExchangeCase) -> str:
+    return next(candidate.name for candidate in trial.choice.candidates if candidate.case == case)
+
+
+_TRIALS: Sequence[Column[Trial]] = (
+    Column("grid", lambda trial: "x".join(map(str, trial.choice.question.grid))),
+    Column("k", "choice.question.cutoff"),
+    Column("size", "choice.question.block_bytes", format_size),
+    Column("chosen", lambda trial: _name(trial, trial.chosen)),
+    Column("time", lambda trial: format_time(median(trial.times_s[trial.chosen]))),
+    Column("fastest", lambda trial: _name(trial, trial.fastest)),
+    Column("time", lambda trial: format_time(median(trial.times_s[trial.fastest]))),
+    Column("regret", "regret", format_percent),
+    Column("noise", "noise", format_percent),
+)
+
+
+def regret_of(asked: Choices) -> Regretted:
     """Choose for every question, run or simulate all candidates, and say how
     much was lost. Raises InputError, RankwiseError."""
     from rankwise.decide.regret import measure_regret, simulate_regret
@@ -74,4 +117,4 @@ def regret_of(asked: Choices) -> Regret:
     if asked.output is not None:
         write_json(asked.output, regret.to_dict())
     keep_trials(machine_of(open_profile(asked.profile)), regret.engine, regret.trials)
-    return regret
+    return Regretted(regret)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from rankwise.api.comparing import BeforeAfter, before_after
 from rankwise.api.questions import writable
 from rankwise.api.results import Result, trust_record
+from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.progress import tell
 from rankwise.questions import Options, option
+from rankwise.units import format_percent
 
 if TYPE_CHECKING:
     from rankwise.machine.conditions import Finding
-    from rankwise.mapping import Mappings
+    from rankwise.mapping import Mappings, MapResult
     from rankwise.report.page import Inputs
     from rankwise.workloads.comparison import Validation
 
@@ -59,6 +61,9 @@ class Report(Result):
 
         return conclusion_of(self.inputs).headline
 
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(str(self.path))
+
 
 @dataclass(frozen=True)
 class History(BeforeAfter):
@@ -68,6 +73,9 @@ class History(BeforeAfter):
 
     def to_dict(self) -> dict[str, Any]:
         return {"report": str(self.path), **super().to_dict()}
+
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(str(self.path))
 
 
 def report(asked: Sources = Sources()) -> Report | History:
@@ -145,6 +153,45 @@ class Quick(Result):
     @property
     def conclusion(self) -> str:
         return self.report.conclusion
+
+    def blocks(self) -> Iterator[Block]:
+        from rankwise.api.examining import verdict
+        from rankwise.api.links import links_table
+        from rankwise.api.rows import validation_blocks
+
+        record, profile, space = self.report.to_dict(), self.report.inputs.profile, Sentence("")
+        assert profile is not None
+        yield space
+        for text in (record["headline"], record["why"], verdict(self.findings).partition(" Next:")[0]):
+            yield Sentence(text)
+        yield links_table(profile)
+        yield space
+        yield from validation_blocks(self.validation)
+        yield space
+        rows = [(instance, result) for instance in self.mappings for result in instance.results]
+        yield Table(_MAPPED, rows)
+        yield Sentence("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")
+        yield space
+        yield Sentence(f"report: {self.report.path}")
+        asked = f"--grid {'x'.join(map(str, GRID))} --nodes {NODES} --ppn {PPN} --stencil nearest-neighbor"
+        yield Sentence(f"next: rankwise map {asked}   (with your grid and nodes)")
+
+
+def _against_blocked(instance: Mappings, result: MapResult) -> float:
+    return result.j_sum / next(other.j_sum for other in instance.results if other.algorithm == "blocked") - 1
+
+
+def _starred(instance: Mappings, result: MapResult) -> str:
+    return result.algorithm + (" *" if result.j_sum == min(other.j_sum for other in instance.results) else "")
+
+
+_MAPPED: Sequence[Column[tuple[Mappings, MapResult]]] = (
+    Column("stencil", lambda of: of[0].stencil),
+    Column("algorithm", lambda of: _starred(*of)),
+    Column("J_sum", lambda of: of[1].j_sum),
+    Column("against blocked", lambda of: _against_blocked(*of), format_percent),
+    Column("J_max", lambda of: of[1].j_max),
+)
 
 
 def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:

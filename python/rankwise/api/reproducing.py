@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.api.results import Result
+from rankwise.blocks import Block, Sentence, text_table
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
 
@@ -51,9 +52,10 @@ class Reproduced(Result):
             for row in part.shown[1:]
         ]
 
-    @property
-    def conclusion(self) -> str:
-        return self.reproduction.answer[0]
+    def blocks(self) -> Iterator[Block]:
+        yield from map(Sentence, self.reproduction.answer)
+        for part in self.reproduction.tables():
+            yield text_table(part.shown[0], part.shown[1:], caption=part.caption)
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:

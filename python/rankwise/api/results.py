@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.blocks import Block, Sentence, Table, text_table
 from rankwise.errors import InputError, UnusableEnvironmentError
@@ -56,6 +56,8 @@ class Result(Record, ABC):
     """An answer. Its keys are what the verb prints under ``--json`` (docs/json.md); figures are in SI base units, with the unit
     in their name."""
 
+    _rows: ClassVar[str] = "rows"  # the key of its JSON whose values are its records
+
     def blocks(self) -> Iterable[Block]:
         """Return all that readers see of it: the answer, its tables, and what is to be said beside it."""
         yield Sentence(self.conclusion)
@@ -66,9 +68,9 @@ class Result(Record, ABC):
         """The answer in a sentence: the first of its blocks."""
         return next(block.text for block in self.blocks() if isinstance(block, Sentence) and not block.label)
 
-    @abstractmethod
     def records(self) -> list[dict[str, Any]]:
         """Return the figures as rows of a table."""
+        return list(self.to_dict()[self._rows])
 
     def plot(self) -> Plot:
         """Draw the picture that a report has of it. Raises InputError where there is none."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Result
+from rankwise.blocks import Block, Lines
 from rankwise.errors import InputError
 from rankwise.units import format_size
 from rankwise.workloads.base import Site
@@ -50,6 +51,72 @@ class Schedule(Result):
         most = max(self.counts, key=lambda count: count["messages"])
         return f"A rank sends at most {most['messages']} messages with {format_size(most['bytes'])}."
 
+    def blocks(self) -> Iterator[Block]:
+        yield Lines(list(_step_lines(self)))
+
+
+def _step_lines(found: Schedule) -> Iterator[str]:
+    case, parts = found.case, found.parts
+    grid = "x".join(map(str, case.grid))
+    yield f"{case.algorithm}, {case.mode}, grid {grid}, {case.ranks} ranks: what rank {found.rank} does"
+    for name, part in parts.items():
+        if len(parts) > 1:
+            yield "import:" if name == "import" else "way back, what arrives is added:"
+        for number, step in enumerate(part):
+            for i, op in enumerate(step):
+                head = f"step {number}:" if i == 0 else ""
+                yield f"  {head:9s} {f'[{i}] ' if any(o.after for o in step) else ''}{_line(op, case)}"
+        if not any(part):
+            yield "  nothing"
+    for count in found.counts:
+        whose = f"each of {count['ranks']} ranks" if count["ranks"] > 1 else "1 rank"
+        yield (
+            f"{whose} sends {count['messages']} messages, {count['blocks']} blocks, "
+            f"{format_size(count['bytes'])} with blocks of {format_size(case.message_bytes)}"
+        )
+
+
+def _line(op: _core.Operation, case: ExchangeCase) -> str:
+    what = {
+        "send": f"send to {op.peer}", "recv": f"receive from {op.peer}", "copy": "copy to", "visit": "interact with",
+    }[op.kind]  # fmt: skip
+    if case.algorithm == "team-shift":
+        blocks = "blocks of " + ", ".join(_ranges(op.origins))
+        if op.kind == "visit":
+            blocks += f", team at offset {_coordinates(op.offsets[0])}"
+    else:
+        offsets = list(_stretches(op))
+        passing = [origin for origin, offset in zip(op.origins, op.offsets, strict=True) if not offset]
+        blocks = "offsets " + ", ".join(offsets) if offsets else ""
+        if passing:
+            blocks += f"{' and ' if blocks else ''}blocks of {', '.join(_ranges(passing))}, passed on"
+    after = f" after {', '.join(f'[{i}]' for i in op.after)}" if op.after else ""
+    return f"{what}: {blocks}{after}"
+
+
+def _stretches(op: _core.Operation) -> Iterator[str]:
+    """Yield each range of slots of the window as its first and last offset."""
+    at = 0
+    for _, count in op.slots:
+        offsets = [offset for offset in op.offsets[at : at + count] if offset]
+        if offsets:
+            first, last = offsets[0], offsets[-1]
+            yield _coordinates(first) if len(offsets) == 1 else f"{_coordinates(first)} to {_coordinates(last)}"
+        at += count
+
+
+def _ranges(values: Sequence[int]) -> Iterator[str]:
+    start = 0
+    for i in range(1, len(values) + 1):
+        if i < len(values) and values[i] == values[i - 1] + 1:
+            continue
+        yield str(values[start]) if i - start == 1 else f"{values[start]}–{values[i - 1]}"
+        start = i
+
+
+def _coordinates(values: Sequence[int]) -> str:
+    return str(values[0]) if len(values) == 1 else f"({','.join(map(str, values))})"
+
 
 @dataclass(frozen=True)
 class Proofs(Result):
@@ -67,6 +134,11 @@ class Proofs(Result):
 
     def records(self) -> list[dict[str, Any]]:
         return [{**case.keys(), "findings": list(findings)} for case, findings in self.findings]
+
+    def blocks(self) -> Iterator[Block]:
+        for case, findings in self.findings:
+            title = f"{case.algorithm} {case.mode} {case.shell} k={case.cutoff} c={case.replication}"
+            yield Lines([f"{title}: {'WRONG' if findings else 'right'}", *(f"  {finding}" for finding in findings)])
 
     @property
     def conclusion(self) -> str:

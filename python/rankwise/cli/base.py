@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
@@ -15,12 +15,14 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from rankwise.blocks import terminal
 from rankwise.cli.terminal import shown
+from rankwise.cli.verbs import MODULES
 from rankwise.files import json_text, require_output
 from rankwise.progress import begin, end, tell
 from rankwise.questions import Options, words_of
 
 if TYPE_CHECKING:
     from rankwise.api.results import Result
+    from rankwise.blocks import Block
 
 __all__ = ["Json", "app", "flattened", "group", "print_json", "show", "tell", "verb", "writable"]
 
@@ -37,8 +39,16 @@ class _Group(TyperGroup):
             formatter.write_dl(rows)
 
 
+class _Root(_Group):
+    """All verbs, in the order in which they are declared."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        known = super().list_commands(ctx)
+        return [name for name in MODULES if name in known] + [name for name in known if name not in MODULES]
+
+
 app = typer.Typer(
-    name="rankwise", cls=_Group, add_completion=False, pretty_exceptions_enable=False,
+    name="rankwise", cls=_Root, add_completion=False, pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )  # fmt: skip
@@ -218,6 +228,6 @@ def print_json(value: object) -> None:
     print(json_text(value))
 
 
-def show(found: Result, as_json: bool) -> None:
-    """Render a result, the last step of every verb: its blocks, or its JSON."""
-    print_json(found.to_dict()) if as_json else terminal.show(found.blocks())
+def show(found: Result, as_json: bool, blocks: Iterable[Block] | None = None) -> None:
+    """Render a result, the last step of every verb: its JSON, or its blocks (``blocks``: others than those of a notebook)."""
+    print_json(found.to_dict()) if as_json else terminal.show(found.blocks() if blocks is None else blocks)

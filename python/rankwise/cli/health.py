@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwise.api.health import Judging, Kept, Watch
-from rankwise.cli.base import Json, group, print_json, tell, verb, writable
-from rankwise.cli.table import Table
+from rankwise.cli.base import Json, group, print_json, show, tell, verb, writable
 from rankwise.errors import InputError, exit_code
 
 if TYPE_CHECKING:
     from rankwise.api.health import Health
-    from rankwise.health.record import Session
 
 health_verbs = group("health", "Is this machine slower than usual? Sessions, their history, the alarm.", default="run")
 
@@ -75,7 +72,7 @@ def add(
 
 
 @verb("show", "rankwise health show --page health.html", under=health_verbs)
-def show(by: Judging, page: Page = None, prometheus: Prometheus = None, as_json: Json = False) -> None:
+def show_trend(by: Judging, page: Page = None, prometheus: Prometheus = None, as_json: Json = False) -> None:
     """Show the trend of the machine named, or of the newest session's, and when a figure changed for good."""
     from rankwise.api.health import shown
 
@@ -105,54 +102,7 @@ def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bo
         write_whole(page, found.page())
     if prometheus is not None:
         write_whole(prometheus, found.prometheus())
-    if as_json:
-        print_json(found.to_dict())
-        return
-    _print(found)
-    for path in (page, prometheus):
+    show(found, as_json)
+    for path in () if as_json else (page, prometheus):
         if path is not None:
             tell(f"wrote {path}")
-
-
-def _print(of: Health) -> None:
-    from rankwise.health import words
-
-    sessions, found, trend, last = of.sessions, of.found, of.trend, of.last
-    print(of.conclusion)
-    rows = found.rows if trend else words.farthest(found.rows)
-    if rows:
-        heads = ("figure", "this session", "usual", "to usual", "95 %, %", "verdict", "alarm from")
-        table = Table(*heads, leave=("alarm from",))
-        for row in rows:
-            mark = "slower" if row.confirmed else "beyond the usual" if row.over else ""
-            table.add_row(
-                words.name_of(row.figure), words.shown(row.figure, row.value), words.shown(row.figure, row.usual),
-                words.percent(row.difference), words.between(row.difference - row.half_width, row.difference + row.half_width),
-                mark, words.percent(row.limit),
-            )  # fmt: skip
-        table.show()
-        left = len(found.rows) - len(rows)
-        more = f" {len(rows)} of {len(found.rows)} figures, those that moved most;" if left else ""
-        print(f"+ is slower;{more} usual: {found.sessions} earlier sessions")
-    elif last.value:
-        print("; ".join(f"{words.name_of(figure)} {words.shown(figure, log)}" for figure, log in last.value.items()))
-    if trend:
-        _print_trend(sessions)
-    for change in of.changes:
-        print(f"Changed: {words.change_in_words(change)}")
-    if next_command := words.next_command(found, bool(last.accepted)):
-        tell(f"next: {next_command}")
-
-
-def _print_trend(sessions: Sequence[Session]) -> None:
-    from rankwise.health import words
-
-    print(f"{len(sessions)} sessions, {words.day(sessions[0].at)} to {words.day(sessions[-1].at)}:")
-    for figure in dict.fromkeys(name for session in sessions for name in session.value):
-        values = [s.value[figure] for s in sessions if figure in s.value and s.verdict != "unusable"]
-        if values:
-            ends = words.shown(figure, min(values)), words.shown(figure, max(values))
-            print(f"   {words.name_of(figure)}: {ends[0]} {words.spark(values)} {ends[1]}")
-    unusable = sum(session.verdict == "unusable" for session in sessions)
-    if unusable:
-        print(f"   left out: {unusable} unusable sessions")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwise.api.placing import Placing
-from rankwise.cli.base import Json, print_json, tell, verb, writable
+from rankwise.cli.base import Json, show, tell, verb, writable
 from rankwise.errors import InputError, InterruptedWorkError
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def map_ranks(
     is recommended whose messages, all sent at once, take least time there.
     """
     from rankwise.api.placing import map as ask
-    from rankwise.cli.map_table import show, show_grids
     from rankwise.files import write_json, write_whole
     from rankwise.mapping.formats import require_format
 
@@ -67,16 +66,8 @@ def map_ranks(
         write_whole(plot, found.plot().svg())
     if file_format is not None:
         _print_format(found, file_format)
-    elif as_json:
-        print_json(found.to_dict())
-    elif found.traffic is not None:
-        from rankwise.cli.map_traffic import show_traffic
-
-        show_traffic(found)
     else:
-        if found.choices is not None:
-            show_grids(found.choices, found.mappings.message_bytes)
-        show(found.mappings, found.shown)
+        show(found, as_json)
     if found.mappings.unproved == "interrupted":
         raise InterruptedWorkError("interrupted: no optimum is proved, the best mapping so far is told")
 
@@ -93,9 +84,9 @@ def _print_format(found: Mapped, file_format: str) -> None:
     if found.traffic is None:
         words = f"{best.algorithm}: J_sum {best.j_sum}, J_max {best.j_max}."
     else:
-        from rankwise.cli.map_traffic import conclusion
+        from rankwise.api.map_blocks import traffic_words
 
-        words = conclusion(found)
+        words = traffic_words(found)
     tell(f"{words} Use it with: {use_of(file_format, placed)}")
     if FORMATS[file_format].warning:
         tell(f"beware: {FORMATS[file_format].warning}")

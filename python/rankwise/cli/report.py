@@ -1,9 +1,38 @@
-"""``rankwise report``: one HTML file, readable offline, of what was measured, predicted and mapped."""
+"""Pages and papers: ``rankwise report`` of what was measured, ``quick`` from nothing to a page, ``reproduce`` a paper."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from rankwise.api.reporting import Sources
-from rankwise.cli.base import Json, print_json, verb
+from rankwise.api.reproducing import Redoing
+from rankwise.cli.base import Json, group, show, tell, verb
+from rankwise.papers import PAPERS, Paper
+
+
+@verb(
+    "quick",
+    """
+rankwise quick
+rankwise quick --json --directory here
+""",
+)
+def quick(
+    directory: Annotated[Path, typer.Option(help="Where the profile, the samples and the report go.")] = Path("."),
+    seconds: Annotated[float, typer.Option(help="Time to spend on ping-pong samples, in seconds.")] = 12.0,
+    as_json: Json = False,
+) -> None:
+    """Measure this machine, model it, run a real exchange, map a grid, and write it all into one HTML file.
+
+    Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
+    validate exchange, map, report.
+    """
+    from rankwise.api.reporting import quick as ask
+
+    show(ask(directory, seconds), as_json)
 
 
 @verb(
@@ -20,8 +49,30 @@ def report(asked: Sources, as_json: Json = False) -> None:
     """
     from rankwise.api.reporting import report as ask
 
-    found = ask(asked)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print(found.path)
+    show(ask(asked), as_json)
+
+
+reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside ours.")
+
+
+def _register(paper: Paper) -> None:
+    def reproduce(asked: Redoing, as_json: Json = False) -> None:
+        from rankwise.api.reproducing import reproduce
+
+        found = reproduce(paper.name, asked)
+        show(found, as_json)
+        if as_json:
+            return
+        for path in found.files[:1]:
+            tell(f"written: {path} and {len(found.files) - 1} tables and pictures beside it")
+        if paper.takes_profiles and not asked.measured:
+            tell(f"to measure the same here: {found.reproduction.next_command}")
+        if asked.output is None:
+            tell(f"next: rankwise reproduce {paper.name} -o {paper.name}  # HTML, CSV and pictures")
+
+    reproduce.__doc__ = f"{paper.help}\n\n{paper.citation}"
+    verb(paper.name, f"rankwise reproduce {paper.name} -o {paper.name}", under=reproduce_verbs)(reproduce)
+
+
+for _paper in PAPERS:
+    _register(_paper)

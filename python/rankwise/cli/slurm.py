@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankwise.blocks import Column, Table, terminal
 from rankwise.cli.base import Json, app, group, print_json, tell, verb
-from rankwise.cli.table import Table
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
 from rankwise.slurm.asked import FOLDER, Job
@@ -144,10 +144,8 @@ def _show(states: list[JobState], jobs: Mapping[str, Path | None], as_json: bool
     if as_json:
         print_json({"jobs": [state.to_dict() for state in states]})
         return
-    table = Table("job", "state", "in words")
-    for state in states:
-        table.add_row(state.job, state.state, state.words)
-    table.show()
+    columns: tuple[Column[JobState], ...] = (Column("job", "job"), Column("state", "state"), Column("in words", "words"))
+    terminal.show([Table(columns, states)])
     for folder in resumable(states, jobs):
         tell(f"next: rankwise slurm submit --resume --folder {folder}  # goes on with the samples that were kept")
 

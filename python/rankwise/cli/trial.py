@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from rankwise.api.advising import Trying, trial_words
-from rankwise.cli.base import Json, print_json, verb
-from rankwise.units import format_percent, format_time, format_volume
-
-if TYPE_CHECKING:
-    from rankwise.trial.judgement import Judgement
-    from rankwise.trial.session import Trial
+from rankwise.api.advising import Trying
+from rankwise.cli.base import Json, show, verb
 
 
 @verb(
@@ -38,28 +32,4 @@ def try_placements(
     """
     from rankwise.api.advising import try_placements
 
-    found = try_placements(observed, command, asked)
-    if as_json:
-        print_json(found.to_dict())
-    elif found.trial is not None and found.judgement is not None:
-        _show(found.trial, found.judgement)
-    else:
-        print(found.why)
-
-
-def _show(trial: Trial, judgement: Judgement) -> None:
-    print(trial_words(trial, judgement))
-    record = trial.to_dict(judgement)
-    for way, links in zip(record["placements"], record["link_bytes"], strict=True):
-        counted, promised = links["counted"], links["promised"]
-        sent = "the cards' counters are not known" if counted is None else f"{format_volume(counted)} counted on the links"
-        if counted is not None and promised:
-            sent += f", {format_volume(promised)} promised ({format_percent(counted / promised - 1)})"
-        print(f"  {way['name']:10} {format_time(way['time_s'])} a run; {sent}")
-    found = judgement.could_find
-    finds = (
-        f"so many find {100 * found:.2g} % in nine of ten trials" if math.isfinite(found) else "so few find no gain for sure"
-    )
-    print(f"These pairs scatter by {100 * judgement.scatter:.2g} %: {finds}.")
-    if judgement.verdict == "faster":
-        print(f"Keep it: {record['placements'][1]['command']}")
+    show(try_placements(observed, command, asked), as_json)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwise.api.questions import PLACED, Effort, Nodes, Platform, Ranks, writable
 from rankwise.api.timelines import HELP, checked
-from rankwise.cli.base import Json, flattened, group, verb
-from rankwise.cli.rows import fail_unless_verified, show_ranking, show_times, show_validation, write_timeline
+from rankwise.cli.base import Json, flattened, group, show, tell, verb
+from rankwise.errors import EXIT_FAILURE
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from rankwise.api.asking import Times, Validated
 
 GROUPS = {
     "predict": group("predict", "Ask the model: microseconds of work, nothing is sent."),
@@ -35,6 +38,23 @@ TimelineFile = Annotated[Path | None, typer.Option("--timeline", help=HELP, call
 Jobs = Annotated[int | None, typer.Option(min=1, help="Simulations at once. Default: one a core.")]
 
 
+def _show_times(found: Times, timeline: Path | None, as_json: bool) -> None:
+    """Render rows, and write the time line of the shortest one where one is wanted."""
+    show(found, as_json)
+    if timeline is not None:
+        drawn = found.timeline()
+        drawn.save(timeline)
+        tell(f"time line: {timeline}: {drawn.words[-1]}")
+    _fail_unless_verified(found)
+
+
+def _fail_unless_verified(found: Times | Validated) -> None:
+    """Leave with an exit code that says so where something wrong arrived."""
+    if found.wrong:
+        tell(f"rankwise: {found.wrong} of {len(found.records())} {found.workload.wrong}")
+        raise typer.Exit(EXIT_FAILURE)
+
+
 def _predict(workload: Workload) -> Callable[..., None]:
     def predict(
         asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), timeline: TimelineFile = None,
@@ -42,9 +62,7 @@ def _predict(workload: Workload) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         from rankwise.api.asking import predict
 
-        found = predict(asked, profile, ranks)
-        show_times(found, as_json)
-        write_timeline(found, timeline)
+        _show_times(predict(asked, profile, ranks), timeline, as_json)
 
     predict.__doc__ = f"Predict how long {workload.title} takes, with the interval that the profile's uncertainty gives."
     return predict
@@ -66,10 +84,7 @@ def _simulate(workload: Workload) -> Callable[..., None]:
     ) -> None:
         from rankwise.api.asking import simulate
 
-        found = simulate(asked, platform, ranks_per_node, placement, output, jobs)
-        show_times(found, as_json)
-        write_timeline(found, timeline)
-        fail_unless_verified(found)
+        _show_times(simulate(asked, platform, ranks_per_node, placement, output, jobs), timeline, as_json)
 
     simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: 'rankwise run' under SimGrid.
 
@@ -92,10 +107,7 @@ def _run(workload: Workload) -> Callable[..., None]:
     ) -> None:
         from rankwise.api.asking import run
 
-        found = run(asked, nodes, seconds, samples)
-        show_times(found, as_json)
-        write_timeline(found, timeline)
-        fail_unless_verified(found)
+        _show_times(run(asked, nodes, seconds, samples), timeline, as_json)
 
     run.__doc__ = f"""Run {workload.title}, under the launcher of this machine.
 
@@ -122,8 +134,8 @@ def _validate(workload: Workload) -> Callable[..., None]:
         found = validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
         if output is not None:
             write_json(output, found.to_dict())
-        show_validation(found.validation, as_json)
-        fail_unless_verified(found)
+        show(found, as_json)
+        _fail_unless_verified(found)
 
     validate.__doc__ = f"""Predict {workload.title}, run it on this machine, and say how far the prediction was off.
 
@@ -137,11 +149,9 @@ def _validate(workload: Workload) -> Callable[..., None]:
 
 def _choose(workload: Workload) -> Callable[..., None]:
     def choose(asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), as_json: Json = False) -> None:
-        from rankwise.api.asking import Ranked, choose
+        from rankwise.api.asking import choose
 
-        found = choose(asked, profile, ranks)
-        assert isinstance(found, Ranked)
-        show_ranking(found, as_json)
+        show(choose(asked, profile, ranks), as_json)
 
     choose.__doc__ = f"Rank all ways to do {workload.title}, the fastest by the model first."
     return choose

@@ -48,7 +48,7 @@ def without(record: Any, *names: str) -> Any:
 
 
 def shows_itself(found: Any) -> None:
-    assert found.conclusion.endswith(".") and "<table>" in found._repr_html_()
+    assert found.conclusion and "<table>" in found._repr_html_()
     json.dumps(found.to_dict(), allow_nan=False)
 
 

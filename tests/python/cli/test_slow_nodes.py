@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import schemas
-from rankwise.api.all_pairs import StreamTimes
+from rankwise.api.streams import StreamTimes
 from rankwise.launch.switches import parse_topology
 from rankwise.measure.all_pairs import load
 from synthetic_nodes import Fleet, circle

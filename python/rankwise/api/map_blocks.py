@@ -1,67 +1,82 @@
-"""The table of ``rankwise map`` and what to make of it."""
+"""Placements as blocks: the table, which to take, and why; of a grid, a mesh, or a program's traffic."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.cli.base import tell
-from rankwise.cli.table import Table
+from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.mapping import alike, best_of, hardly_better, quicker
 from rankwise.mapping.levels import between
+from rankwise.mapping.mapper import LEAST_GAIN
 from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+    from rankwise.api.placing import Mapped
     from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoice, GridChoices
     from rankwise.mapping.levels import Above
     from rankwise.mapping.mapper import StepTime
 
 
-def show(mappings: Mappings, results: list[MapResult]) -> None:
-    """Print the results, blocked among them, and what to make of them."""
-    from rankwise.mapping import best_of
-
+def map_blocks(mappings: Mappings, results: list[MapResult]) -> Iterator[Block]:
+    """Yield the results, blocked among them, and what to make of them."""
     blocked = next(result for result in results if result.algorithm == "blocked")
     best = best_of([blocked, *results], mappings.objective)  # of equals, what needs nothing to be done
-    print(f"Recommended: {_reason(best, blocked, mappings)}")
-    print(f"{_title(mappings)}:")
-    outer = [between(level.name) for level in mappings.above]
-    inner = [between(level.name) for level in mappings.levels]
-    timed = ["one step", "vs blocked"] if best.time_s is not None else []
-    sums = ("J_sum", "vs blocked", "gap", *outer, "J_max", "vs blocked")
-    heads = ("algorithm", "", *sums, "bytes", *inner, "within", *timed, "to map")
-    table = Table(*heads, leave=("within", *inner, "bytes", "gap", "to map", *reversed(outer)))
-    for result in results:
-        table.add_row(
-            f"{result.algorithm} ({result.picked})" if result.picked else result.algorithm,
-            "best" if result is best else "",
-            str(result.j_sum),
-            _change(result.j_sum, blocked.j_sum),
-            _gap(mappings, result),
-            *(str(crossing.sent) for crossing in result.above),
-            str(result.j_max),
-            _change(result.j_max, blocked.j_max),
-            format_volume(result.levels[0].bytes),
-            *(str(level.edges) for level in result.levels[1:]),
-            *_time(result, blocked),
-            format_time(result.seconds),
-            bold=result is best,
-        )
-    table.show()
+    yield Sentence(f"Recommended: {_reason(best, blocked, mappings)}")
+    yield Sentence(f"{_title(mappings)}:")
+    outer, inner = _above(mappings), [between(level.name) for level in mappings.levels]
+    columns: list[Column[MapResult]] = [
+        Column("algorithm", lambda result: f"{result.algorithm} ({result.picked})" if result.picked else result.algorithm),
+        Column("", lambda result: "best" if result is best else ""),
+        Column("J_sum", "j_sum"),
+        Column("vs blocked", lambda result: _change(result.j_sum, blocked.j_sum)),
+        Column("gap", lambda result: _gap(mappings, result)),
+        *(Column(head, _sent_above(i)) for i, head in enumerate(outer)),
+        Column("J_max", "j_max"),
+        Column("vs blocked", lambda result: _change(result.j_max, blocked.j_max)),
+        Column("bytes", lambda result: format_volume(result.levels[0].bytes)),
+        *(Column(head, _edges(i)) for i, head in enumerate([*inner, "within"], 1)),
+        *(_timed(blocked, "one step", "vs blocked") if best.time_s is not None else ()),
+        Column("to map", "seconds", format_time),
+    ]
+    leave = ("within", *inner, "bytes", "gap", "to map", *reversed(outer))
+    yield Table(columns, results, leave=leave, bold=lambda result: result is best)
     if mappings.above:
-        print(costs(mappings.above, "What is sent"))
+        yield Sentence(_costs(mappings.above, "What is sent"))
     if best.step is not None:
-        print(why_so_long(best.step))
+        yield Sentence(_why_so_long(best.step))
     if mappings.levels:
-        print(_where(best))
-    print(_possible(mappings, best))
+        yield Sentence(_where(best))
+    yield Sentence(_possible(mappings, best))
     if mappings.front:
-        print("refined between the least J_sum and the least J_max:", ", ".join(map(_point, mappings.front)))
-    for skipped in mappings.skipped:
-        tell(f"skipped {skipped.algorithm}: {skipped.reason}")
-    for note in mappings.notes:
-        tell(f"note: {note}")
+        points = ", ".join(map(_point, mappings.front))
+        yield Sentence(f"refined between the least J_sum and the least J_max: {points}")
+    yield from _remarks(mappings)
+
+
+def _above(mappings: Mappings) -> list[str]:
+    return [between(level.name) for level in mappings.above]
+
+
+def _sent_above(level: int) -> Callable[[MapResult], int]:
+    return lambda result: result.above[level].sent
+
+
+def _edges(level: int) -> Callable[[MapResult], int]:
+    return lambda result: result.levels[level].edges
+
+
+def _timed(start: MapResult, head: str, versus: str) -> list[Column[MapResult]]:
+    return [
+        Column(head, lambda result: format_time(result.time_s or 0)),
+        Column(versus, lambda result: _change(result.time_s or 0, start.time_s or 0)),
+    ]
+
+
+def _remarks(mappings: Mappings) -> Iterator[Block]:
+    yield from (Sentence(skipped.reason, f"skipped {skipped.algorithm}") for skipped in mappings.skipped)
+    yield from (Sentence(note, "note") for note in mappings.notes)
 
 
 def _point(result: MapResult) -> str:
@@ -69,48 +84,115 @@ def _point(result: MapResult) -> str:
     return f"{result.j_sum} and {result.j_max}{time}"
 
 
-def show_grids(choices: GridChoices, cell_bytes: int, most: int = 6) -> None:
-    """Print the best grids for a mesh and the usual one, and which to take."""
-    mesh = "x".join(map(str, choices.mesh))
-    heads = ("grid", "largest block", "between nodes", "busiest node", "in all", "at least", "imbalance", "note")
-    table = Table(*heads, leave=("in all", "at least", "imbalance", "largest block"))
+def traffic_blocks(found: Mapped) -> Iterator[Block]:
+    """Yield the placements of a program's ranks, and which to take."""
+    mappings, traffic, start = found.mappings, found.traffic, found.start
+    assert traffic is not None
+    yield Sentence(traffic_words(found))
+    best = best_of(found.shown, mappings.objective)
+    sent = format_volume(int(traffic.bytes.sum()))
+    ranks, where = format_count(traffic.ranks, "rank"), format_count(len(mappings.nodes), "node")
+    yield Sentence(f"{traffic.name}: {ranks}, {len(traffic.bytes)} pairs, {sent} on {where}:")
+    versus, outer = f"vs {start.algorithm}", _above(mappings)
+    columns: list[Column[MapResult]] = [
+        Column("placement", "algorithm"),
+        Column("", lambda result: "best" if result is best else ""),
+        Column("between nodes", "j_sum", format_volume),
+        Column(versus, lambda result: _change(result.j_sum, start.j_sum)),
+        *(Column(head, _sent_above(i), format_volume) for i, head in enumerate(outer)),
+        Column("busiest node", "j_max", format_volume),
+        *(_timed(start, "a round", versus) if best.time_s is not None else ()),
+        Column("to map", "seconds", format_time),
+    ]
+    leave = ("to map", "busiest node", *reversed(outer))
+    yield Table(columns, found.shown, leave=leave, bold=lambda result: result is best)
+    if mappings.above:
+        yield Sentence(_costs(mappings.above, "A byte"))
+    if best.step is not None:
+        yield Sentence(_why_so_long(best.step))
+        if traffic.rounds > 1:
+            yield Sentence(f"A round: each pair sends a {traffic.rounds}th of its bytes as one message, all at once.")
+    yield from _remarks(mappings)
+    if found.asked.check:
+        yield Sentence(f"all {traffic.ranks} ranks were started there, and those of a node share its memory", "checked")
+
+
+def traffic_words(found: Mapped) -> str:
+    """Say which placement of a program's ranks to take, and what it gains."""
+    mappings, traffic, start = found.mappings, found.traffic, found.start
+    assert traffic is not None
+    best = best_of(found.shown, mappings.objective)
+    if len(mappings.nodes) == 1:
+        return "Nothing to gain between nodes: all ranks are on one."
+    if best is start or alike(best, start):
+        return f"Nothing to gain: no other placement here is better than {start.algorithm}."
+    if hardly_better(best, start):
+        return f"Nothing to gain: {best.algorithm}, the best here, is less than {LEAST_GAIN:.0%} better than {start.algorithm}."
+    sent, before = format_volume(best.j_sum), format_volume(start.j_sum)
+    text = (
+        f"Take {best.algorithm}: {sent} between nodes instead of {before} as {start.algorithm} "
+        f"({_change(best.j_sum, start.j_sum)}){_farther(best, start, format_volume)}"
+    )
+    if best.time_s is not None and start.time_s is not None:
+        step = "one round of messages" if traffic.rounds > 1 else "its messages"
+        text += (
+            f", {step} take{'s' if traffic.rounds > 1 else ''} {format_time(best.time_s)} instead of "
+            f"{format_time(start.time_s)}"
+        )
+        text += "" if quicker(best, start) else ", no less as far as can be told"
+    return text + "."
+
+
+def grid_blocks(choices: GridChoices, cell_bytes: int, most: int = 6) -> Iterator[Block]:
+    """Yield the best grids for a mesh and the usual one, and which to take."""
     usual, best = choices.usual, choices.best
     shown = list(choices.candidates[:most])
     if all(choice.grid != usual.grid for choice in shown):
         shown.append(usual)
 
-    def cells(choice: GridChoice) -> list[str]:
-        assert choice.j_sum is not None and choice.j_max is not None
-        sent = (choice.j_sum, choice.j_max, choice.total, choice.bound)
-        shape, block = ("x".join(map(str, sizes)) for sizes in (choice.grid, choice.block))
-        return [shape, block, *(format_volume(cell_bytes * count) for count in sent), f"{100 * choice.imbalance:.1f} %"]
+    def note(choice: GridChoice) -> str:
+        return ", ".join(["best"] * (choice is best) + ["most cubic"] * (choice.grid == usual.grid))
 
-    for choice in shown:
-        notes = [*(["best"] if choice is best else []), *(["most cubic"] if choice.grid == usual.grid else [])]
-        table.add_row(*cells(choice), ", ".join(notes), bold=choice is best)
+    def volume(count: int) -> str:
+        return format_volume(cell_bytes * count)
+
     assert best.j_sum is not None and usual.j_sum is not None
-    shape = "x".join(map(str, best.grid))
     if best.grid == usual.grid:
-        print(f"Recommended grid: {shape}, the most cubic one: no other sends less between nodes.")
+        yield Sentence(f"Recommended grid: {_shape(best.grid)}, the most cubic one: no other sends less between nodes.")
     else:
-        print(
-            f"Recommended grid: {shape} sends {format_volume(cell_bytes * best.j_sum)} between nodes where the most cubic one, "
-            f"{'x'.join(map(str, usual.grid))}, sends {format_volume(cell_bytes * usual.j_sum)} "
+        yield Sentence(
+            f"Recommended grid: {_shape(best.grid)} sends {volume(best.j_sum)} between nodes where the most cubic one, "
+            f"{_shape(usual.grid)}, sends {volume(usual.j_sum)} "
             f"({_change(best.j_sum, usual.j_sum)}), both mapped by refined."
         )
-    print(f"Grids for a mesh of {mesh} cells, halo {choices.halo}:")
-    table.show()
+    yield Sentence(f"Grids for a mesh of {_shape(choices.mesh)} cells, halo {choices.halo}:")
+    columns: Sequence[Column[GridChoice]] = (
+        Column("grid", "grid", _shape),
+        Column("largest block", "block", _shape),
+        Column("between nodes", "j_sum", volume),
+        Column("busiest node", "j_max", volume),
+        Column("in all", "total", volume),
+        Column("at least", "bound", volume),
+        Column("imbalance", lambda choice: f"{100 * choice.imbalance:.1f} %"),
+        Column("note", note),
+    )
+    leave = ("in all", "at least", "imbalance", "largest block")
+    yield Table(columns, shown, leave=leave, bold=lambda choice: choice is best)
     if choices.too_thin:
-        print(f"Left out: {format_count(choices.too_thin, 'grid')} whose blocks are thinner than the halo.")
+        yield Sentence(f"Left out: {format_count(choices.too_thin, 'grid')} whose blocks are thinner than the halo.")
 
 
-def farther(best: MapResult, start: MapResult, told: Callable[[int], str]) -> str:
+def _shape(sizes: Sequence[int]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def _farther(best: MapResult, start: MapResult, told: Callable[[int], str]) -> str:
     """Say what two results send between the units of each level above the node, to stand after what they do between nodes."""
     pairs = zip(best.above, start.above, strict=True)
     return "".join(f", {told(mine.sent)} {between(mine.level.name)} instead of {told(its.sent)}" for mine, its in pairs)
 
 
-def costs(above: Sequence[Above], what: str) -> str:
+def _costs(above: Sequence[Above], what: str) -> str:
     """Say what counts how much where there are levels above the node."""
     beyond = ", ".join(f"{between(level.name)} {level.cost}" for level in above)
     return f"{what} between nodes of one {above[0].name} costs 1, {beyond}."
@@ -137,7 +219,7 @@ _SHARED = {
 }
 
 
-def why_so_long(step: StepTime) -> str:
+def _why_so_long(step: StepTime) -> str:
     """Say what takes the time of a step."""
     if step.held_s <= 0:
         return "What takes the time: the messages themselves; they share nothing."
@@ -151,15 +233,8 @@ def why_so_long(step: StepTime) -> str:
     return f"What takes the time: {itself}{shared}: {format_volume(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
 
 
-def _time(result: MapResult, blocked: MapResult) -> list[str]:
-    if result.time_s is None or blocked.time_s is None:
-        return []
-    return [format_time(result.time_s), _change(result.time_s, blocked.time_s)]
-
-
 def _title(mappings: Mappings) -> str:
-    shape = "x".join(map(str, mappings.grid))
-    count, size = len(mappings.nodes), format_span(mappings.nodes)
+    shape, count, size = _shape(mappings.grid), len(mappings.nodes), format_span(mappings.nodes)
     title = f"{shape} on {count} node{'s' if count > 1 else ''} of {size} rank{'s' if size != '1' else ''}"
     wrapping = [str(axis) for axis, wraps in enumerate(mappings.periodic) if wraps]
     ends = f"periodic along axis {', '.join(wrapping)}" if wrapping else "not periodic"
@@ -218,8 +293,6 @@ def _possible(mappings: Mappings, best: MapResult) -> str:
 
 
 def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
-    from rankwise.mapping import quicker
-
     sent = _Sent(mappings)
     if best is blocked:
         if best.time_s is not None and mappings.objective != "j_max":
@@ -237,7 +310,7 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
         )
     if best.time_s is not None and blocked.time_s is not None:
         scores = (
-            f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes{farther(best, blocked, sent)}, "
+            f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes{_farther(best, blocked, sent)}, "
             f"{sent(best.j_max)} instead of {sent(blocked.j_max)} by the busiest one."
         )
         times = (
@@ -252,7 +325,7 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
     if best.cost != blocked.cost and best.above:
         return (
             f"{best.algorithm} costs least by the switches ({_change(best.cost, blocked.cost)}): {sent(best.j_sum)} instead of "
-            f"{sent(blocked.j_sum)} are sent between nodes{farther(best, blocked, sent)}."
+            f"{sent(blocked.j_sum)} are sent between nodes{_farther(best, blocked, sent)}."
         )
     if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
         return (

@@ -1,4 +1,4 @@
-"""``rankwise ledger``: how far predictions have held."""
+"""What is kept between commands: ``rankwise cache``, and the ledger of predictions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,22 @@ from typing import Annotated
 import typer
 
 from rankwise.cli.base import Json, show, verb
+
+
+@verb(
+    "cache",
+    """rankwise cache
+    rankwise cache --clear""",
+)
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all of it; what is needed again is made again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List what is kept between commands: builds for other MPIs, what was learnt about transforms, the charts' script."""
+    from rankwise import cache as kept
+    from rankwise.api.kept import Cached
+
+    show(Cached(kept.clear() if clear else kept.kept(), clear), as_json)
 
 
 @verb(
@@ -25,6 +41,6 @@ def ledger(
 
     predict, simulate and validate append to the file that RANKWISE_LEDGER names; without it nothing is kept.
     """
-    from rankwise.api.predicted import ledger
+    from rankwise.api.kept import ledger
 
     show(ledger(file, [name.strip() for name in by.split(",")]), as_json)

@@ -1,4 +1,4 @@
-"""How far predictions have held, from the ledger."""
+"""What is kept between commands: predictions and how far they have held, and what can be made again (the cache)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankwise import cache
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
-from rankwise.units import format_size
+from rankwise.units import format_size, format_volume
 
 if TYPE_CHECKING:
     from rankwise.engines.ledger import Held
@@ -79,3 +80,35 @@ def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mo
             "of the same cases by the same profile"
         )
     return Ledger(Path(named), {name: held(pairs, name) for name in by}, tuple(damaged))
+
+
+@dataclass(frozen=True)
+class Cached(Result):
+    """What lies in the cache, or lay there before it was ``cleared``."""
+
+    entries: Sequence[cache.Kept]
+    cleared: bool
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(entry.size_bytes for entry in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": 1, "cache": str(cache.cache_folder()), "cleared": self.cleared, "size_bytes": self.size_bytes,
+            "entries": [entry.to_dict() for entry in self.entries],
+        }  # fmt: skip
+
+    def blocks(self) -> Iterator[Block]:
+        entries = f"{len(self.entries)} entr{'y' if len(self.entries) == 1 else 'ies'} of {format_volume(self.size_bytes)}"
+        yield Sentence(f"{entries} {'removed from' if self.cleared else 'in'} {cache.cache_folder()}.")
+        if self.entries:
+            yield Table(_ENTRIES, self.entries, leave=("days unused", "size"))
+
+
+_ENTRIES: Sequence[Column[cache.Kept]] = (
+    Column("what", "kind"),
+    Column("for", "about"),
+    Column("size", "size_bytes", format_volume),
+    Column("days unused", "unused_s", lambda unused_s: f"{unused_s / 86400:.1f}"),
+)

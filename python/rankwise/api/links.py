@@ -1,0 +1,204 @@
+"""What a profile knows, as blocks: its links, what ranks share, its models, the rates of 3-D FFTs, what packing takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.machine.figures import LinkFigures, figures_of
+from rankwise.machine.link import LOOK_UPS
+from rankwise.machine.profile import VARIANTS
+from rankwise.machine.shared import Resource, Shared
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
+
+if TYPE_CHECKING:
+    from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
+    from rankwise.machine.link import Curve, LinkModel, Parameter, Segment
+    from rankwise.machine.packing import Packing
+    from rankwise.machine.profile import Link, Profile
+
+_OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
+_RESOURCES = {
+    "card": "card of a node",
+    "memory": "memory of a node",
+    "socket": "memory of a socket",
+    "sockets": "link between sockets",
+}
+_CALLED = {
+    "send_overhead_s": "a send keeps its processor for (o_s)",
+    "receive_overhead_s": "a receive keeps its processor for (o_r)",
+    "latency_s": "the rest of an empty message (l)",
+    "gap_s": "a small message every (g)",
+    "overlap": "both directions overlap (1 fully, 0 one after the other)",
+    "send_returns_up_to_bytes": "MPI_Send does not wait for the receiver up to",
+    "head_to_head_up_to_bytes": "sends to each other do not deadlock up to",
+}
+
+
+def link_in_words(link: Link) -> list[str]:
+    """Say what is known of a link beside its figures, one line for each thing that was measured."""
+    lines = []
+    if link.spread is not None and link.spread.between_launches is not None:
+        between, within = link.spread.between_launches, link.spread.within_launches
+        lines.append(f"launches differ by {100 * between:.1f} %, samples within a launch by {100 * within:.1f} %")
+    for name, variant in link.variants.items():
+        if name in VARIANTS:  # a way of sending, of the models above
+            continue
+        if "bandwidth" in name:
+            best = max(variant.table, key=lambda point: point.size_bytes / point.time_s)
+            rate = format_bandwidth(best.size_bytes / best.time_s)
+            lines.append(f"{name}: {rate} at {format_size(best.size_bytes)}, each way of each pair")
+        else:
+            ends = dict.fromkeys((variant.table[0], variant.table[-1]))
+            times = ", ".join(f"{format_time(point.time_s)} at {format_size(point.size_bytes)}" for point in ends)
+            lines.append(f"{name}: {times}")
+    lines += [f"{_CALLED.get(name, name)}: {_parameter(name, parameter)}" for name, parameter in link.parameters.items()]
+    if link.loaded is not None:
+        loaded = link.loaded
+        beta = f", beta {loaded.beta_ratio:.2f} times" if loaded.beta_ratio is not None else ""
+        lines.append(
+            f"with {loaded.pairs} pair(s) in the background: {format_time(loaded.alpha_s)} at 0 B, "
+            f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
+        )
+    return lines
+
+
+_LINKS: Sequence[Column[tuple[str, str, LinkFigures]]] = (
+    Column("link", lambda of: of[0]),
+    Column("latency", lambda of: of[2].latency_s, format_time),
+    Column("95 %", lambda of: format_interval(of[2].latency_ci_s)),
+    Column("bandwidth", lambda of: of[2].bandwidth_bytes_per_s, format_bandwidth),
+    Column("95 %", lambda of: format_ends(of[2].bandwidth_ci_bytes_per_s, format_bandwidth)),
+    Column("of", lambda of: of[2].bandwidth_bytes, format_size),
+    Column("model", lambda of: of[1]),
+    Column("samples", lambda of: of[2].samples),
+)
+
+
+def links_table(profile: Profile) -> Table[Any]:
+    """The one latency and the one bandwidth of each link class, as every page and JSON name them."""
+    rows = [(name, profile.links[name].send.model, figures) for name, figures in figures_of(profile.links).items()]
+    return Table(_LINKS, rows, leave=("of", "samples", "model"))
+
+
+_SHARED: Sequence[Column[tuple[str, Resource]]] = (
+    Column("shared", lambda of: of[0]),
+    Column("rate", lambda of: of[1].bytes_per_s, format_bandwidth),
+    Column("95 %", lambda of: format_ends(of[1].ci, format_bandwidth)),
+    Column("messages/s", lambda of: of[1].messages_per_s, lambda rate: f"{float(f'{rate:.3g}'):,.0f}"),
+    Column("both ways", lambda of: _both_ways(of[1])),
+    Column("pairs at once", lambda of: of[1].most_pairs, lambda most: "1 only" if most == 1 else f"up to {most}"),
+)
+
+
+def _both_ways(resource: Resource) -> str | None:
+    both = resource.both_ways_bytes_per_s
+    return None if both is None else format_bandwidth(both) + (" (half duplex)" if resource.half_duplex else "")
+
+
+def link_blocks(profile: Profile) -> Iterator[Block]:
+    """Yield what was measured of each link beside its figures; and what ranks share: how much of it there is, a row for each
+    resource and each level above the nodes."""
+    for name, link in profile.links.items():
+        yield from (Sentence(f"{name}: {line}") for line in link_in_words(link))
+    if profile.shared != Shared():
+        rows = [(_RESOURCES[kind], resource) for kind, resource in profile.shared.resources()]
+        rows += [(f"up from {level.nodes} nodes", Resource(level.up_bytes_per_s)) for level in profile.shared.levels]
+        yield Table(_SHARED, rows, leave=("pairs at once", "both ways", "messages/s"))
+
+
+@dataclass(frozen=True)
+class _Modelled:
+    """A model of a link's way of sending, or one segment of it."""
+
+    link: str
+    sending: str
+    curve: Curve
+    model: LinkModel
+    segment: Segment | None
+
+    def beta(self) -> float | None:
+        return self.segment.beta_s_per_byte if self.segment is not None and self.segment.beta_s_per_byte > 0 else None
+
+    def alpha_interval(self) -> str:
+        return format_interval(self.segment.alpha_ci_s if self.segment is not None and self.segment.alpha_s > 0 else None)
+
+    def beta_interval(self) -> str:
+        ends = None if self.segment is None else self.segment.beta_ci_s_per_byte
+        return format_ends(ends and (ends[1], ends[0]), inverse_bandwidth)
+
+
+_MODELS: Sequence[Column[_Modelled]] = (
+    Column("link", "link"),
+    Column("sending", "sending"),
+    Column("model", lambda of: of.model.name + (" *" if of.model.name == of.curve.model else "")),
+    Column("from", lambda of: format_size(of.segment.from_bytes) if of.segment else f"{len(of.curve.table)} rows"),
+    Column("alpha", lambda of: of.segment and of.segment.latency_s, format_time),
+    Column("95 %", _Modelled.alpha_interval),
+    Column("1/beta", _Modelled.beta, lambda beta: format_bandwidth(1 / beta)),
+    Column("95 %", _Modelled.beta_interval),
+    Column("fit error", "model.relative_error", lambda error: f"{100 * error:.1f} %"),
+)
+
+
+def model_blocks(profile: Profile) -> Iterator[Block]:
+    """Yield all models of a profile."""
+    rows = [
+        _Modelled(name, sending, curve, model, segment)
+        for name, link in profile.links.items()
+        for sending, curve in (("send", link.send), *link.variants.items())
+        for model in curve.models.values()
+        for segment in ([None] if model.name in LOOK_UPS else model.segments)
+    ]
+    yield Table(_MODELS, rows, leave=("fit error", "sending"))
+    yield Sentence("* the model that predictions use; a model's segment holds from its size to the next segment's")
+
+
+def inverse_bandwidth(beta_s_per_byte: float) -> str:
+    """Write the bandwidth that a time a byte is the inverse of."""
+    return format_bandwidth(1 / beta_s_per_byte) if beta_s_per_byte > 0 else "∞"
+
+
+_RATES: Sequence[Column[tuple[RankRates | None, RatePoint]]] = (
+    Column("ranks", lambda of: of[0] and f"{of[0].ranks}{' (share cores)' if of[0].oversubscribed else ''}", unknown=""),
+    Column("triad a rank", lambda of: of[0] and of[0].triad_bytes_per_s, format_bandwidth, unknown=""),
+    Column("n", lambda of: of[1].n),
+    Column("array a rank", lambda of: round(of[1].bytes_per_rank), format_size),
+    Column("local FFTs", lambda of: f"{of[1].flop_per_s / 1e9:.3g} Gflop/s"),
+    Column("shuffle", lambda of: of[1].shuffle_bytes_per_s, format_bandwidth),
+    Column("exchange", lambda of: of[1].exchange_bytes_per_s, format_bandwidth),
+)
+
+
+def rate_blocks(rates: FftRates) -> Iterator[Block]:
+    """Yield the rates of 3-D FFTs; what all points of some ranks share stands at the first."""
+    rows = [(None if i else of_ranks, point) for of_ranks in rates.rates for i, point in enumerate(of_ranks.points)]
+    yield Table(_RATES, rows)
+    for counted in rates.counted:
+        yield Sentence(
+            f"A = {counted.a:.3g} words a point for {counted.lines} FFT(s) of {counted.n} points, "
+            f"{format_size(counted.cache_bytes)} cache ({counted.method})"
+        )
+    yield Sentence(f"local FFTs: {rates.library}; rates are those of one rank, all ranks busy")
+
+
+def packing_table(packing: Packing) -> Table[int]:
+    """What packing takes: messages down, rows of so many bytes across."""
+
+    def rate(rows: int) -> Callable[[int], str]:
+        return lambda size: format_bandwidth(size / packing.time_s(size, rows))
+
+    columns = [Column(f"rows of {rows} B", rate(rows)) for rows in packing.curves]
+    return Table([Column("message", format_size), *columns], [size for size, _ in next(iter(packing.curves.values()))])
+
+
+def _parameter(name: str, parameter: Parameter) -> str:
+    if name.endswith("bytes_per_s"):
+        return format_bandwidth(parameter.value)
+    if name.endswith("_bytes"):
+        return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
+    if name == "overlap" and not -_OFF_SCALE <= parameter.value <= 1 + _OFF_SCALE:
+        return "could not be measured"
+    return format_time(parameter.value) if name.endswith("_s") else f"{min(max(parameter.value, 0.0), 1.0):.2f}"
