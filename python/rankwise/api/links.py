@@ -11,13 +11,14 @@ from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import LOOK_UPS
 from rankwise.machine.profile import VARIANTS
 from rankwise.machine.shared import Resource, Shared
-from rankwise.units import format_bandwidth, format_ends, format_interval, format_size, format_time
+from rankwise.units import format_bandwidth, format_ends, format_interval, format_parameter, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
     from rankwise.machine.link import Curve, LinkModel, Parameter, Segment
     from rankwise.machine.packing import Packing
     from rankwise.machine.profile import Link, Profile
+    from rankwise.records import Interval
 
 _OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
 _RESOURCES = {
@@ -63,6 +64,10 @@ def link_in_words(link: Link) -> list[str]:
             f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
         )
     return lines
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 _LINKS: Sequence[Column[tuple[str, str, LinkFigures]]] = (
@@ -139,7 +144,7 @@ _MODELS: Sequence[Column[_Modelled]] = (
     Column("95 %", _Modelled.alpha_interval),
     Column("1/beta", _Modelled.beta, lambda beta: format_bandwidth(1 / beta)),
     Column("95 %", _Modelled.beta_interval),
-    Column("fit error", "model.relative_error", lambda error: f"{100 * error:.1f} %"),
+    Column("fit error", "model.relative_error", _percent),
 )
 
 
@@ -154,6 +159,66 @@ def model_blocks(profile: Profile) -> Iterator[Block]:
     ]
     yield Table(_MODELS, rows, leave=("fit error", "sending"))
     yield Sentence("* the model that predictions use; a model's segment holds from its size to the next segment's")
+
+
+def fit_blocks(profile: Profile) -> Iterator[Block]:
+    """Yield the models of each link: which was chosen, how well each fits, and the parameters that explain it."""
+    links = profile.links.items()
+    for name, link in links:
+        yield Sentence(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
+    yield Table(_FITS, [(name, link, model) for name, link in links for model in link.send.models.values()])
+    yield Table(_PARAMETERS, [row for name, link in links for row in _parameters(name, link, link.explained_by())])
+
+
+_FITS: Sequence[Column[tuple[str, Link, LinkModel]]] = (
+    Column("link", lambda of: of[0]),
+    Column("model", lambda of: of[2].name + (" *" if of[2].name == of[1].send.model else "")),
+    Column(
+        "parameters",
+        lambda of: f"{of[1].parameter_count(of[2].name)}{' (look-up)' if of[1].is_look_up(of[2].name) else ''}",
+    ),
+    Column("fit error", lambda of: _percent(max(curve.models[of[2].name].relative_error for curve in of[1].together.values()))),
+    Column("error on sizes not seen", lambda of: of[2].cross_validated_error, _percent),
+)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A parameter of the model that predicts with a link, or explains it."""
+
+    link: str
+    role: str
+    name: str
+    value: float
+    interval: Interval | None
+
+    def write(self, value: float) -> str:
+        return format_parameter(self.name.split(" from ")[0], value)
+
+
+_PARAMETERS: Sequence[Column[_Fit]] = (
+    Column("link", "link"),
+    Column("model", "role"),
+    Column("parameter", "name"),
+    Column("value", lambda fit: fit.write(fit.value)),
+    Column("95 % interval", lambda fit: fit.interval and " to ".join(map(fit.write, fit.interval))),
+)
+
+
+def _parameters(name: str, link: Link, model: str) -> Iterator[_Fit]:
+    chosen = link.send.models[model]
+    if chosen.looks_up:  # its parameters are the rows
+        return
+    role = f"{model} {'predicts' if model == link.send.model else 'explains'}"
+    for key, parameter in chosen.parameters.items():
+        yield _Fit(name, role, key, parameter.value, parameter.ci)
+    if chosen.parameters:
+        return
+    for way, curve in link.together.items():
+        for part in curve.models[model].segments:
+            start = f"from {format_size(part.from_bytes)}"
+            yield _Fit(name, role, f"{way} alpha_s {start}", part.alpha_s, part.alpha_ci_s)
+            yield _Fit(name, role, f"{way} beta_s_per_byte {start}", part.beta_s_per_byte, part.beta_ci_s_per_byte)
 
 
 def inverse_bandwidth(beta_s_per_byte: float) -> str:

@@ -7,21 +7,16 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankwise.api.links import link_blocks, links_table, model_blocks, packing_table, rate_blocks
 from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result
-from rankwise.blocks import Block, Column, Sentence, Table, labelled
+from rankwise.blocks import Block, Sentence, labelled
 from rankwise.errors import InputError
-from rankwise.machine.figures import figures_of
-from rankwise.machine.packing import Packing
 from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
 from rankwise.questions import Options, option
-from rankwise.units import format_bandwidth, format_parameter, format_size, format_time, parse_ints, parse_seconds, parse_sizes
+from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
 
 if TYPE_CHECKING:
-    from rankwise.machine.link import LinkModel
-    from rankwise.machine.profile import Link
-    from rankwise.records import Interval
+    pass
 
 Campaigns = Literal[
     "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"
@@ -81,12 +76,16 @@ class Machine(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """The one latency and the one bandwidth of each link class, and how many samples they come from."""
+        from rankwise.machine.figures import figures_of
+
         links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
         found = figures_of(links)
         return [{"link": name, **figures.to_dict(), "samples": figures.samples} for name, figures in found.items()]
 
     @property
     def conclusion(self) -> str:
+        from rankwise.machine.figures import figures_of
+
         told = [
             f"{name} {format_time(figures.latency_s)}, {format_bandwidth(figures.bandwidth_bytes_per_s)}"
             for name, figures in figures_of(self.profile.links).items()
@@ -96,6 +95,8 @@ class Machine(Result):
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
         """Yield what the profile knows; with ``models`` alpha and beta of each way of sending, too."""
+        from rankwise.api.links import link_blocks, links_table, model_blocks, rate_blocks
+
         profile = self.profile
         yield Sentence(self.conclusion)
         origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
@@ -158,6 +159,9 @@ class Added(Result):
         ]
 
     def blocks(self) -> Iterator[Block]:
+        from rankwise.api.links import packing_table, rate_blocks
+        from rankwise.machine.packing import Packing
+
         if isinstance(self.found, Packing):
             yield packing_table(self.found)
             return
@@ -174,6 +178,7 @@ class Measured(Machine):
     """A profile that was measured now."""
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
+        from rankwise.api.links import link_blocks, links_table
         from rankwise.measure.session import samples_path_of
 
         yield Sentence(self.conclusion)
@@ -202,70 +207,13 @@ class Fitted(Machine):
     kept: bool = False
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
-        links = self.profile.links.items()
-        for name, link in links:
-            yield Sentence(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
-        yield Table(_FITS, [(name, link, model) for name, link in links for model in link.send.models.values()])
-        yield Table(_PARAMETERS, [row for name, link in links for row in _parameters(name, link, link.explained_by())])
+        from rankwise.api.links import fit_blocks
+
+        yield from fit_blocks(self.profile)
         if self.kept:
             yield Sentence(f"{self.path}; next: rankwise predict exchange --profile {self.path}", "profile")
         else:
             yield Sentence("add -o machine.json to keep this as a profile", "next")
-
-
-_FITS: Sequence[Column[tuple[str, Link, LinkModel]]] = (
-    Column("link", lambda of: of[0]),
-    Column("model", lambda of: of[2].name + (" *" if of[2].name == of[1].send.model else "")),
-    Column(
-        "parameters",
-        lambda of: f"{of[1].parameter_count(of[2].name)}{' (look-up)' if of[1].is_look_up(of[2].name) else ''}",
-    ),
-    Column("fit error", lambda of: _percent(max(curve.models[of[2].name].relative_error for curve in of[1].together.values()))),
-    Column("error on sizes not seen", lambda of: of[2].cross_validated_error, lambda error: _percent(error)),
-)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """A parameter of the model that predicts with a link, or explains it."""
-
-    link: str
-    role: str
-    name: str
-    value: float
-    interval: Interval | None
-
-    def write(self, value: float) -> str:
-        return format_parameter(self.name.split(" from ")[0], value)
-
-
-_PARAMETERS: Sequence[Column[_Fit]] = (
-    Column("link", "link"),
-    Column("model", "role"),
-    Column("parameter", "name"),
-    Column("value", lambda fit: fit.write(fit.value)),
-    Column("95 % interval", lambda fit: fit.interval and " to ".join(map(fit.write, fit.interval))),
-)
-
-
-def _parameters(name: str, link: Link, model: str) -> Iterator[_Fit]:
-    chosen = link.send.models[model]
-    if chosen.looks_up:  # its parameters are the rows
-        return
-    role = f"{model} {'predicts' if model == link.send.model else 'explains'}"
-    for key, parameter in chosen.parameters.items():
-        yield _Fit(name, role, key, parameter.value, parameter.ci)
-    if chosen.parameters:
-        return
-    for way, curve in link.together.items():
-        for part in curve.models[model].segments:
-            start = f"from {format_size(part.from_bytes)}"
-            yield _Fit(name, role, f"{way} alpha_s {start}", part.alpha_s, part.alpha_ci_s)
-            yield _Fit(name, role, f"{way} beta_s_per_byte {start}", part.beta_s_per_byte, part.beta_ci_s_per_byte)
 
 
 def load(path: Path | str = Path("machine.json")) -> Machine:

@@ -20,8 +20,6 @@ returns, a ``Result``, is rendered: ``show(fit(asked), as_json)``. Its ``blocks(
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -176,6 +174,9 @@ class Written(Protocol):
 
 def csv_text(table: Written) -> str:
     """Return a table as CSV, figures in full and in SI units."""
+    import csv
+    import io
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(table.header)

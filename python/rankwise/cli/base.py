@@ -7,16 +7,15 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from rankwise.blocks import terminal
+from rankwise.api.questions import writable
 from rankwise.cli.terminal import shown
 from rankwise.cli.verbs import MODULES
-from rankwise.files import json_text, require_output
+from rankwise.files import json_text
 from rankwise.progress import begin, end, tell
 from rankwise.questions import Options, words_of
 
@@ -54,13 +53,6 @@ app = typer.Typer(
 )  # fmt: skip
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-
-
-def writable(value: Path | None) -> Path | None:
-    """Check a file that is written at the end when the command line is read. Raises InputError."""
-    if value is not None:
-        require_output(value)
-    return value
 
 
 def group(name: str, help: str, default: str | None = None) -> typer.Typer:
@@ -203,9 +195,15 @@ def _parameter(name: str, field: Any) -> Any:
 
 def _wide() -> TyperOption:
     """Return the option of all verbs that may print tables."""
+
+    def show_wide(context: Any, option: Any, value: bool) -> None:
+        from rankwise.blocks import terminal
+
+        terminal.show_wide(bool(value))
+
     return TyperOption(
         param_decls=["--wide"], is_flag=True, expose_value=False, help="Show all columns of tables, however wide.",
-        callback=lambda context, option, value: terminal.show_wide(bool(value)),
+        callback=show_wide,
     )  # fmt: skip
 
 
@@ -230,4 +228,9 @@ def print_json(value: object) -> None:
 
 def show(found: Result, as_json: bool, blocks: Iterable[Block] | None = None) -> None:
     """Render a result, the last step of every verb: its JSON, or its blocks (``blocks``: others than those of a notebook)."""
-    print_json(found.to_dict()) if as_json else terminal.show(found.blocks() if blocks is None else blocks)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    from rankwise.blocks import terminal
+
+    terminal.show(found.blocks() if blocks is None else blocks)

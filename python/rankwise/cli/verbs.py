@@ -1,4 +1,4 @@
-"""Which modules hold which verbs, so that a command line imports those of its own verb alone."""
+"""Which module holds which verb, so that a command line imports those of its own verb alone."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from importlib import import_module
 
 # By a command line's first word, in the order of the help. Importing a module registers its verbs.
 MODULES = {
-    "advise": ("advise",),
-    "doctor": ("doctor",),
-    "cache": ("kept",),
-    "fit": ("fit",),
-    "ledger": ("kept",),
-    "map": ("map",),
-    "measure": ("measure",),
-    "preload": ("preload",),
-    "quick": ("report",),
-    "report": ("report",),
-    "try": ("trial",),
-    "predict": ("workloads",),
-    "simulate": ("workloads",),
-    "run": ("workloads",),
-    "validate": ("workloads", "choose"),
-    "choose": ("workloads", "choose"),
-    "health": ("health",),
-    "machines": ("machines",),
-    "observe": ("observe",),
-    "profile": ("profile",),
-    "project": ("project",),
-    "reproduce": ("report",),
-    "exchange": ("schedules",),
-    "slurm": ("slurm",),
+    "advise": "program",
+    "doctor": "health",
+    "cache": "kept",
+    "fit": "machine",
+    "ledger": "kept",
+    "map": "map",
+    "measure": "machine",
+    "preload": "program",
+    "quick": "report",
+    "report": "report",
+    "try": "program",
+    "predict": "workloads",
+    "simulate": "workloads",
+    "run": "workloads",
+    "validate": "workloads",
+    "choose": "workloads",
+    "health": "health",
+    "machines": "machines",
+    "observe": "program",
+    "profile": "machine",
+    "project": "project",
+    "reproduce": "report",
+    "exchange": "schedules",
+    "slurm": "slurm",
 }
 
 
@@ -39,6 +39,5 @@ def register_verbs(arguments: Sequence[str]) -> None:
     first = arguments[0] if arguments else ""
     if first == "--version":
         return
-    for modules in [MODULES[first]] if first in MODULES else MODULES.values():
-        for module in modules:
-            import_module(f"rankwise.cli.{module}")
+    for module in [MODULES[first]] if first in MODULES else dict.fromkeys(MODULES.values()):
+        import_module(f"rankwise.cli.{module}")

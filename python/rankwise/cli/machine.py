@@ -1,4 +1,4 @@
-"""``rankwise profile``: look at a profile, make one of other programs' output, compare two, write one for others."""
+"""A machine's profile: measured, fitted to samples, looked at, imported, compared, exported."""
 
 from __future__ import annotations
 
@@ -7,9 +7,47 @@ from typing import Annotated
 
 import typer
 
-from rankwise.api.profiles import Tables
+from rankwise.api.profiles import Campaign, Fitting, Tables
 from rankwise.cli.base import Json, group, show, tell, verb, writable
 from rankwise.errors import exit_code
+
+
+@verb(
+    "measure",
+    """rankwise measure -o machine.json
+    rankwise measure latency --seconds 5
+    rankwise measure bandwidth -o machine.json
+    rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
+    rankwise measure all-pairs --hosts n[01-16] -o machine.json
+    rankwise measure fft3d -o machine.json --ranks 1,2
+    rankwise measure pack -o machine.json""",
+)
+def measure(asked: Campaign, as_json: Json = False) -> None:
+    """Measure how long messages take on this machine, for each class of link that it offers.
+
+    Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
+    with --resume. What is no ping-pong is added to the profile that is there.
+    """
+    from rankwise.api.profiles import measure as ask
+
+    show(ask(asked), as_json)
+
+
+@verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")
+def fit(asked: Fitting, as_json: Json = False) -> None:
+    """Fit all link models to raw samples, with 95 % intervals, and choose what predicts by its error on sizes not seen.
+
+    Everything is recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table
+    itself predicts, joined smoothly, unless a model does better on ranges of sizes that it has not seen.
+    """
+    from rankwise.api.profiles import fit as ask
+
+    found = ask(asked)
+    for line in found.profile.warnings:
+        tell(f"warning: {line}")
+    tell(f"profile {found.path}: {found.profile.trust.line()}")
+    show(found, as_json)
+
 
 profile_verbs = group("profile", "Look at a machine's profile, import, compare and export.")
 

@@ -1,0 +1,259 @@
+"""A program: observed as it is, what to change in it (advise), two placements tried, and grids placed as it runs (preload)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankwise.api.advising import Target, Trying
+from rankwise.cli.base import Json, group, show, tell, verb, writable
+from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
+
+observe_verbs = group("observe", "Who sends what to whom in a program as it is: record it, look at it.", default="run")
+
+File = Annotated[Path, typer.Argument(help="A record that 'rankwise observe' wrote.")]
+
+
+@verb(
+    "run",
+    """rankwise observe run -o app.comm -- mpiexec -n 16 ./app
+    rankwise observe -o app.comm -- srun -n 64 ./app input
+    rankwise observe show app.comm""",
+    under=observe_verbs,
+)
+def run(
+    command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and what it starts.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The record; on a disk that all nodes share.", callback=writable)
+    ] = Path("observed.comm"),
+) -> int:
+    """Run a program as it is and record its messages: per pair of ranks how many, how large, and the time in each call.
+
+    The program needs no recompiling; it may be of C, C++, Fortran or Python, of MPICH, Open MPI, Intel MPI or their kin. The
+    record is written also where the program is killed or aborts. The exit code is the program's.
+    """
+    from rankwise.api.observing import headline
+    from rankwise.observe.start import exit_code_of, observe
+
+    sys.stdout.flush()
+    code, record = observe(command, output)
+    if record is not None:
+        tell(f"{output}: {headline(record)}; next: rankwise observe show {output}")
+        for note in record.header["notes"]:
+            tell(f"{output}: {note}")
+    return exit_code_of(code, record)
+
+
+@verb(
+    "show",
+    """rankwise observe show app.comm
+    rankwise observe show app.comm --json
+    rankwise observe show app.comm --plot matrix.html""",
+    under=observe_verbs,
+)
+def show_record(
+    file: File,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a record: the time in MPI, the calls that take it, the pairs of ranks, the matrix."""
+    from rankwise.api.observing import load_record
+
+    if plot is not None and plot.suffix not in (".svg", ".html"):
+        raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
+    found = load_record(file)
+    if plot is not None:
+        found.plot().save(plot)
+        tell(f"picture: {plot}")
+    show(found, as_json)
+
+
+@verb(
+    "export",
+    """rankwise observe export app.comm --format matrixmarket > app.mtx
+    rankwise observe export app.comm --format perfetto -o app.json""",
+    under=observe_verbs,
+)
+def export(
+    file: File,
+    form: Annotated[
+        str, typer.Option("--format", help="matrixmarket (bytes), csv (pairs), or perfetto (the events, for ui.perfetto.dev).")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file to write. Default: stdout.", callback=writable)
+    ] = None,
+) -> None:
+    """Write a record in another program's format."""
+    from rankwise.files import write_whole
+    from rankwise.observe.export import FORMATS, exported
+    from rankwise.observe.record import read_record
+
+    if form not in FORMATS:
+        raise InputError(f"--format '{form}' is unknown: take one of {', '.join(FORMATS)}")
+    text = exported(read_record(file), form)
+    if output is None:
+        sys.stdout.writelines(text)
+    else:
+        write_whole(output, "".join(text))
+
+
+@verb(
+    "advise",
+    example="""
+    rankwise advise app.comm --profile machine.json
+    rankwise advise -- mpiexec -n 16 ./app
+    rankwise advise app.comm --profile machine.json --nodes 8 --ppn 2 --html advice.html
+    """,
+)
+def advise(
+    what: Annotated[
+        list[str], typer.Argument(help="What 'rankwise observe' recorded; or, after --, a command to observe first.")
+    ],
+    target: Target,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where a command's record is kept.")] = Path("observed.comm"),
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the page with pictures here, too.", callback=writable)
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Say what costs time in a program's communication, what to change, and what that gains.
+
+    Placement is looked at first, as it needs no change of the program; then ranks that make others wait, and other ways of
+    sending. "Nothing to gain" is an answer.
+    """
+    from rankwise.api.advising import advise as ask
+    from rankwise.files import write_whole
+
+    found = ask(what, target, output)
+    if isinstance(found, int):
+        return found
+    if html is not None:
+        write_whole(html, found.page())
+        tell(f"page: {html}")
+    show(found, as_json)
+    return found.exit_code
+
+
+@verb(
+    "try",
+    example="""
+    rankwise try app.comm -- mpiexec -n 16 ./app
+    rankwise try app.comm --hosts "n[1-4]" --pairs 16 -- mpirun -n 16 ./app
+    """,
+)
+def try_placements(
+    observed: Annotated[Path, typer.Argument(help="What 'rankwise observe' recorded of the program.")],
+    command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and the program.")],
+    asked: Trying,
+    as_json: Json = False,
+) -> None:
+    """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
+
+    Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such
+    that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the
+    same words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
+    """
+    from rankwise.api.advising import try_placements
+
+    show(try_placements(observed, command, asked), as_json)
+
+
+@verb(
+    "preload",
+    """
+    rankwise preload -- mpiexec -n 8 ./app
+    rankwise preload --verbose --stencil moore:1 -- srun ./app
+    rankwise preload --neighbor check -- mpiexec -n 8 ./app
+    """,
+)
+def preload(
+    command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and what it starts.")],
+    mapping: Annotated[
+        str | None, typer.Option(help="The mapping: auto, stencil-strips, kd-tree ... as in 'rankwise map'.")
+    ] = None,
+    stencil: Annotated[
+        str | None, typer.Option(help="The program's stencil, as in 'rankwise map'; nearest-neighbor where not given.")
+    ] = None,
+    effort: Annotated[
+        str | None, typer.Option(help="How long auto and refined may search: 10ms, 1s; else what it is worth.")
+    ] = None,
+    graphs: Annotated[
+        bool,
+        typer.Option(
+            "--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."
+        ),
+    ] = False,
+    neighbor: Annotated[
+        str | None,
+        typer.Option(help="Whether neighbourhood collectives are served by plans: off (the default), check, auto or always."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Test whether the program is safe under reordering: three runs, compared by what they print."
+        ),
+    ] = False,
+) -> None:
+    """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
+
+    Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
+    with --neighbor neighbourhood collectives go by plans of ours; everything else goes to the program's own MPI. One line says
+    what was done, or why nothing. The exit code is the program's; with --check 0 for safe, 3 for unsafe, 5 where the runs do
+    not show it.
+    """
+    from rankwise import _core
+    from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment, require_fit
+    from rankwise.units import parse_seconds
+
+    known = [algorithm.name for algorithm in _core.mapping_algorithms()]
+    if mapping is not None and mapping not in known:
+        raise InputError(f"--mapping '{mapping}' is unknown: take one of {', '.join(known)}")
+    if neighbor not in (None, *NEIGHBOR_MODES):
+        raise InputError(f"--neighbor '{neighbor}' is unknown: take one of {', '.join(NEIGHBOR_MODES)}")
+    environment = preload_environment(
+        {
+            "RANKWISE_MAPPING": mapping,
+            "RANKWISE_STENCIL": stencil,
+            "RANKWISE_EFFORT": None if effort is None else f"{parse_seconds(effort, '--effort'):.9f}s",
+            "RANKWISE_VERBOSE": "1" if verbose else None,
+            "RANKWISE_GRAPHS": "1" if graphs else None,
+            "RANKWISE_NEIGHBOR": neighbor,
+        }
+    )
+    found = shutil.which(command[0])
+    if found is None:
+        raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
+    require_fit([found, *command[1:]])
+    if check:
+        raise typer.Exit(_check([found, *command[1:]], environment))
+    sys.stdout.flush()
+    # The program takes our place: signals, terminal and exit code are its own.
+    os.execve(found, command, environment)
+
+
+def _check(command: list[str], environment: dict[str, str]) -> int:
+    """Tell whether a program is safe under reordering, and return the exit code."""
+    from rankwise.launch.reorder_check import SAFE, UNSAFE, check_reordering
+
+    moving = {"RANKWISE_MAPPING": "random", "RANKWISE_VERBOSE": ""}
+    listed = environment["OMPI_MCA_mca_base_env_list"]
+    moving["OMPI_MCA_mca_base_env_list"] = listed if "RANKWISE_MAPPING" in listed else f"{listed};RANKWISE_MAPPING"
+    finding = check_reordering(command, os.environ, environment | moving)
+    print(
+        f"{finding.verdict.capitalize()} under reordering{' as far as these runs show' if finding.verdict == SAFE else ''}: "
+        f"{finding.why}."
+    )
+    if finding.verdict != SAFE:
+        print(
+            "A placement by the launcher is safe for every program: rankwise observe -o app.comm -- ..., then "
+            "rankwise map --observed app.comm --format openmpi-rankfile (or another launcher's)."
+        )
+    return EXIT_OK if finding.verdict == SAFE else EXIT_REGRESSION if finding.verdict == UNSAFE else EXIT_UNCLEAR
