@@ -92,7 +92,8 @@ class Table(Generic[Row]):
     """Rows, and the columns that are declared of them.
 
     ``leave``: heads of the columns that may leave where a screen is narrow, the first to go first; ``bold``: the rows that
-    matter most. A table on a page, or in a file, has a ``name``; its ``caption`` stands above it.
+    matter most. A table on a page, or in a file, has a ``name``; its ``caption`` stands above it. ``readers``: what readers see
+    in its place, of a table that is long in a file.
     """
 
     columns: Sequence[Column[Row]]
@@ -101,15 +102,20 @@ class Table(Generic[Row]):
     bold: Callable[[Row], bool] | None = None
     name: str = ""
     caption: str = ""
+    readers: Table[Any] | None = None
 
     @cached_property
     def heads(self) -> list[str]:
         """The heads of the columns that readers see."""
+        if self.readers is not None:
+            return self.readers.heads
         return [column.head for column in self.columns if column.head is not None]
 
     @cached_property
     def texts(self) -> list[list[str]]:
         """The rows as readers see them."""
+        if self.readers is not None:
+            return self.readers.texts
         shown = [column for column in self.columns if column.head is not None]
         return [[column.text(row) for column in shown] for row in self.items]
 
@@ -146,9 +152,22 @@ class Picture:
 Block = Sentence | Lines | Listing | Table[Any] | Picture
 
 
+def yes_or_no(value: bool) -> str:
+    """Write whether something is so."""
+    return "yes" if value else "no"
+
+
 def text_table(heads: Sequence[str], rows: Iterable[Sequence[str]], **more: Any) -> Table[Sequence[str]]:
     """Return a table of rows that are texts already; ``more`` is what a Table has beside."""
     return Table([Column(head, itemgetter(i), key=head) for i, head in enumerate(heads)], list(rows), **more)
+
+
+def records_table(
+    records: Sequence[Mapping[str, Any]], seen: Sequence[Column[Any]], items: Sequence[Any] | None = None, **more: Any
+) -> Table[Any]:
+    """Return a table that has whole records in a file, while readers see some columns of them (or of ``items``)."""
+    readers: Table[Any] = Table(seen, records if items is None else items)
+    return Table([Column(None, itemgetter(key), key=key) for key in records[0]], records, readers=readers, **more)
 
 
 def line_table(lines: Sequence[Mapping[str, str]], **more: Any) -> Table[Mapping[str, str]]:

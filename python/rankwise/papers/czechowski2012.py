@@ -14,13 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankwise.blocks import Column, Picture, Table, records_table
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
 from rankwise.report.chart import Chart
-from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
+from rankwise.units import format_percent
 
 N = 21_000  # section 6, Prediction 2
 FIGURE6_N = 4096  # caption of Figure 6
@@ -78,15 +80,8 @@ class Bar:
         return max(self.memory_s, self.network_s)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "design": self.name,
-            "processors": self.processors,
-            "peak_flop_per_s": self.peak_flop_per_s,
-            "memory_s": self.memory_s,
-            "network_s": self.network_s,
-            "sequential_s": self.sequential_s,
-            "overlapped_s": self.overlapped_s,
-        }
+        name, *figures = vars(self).items()
+        return {"design": name[1], **dict(figures), "sequential_s": self.sequential_s, "overlapped_s": self.overlapped_s}
 
 
 def memory_of(reading: str, design: str) -> fft3d.Memory:
@@ -180,15 +175,8 @@ def comparison() -> list[dict[str, Any]]:
     ours = {reading: reproduced(reading) for reading in READINGS}
     rows = []
     for item in PUBLISHED:
-        row: dict[str, Any] = {
-            "key": item.key,
-            "prediction": item.prediction,
-            "what": item.what,
-            "unit": item.unit,
-            "printed": item.printed,
-            "published": item.value,
-            "rough": item.rough,
-        }
+        row: dict[str, Any] = {key: getattr(item, key) for key in ("key", "prediction", "what", "unit", "printed")}
+        row |= {"published": item.value, "rough": item.rough}
         for reading in READINGS:
             value = ours[reading][item.key]
             name = reading.replace("-", "_")
@@ -261,7 +249,8 @@ def record() -> dict[str, Any]:
 
 def reproduce() -> Reproduction:
     """The whole reproduction, with its tables, pictures and words."""
-    rows, statements = comparison(), figure6_statements()
+    rows, statements, cells = comparison(), figure6_statements(), table1.cells()
+    designs = [{"reading": reading, **item.to_dict()} for reading in READINGS for item in figure5(reading)]
     return Reproduction(
         paper="czechowski2012",
         title="The 3-D FFT at exascale, as predicted in 2012, redone",
@@ -287,13 +276,19 @@ def reproduce() -> Reproduction:
                     "CPU-1 has the peak of the GPU design. The processors of CPU-2 and CPU-3 are solved for: CPU-2 takes "
                     "as long as the GPU design when memory and network take turns, CPU-3 when they overlap fully."
                 ],
-                [Picture("figure5", _FIGURE5_CAPTION, _draw_figure5), _figure5_table()],
+                [
+                    Picture("figure5", _FIGURE5_CAPTION, _draw_figure5),
+                    Table(_FIGURE5, designs, name="figure5", caption="The designs in figures."),
+                ],
             ),
             Section(
                 "figure6",
                 "Figure 6: which grows faster, T_mem or T_net",
                 _figure6_words(statements),
-                [Picture("figure6", _FIGURE6_CAPTION, _draw_figure6), _figure6_table(statements)],
+                [
+                    Picture("figure6", _FIGURE6_CAPTION, _draw_figure6),
+                    records_table(statements, _FIGURE6, name="figure6", caption="T_mem / T_net at both ends of the decade."),
+                ],
             ),
             balance.section(),
             Section(
@@ -304,7 +299,16 @@ def reproduce() -> Reproduction:
                     "what follows rounds to what is printed, is a matter of rounding when the digits of its inputs leave "
                     "room for it, and contradicts otherwise."
                 ],
-                [_cells_table(), _slips_table()],
+                [
+                    records_table(
+                        [cell.to_dict() for cell in cells],
+                        _CELLS,
+                        cells,
+                        name="table1",
+                        caption="Cells of Table 1 and what follows for them.",
+                    ),
+                    records_table(table1.slips(), _SLIPS, name="slips", caption="Figures that do not follow from each other."),
+                ],
             ),
             measured.section(),
             *since.sections(),
@@ -379,31 +383,19 @@ def _draw_figure6() -> Chart:
     return figure6_picture({reading: figure6(reading) for reading in READINGS})
 
 
-def _comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    keys = list(rows[0])
-    shown = [
-        [
-            str(row["prediction"]),
-            row["what"],
-            row["printed"],
-            *(
-                text
-                for reading in ("literal", "paper_effective")
-                for text in (
-                    show_value(row[reading], row["unit"], row["printed"]),
-                    f"{100 * row[f'{reading}_difference']:+.1f} % {'✓' if row[f'{reading}_within_5_percent'] else '✗'}",
-                )
-            ),
-        ]
-        for row in rows
-    ]
-    return Table(
-        "predictions",
-        "✓: within 5 % of the published figure. ✗: not.",
-        keys,
-        [[row[key] for key in keys] for row in rows],
-        [["prediction", "what", "published", "literal", "difference", "effective", "difference"], *shown],
-    )
+def _comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table[Any]:
+    def reading(name: str, head: str) -> list[Column[Any]]:
+        def told(row: Mapping[str, Any]) -> str:
+            return f"{100 * row[f'{name}_difference']:+.1f} % {'✓' if row[f'{name}_within_5_percent'] else '✗'}"
+
+        return [Column(head, lambda row: show_value(row[name], row["unit"], row["printed"])), Column("difference", told)]
+
+    seen = [
+        Column("prediction", "prediction"), Column("what", "what"), Column("published", "printed"),
+        *reading("literal", "literal"), *reading("paper_effective", "effective"),
+    ]  # fmt: skip
+    caption = "✓: within 5 % of the published figure. ✗: not."
+    return records_table(rows, seen, name="predictions", caption=caption)
 
 
 def show_value(value: float, unit: str, printed: str) -> str:
@@ -419,57 +411,11 @@ def show_value(value: float, unit: str, printed: str) -> str:
     return f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.3g}"
 
 
-def _figure5_table() -> Table:
-    rows: list[list[Cell]] = [[reading, *item.to_dict().values()] for reading in READINGS for item in figure5(reading)]
-    header = ["reading", *figure5(fft3d.LITERAL)[0].to_dict()]
-    shown = [
-        [
-            reading, item.name, f"{item.processors / 1e3:,.1f}k", f"{item.peak_flop_per_s / 1e18:.2f} EF/s",
-            f"{item.memory_s:.3f} s", f"{item.network_s:.3f} s", f"{item.sequential_s:.3f} s", f"{item.overlapped_s:.3f} s",
-        ]
-        for reading in READINGS
-        for item in figure5(reading)
-    ]  # fmt: skip
-    names = ["reading", "design", "processors", "peak", "T_mem", "T_net", "sum", "overlapped"]
-    return Table("figure5", "The designs in figures.", header, rows, [names, *shown])
-
-
-def _figure6_table(statements: Sequence[Mapping[str, Any]]) -> Table:
-    shown = [
-        [
-            row["reading"], row["topology"], f"{row['ratio_2010']:.2f}", f"{row['ratio_2020']:.2f}", f"x {row['growth']:.3f}",
-            row["text_says"], _agreement(row),
-        ]
-        for row in statements
-    ]  # fmt: skip
-    names = ["reading", "topology", "2010", "2020", "growth", "the text says", "agrees"]
-    return Table(
-        "figure6", "T_mem / T_net at both ends of the decade.", list(statements[0]),
-        [list(row.values()) for row in statements], [names, *shown],
-    )  # fmt: skip
-
-
 def _agreement(row: Mapping[str, Any]) -> str:
     trend = "trend ✓" if row["trend_agrees"] else "trend ✗"
     if row["level_agrees"] is None:
         return trend
     return f"{trend}, level {'✓' if row['level_agrees'] else '✗'}"
-
-
-def _cells_table() -> Table:
-    cells = table1.cells()
-    shown = [
-        [
-            cell.symbol, cell.design, cell.column, cell.printed, show_cell(cell), f"{100 * cell.difference:+.1f} %",
-            cell.verdict, cell.rule,
-        ]
-        for cell in cells
-    ]  # fmt: skip
-    return Table(
-        "table1", "Cells of Table 1 and what follows for them.", list(cells[0].to_dict()),
-        [list(cell.to_dict().values()) for cell in cells],
-        [["symbol", "design", "column", "printed", "follows", "difference", "verdict", "from"], *shown],
-    )  # fmt: skip
 
 
 def show_cell(cell: table1.Cell) -> str:
@@ -481,20 +427,47 @@ def show_cell(cell: table1.Cell) -> str:
     return f"{cell.recomputed:,.0f}" if cell.recomputed >= 1000 else f"{cell.recomputed:.4g}"
 
 
-def _slips_table() -> Table:
-    slips = table1.slips()
-    shown = [
-        [slip["what"], slip["printed"], show_slip(slip), f"{100 * slip['difference']:+.1f} %", slip["rule"]] for slip in slips
-    ]
-    return Table(
-        "slips", "Figures that do not follow from each other.", list(slips[0]), [list(slip.values()) for slip in slips],
-        [["what", "printed", "follows", "difference", "from"], *shown],
-    )  # fmt: skip
-
-
 def show_slip(slip: Mapping[str, Any]) -> str:
     """Write what follows for a slip."""
     value = float(slip["follows"])
     if str(slip["printed"]).endswith("%"):
         return f"{100 * value:.3f} %"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+_FIGURE5: Sequence[Column[Any]] = (
+    Column("reading", "reading"),
+    Column("design", "design"),
+    Column("processors", "processors", lambda count: f"{count / 1e3:,.1f}k"),
+    Column("peak", "peak_flop_per_s", lambda peak: f"{peak / 1e18:.2f} EF/s"),
+    Column("T_mem", "memory_s", "{:.3f} s".format),
+    Column("T_net", "network_s", "{:.3f} s".format),
+    Column("sum", "sequential_s", "{:.3f} s".format),
+    Column("overlapped", "overlapped_s", "{:.3f} s".format),
+)
+_FIGURE6: Sequence[Column[Any]] = (
+    Column("reading", "reading"),
+    Column("topology", "topology"),
+    Column("2010", "ratio_2010", "{:.2f}".format),
+    Column("2020", "ratio_2020", "{:.2f}".format),
+    Column("growth", "growth", "x {:.3f}".format),
+    Column("the text says", "text_says"),
+    Column("agrees", _agreement),
+)
+_CELLS: Sequence[Column[table1.Cell]] = (
+    Column("symbol", "symbol"),
+    Column("design", "design"),
+    Column("column", "column"),
+    Column("printed", "printed"),
+    Column("follows", show_cell),
+    Column("difference", "difference", format_percent),
+    Column("verdict", "verdict"),
+    Column("from", "rule"),
+)
+_SLIPS: Sequence[Column[Any]] = (
+    Column("what", "what"),
+    Column("printed", "printed"),
+    Column("follows", show_slip),
+    Column("difference", "difference", format_percent),
+    Column("from", "rule"),
+)

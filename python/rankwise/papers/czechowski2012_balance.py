@@ -8,12 +8,14 @@ here: those of Eq. 1 and 2, by which a node is balanced where C / beta_mem <= 5 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rankwise.blocks import Column, Table, yes_or_no
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
-from rankwise.report.reproduction import Cell, Section, Table
+from rankwise.report.reproduction import Section
 
 WORD_BYTES = 16.0
 KAPPAS = {"Eq. 5, bisection": 2 / 3, "Eq. 4, ideal mapping": 5 / 6}
@@ -121,7 +123,7 @@ def section() -> Section:
             + ". " + ("It delayed the imbalance rather than solved it, as the paper "
                       "feared." if lost else "It kept nodes balanced."),
         ],
-        [_table(found)],
+        [Table(_COLUMNS, found, name="balance", caption=_CAPTION)],
     )  # fmt: skip
 
 
@@ -133,19 +135,18 @@ def record() -> dict[str, object]:
     }
 
 
-def _table(found: list[Balance]) -> Table:
-    shown = [["machine", "year", "stacked", "flops a word", "allowed", "times allowed", "T_mem at 4 EF/s (Eq. 6)"]]
-    cells: list[list[Cell]] = []
-    for one in found:
-        machine = load_machine(one.machine)
-        time_s = memory_time_at_peak(4e18, one.flops_per_word / WORD_BYTES, machine.get("cache"))
-        cells.append([one.machine, one.year, one.stacked, one.flops_per_word, one.allowed, one.excess, time_s])
-        shown.append(
-            [one.machine, str(one.year or "–"), "yes" if one.stacked else "no", f"{one.flops_per_word:.0f}",
-             "–" if one.allowed is None else f"{one.allowed:.1f}", "–" if one.excess is None else f"{one.excess:.1f}",
-             f"{time_s:.3f} s"]
-        )  # fmt: skip
-    return Table(
-        "balance", "Both sides of Eq. 11 with A = 6.3, and what Eq. 6 gives for 21,000³ points at the same peak.",
-        ["machine", "year", "stacked", "flops_per_word", "allowed", "excess", "memory_s_at_4_exaflop"], cells, shown,
-    )  # fmt: skip
+def _memory_s(one: Balance) -> float:
+    cache = load_machine(one.machine).get("cache")
+    return memory_time_at_peak(4e18, one.flops_per_word / WORD_BYTES, cache)
+
+
+_COLUMNS: Sequence[Column[Balance]] = (
+    Column("machine", "machine"),
+    Column("year", "year"),
+    Column("stacked", "stacked", yes_or_no),
+    Column("flops a word", "flops_per_word", "{:.0f}".format),
+    Column("allowed", "allowed", "{:.1f}".format),
+    Column("times allowed", "excess", "{:.1f}".format),
+    Column("T_mem at 4 EF/s (Eq. 6)", _memory_s, "{:.3f} s".format, "memory_s_at_4_exaflop"),
+)
+_CAPTION = "Both sides of Eq. 11 with A = 6.3, and what Eq. 6 gives for 21,000³ points at the same peak."

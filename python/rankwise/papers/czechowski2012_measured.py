@@ -7,14 +7,15 @@ effective memory term, whose constants are fitted to section 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from rankwise.blocks import Column, records_table
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
-from rankwise.report.reproduction import Section, Table
+from rankwise.report.reproduction import Section
 
 HOPPER_NODES, HOPPER_SIZES = 4096, (1024, 2048, 4096, 8192)
 KEENELAND_NODES, KEENELAND_N = 64, 2048
@@ -25,6 +26,7 @@ BEST_FRACTION = 0.005  # section 6, Prediction 1: "about 0.5 %" of peak
 # Two six-core X5660 at 2.8 GHz (section 5.1); three channels of DDR3-1333 a socket (IBM, product guide of the x3550 M3), 12 MB
 # of cache (tecChannel on Xeon 5600). The 4 flops a cycle are from memory, not checked.
 XEON_FLOP_PER_S, XEON_MEMORY_BYTES_PER_S, XEON_CACHE_BYTES = 134.4e9, 64e9, 12e6
+_MARKS = {True: " ✓", False: " ✗", None: ""}
 CLOSE = 0.25  # of a share or a ratio: the figures are printed with two digits or as ranges
 
 
@@ -180,11 +182,13 @@ def verdict() -> str:
 def section() -> Section:
     """Figures 2 to 4 as a part of the page."""
     rows = statements()
-    mark = {True: " ✓", False: " ✗", None: ""}
-    shown = [
-        [one.figure, one.measured, one.literal + mark[one.literal_agrees], one.effective + mark[one.effective_agrees]]
-        for one in rows
-    ]
+    seen: Sequence[Column[Statement]] = (
+        Column("figure", "figure"),
+        Column("measured", "measured"),
+        Column("literal", lambda one: one.literal + _MARKS[one.literal_agrees]),
+        Column("effective", lambda one: one.effective + _MARKS[one.effective_agrees]),
+    )
+    caption = "✓: the equations say so. ✗: they do not."
     return Section(
         "measured",
         "Figures 2 to 4: what was measured in 2012",
@@ -194,11 +198,5 @@ def section() -> Section:
             "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' flops a cycle are from memory. A share or "
             "ratio agrees within 25 %.",
         ],
-        [
-            Table(
-                "measured", "✓: the equations say so. ✗: they do not.", list(asdict(rows[0])),
-                [list(asdict(one).values()) for one in rows],
-                [["figure", "measured", "literal", "effective"], *shown],
-            )
-        ],
-    )  # fmt: skip
+        [records_table([vars(one) for one in rows], seen, rows, name="measured", caption=caption)],
+    )

@@ -107,18 +107,10 @@ class Cell:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "key": self.key,
-            "symbol": self.symbol,
-            "design": self.design,
-            "column": self.column,
-            "unit": self.unit,
-            "printed": self.printed,
-            "printed_value": self.value,
-            "recomputed_value": self.recomputed,
-            "difference": self.difference,
-            "verdict": self.verdict,
-            "rule": self.rule,
-        }
+            "key": self.key, "symbol": self.symbol, "design": self.design, "column": self.column, "unit": self.unit,
+            "printed": self.printed, "printed_value": self.value, "recomputed_value": self.recomputed,
+            "difference": self.difference, "verdict": self.verdict, "rule": self.rule,
+        }  # fmt: skip
 
 
 def cells() -> list[Cell]:
@@ -194,14 +186,8 @@ def table_at(year: float) -> list[dict[str, Any]]:
                 machine, node = TREND["machine_peak"], TREND["node_peak"]
                 by_factor = machine.at("both", year) / node.at(design, year)
                 by_doubling = machine.at_by_doubling("both", year) / node.at_by_doubling(design, year)
-            rows.append(
-                {
-                    "key": trend.key,
-                    "symbol": trend.symbol,
-                    "design": design,
-                    "unit": trend.unit,
-                    "value": by_factor,
-                    "value_by_doubling_time": by_doubling,
-                }
-            )
+            rows.append({
+                "key": trend.key, "symbol": trend.symbol, "design": design, "unit": trend.unit, "value": by_factor,
+                "value_by_doubling_time": by_doubling,
+            })  # fmt: skip
     return rows

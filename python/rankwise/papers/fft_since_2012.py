@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rankwise.blocks import Column, Picture, Table, records_table
 from rankwise.machine.description import PROJECTED, format_quantity
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.report.chart import Chart
-from rankwise.report.reproduction import Picture, Section, Table
+from rankwise.report.reproduction import Section
 
 BASE_YEAR = 2010
 DATA_SHEET = "vendor's data sheet"
@@ -382,10 +383,7 @@ def sections() -> list[Section]:
             ],
             [
                 Picture("since", _CAPTION, _draw),
-                _predictions_table(),
-                _balance_table(),
-                _doubling_table(),
-                _scaling_table(),
+                *_tables(),
             ],
         )
     ]
@@ -427,27 +425,38 @@ def _draw() -> Chart:
     return since_picture(picture_figures())
 
 
-def _predictions_table() -> Table:
-    rows = verdicts()
-    shown = [[str(r["prediction"]), r["claim"], _HELD[r["held"]], r["why"]] for r in rows]
-    return Table(
-        "verdicts", "The predictions, held against what was built.", list(rows[0]), [list(r.values()) for r in rows],
-        [["prediction", "claim", "verdict", "why"], *shown],
-    )  # fmt: skip
-
-
-def _balance_table() -> Table:
-    figures = picture_figures()
-    rows = [
-        [quantity, whose, low, high]
-        for quantity, key in (("T_mem / T_net", "ratio"), ("fraction of peak", "fraction"))
-        for whose, (low, high) in figures[key].items()
-    ]
-    shown = [[quantity, whose, _span(low, high, quantity == "fraction of peak")] for quantity, whose, low, high in rows]
-    return Table(
-        "predicted-and-real", "T_mem / T_net and fraction of peak, predicted in 2012 and real.",
-        ["quantity", "whose", "low", "high"], rows, [["quantity", "whose", "value"], *shown],
-    )  # fmt: skip
+_VERDICTS: Sequence[Column[Any]] = (
+    Column("prediction", "prediction"),
+    Column("claim", "claim"),
+    Column("verdict", lambda row: _HELD[row["held"]]),
+    Column("why", "why"),
+)
+_BALANCE: Sequence[Column[Any]] = (
+    Column("quantity", "quantity"),
+    Column("whose", "whose"),
+    Column("value", lambda row: _span(row["low"], row["high"], row["quantity"] == "fraction of peak")),
+    Column(None, "low"),
+    Column(None, "high"),
+)
+_DOUBLING: Sequence[Column[Any]] = (
+    Column("quantity", "quantity"),
+    Column("built", "name"),
+    Column("year", "year"),
+    Column("value", lambda row: format_quantity(row["value"], row["unit"])),
+    Column("trend of 2012", lambda row: format_quantity(row["predicted_value"], row["unit"])),
+    Column("years to double", "real_years", "{:.1f}".format),
+    Column("assumed", "assumed_years", "{:g}".format),
+    Column("kind", "kind"),
+    Column("source", "source"),
+)
+_SCALING: Sequence[Column[Any]] = (
+    Column("n", "n", "{}³".format),
+    Column("nodes", "nodes"),
+    Column("step", lambda row: " to ".join(dict.fromkeys(f"{row[f'step_{end}_s']:g}" for end in ("low", "high"))) + " s"),
+    Column("T_net, Eq. 3", "model_network_s", "{:.2f} s".format),
+    Column("T_mem, A = 6.3", "model_memory_s", "{:.2f} s".format),
+    Column("source", "source"),
+)
 
 
 def _span(low: float, high: float, percent: bool) -> str:
@@ -455,41 +464,26 @@ def _span(low: float, high: float, percent: bool) -> str:
     return " to ".join(ends)
 
 
-def _doubling_table() -> Table:
-    from rankwise.machine.description import format_quantity
-
-    rows = doubling_times()
-    shown = [
-        [
-            r["quantity"], r["name"], str(r["year"]), format_quantity(r["value"], r["unit"]),
-            format_quantity(r["predicted_value"], r["unit"]), f"{r['real_years']:.1f}", f"{r['assumed_years']:g}",
-            r["kind"], r["source"],
-        ]
-        for r in rows
-    ]  # fmt: skip
-    names = ["quantity", "built", "year", "value", "trend of 2012", "years to double", "assumed", "kind", "source"]
-    return Table(
-        "doubling", "Years to double since Table 1's base of 2010.", list(rows[0]), [list(r.values()) for r in rows],
-        [names, *shown],
-    )  # fmt: skip
-
-
-def _scaling_table() -> Table:
-    rows = weak_scaling()
-    shown = [_scaling_row(r) for r in rows]
-    return Table(
-        "weak-scaling",
-        "Published steps of GESTS on Frontier (the whole step, not only its transforms) beside the model's terms.",
-        list(rows[0]),
-        [list(r.values()) for r in rows],
-        [["n", "nodes", "step", "T_net, Eq. 3", "T_mem, A = 6.3", "source"], *shown],
-    )
-
-
-def _scaling_row(row: Mapping[str, Any]) -> Sequence[str]:
-    low, high = row["step_low_s"], row["step_high_s"]
-    step = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
+def _tables() -> list[Table[Any]]:
+    figures = picture_figures()
+    found = [
+        {"quantity": quantity, "whose": whose, "low": low, "high": high}
+        for quantity, key in (("T_mem / T_net", "ratio"), ("fraction of peak", "fraction"))
+        for whose, (low, high) in figures[key].items()
+    ]
     return [
-        f"{row['n']}³", f"{row['nodes']}", step, f"{row['model_network_s']:.2f} s", f"{row['model_memory_s']:.2f} s",
-        row["source"],
-    ]  # fmt: skip
+        records_table(verdicts(), _VERDICTS, name="verdicts", caption="The predictions, held against what was built."),
+        Table(
+            _BALANCE,
+            found,
+            name="predicted-and-real",
+            caption="T_mem / T_net and fraction of peak, predicted in 2012 and real.",
+        ),
+        records_table(doubling_times(), _DOUBLING, name="doubling", caption="Years to double since Table 1's base of 2010."),
+        records_table(
+            weak_scaling(),
+            _SCALING,
+            name="weak-scaling",
+            caption="Published steps of GESTS on Frontier (the whole step, not only its transforms) beside the model's terms.",
+        ),
+    ]

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from rankwise.blocks import Column, Picture, Table, yes_or_no
 from rankwise.mapping import How, map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
-from rankwise.papers import hunold2020_measured as measured
+from rankwise.papers import hunold2020_times as measured
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import published_times
 from rankwise.report.chart import Chart
-from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
 
 NODES = tuple(range(10, 32, 3))
 RANKS_PER_NODE = (*range(10, 32, 3), 32)
@@ -174,92 +175,70 @@ def claims(results: Sequence[Scored], large: Sequence[Scored]) -> list[Claim]:
         scores = by_grid[nodes, stencil]
         return ", ".join(f"{mapper} {scores[mapper][0]}/{scores[mapper][1]}" for mapper in mappers)
 
-    found = []
-    for mapper in ("hyperplane", "stencil-strips"):
-        found.append(
+    def each(mappers: Sequence[str]) -> str:
+        return "; ".join(f"{stencil}: {notches(stencil, mappers)}" for stencil in STENCILS)
+
+    near_50, hops_50, component_100 = by_grid[50, near], by_grid[50, hops], by_grid[100, component]
+    sums, peaks = (component_100["viem"][i] / component_100["stencil-strips"][i] for i in (0, 1))
+    strips, viem = "stencil-strips", "viem"
+    return [
+        *(
             Claim(
-                f"{mapper}-beats-nodecart",
-                "VI-C",
+                f"{mapper}-beats-nodecart", "VI-C",
                 f"The median reduction of {mapper} is better than Nodecart's in all patterns (notches apart).",
                 all(box(stencil, mapper).clearly_below(box(stencil, "nodecart")) for stencil in STENCILS),
-                "; ".join(f"{stencil}: {notches(stencil, (mapper, 'nodecart'))}" for stencil in STENCILS),
+                each((mapper, "nodecart")),
             )
-        )
-    found.append(
+            for mapper in ("hyperplane", strips)
+        ),
         Claim(
-            "kd-tree-like-nodecart-with-hops",
-            "VI-C",
+            "kd-tree-like-nodecart-with-hops", "VI-C",
             "Only with hops there is no statistical difference between k-d tree and Nodecart.",
             [box(stencil, "kd-tree").overlaps(box(stencil, "nodecart")) for stencil in STENCILS] == [False, True, False],
-            "; ".join(f"{stencil}: {notches(stencil, ('kd-tree', 'nodecart'))}" for stencil in STENCILS),
-        )
-    )
-    for stencil in (near, component):
-        found.append(
+            each(("kd-tree", "nodecart")),
+        ),
+        *(
             Claim(
-                f"strips-like-viem-{stencil}",
-                "VI-C",
+                f"strips-like-viem-{stencil}", "VI-C",
                 f"With {stencil} there is no statistical difference in the medians of stencil strips and VieM.",
-                box(stencil, "stencil-strips").overlaps(box(stencil, "viem")),
-                notches(stencil, ("stencil-strips", "viem")),
+                box(stencil, strips).overlaps(box(stencil, viem)), notches(stencil, (strips, viem)),
             )
-        )
-    for nodes in THROUGHPUT_GRIDS:
-        scores = by_grid[nodes, component]
-        found.append(
+            for stencil in (near, component)
+        ),
+        *(
             Claim(
-                f"two-edges-a-node-{nodes}",
-                "VI-D",
+                f"two-edges-a-node-{nodes}", "VI-D",
                 f"Component, N = {nodes}: k-d tree and stencil strips leave each node two outgoing edges, and only they.",
-                all(scores[mapper][1] == 2 for mapper in ("kd-tree", "stencil-strips"))
-                and all(scores[mapper][1] > 2 for mapper in ("hyperplane", "nodecart", "viem")),
+                all(by_grid[nodes, component][mapper][1] == 2 for mapper in ("kd-tree", strips))
+                and all(by_grid[nodes, component][mapper][1] > 2 for mapper in ("hyperplane", "nodecart", viem)),
                 pairs(nodes, component, COMPARED),
             )
-        )
-    scores = by_grid[50, near]
-    found.append(
+            for nodes in THROUGHPUT_GRIDS
+        ),
         Claim(
-            "all-beat-nodecart-50",
-            "VI-D",
+            "all-beat-nodecart-50", "VI-D",
             "Nearest neighbour, N = 50: all three algorithms beat Nodecart in J_sum and J_max.",
-            all(
-                scores[mapper][0] < scores["nodecart"][0] and scores[mapper][1] < scores["nodecart"][1]
-                for mapper in PAPERS_ALGORITHMS[:3]
-            ),
+            all(near_50[mapper][i] < near_50["nodecart"][i] for mapper in PAPERS_ALGORITHMS[:3] for i in (0, 1)),
             pairs(50, near, PAPERS_ALGORITHMS),
-        )
-    )
-    found.append(
+        ),
         Claim(
-            "strips-beat-viem-50",
-            "VI-D",
+            "strips-beat-viem-50", "VI-D",
             "Nearest neighbour, N = 50: stencil strips outperforms VieM (judged by J_sum and J_max).",
-            scores["stencil-strips"][0] < scores["viem"][0] and scores["stencil-strips"][1] <= scores["viem"][1],
-            pairs(50, near, ("stencil-strips", "viem")),
-        )
-    )
-    scores = by_grid[50, hops]
-    found.append(
+            near_50[strips][0] < near_50[viem][0] and near_50[strips][1] <= near_50[viem][1], pairs(50, near, (strips, viem)),
+        ),
         Claim(
-            "viem-wins-hops-50",
-            "VI-D",
+            "viem-wins-hops-50", "VI-D",
             "With hops, N = 50: VieM outperforms the presented algorithms (judged by J_sum).",
-            all(scores["viem"][0] < scores[mapper][0] for mapper in PAPERS_ALGORITHMS[:3]),
-            pairs(50, hops, (*PAPERS_ALGORITHMS[:3], "viem")),
-        )
-    )
-    scores = by_grid[100, component]
-    sums, peaks = (scores["viem"][i] / scores["stencil-strips"][i] for i in (0, 1))
-    found.append(
+            all(hops_50[viem][0] < hops_50[mapper][0] for mapper in PAPERS_ALGORITHMS[:3]),
+            pairs(50, hops, (*PAPERS_ALGORITHMS[:3], viem)),
+        ),
         Claim(
-            "viem-factors-100",
-            "VI-D",
+            "viem-factors-100", "VI-D",
             "Component, N = 100: VieM has 1.6 times the J_sum and 8.5 times the J_max of the optimum.",
             abs(sums - 1.6) < 0.05 and abs(peaks - 8.5) < 0.05,
             f"the public VieM: {sums:.2f} times and {peaks:.1f} times",
-        )
-    )
-    return found
+        ),
+    ]  # fmt: skip
 
 
 def reproduce() -> Reproduction:
@@ -288,7 +267,7 @@ def reproduce() -> Reproduction:
                 "claims",
                 "The paper's sentences",
                 ["Each sentence about scores, and what the same algorithms give here. Pairs are J_sum/J_max."],
-                [_claims_table(judged)],
+                [Table(_CLAIMS, judged, name="claims", caption="Sentences of the paper about scores.")],
             ),
             Section(
                 "reduction",
@@ -333,7 +312,7 @@ def reproduce() -> Reproduction:
             **measured.record(times, seconds),
             "kept": len(kept()),
             "campaign": whole(),
-        },
+        },  # fmt: skip
         sources=[
             "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
             "Stencil Computations, IEEE CLUSTER 2020",
@@ -345,69 +324,86 @@ def reproduce() -> Reproduction:
 
 def _instance_record(row: Scored) -> dict[str, Any]:
     return {
-        "nodes": row.instance.nodes,
-        "ranks_per_node": row.instance.ranks_per_node,
+        **vars(row.instance),
         "grid": list(row.instance.grid),
-        "stencil": row.instance.stencil,
         "bound": row.bound,
         "scores": {mapper: {"j_sum": row.scores[mapper][0], "j_max": row.scores[mapper][1]} for mapper in SHOWN},
     }
 
 
-def _claims_table(judged: Sequence[Claim]) -> Table:
-    header = ("claim", "section", "says", "holds", "numbers")
-    rows: list[list[Cell]] = [[claim.key, claim.section, claim.says, claim.holds, claim.numbers] for claim in judged]
-    shown = [["section", "the paper says", "holds", "here"]]
-    shown += [[claim.section, claim.says, "yes" if claim.holds else "no", claim.numbers] for claim in judged]
-    return Table("claims", "Sentences of the paper about scores.", header, rows, shown)
+_CLAIMS: Sequence[Column[Claim]] = (
+    Column(None, "key", key="claim"),
+    Column("section", "section"),
+    Column("the paper says", "says"),
+    Column("holds", "holds", yes_or_no),
+    Column("here", "numbers"),
+)
+_BOXES: Sequence[Column[Distribution]] = (
+    Column(None, "stencil"),
+    Column(None, "objective"),
+    Column(None, "mapper"),
+    Column(None, "median"),
+    Column(None, lambda box: box.notch[0], key="notch_low"),
+    Column(None, lambda box: box.notch[1], key="notch_high"),
+    Column(None, lambda box: box.quartiles[0], key="quartile_low"),
+    Column(None, lambda box: box.quartiles[1], key="quartile_high"),
+)
 
 
-def _box_table(boxes: Mapping[tuple[str, str, str], Distribution]) -> Table:
-    header = ("stencil", "objective", "mapper", "median", "notch_low", "notch_high", "quartile_low", "quartile_high")
-    rows: list[list[Cell]] = [
-        [box.stencil, box.objective, box.mapper, box.median, *box.notch, *box.quartiles] for box in boxes.values()
+def _box_table(boxes: Mapping[tuple[str, str, str], Distribution]) -> Table[Distribution]:
+    def of(stencil: str, objective: str) -> Column[str]:
+        head = f"{stencil}, {objective.replace('j', 'J')}"
+        return Column(
+            head, lambda mapper: boxes[stencil, objective, mapper],
+            lambda box: f"{box.median:.3f} ± {box.notch[1] - box.median:.3f}",
+        )  # fmt: skip
+
+    columns: list[Column[str]] = [Column("mapper", str)]
+    columns += [of(stencil, objective) for stencil in STENCILS for objective in ("j_sum", "j_max")]
+    caption = "Median reduction over blocked, with half the notch."
+    return Table(_BOXES, list(boxes.values()), name="reduction", caption=caption, readers=Table(columns, COMPARED))
+
+
+def _bound_table(results: Sequence[Scored]) -> Table[str]:
+    def of(stencil: str, ndim: int) -> Column[str]:
+        group = [row for row in results if row.instance.stencil == stencil and len(row.instance.grid) == ndim]
+        bound = sum(row.bound for row in group)
+        return Column(
+            f"{stencil} {ndim}-D", lambda mapper: sum(row.scores[mapper][0] for row in group) / bound, "{:.3f}".format,
+            f"{stencil}_{ndim}d",
+        )  # fmt: skip
+
+    columns: list[Column[str]] = [Column("mapper", str, key="mapper")]
+    columns += [of(stencil, ndim) for stencil in STENCILS for ndim in (2, 3)]
+    return Table(columns, SHOWN, name="bound", caption="J_sum over the lower bound, summed over 72 grids each.")
+
+
+def _score_table(large: Sequence[Scored]) -> Table[Any]:
+    def of(row: Scored) -> Column[str]:
+        head = f"N={row.instance.nodes}, {row.instance.stencil}"
+        return Column(head, lambda mapper: "{}/{}".format(*row.scores[mapper]) if mapper in SHOWN else row.bound)
+
+    columns: list[Column[tuple[Scored, str]]] = [
+        Column(None, lambda found: found[0].instance.nodes, key="nodes"),
+        Column(None, lambda found: "x".join(map(str, found[0].instance.grid)), key="grid"),
+        Column(None, lambda found: found[0].instance.stencil, key="stencil"),
+        Column(None, lambda found: found[1], key="mapper"),
+        Column(None, lambda found: found[0].scores[found[1]][0], key="j_sum"),
+        Column(None, lambda found: found[0].scores[found[1]][1], key="j_max"),
+        Column(None, lambda found: found[0].bound, key="j_sum_bound"),
     ]
-    shown = [["mapper", *(f"{stencil}, {objective}" for stencil in STENCILS for objective in ("J_sum", "J_max"))]]
-    for mapper in COMPARED:
-        cells = [boxes[stencil, objective, mapper] for stencil in STENCILS for objective in ("j_sum", "j_max")]
-        shown.append([mapper, *(f"{box.median:.3f} ± {box.notch[1] - box.median:.3f}" for box in cells)])
-    return Table("reduction", "Median reduction over blocked, with half the notch.", header, rows, shown)
-
-
-def _bound_table(results: Sequence[Scored]) -> Table:
-    kinds = [(stencil, ndim) for stencil in STENCILS for ndim in (2, 3)]
-    rows: list[list[Cell]] = []
-    for mapper in SHOWN:
-        ratios = []
-        for stencil, ndim in kinds:
-            group = [row for row in results if row.instance.stencil == stencil and len(row.instance.grid) == ndim]
-            ratios.append(sum(row.scores[mapper][0] for row in group) / sum(row.bound for row in group))
-        rows.append([mapper, *ratios])
-    header = ["mapper", *(f"{stencil}_{ndim}d" for stencil, ndim in kinds)]
-    shown = [["mapper", *(f"{stencil} {ndim}-D" for stencil, ndim in kinds)]]
-    shown += [[str(row[0]), *(f"{value:.3f}" for value in row[1:])] for row in rows]
-    return Table("bound", "J_sum over the lower bound, summed over 72 grids each.", header, rows, shown)
-
-
-def _score_table(large: Sequence[Scored]) -> Table:
-    header = ("nodes", "grid", "stencil", "mapper", "j_sum", "j_max", "j_sum_bound")
-    rows: list[list[Cell]] = []
-    for row in large:
-        at = row.instance
-        for mapper in SHOWN:
-            rows.append([at.nodes, "x".join(map(str, at.grid)), at.stencil, mapper, *row.scores[mapper], row.bound])
-    shown = [["mapper", *(f"N={row.instance.nodes}, {row.instance.stencil}" for row in large)]]
-    shown += [[mapper, *("{}/{}".format(*row.scores[mapper]) for row in large)] for mapper in SHOWN]
-    shown.append(["lower bound", *(str(row.bound) for row in large)])
-    return Table("scores", "J_sum/J_max on the throughput grids.", header, rows, shown)
+    readers = Table([Column("mapper", str), *map(of, large)], (*SHOWN, "lower bound"))
+    every = [(row, mapper) for row in large for mapper in SHOWN]
+    return Table(columns, every, name="scores", caption="J_sum/J_max on the throughput grids.", readers=readers)
 
 
 def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
     from rankwise.report.boxes import reduction_picture
 
-    columns: dict[str, Callable[[str], Sequence[float]]] = {
-        objective: (lambda key: lambda mapper: boxes[key[0], key[1], mapper].reductions)((stencil, name))
+    return reduction_picture({
+        f"{stencil}, {objective.replace('j', 'J')}": {
+            mapper: boxes[stencil, objective, mapper].reductions for mapper in COMPARED
+        }
         for stencil in STENCILS
-        for name, objective in (("j_sum", f"{stencil}, J_sum"), ("j_max", f"{stencil}, J_max"))
-    }
-    return reduction_picture({title: {mapper: of(mapper) for mapper in COMPARED} for title, of in columns.items()})
+        for objective in ("j_sum", "j_max")
+    })  # fmt: skip

@@ -8,19 +8,21 @@ carries (ASSUMED). The simulated times know nothing of the published ones.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rankwise import _core
+from rankwise.blocks import Column, Picture, Table
 from rankwise.engines.session import simulate_rows
 from rankwise.engines.system import System
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell
 from rankwise.report.chart import Chart
-from rankwise.report.reproduction import Cell, Picture, Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase, stencil_cases
@@ -164,16 +166,8 @@ def agreements(rows: Sequence[Compared]) -> list[Agreement]:
                     correlations.append(_rank_correlation(ours, theirs))
             if others and correlations:
                 errors = [abs(row.speedup / row.published[machine] - 1) for row in others]
-                found.append(
-                    Agreement(
-                        machine,
-                        size,
-                        float(np.mean(correlations)),
-                        float(np.mean(errors)),
-                        float(np.median(errors)),
-                        len(others),
-                    )
-                )
+                means = (float(np.mean(correlations)), float(np.mean(errors)), float(np.median(errors)))
+                found.append(Agreement(machine, size, *means, len(others)))
     return found
 
 
@@ -310,65 +304,67 @@ def _assumed() -> str:
     return ", ".join(f"{key} = {value:g}" for key, value in ASSUMED.items())
 
 
-def _agreement_table(agreed: Sequence[Agreement]) -> Table:
-    rows: list[list[Cell]] = [
-        [a.machine, a.message_bytes, a.rank_correlation, a.mean_absolute_error, a.median_absolute_error, a.speedups]
-        for a in agreed
-    ]
-    sizes = sorted({a.message_bytes for a in agreed})
+_AGREEMENTS: Sequence[Column[Agreement]] = (
+    Column(None, "machine"),
+    Column(None, "message_bytes"),
+    Column(None, "rank_correlation"),
+    Column(None, "mean_absolute_error", key="mean_absolute_error_of_speedup"),
+    Column(None, "median_absolute_error", key="median_absolute_error_of_speedup"),
+    Column(None, "speedups"),
+)
+
+
+def _agreement_table(agreed: Sequence[Agreement]) -> Table[Agreement]:
     at = {(a.machine, a.message_bytes): a for a in agreed}
-    shown = [["size, B", *(f"{machine}, {what}" for machine in MACHINES for what in ("ρ", "mean", "median"))]]
-    for size in sizes:
-        cells = [str(size)]
-        for machine in MACHINES:
-            found = at.get((machine, size))
-            cells += ["–"] * 3 if found is None else [
-                f"{found.rank_correlation:.2f}", f"{found.mean_absolute_error:.0%}", f"{found.median_absolute_error:.0%}"
-            ]  # fmt: skip
-        shown.append(cells)
-    header = [
-        "machine", "message_bytes", "rank_correlation", "mean_absolute_error_of_speedup", "median_absolute_error_of_speedup",
-        "speedups",
-    ]  # fmt: skip
-    return Table("agreement", _AGREEMENT, header, rows, shown)
+
+    def of(machine: str, what: str, name: str, write: Callable[[Any], str]) -> Column[int]:
+        return Column(f"{machine}, {what}", lambda size: getattr(at.get((machine, size)), name, None), write)
+
+    columns: list[Column[int]] = [Column("size, B", int)]
+    for machine in MACHINES:
+        columns += [
+            of(machine, "ρ", "rank_correlation", "{:.2f}".format), of(machine, "mean", "mean_absolute_error", "{:.0%}".format),
+            of(machine, "median", "median_absolute_error", "{:.0%}".format),
+        ]  # fmt: skip
+    readers = Table(columns, sorted({a.message_bytes for a in agreed}))
+    return Table(_AGREEMENTS, agreed, name="agreement", caption=_AGREEMENT, readers=readers)
 
 
-def _speedup_table(compared_rows: Sequence[Compared]) -> Table:
-    rows: list[list[Cell]] = [
-        [r.nodes, r.stencil, r.message_bytes, r.mapping, r.time_s, r.speedup, *(r.published.get(m) for m in MACHINES)]
-        for r in compared_rows
-    ]
-    header = ["nodes", "stencil", "message_bytes", "mapping", "time_s", "speedup", *(f"speedup_{m}" for m in MACHINES)]
-    largest = max(r.message_bytes for r in compared_rows)
-    shown = [["nodes", "stencil", "mapping", "simulated", *MACHINES]]
-    for r in compared_rows:
-        if r.message_bytes == largest and r.mapping != "blocked":
-            cells = [f"{r.published[m]:.2f}" if m in r.published else "–" for m in MACHINES]
-            shown.append([str(r.nodes), r.stencil, r.mapping, f"{r.speedup:.2f}", *cells])
-    return Table("speedups", f"Speed-up over blocked; shown at {largest} B, all sizes in the CSV.", header, rows, shown)
+def _speedup_table(rows: Sequence[Compared]) -> Table[Compared]:
+    def published(machine: str) -> Callable[[Compared], float | None]:
+        return lambda row: row.published.get(machine)
 
-
-def _line_table(lines: Sequence[Line]) -> Table:
-    names = [name for name in (*PUBLISHED, "random") if all(name in line.share for line in lines)]
-    rows: list[list[Cell]] = [
-        [
-            line.machine, line.intercept_s, line.s_per_byte, line.times, line.explained, line.mean_absolute_error,
-            *(line.share[name] for name in names),
-        ]
-        for line in lines
-    ]  # fmt: skip
-    shown = [["machine", "a", "1 / b", "explained", "error", *names]]
-    for line in lines:
-        shown.append(
-            [
-                line.machine, f"{line.intercept_s * 1e6:.1f} us", f"{1e-9 / line.s_per_byte:.2f} GB/s",
-                f"{line.explained:.0%}", f"{line.mean_absolute_error:.0%}", *(f"{line.share[n]:.2f}" for n in names),
-            ]
-        )  # fmt: skip
-    header = ["machine", "a_s", "b_s_per_byte", "times", "explained_log_variance", "mean_absolute_error", *names]
-    return Table(
-        "lines", "time = a + b J_max bytes; for each mapping the median of published over fitted.", header, rows, shown
+    columns: Sequence[Column[Compared]] = (
+        Column("nodes", "nodes"),
+        Column("stencil", "stencil"),
+        Column(None, "message_bytes"),
+        Column("mapping", "mapping"),
+        Column(None, "time_s"),
+        Column("simulated", "speedup", "{:.2f}".format),
+        *(Column(machine, published(machine), "{:.2f}".format, f"speedup_{machine}") for machine in MACHINES),
     )
+    largest = max(row.message_bytes for row in rows)
+    readers = Table(columns, [row for row in rows if row.message_bytes == largest and row.mapping != "blocked"])
+    caption = f"Speed-up over blocked; shown at {largest} B, all sizes in the CSV."
+    return Table(columns, rows, name="speedups", caption=caption, readers=readers)
+
+
+def _line_table(lines: Sequence[Line]) -> Table[Line]:
+    def share(name: str) -> Callable[[Line], float]:
+        return lambda line: line.share[name]
+
+    names = [name for name in (*PUBLISHED, "random") if all(name in line.share for line in lines)]
+    columns: Sequence[Column[Line]] = (
+        Column("machine", "machine"),
+        Column("a", "intercept_s", lambda time_s: f"{time_s * 1e6:.1f} us", "a_s"),
+        Column("1 / b", "s_per_byte", lambda beta: f"{1e-9 / beta:.2f} GB/s", "b_s_per_byte"),
+        Column(None, "times"),
+        Column("explained", "explained", "{:.0%}".format, "explained_log_variance"),
+        Column("error", "mean_absolute_error", "{:.0%}".format),
+        *(Column(name, share(name), "{:.2f}".format, name) for name in names),
+    )
+    caption = "time = a + b J_max bytes; for each mapping the median of published over fitted."
+    return Table(columns, lines, name="lines", caption=caption)
 
 
 def _draw(rows: Sequence[Compared]) -> Chart:

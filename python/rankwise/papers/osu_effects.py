@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.blocks import Column
+from rankwise.units import format_size
+
 Array = NDArray[np.float64]
 
 _FLAT = 1.1  # latencies within 10 % of the smallest message's are constant
@@ -34,6 +37,46 @@ class Series:
     def has_bandwidth(self) -> NDArray[np.bool_]:
         return np.isfinite(self.bandwidth)
 
+    def rows(self) -> list[Measured]:
+        """Return its figures size by size."""
+        columns = (self.sizes, self.latency_s, self.latency_sigma_s, self.bandwidth, self.bandwidth_sigma)
+        return [
+            Measured(size, *times, *(None if np.isnan(rate) else rate for rate in rates))
+            for size, *times_and_rates in zip(*(column.tolist() for column in columns), strict=True)
+            for times, rates in ((times_and_rates[:2], times_and_rates[2:]),)
+        ]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A placement's figures at a size; bandwidths None where there are none."""
+
+    message_bytes: int
+    latency_s: float
+    latency_sigma_s: float
+    bandwidth_bytes_per_s: float | None
+    bandwidth_sigma_bytes_per_s: float | None
+
+
+def _us(time_s: float) -> str:
+    return f"{1e6 * time_s:.2f}"
+
+
+def _megabytes(rate: float) -> str:
+    return f"{rate / 1e6:.2f}"
+
+
+SIZE: Column[Measured] = Column("size", "message_bytes", format_size)
+LATENCY: Column[Measured] = Column("latency, us", "latency_s", _us)
+BANDWIDTH: Column[Measured] = Column("bandwidth, MB/s", "bandwidth_bytes_per_s", _megabytes)
+TEN_RUNS: Sequence[Column[Measured]] = (
+    SIZE,
+    LATENCY,
+    Column("σ", "latency_sigma_s", _us),
+    BANDWIDTH,
+    Column("σ", "bandwidth_sigma_bytes_per_s", _megabytes),
+)
+
 
 @dataclass(frozen=True)
 class Drop:
@@ -46,10 +89,8 @@ class Drop:
     recovered_bytes: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "peak_bytes": self.peak_bytes, "peak_bytes_per_s": self.peak, "bottom_bytes": self.bottom_bytes,
-            "bottom_bytes_per_s": self.bottom, "recovered_bytes": self.recovered_bytes,
-        }  # fmt: skip
+        renamed = {"peak": "peak_bytes_per_s", "bottom": "bottom_bytes_per_s"}
+        return {renamed.get(name, name): value for name, value in vars(self).items()}
 
 
 def constant_up_to(series: Series) -> int:

@@ -8,22 +8,26 @@ rules of ``osu_effects`` rather than taken from the text. Profiles of repeated `
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rankwise.blocks import Column, Picture, Table
 from rankwise.errors import InputError
 from rankwise.launch.allocation import find_allocation
-from rankwise.machine.link import LEAST_SIZES, LinkModel
+from rankwise.machine.link import LEAST_SIZES, LinkModel, Segment
 from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.papers.osu_effects import (
+    TEN_RUNS,
     Array,
+    Measured,
     Series,
     constant_up_to,
     crossings,
@@ -33,8 +37,7 @@ from rankwise.papers.osu_effects import (
     saturation_of,
 )
 from rankwise.papers.wagner2024_single import remarks, section, table_1
-from rankwise.report.chart import Chart
-from rankwise.report.reproduction import Picture, Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
 from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time
 
@@ -61,6 +64,28 @@ class Fitted:
     @property
     def words(self) -> str:
         return WORDS.get(self.series.name, self.series.name)
+
+    @property
+    def alpha(self) -> Segment:
+        """The line whose alpha is the placement's."""
+        return self.line.segments[0]
+
+    @property
+    def beta(self) -> Segment:
+        """The piece whose beta is the placement's."""
+        return self.pieces.segments[-1]
+
+    @property
+    def alpha_ci(self) -> tuple[float, float]:
+        return self.alpha.alpha_ci_s or (np.nan, np.nan)
+
+    @property
+    def beta_ci(self) -> tuple[float, float]:
+        return self.beta.beta_ci_s_per_byte or (np.nan, np.nan)
+
+    @property
+    def breaks(self) -> list[int]:
+        return [segment.from_bytes for segment in self.pieces.segments[1:]]
 
 
 def published() -> list[Series]:
@@ -285,8 +310,7 @@ def _next_command() -> str:
 
 
 def _record(fitted: Fitted) -> dict[str, Any]:
-    series = fitted.series
-    alpha, beta = fitted.line.segments[0], fitted.pieces.segments[-1]
+    series, alpha, beta = fitted.series, fitted.alpha, fitted.beta
     return {
         "link": series.name,
         "runs": series.runs,
@@ -297,18 +321,8 @@ def _record(fitted: Fitted) -> dict[str, Any]:
         "hockney": fitted.line.to_dict(),
         "piecewise": fitted.pieces.to_dict(),
         "effects": effects(series),
-        "rows": [
-            {
-                "message_bytes": int(size), "latency_s": latency, "latency_sigma_s": sigma,
-                "bandwidth_bytes_per_s": rate if np.isfinite(rate) else None,
-                "bandwidth_sigma_bytes_per_s": spread if np.isfinite(spread) else None,
-            }
-            for size, latency, sigma, rate, spread in zip(
-                series.sizes.tolist(), series.latency_s.tolist(), series.latency_sigma_s.tolist(),
-                series.bandwidth.tolist(), series.bandwidth_sigma.tolist(), strict=True,
-            )
-        ],
-    }  # fmt: skip
+        "rows": [vars(row) for row in series.rows()],
+    }
 
 
 def _line(fitted: Fitted) -> str:
@@ -382,122 +396,66 @@ def _comparisons(fitted: Sequence[Fitted]) -> list[str]:
     return sentences
 
 
-def _fits_table(name: str, caption: str, fitted: Sequence[Fitted]) -> Table:
-    header = ["link", "alpha_s", "alpha_lo_s", "alpha_hi_s", "beta_s_per_byte", "beta_lo_s_per_byte", "beta_hi_s_per_byte",
-              "hockney_relative_error", "piecewise_relative_error", "breaks_bytes"]  # fmt: skip
-    shown = [["between", "alpha", "95 %", "1 / beta", "95 %", "error of one line", "of pieces", "breaks"]]
-    rows: list[list[str | float]] = []
-    for one in fitted:
-        alpha, beta = one.line.segments[0], one.pieces.segments[-1]
-        alpha_ci, beta_ci = alpha.alpha_ci_s or (np.nan, np.nan), beta.beta_ci_s_per_byte or (np.nan, np.nan)
-        breaks = [segment.from_bytes for segment in one.pieces.segments[1:]]
-        rows.append(
-            [
-                one.series.name,
-                alpha.alpha_s,
-                *alpha_ci,
-                beta.beta_s_per_byte,
-                *beta_ci,
-                one.line.relative_error,
-                one.pieces.relative_error,
-                " ".join(map(str, breaks)),
-            ]  # fmt: skip
-        )
-        shown.append(
-            [
-                one.words,
-                format_time(alpha.alpha_s),
-                f"{format_time(alpha_ci[0])} – {format_time(alpha_ci[1])}",
-                format_bandwidth(1 / beta.beta_s_per_byte),
-                f"{format_bandwidth(1 / beta_ci[1])} – {format_bandwidth(1 / beta_ci[0])}",
-                f"{100 * one.line.relative_error:.1f} %",
-                f"{100 * one.pieces.relative_error:.1f} %",
-                ", ".join(map(format_size, breaks)) or "none",
-            ]  # fmt: skip
-        )
-    return Table(name, caption, header, rows, shown)
+def _fits_table(name: str, caption: str, fitted: Sequence[Fitted]) -> Table[Fitted]:
+    def times(ends: tuple[float, float]) -> str:
+        return f"{format_time(ends[0])} – {format_time(ends[1])}"
 
+    def rates(ends: tuple[float, float]) -> str:
+        return f"{format_bandwidth(1 / ends[1])} – {format_bandwidth(1 / ends[0])}"
 
-def _table(fitted: Fitted, name: str, title: str) -> Table:
-    series = fitted.series
-    shown = [["size", "latency, us", "σ", "bandwidth, MB/s", "σ"]]
-    rows: list[list[float | int | None]] = []
-    for i, size in enumerate(series.sizes.tolist()):
-        rate, spread = float(series.bandwidth[i]), float(series.bandwidth_sigma[i])
-        known = bool(np.isfinite(rate))
-        rows.append(
-            [
-                size,
-                float(series.latency_s[i]),
-                float(series.latency_sigma_s[i]),
-                rate if known else None,
-                spread if known else None,
-            ]
-        )
-        shown.append(
-            [
-                format_size(size),
-                f"{1e6 * series.latency_s[i]:.2f}",
-                f"{1e6 * series.latency_sigma_s[i]:.2f}",
-                f"{rate / 1e6:.2f}" if known else "–",
-                f"{spread / 1e6:.2f}" if known else "–",
-            ]  # fmt: skip
-        )
-    return Table(
-        f"{name}-{series.name}",
-        f"{title}: between {fitted.words}, mean and standard deviation over {series.runs} runs",
-        ["message_bytes", "latency_s", "latency_sigma_s", "bandwidth_bytes_per_s", "bandwidth_sigma_bytes_per_s"],
-        rows,
-        shown,
+    columns: Sequence[Column[Fitted]] = (
+        Column("between", lambda one: one.words),
+        Column(None, "series.name", key="link"),
+        Column("alpha", "alpha.alpha_s", format_time, "alpha_s"),
+        Column("95 %", lambda one: one.alpha_ci, times),
+        Column(None, lambda one: one.alpha_ci[0], key="alpha_lo_s"),
+        Column(None, lambda one: one.alpha_ci[1], key="alpha_hi_s"),
+        Column("1 / beta", "beta.beta_s_per_byte", lambda beta: format_bandwidth(1 / beta), "beta_s_per_byte"),
+        Column("95 %", lambda one: one.beta_ci, rates),
+        Column(None, lambda one: one.beta_ci[0], key="beta_lo_s_per_byte"),
+        Column(None, lambda one: one.beta_ci[1], key="beta_hi_s_per_byte"),
+        Column("error of one line", "line.relative_error", _percent, "hockney_relative_error"),
+        Column("of pieces", "pieces.relative_error", _percent, "piecewise_relative_error"),
+        Column("breaks", lambda one: ", ".join(map(format_size, one.breaks)) or "none"),
+        Column(None, lambda one: " ".join(map(str, one.breaks)), key="breaks_bytes"),
     )
+    return Table(columns, fitted, name=name, caption=caption)
 
 
-def _single_table() -> Table:
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _table(fitted: Fitted, name: str, title: str) -> Table[Measured]:
+    caption = f"{title}: between {fitted.words}, mean and standard deviation over {fitted.series.runs} runs"
+    return Table(TEN_RUNS, fitted.series.rows(), name=f"{name}-{fitted.series.name}", caption=caption)
+
+
+def _single_table() -> Table[int]:
     runs = single_run()
-    names = list(LINKS.values())
-    shown = [["size", *(f"{WORDS[name]}: us" for name in names), *(f"{WORDS[name]}: MB/s" for name in names)]]
-    rows: list[list[float | int | None]] = []
-    for size in runs[names[0]]:
-        latencies = [runs[name][size][0] for name in names]
-        rates = [None if np.isnan(runs[name][size][1]) else runs[name][size][1] for name in names]
-        rows.append([size, *latencies, *rates])
-        shown.append(
-            [
-                format_size(size),
-                *(f"{1e6 * one:.2f}" for one in latencies),
-                *("–" if rate is None else f"{rate / 1e6:.2f}" for rate in rates),
-            ]  # fmt: skip
-        )
-    return Table(
-        "table-2",
-        "Table 2: a single run",
-        ["message_bytes", *(f"{name}_latency_s" for name in names), *(f"{name}_bandwidth_bytes_per_s" for name in names)],
-        rows,
-        shown,
-    )
+
+    def of(link: str, which: int) -> Column[int]:
+        unit, scale, name = (("us", 1e6, "latency_s"), ("MB/s", 1e-6, "bandwidth_bytes_per_s"))[which]
+
+        def value(size: int) -> float | None:
+            found = runs[link][size][which]
+            return None if np.isnan(found) else found
+
+        return Column(f"{WORDS[link]}: {unit}", value, lambda found: f"{scale * found:.2f}", f"{link}_{name}")
+
+    sizes: Column[int] = Column("size", int, format_size, "message_bytes")
+    columns = [sizes, *(of(link, which) for which in (0, 1) for link in LINKS.values())]
+    return Table(columns, list(next(iter(runs.values()))), name="table-2", caption="Table 2: a single run")
 
 
 def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
-    def draw(function: str) -> Callable[[], Chart]:
-        def picture() -> Chart:
-            from rankwise.report import placements
-
-            drawn: Callable[[str, Sequence[Fitted]], Chart] = getattr(placements, function)
-            return drawn(prefix, fitted)
-
-        return picture
+    from rankwise.report import placements
 
     runs = fitted[0].series.runs
     what = f"mean of {runs} runs, with one standard deviation" if runs > 1 else "one run"
     return (
+        Picture(f"{prefix}latency", f"Latency by placement, {what}.", partial(placements.latency_picture, prefix, fitted)),
         Picture(
-            f"{prefix}latency",
-            f"Latency by placement, {what}.",
-            draw("latency_picture"),
-        ),
-        Picture(
-            f"{prefix}bandwidth",
-            f"Bandwidth by placement, {what}.",
-            draw("bandwidth_picture"),
+            f"{prefix}bandwidth", f"Bandwidth by placement, {what}.", partial(placements.bandwidth_picture, prefix, fitted)
         ),
     )

@@ -14,15 +14,27 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.papers.osu_effects import Array, Series, constant_up_to, drop_of, growth_exponent, largest_spread
-from rankwise.report.reproduction import Cell, Section, Table
+from rankwise.blocks import Column, Table, yes_or_no
+from rankwise.papers.osu_effects import (
+    BANDWIDTH,
+    LATENCY,
+    SIZE,
+    Array,
+    Measured,
+    Series,
+    constant_up_to,
+    drop_of,
+    growth_exponent,
+    largest_spread,
+)
+from rankwise.report.reproduction import Section
 from rankwise.units import format_bandwidth, format_size, format_time
 
 DATA = Path(__file__).with_name("data")
 # Figure 5 (lstopo), as the text lists it.
 MACHINES, PACKAGES, CORES_A_PACKAGE, THREADS_A_CORE = 8, 2, 6, 2
-CLUSTER_CORES, CLUSTER_THREADS, MEMORY_GB, NUMA_GB = 96, 192, 47, (23, 24)
-L2_BYTES, L3_BYTES = 256 * 1024, 12 * 2**20
+CLUSTER_CORES, MEMORY_GB, NUMA_GB = 96, 47, (23, 24)
+L3_BYTES = 12 * 2**20
 _BUFFERS = 4  # of a ping-pong: each rank sends from one and receives into another
 _OVERLAPS = 1.5  # bandwidth over size / latency, from which on messages in flight overlap
 
@@ -151,7 +163,7 @@ def section(one: Series, ten: Sequence[Series]) -> Section:
             + ".",
             *why(ten),
         ),
-        (_remarks_table(told), _table(one)),
+        (Table(_REMARKS, told, name="remarks", caption="What the text says, and what its tables say."), _table(one)),
     )
 
 
@@ -209,25 +221,14 @@ def _sizes(sizes: Sequence[int]) -> str:
     return ", ".join(map(format_size, sizes)) or "no size"
 
 
-def _remarks_table(told: Sequence[Remark]) -> Table:
-    shown = [["the text", "the figures", "holds"]]
-    cells: list[list[Cell]] = []
-    for remark in told:
-        cells.append([remark.says, remark.figures, remark.holds])
-        shown.append([remark.says, remark.figures, "yes" if remark.holds else "no"])
-    return Table("remarks", "What the text says, and what its tables say.", ["text", "figures", "holds"], cells, shown)
+_REMARKS: Sequence[Column[Remark]] = (
+    Column("the text", "says", key="text"),
+    Column("the figures", "figures"),
+    Column("holds", "holds", yes_or_no),
+)
 
 
-def _table(one: Series) -> Table:
-    shown = [["size", "latency, us", "bandwidth, MB/s"]]
-    cells: list[list[Cell]] = []
-    for size, latency_s, rate in zip(one.sizes.tolist(), one.latency_s.tolist(), one.bandwidth.tolist(), strict=True):
-        known = bool(np.isfinite(rate))
-        cells.append([size, latency_s, rate if known else None])
-        shown.append([format_size(size), f"{1e6 * latency_s:.2f}", f"{rate / 1e6:.2f}" if known else "–"])
-    peak = int(np.nanargmax(one.bandwidth))
-    return Table(
-        "table-1",
-        f"Table 1: one run on one node; at most {format_bandwidth(float(one.bandwidth[peak]))}",
-        ["message_bytes", "latency_s", "bandwidth_bytes_per_s"], cells, shown,
-    )  # fmt: skip
+def _table(one: Series) -> Table[Measured]:
+    peak = format_bandwidth(float(np.nanmax(one.bandwidth)))
+    caption = f"Table 1: one run on one node; at most {peak}"
+    return Table((SIZE, LATENCY, BANDWIDTH), one.rows(), name="table-1", caption=caption)

@@ -26,8 +26,8 @@ from rankwise.papers import (
     czechowski2012_table1,
     fft_since_2012,
     hunold2020,
-    hunold2020_measured,
     hunold2020_simgrid,
+    hunold2020_times,
     wagner2024,
     werner2023,
     werner2023_tradeoff,
@@ -157,7 +157,7 @@ def _hunold(patch: Patch, random: Random) -> Reproduction:
 
     by = _factor(random, 5)
     times = tuple(dataclasses.replace(time, time_s=time.time_s * _factor(random, max(by, 1.01))) for time in published_times())
-    seconds = {name: [1e-3 * _factor(random, 50)] * 3 for name in hunold2020_measured.INSTANTIATED}
+    seconds = {name: [1e-3 * _factor(random, 50)] * 3 for name in hunold2020_times.INSTANTIATED}
     kept = [
         dataclasses.replace(time, time_s=time.time_s * _factor(random, 20))
         for time in hunold2020_simgrid.kept()
@@ -169,7 +169,7 @@ def _hunold(patch: Patch, random: Random) -> Reproduction:
         patch.setattr(module, "published_times", lambda: times)
         patch.setattr(module, "kept", lambda: kept)
     patch.setattr(hunold2020_simgrid, "whole", lambda: whole)
-    patch.setattr(hunold2020_measured, "instantiation", lambda: seconds)
+    patch.setattr(hunold2020_times, "instantiation", lambda: seconds)
     return hunold2020.reproduce()
 
 

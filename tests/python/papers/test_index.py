@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rankwise.papers import czechowski2012, hunold2020, wagner2024, werner2023
-from rankwise.papers import hunold2020_measured as measured
+from rankwise.papers import hunold2020_times as measured
 from rankwise.papers.hunold2020_simgrid import kept, whole
 from rankwise.papers.hunold2020_times import published_times
 from rankwise.papers.index import H, W, items, page

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rankwise.papers.hunold2020_measured import INSTANTIATED, TABLES, instantiation, sections, up_to
 from rankwise.papers.hunold2020_simgrid import GRIDS, MAPPINGS, STENCILS, Simulated, compare, kept, kept_section, whole
-from rankwise.papers.hunold2020_times import published_times
+from rankwise.papers.hunold2020_times import INSTANTIATED, TABLES, instantiation, published_times, sections, up_to
 
 SECONDS = {"hyperplane": [1e-3] * 4, "kd-tree": [1e-3] * 4, "nodecart": [2e-3] * 4, "stencil-strips": [3e-3] * 4}
 
