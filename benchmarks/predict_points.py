@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from rankwise.engines.session import predict_rows
-from rankwise.papers.werner2023 import ping_pong_profile
+from rankwise.papers.werner2023_study import ping_pong_profile
 from rankwise.statistics import median_interval_95
 from rankwise.workloads.exchange import Asked, make_cases
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rankwise.blocks import Column, Table
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
-from rankwise.report.reproduction import Cell, Reproduction, Section, Table
+from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases
@@ -127,15 +128,17 @@ def _noise(rows: list[Row], statistic: str) -> float:
     return float(np.median(shares))
 
 
-def _table(measured: Mapping[str, Times], predicted: Mapping[str, Times]) -> Table:
-    shown = [["block", "k", *(f"{what}, {name}" for name in STATISTICS for what in ("measured", "predicted", "error"))]]
-    cells: list[list[Cell]] = []
-    for key in measured["mean"]:
-        pairs = [(measured[name][key], predicted[name][key]) for name in STATISTICS]
-        cells.append([*key, *(value for pair in pairs for value in pair)])
-        told = [text for m, p in pairs for text in (f"{1e6 * m:.2f} us", f"{1e6 * p:.2f} us", f"{p / m - 1:+.0%}")]
-        shown.append([format_size(key[0]), str(key[1]), *told])
-    header = ["message_bytes", "k", *(f"{what}_{name}_s" for name in STATISTICS for what in ("measured", "predicted"))]
-    return Table(
-        "here", "The Shift with synchronous sends here: measured, and predicted from the ping-pong.", header, cells, shown
-    )
+def _table(measured: Mapping[str, Times], predicted: Mapping[str, Times]) -> Table[tuple[int, int]]:
+    def of(name: str, what: str, times: Times) -> Column[tuple[int, int]]:
+        return Column(f"{what}, {name}", lambda key: times[key], lambda s: f"{1e6 * s:.2f} us", f"{what}_{name}_s")
+
+    def error(name: str) -> Column[tuple[int, int]]:
+        return Column(f"error, {name}", lambda key: predicted[name][key] / measured[name][key] - 1, "{:+.0%}".format)
+
+    columns: list[Column[tuple[int, int]]] = [
+        Column("block", lambda key: key[0], format_size, "message_bytes"), Column("k", lambda key: key[1], key="k"),
+    ]  # fmt: skip
+    for name in STATISTICS:
+        columns += [of(name, "measured", measured[name]), of(name, "predicted", predicted[name]), error(name)]
+    caption = "The Shift with synchronous sends here: measured, and predicted from the ping-pong."
+    return Table(columns, list(measured["mean"]), name="here", caption=caption)

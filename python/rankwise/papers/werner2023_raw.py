@@ -6,16 +6,15 @@ distribution: it is at least mean - 2 sigma (mean - sigma sqrt((1 - p)/p) for th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from rankwise.report.reproduction import Cell, Section, Table
+from rankwise.blocks import Column, Table
+from rankwise.papers.werner2023_study import Study
+from rankwise.report.reproduction import Section
 from rankwise.units import format_size
-
-if TYPE_CHECKING:
-    from rankwise.papers.werner2023 import Study
 
 SHARE = 0.2
 QUESTIONABLE = ((10_000, 2), (10_000, 9), (100_000, 6), (100_000, 8))  # section 6.2.3: size and k
@@ -91,34 +90,32 @@ def _places(places: Sequence[tuple[int, int]]) -> str:
     return ", ".join(f"{format_size(size)} at k = {k}" for size, k in places)
 
 
-def _table(study: Study) -> Table:
-    shown = [
-        [
-            "block",
-            "T(m) of Table 1",
-            "a message in the Shift",
-            "ratio",
-            "sigma / mean",
-            "mean of the smallest 20 % / mean, at least",
-        ]
-    ]
-    cells: list[list[Cell]] = []
-    for found in implied(study):
+def _ns(time_s: float) -> str:
+    return f"{1e9 * time_s:,.0f} ns"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _table(study: Study) -> Table[Any]:
+    def share(found: Mapping[str, Any]) -> float:
         here = study.size_of == found["message_bytes"]
-        share = study.sigma[here] / study.measured[here]
-        least = max(0.0, 1 - 2 * float(np.median(share)))
-        cells.append(
-            [*(found[key] for key in ("message_bytes", "ping_pong_s", "in_shift_s", "ratio")), float(np.median(share)), least]
-        )
-        shown.append(
-            [format_size(found["message_bytes"]), f"{1e9 * found['ping_pong_s']:,.0f} "
-                                                  "ns", f"{1e9 * found['in_shift_s']:,.0f} ns",
-             f"{found['ratio']:.2f}", f"{100 * np.median(share):.0f} %", f"{100 * least:.0f} %"]
-        )  # fmt: skip
-    return Table(
-        "raw",
-        "What a message takes in the Shift, beside the ping-pong; and what the deviation leaves open of the smallest 20 % "
-        "(medians).",
-        ["message_bytes", "ping_pong_s", "in_shift_s", "ratio", "sigma_over_mean_median", "smallest_fifth_over_mean_at_least"],
-        cells, shown,
+        return float(np.median(study.sigma[here] / study.measured[here]))
+
+    columns: Sequence[Column[Mapping[str, Any]]] = (
+        Column("block", "message_bytes", format_size),
+        Column("T(m) of Table 1", "ping_pong_s", _ns),
+        Column("a message in the Shift", "in_shift_s", _ns),
+        Column("ratio", "ratio", "{:.2f}".format),
+        Column("sigma / mean", share, _percent, "sigma_over_mean_median"),
+        Column(
+            "mean of the smallest 20 % / mean, at least", lambda found: max(0.0, 1 - 2 * share(found)), _percent,
+            "smallest_fifth_over_mean_at_least",
+        ),
     )  # fmt: skip
+    caption = (
+        "What a message takes in the Shift, beside the ping-pong; and what the deviation leaves open of the smallest 20 % "
+        "(medians)."
+    )
+    return Table(columns, implied(study), name="raw", caption=caption)

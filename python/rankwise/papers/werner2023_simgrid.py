@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rankwise.blocks import Column, Table
 from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.system import system_of_profile
-from rankwise.papers.werner2023 import Published, ping_pong_profile, published_rows
-from rankwise.report.reproduction import Cell, Reproduction, Section, Table
+from rankwise.papers.werner2023_study import Published, ping_pong_profile, published_rows
+from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases, names
@@ -105,33 +106,36 @@ def _apart(simulated: Times, predicted: Times, mode: str) -> float:
     return float(np.mean([abs(time_s / predicted[key] - 1) for key, time_s in simulated.items() if key[0] == mode]))
 
 
-def _ssend_table(rows: Sequence[Published], simulated: Times) -> Table:
-    shown = [["size", "k", "measured", "predicted", "error", "simulated", "error"]]
-    cells: list[list[Cell]] = []
-    for row in rows:
-        time_s = simulated["ssend", row.message_bytes, row.cutoff]
-        cells.append([row.message_bytes, row.cutoff, row.measured_s, row.predicted_s, time_s])
-        shown.append(
-            [
-                format_size(row.message_bytes), str(row.cutoff), f"{1e9 * row.measured_s:,.0f}",
-                f"{1e9 * row.predicted_s:,.0f}", f"{row.predicted_s / row.measured_s - 1:+.1%}",
-                f"{1e9 * time_s:,.0f}", f"{time_s / row.measured_s - 1:+.1%}",
-            ]
-        )  # fmt: skip
-    header = ["message_bytes", "k", "measured_s", "published_prediction_s", "simulated_s"]
-    return Table("ssend", "Synchronous sends: measured, predicted as published, simulated; times in ns.", header, cells, shown)
+def _ns(time_s: float) -> str:
+    return f"{1e9 * time_s:,.0f}"
 
 
-def _modes_table(rows: Sequence[Published], simulated: Times, predicted: Times) -> Table:
-    shown = [["size", "k", *(f"{mode}{what}" for mode in MODES for what in ("", ", model"))]]
-    cells: list[list[Cell]] = []
-    for row in rows:
-        pairs = [
-            (simulated[mode, row.message_bytes, row.cutoff], predicted[mode, row.message_bytes, row.cutoff]) for mode in MODES
-        ]
-        flat = [value for pair in pairs for value in pair]
-        cells.append([row.message_bytes, row.cutoff, *flat])
-        if row.cutoff in (1, 2, 4, 10):
-            shown.append([format_size(row.message_bytes), str(row.cutoff), *(f"{1e6 * value:.2f}" for value in flat)])
-    header = ["message_bytes", "k", *(f"{mode}_{what}_s" for mode in MODES for what in ("simulated", "model"))]
-    return Table("modes", "Every mode, simulated and by our model, in us; all k in the CSV.", header, cells, shown)
+def _ssend_table(rows: Sequence[Published], simulated: Times) -> Table[Published]:
+    def ours_s(row: Published) -> float:
+        return simulated["ssend", row.message_bytes, row.cutoff]
+
+    columns: Sequence[Column[Published]] = (
+        Column("size", "message_bytes", format_size),
+        Column("k", "cutoff", key="k"),
+        Column("measured", "measured_s", _ns),
+        Column("predicted", "predicted_s", _ns, "published_prediction_s"),
+        Column("error", lambda row: row.predicted_s / row.measured_s - 1, "{:+.1%}".format),
+        Column("simulated", ours_s, _ns, "simulated_s"),
+        Column("error", lambda row: ours_s(row) / row.measured_s - 1, "{:+.1%}".format),
+    )
+    caption = "Synchronous sends: measured, predicted as published, simulated; times in ns."
+    return Table(columns, rows, name="ssend", caption=caption)
+
+
+def _modes_table(rows: Sequence[Published], simulated: Times, predicted: Times) -> Table[Published]:
+    def of(mode: str, times: Times, head: str, name: str) -> Column[Published]:
+        return Column(head, lambda row: times[mode, row.message_bytes, row.cutoff], lambda s: f"{1e6 * s:.2f}", name)
+
+    columns: list[Column[Published]] = [Column("size", "message_bytes", format_size), Column("k", "cutoff", key="k")]
+    for mode in MODES:
+        columns += [
+            of(mode, simulated, mode, f"{mode}_simulated_s"), of(mode, predicted, f"{mode}, model", f"{mode}_model_s")
+        ]  # fmt: skip
+    readers = Table(columns, [row for row in rows if row.cutoff in (1, 2, 4, 10)])
+    caption = "Every mode, simulated and by our model, in us; all k in the CSV."
+    return Table(columns, rows, name="modes", caption=caption, readers=readers)

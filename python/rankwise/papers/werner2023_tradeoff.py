@@ -12,10 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
+from rankwise.blocks import Column, Table
 from rankwise.engines.session import predict_rows
 from rankwise.machine.profile import Profile
-from rankwise.report.reproduction import Cell, Section, Table
+from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
 from rankwise.workloads.exchange import Asked, make_cases
 
@@ -198,54 +200,49 @@ def _from(cutoffs: Sequence[int | None]) -> str:
     return span if len(known) == len(cutoffs) else f"{span} for {len(known)} of {len(cutoffs)} sizes"
 
 
-def _map(found: Sequence[Duel]) -> Table:
-    groups: dict[tuple[str, str, int], list[Duel]] = {}
+def _map(found: Sequence[Duel]) -> Table[Any]:
+    groups: dict[tuple[str, str, int], dict[int, str]] = {}
     for duel in found:
-        groups.setdefault((duel.order, duel.reading, duel.message_bytes), []).append(duel)
-    shown = [["order", "teams", "block", *(f"k = {k}" for k in CUTOFFS)]]
-    cells: list[list[Cell]] = []
-    for (order, reading, size), group in groups.items():
-        marks = [duel.mark for duel in group]
-        cells.append([order, reading, size, *marks])
-        shown.append([order, reading, format_size(size), *marks])
-    return Table(
-        "tradeoff",
+        groups.setdefault((duel.order, duel.reading, duel.message_bytes), {})[duel.cutoff] = duel.mark
+
+    def mark(k: int) -> Column[tuple[str, str, int]]:
+        return Column(f"k = {k}", lambda key: groups[key][k], key=f"k_{k}")
+
+    columns: Sequence[Column[tuple[str, str, int]]] = (
+        Column("order", lambda key: key[0], key="order"),
+        Column("teams", lambda key: key[1], key="teams"),
+        Column("block", lambda key: key[2], format_size, "message_bytes"),
+        *map(mark, CUTOFFS),
+    )
+    caption = (
         "Who is faster on JURECA: S the Shift, T Team Shift with the better of 2 and 4 ranks a team; a small letter where the "
-        "intervals of both overlap (the band).",
-        ["order", "teams", "message_bytes", *(f"k_{k}" for k in CUTOFFS)], cells, shown,
-    )  # fmt: skip
+        "intervals of both overlap (the band)."
+    )
+    return Table(columns, list(groups), name="tradeoff", caption=caption)
 
 
-def _table(found: Sequence[Duel]) -> Table:
-    shown = [
-        [
-            "order",
-            "teams",
-            "block",
-            "first faster",
-            "from there on",
-            "beyond intervals",
-            "Shift at k = 5",
-            "Team Shift at k = 5",
-        ]
-    ]
-    cells: list[list[Cell]] = []
-    for crossover in crossovers(found):
-        (five,) = (
-            d for d in found
-            if (d.order, d.reading, d.message_bytes, d.cutoff) == (crossover.order, crossover.reading, crossover.message_bytes,
-                5)
-        )  # fmt: skip
-        ks: list[int | None] = [crossover.first, crossover.always, crossover.surely]
-        cells.append([crossover.order, crossover.reading, crossover.message_bytes, *ks, five.shift.time_s, five.team.time_s])
-        shown.append(
-            [crossover.order, crossover.reading, format_size(crossover.message_bytes),
-                *("–" if k is None else str(k) for k in ks),
-             format_time(five.shift.time_s), f"{format_time(five.team.time_s)} (c = {five.replication})"]
-        )  # fmt: skip
-    return Table(
-        "crossovers",
+def _table(found: Sequence[Duel]) -> Table[Crossover]:
+    at_five = {(d.order, d.reading, d.message_bytes): d for d in found if d.cutoff == 5}
+
+    def five(crossover: Crossover) -> Duel:
+        return at_five[crossover.order, crossover.reading, crossover.message_bytes]
+
+    def team(duel: Duel) -> str:
+        return f"{format_time(duel.team.time_s)} (c = {duel.replication})"
+
+    columns: Sequence[Column[Crossover]] = (
+        Column("order", "order"),
+        Column("teams", "reading", key="teams"),
+        Column("block", "message_bytes", format_size),
+        Column("first faster", "first"),
+        Column("from there on", "always"),
+        Column("beyond intervals", "surely"),
+        Column("Shift at k = 5", lambda crossover: five(crossover).shift.time_s, format_time, "shift_k5_s"),
+        Column("Team Shift at k = 5", five, team),
+        Column(None, lambda crossover: five(crossover).team.time_s, key="team_shift_k5_s"),
+    )
+    caption = (
         "The least cutoff at which Team Shift is faster, from which on it stays so up to 10, and from which on the intervals "
-        "part.",
-        ["order", "teams", "message_bytes", "first", "always", "surely", "shift_k5_s", "team_shift_k5_s"], cells, shown,
-    )  # fmt: skip
+        "part."
+    )
+    return Table(columns, crossovers(found), name="crossovers", caption=caption)

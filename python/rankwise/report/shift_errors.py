@@ -8,7 +8,7 @@ from rankwise.report.chart import INK, LINES, RULE, Chart, Spec, emphasised, fie
 from rankwise.units import format_size
 
 if TYPE_CHECKING:
-    from rankwise.papers.werner2023 import Study
+    from rankwise.papers.werner2023_study import Study
 
 _SHOWN = 60.0  # per cent; what lies beyond is drawn at the edge and said in words, or it would flatten all else
 

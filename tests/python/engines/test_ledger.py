@@ -14,7 +14,7 @@ import pytest
 from rankwise.api import predicted as api
 from rankwise.engines.ledger import Where, held, keep_comparisons, keep_rows, machine_of, read
 from rankwise.errors import InputError
-from rankwise.papers.werner2023 import ping_pong_profile
+from rankwise.papers.werner2023_study import ping_pong_profile
 from rankwise.workloads.base import Row, Span
 from rankwise.workloads.comparison import Comparison
 from rankwise.workloads.exchange import Asked, make_cases

@@ -30,6 +30,7 @@ from rankwise.papers import (
     hunold2020_times,
     wagner2024,
     werner2023,
+    werner2023_study,
     werner2023_tradeoff,
 )
 from rankwise.papers.hunold2020_times import published_times
@@ -65,14 +66,14 @@ def _werner(patch: Patch, random: Random) -> Reproduction:
         for row in werner2023.published_rows()
     ]  # fmt: skip
     profile = werner2023.ping_pong_profile()
-    link = profile.links[werner2023.LINK]
+    link = profile.links[werner2023_study.LINK]
     noise, spread, table = _factor(random, 10), random.choice([1, 3]), []
     for point in link.send.table:
         time_s = point.time_s * (random.uniform(1, spread) if point.size_bytes else 1)
         low_s, high_s = (time_s * (1 + sign * min(0.9, 0.02 * noise)) for sign in (-1, 1))
         table.append(dataclasses.replace(point, time_s=time_s, time_lo_s=low_s, time_hi_s=high_s))
     send = dataclasses.replace(link.send, table=tuple(table))
-    profile = dataclasses.replace(profile, links={werner2023.LINK: dataclasses.replace(link, send=send)})
+    profile = dataclasses.replace(profile, links={werner2023_study.LINK: dataclasses.replace(link, send=send)})
     duel = werner2023_tradeoff.duels
     slower = random.choice([0.1, 0.5, 2, 10])
 
